@@ -36,7 +36,7 @@ bench: $(SETUP) driver  ## measure what BENCHMARKS.md reports
 	@scripts/bench.sh
 
 bench-driver: $(SETUP) driver  ## measure what dialin-load and sysbench cost, on a quiet machine; writes benchmarks/results/driver.json
-	.venv/bin/python benchmarks/driver.py
+	.venv/bin/python benchmarks/driver.py --name table
 
 bench-decide: $(SETUP)  ## measure how often dialin and the published grid decide rightly, and how soon
 	.venv/bin/python benchmarks/decide.py
@@ -45,15 +45,15 @@ screenshots: $(SETUP)  ## write docs/images from the stored example study, in he
 	.venv/bin/python scripts/screenshots.py
 
 published: $(SETUP)  ## run the published experiments at laptop scale (over an hour), and write docs/published.md
-	.venv/bin/python scripts/published.py $(PUBLISHED)
+	PYTHONPATH=scripts .venv/bin/python -m published $(PUBLISHED)
 
 builds: $(SETUP)  ## install and try every build, and write docs/builds.md
 	.venv/bin/python scripts/builds.py
 
-docs: $(SETUP)  ## write what docs say of commands and of columns
+docs: $(SETUP)  ## write what docs say of commands and of columns, and the JSON Schemas
 	@mkdir -p docs
 	.venv/bin/typer dialin.cli.app utils docs --name dialin --title "The commands of dialin" --output docs/cli.md
-	.venv/bin/python scripts/columns.py
+	.venv/bin/python scripts/schemas_and_columns.py
 
 lock:  ## choose versions anew and write requirements.lock and crates.lock
 	@scripts/lock.sh

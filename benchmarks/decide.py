@@ -203,7 +203,7 @@ def confirm(
 
 DESIGNS = {"grid": grid, "dialin": dialin}
 TRUTHS = (("one", 0.0), ("one", 0.01), ("one", 0.03), ("one", 0.10), ("graded", 0.01), ("graded", 0.03), ("graded", 0.10))
-SANDBOX = World("SET, a sandbox on small data (6 s to switch)", switch=6.0, restart=0.003)
+SANDBOX = World("SET, a sandbox on small data (6 s to switch, 30 s measured)", switch=6.0, measured=30, restart=0.003)
 REBOOT = World("restart, a sandbox on small data (8 s to switch)", switch=8.0)
 UNEVEN = World("restart, one candidate three times noisier", uneven=3.0)
 ERRATIC = World("restart, one candidate five times noisier", uneven=5.0)

@@ -1,13 +1,23 @@
-"""Measures what dialin-load and sysbench take of the CPU for the same transactions, side by side on one server.
+"""Measures what ways of running dialin-load, and sysbench, take of the CPU for the same transactions on one server.
 
-    python benchmarks/driver.py [--pairs 5] [--seconds 5] [--only read_write/16 ...] [--server mysql@9.7] [--seed 1]
+    python benchmarks/driver.py [--cells read_write/16 ...] [--arm "NAME: COMMAND" ...] [--rounds 20] [--seconds 5]
+                                [--name table] [--server mysql@9.7] [--seed 1]
 
-One sandbox on a unix socket, with 8 tables of 100,000 rows that fit in memory, pareto. Slices of load come in pairs, one of
-each driver in random order; the pairs of all cases are mixed, so that nothing that changes on the machine meets one case
-alone. A driver is started for each slice, and its first two seconds do not count. A figure is the median over the pairs, its
-range the least and the greatest. The machine should have nothing else to do: what other programs took of it is told.
+A cell is a workload of sysbench with a number of connections. An arm is a way of running dialin-load: options of its `run`, the
+path of another binary, or a command that starts one with something changed; without --arm there is one, the driver as it is:
 
-Writes benchmarks/results/driver.json and the table in BENCHMARKS.md; with --only nothing is written, and the table is printed.
+    --arm "today:"  --arm "one loop: --load-threads 1 --gather on"  --arm "LTO: /tmp/lto/release/dialin-load"
+    --arm "batch: chrt -b 0 dialin-load --load-threads 1"  --arm "other: env NAME=VALUE dialin-load"
+    --arm "short slices: python benchmarks/sched_slice.py 100 dialin-load"
+
+One sandbox on a unix socket, with 8 tables of 100,000 rows that fit in memory, pareto. In a round of a cell sysbench and each
+arm drive the server once, in random order; the rounds of all cells are mixed, so that nothing that changes on the machine meets
+one cell alone. A driver is started for each slice, and its first two seconds do not count. A figure is the geometric mean over
+the rounds with its 95 % interval (Student's, of logarithms); a ratio pairs the two slices of each round. The machine should
+have nothing else to do: the table shows what other programs used.
+
+With --name, it writes the figures under that name into benchmarks/results/driver.json, and the table between the marks of that
+name in BENCHMARKS.md, if there are such marks. Without it, it prints the table only.
 """
 
 from __future__ import annotations
@@ -16,77 +26,149 @@ import argparse
 import json
 import os
 import random
+import shlex
+import shutil
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
+from typing import Any
 
-from dialin.errors import DialinError, WorkloadError
+import numpy as np
+from scipy import stats
+
+from dialin.errors import DialinError, UserError, WorkloadError
 from dialin.model.workload import WorkloadSpec
 from dialin.paths import replace_text
 from dialin.probes import host
 from dialin.servers import builds
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
-from dialin.workloads.base import Load, Target
+from dialin.workloads import load_binary
+from dialin.workloads.base import Load, Target, Workload
+from dialin.workloads.dialin_load import DialinLoad
 from dialin.workloads.kinds import make_workload
+from dialin.workloads.sysbench_workloads import GROWING, SYSBENCH_SCRIPTS
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "driver.json"
 PAGE = ROOT / "BENCHMARKS.md"
-BEGIN, END = "<!-- driver: written by make bench-driver -->", "<!-- driver: end -->"
 
-WORKLOADS = {"read_write": "oltp_read_write", "point_select": "oltp_point_select"}
-CONNECTIONS = (1, 16, 64, 150)
-DRIVERS = ("dialin-load", "sysbench")
+PREFIX = "oltp_"
+WORKLOADS = tuple(name for name in SYSBENCH_SCRIPTS if name.startswith(PREFIX) and name not in GROWING)
+CELLS = tuple(f"{name}/{count}" for name in ("read_write", "point_select") for count in (1, 16, 64, 150))
+SYSBENCH = "sysbench"
+AS_IT_IS = "dialin-load:"
+MOST_CONNECTIONS = 290
 SETTING = {
     "innodb_buffer_pool_size": 512 * 1024**2,
     "innodb_flush_log_at_trx_commit": 2,
     "sync_binlog": 0,
-    "max_connections": 300,
+    "max_connections": MOST_CONNECTIONS + 10,
 }
 PATIENCE = 60.0
 SETTLE = 2
 """Seconds of a slice that do not count: connections are made, statements prepared."""
 
-Case = tuple[str, int]
+
+@dataclass(frozen=True)
+class Cell:
+    """A workload of sysbench, and how many connections apply it."""
+
+    workload: str
+    connections: int
+
+    @classmethod
+    def parse(cls, text: str) -> Cell:
+        """Return the cell of a text such as read_write/16."""
+        name, _, count = text.partition("/")
+        if f"{PREFIX}{name}" not in WORKLOADS or not count.isdecimal() or not 1 <= int(count) <= MOST_CONNECTIONS:
+            names = ", ".join(workload.removeprefix(PREFIX) for workload in WORKLOADS)
+            raise argparse.ArgumentTypeError(f"{text} is not WORKLOAD/CONNECTIONS, up to {MOST_CONNECTIONS} of {names}")
+        return cls(name, int(count))
+
+    def __str__(self) -> str:
+        return f"{self.workload}/{self.connections}"
+
+    def spec(self, driver: str) -> WorkloadSpec:
+        return WorkloadSpec(
+            name=f"{PREFIX}{self.workload}",
+            kind=driver,
+            threads=self.connections,
+            tables=8,
+            table_size=100_000,
+            rand_type="pareto",
+        )
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A way of running dialin-load: the command that starts it, empty for the installed one, and options of its `run`."""
+
+    name: str
+    command: tuple[str, ...]
+    options: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Arm:
+        """Return the arm of a text such as `batch: chrt -b 0 dialin-load --load-threads 1`."""
+        name, colon, line = text.partition(":")
+        if not colon or not name.strip() or name.strip() == SYSBENCH:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} does not begin with a name and a colon, as in 'one loop: --load-threads 1'"
+            )
+        words = shlex.split(line)
+        programs = [place for place, word in enumerate(words, 1) if Path(word).name == load_binary.NAME]
+        if not programs and words and not words[0].startswith("--"):
+            raise argparse.ArgumentTypeError(f"{line.strip()!r} names no dialin-load; options begin with --")
+        end = programs[0] if programs else 0
+        return cls(name.strip(), tuple(words[:end]), tuple(words[end:]))
+
+    def write_program(self, directory: Path) -> Path:
+        """Write a program that runs dialin-load in this way.
+
+        Raises:
+            UserError: a program of the command is missing.
+        """
+        command = list(self.command) or [load_binary.NAME]
+        if command[-1] == load_binary.NAME:
+            command[-1] = str(load_binary.need())
+        if shutil.which(command[0]) is None:
+            raise UserError(f"Arm {self.name}: there is no program {command[0]}", "Correct its path")
+        # It runs in the directory of the sandbox.
+        command = [str(Path(word).absolute()) if "/" in word and Path(word).exists() else word for word in command]
+        program = directory / f"{self.name.replace('/', '_')}.sh"
+        only_run = f'[ "$1" != run ] || set -- "$@" {shlex.join(self.options)}' if self.options else ""
+        program.write_text(f'#!/bin/sh\n{only_run}\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
+        program.chmod(0o700)
+        return program
 
 
 @dataclass(frozen=True)
 class Slice:
-    """What a driver did: transactions a second, its CPU microseconds for each, and what others took of the machine."""
+    """What a driver did.
+
+    Attributes:
+        tps: transactions per second.
+        cpu_us: CPU microseconds of the driver per transaction.
+        others: the share of the machine's CPU time that other programs used.
+        choice: load threads and gathering in the last second; empty for sysbench.
+    """
 
     tps: float
     cpu_us: float
     others: float
+    choice: str = ""
 
 
-@dataclass(frozen=True)
-class Pair:
-    """One slice of each driver, one after the other."""
-
-    ours: Slice
-    theirs: Slice
-
-    @property
-    def ratio(self) -> float:
-        return self.ours.cpu_us / self.theirs.cpu_us
-
-    @property
-    def throughput(self) -> float:
-        return self.ours.tps / self.theirs.tps
+Round = Mapping[str, Slice]
+"""A slice of sysbench and of each arm, by name."""
 
 
-def spec(case: Case, driver: str) -> WorkloadSpec:
-    name, connections = case
-    return WorkloadSpec(
-        name=WORKLOADS[name], kind=driver, threads=connections, tables=8, table_size=100_000, rand_type="pareto"
-    )
-
-
-def measured(load: Load, server: int, seconds: int) -> Slice:
+def measure(load: Load, server: int, seconds: int) -> Slice:
     """Return what a running load does in so many seconds."""
 
     def clocks() -> tuple[float, float, float]:
@@ -94,129 +176,187 @@ def measured(load: Load, server: int, seconds: int) -> Slice:
 
     read(load, SETTLE)
     began = clocks()
-    transactions = read(load, seconds)
+    transactions, choice = read(load, seconds)
     driver, served, busy = (after - before for before, after in zip(began, clocks(), strict=True))
-    if not transactions:
-        raise WorkloadError("no transaction was made")
+    if not transactions or driver <= 0:
+        raise WorkloadError("no transaction was made, or too few to measure their CPU time")
     others = max(0.0, busy - driver - served) / seconds / host.cpu_count()
-    return Slice(transactions / seconds, 1e6 * driver / transactions, others)
+    return Slice(transactions / seconds, 1e6 * driver / transactions, others, choice)
 
 
-def read(load: Load, seconds: int) -> float:
-    """Return the transactions of so many seconds."""
-    found = [load.read(PATIENCE) for _ in range(seconds)]
-    if None in found:
+def read(load: Load, seconds: int) -> tuple[float, str]:
+    """Return the transactions of so many seconds, and what the driver had chosen by the last one."""
+    reports = [load.read(PATIENCE) for _ in range(seconds)]
+    if None in reports:
         raise WorkloadError(f"the driver reported nothing for {PATIENCE:.0f} s")
-    return sum(second.tps for second in found if second is not None)
+    last = reports[-1]
+    choice = last.choice.describe() if last is not None and last.choice is not None else ""
+    return sum(second.tps for second in reports if second is not None), choice
 
 
-def slice_of(case: Case, driver: str, sandbox: Sandbox, seconds: int, seed: int) -> Slice:
+def run_slice(workload: Workload, connections: int, sandbox: Sandbox, seconds: int, seed: int) -> Slice:
+    """Start a driver, measure it, and stop it."""
+    if sandbox.pid is None:
+        raise WorkloadError("the server does not run")
     target = Target(sandbox.account, sandbox.directory)
-    load = make_workload(spec(case, driver)).start(target, threads=case[1], seed=seed, cpus=None)
+    load = workload.start(target, threads=connections, seed=seed, cpus=None)
     try:
-        return measured(load, sandbox.pid, seconds)
+        return measure(load, sandbox.pid, seconds)
     finally:
         load.stop()
 
 
-def run(cases: Sequence[Case], sandbox: Sandbox, pairs: int, seconds: int, seed: int) -> dict[Case, list[Pair]]:
-    """Measure all pairs in random order."""
+def run_rounds(
+    cells: Sequence[Cell], programs: Mapping[str, Path], sandbox: Sandbox, rounds: int, seconds: int, seed: int
+) -> dict[Cell, list[Round]]:
+    """Measure the rounds of all cells in random order."""
     rng = random.Random(seed)
-    order = [case for case in cases for _ in range(pairs)]
+    order = [cell for cell in cells for _ in range(rounds)]
     rng.shuffle(order)
-    found: dict[Case, list[Pair]] = {case: [] for case in cases}
-    for number, case in enumerate(order, 1):
-        both = {}
+    measured: dict[Cell, list[Round]] = {cell: [] for cell in cells}
+    for number, cell in enumerate(order, 1):
+        workloads: dict[str, Workload] = {SYSBENCH: make_workload(cell.spec(SYSBENCH))}
+        workloads |= {name: DialinLoad(cell.spec(load_binary.NAME), program) for name, program in programs.items()}
         load_seed = rng.randrange(1, 2**31)
-        for driver in rng.sample(DRIVERS, len(DRIVERS)):
-            both[driver] = slice_of(case, driver, sandbox, seconds, load_seed)
-        pair = Pair(both["dialin-load"], both["sysbench"])
-        found[case].append(pair)
-        told = f"{case[0]} {case[1]}: CPU {pair.ratio:.2f}, throughput {pair.throughput:.2f}"
-        print(f"{number} of {len(order)}: {told}", file=sys.stderr)
-    return found
+        names = rng.sample(list(workloads), len(workloads))
+        slices = {name: run_slice(workloads[name], cell.connections, sandbox, seconds, load_seed) for name in names}
+        measured[cell].append(slices)
+        ratios = (f"{name} {slices[name].cpu_us / slices[SYSBENCH].cpu_us:.2f}" for name in programs)
+        print(f"{number} of {len(order)}: {cell}: CPU / of sysbench: {', '.join(ratios)}", file=sys.stderr)
+    return measured
 
 
-def summary(pairs: Sequence[Pair]) -> dict[str, float]:
-    ratios = [pair.ratio for pair in pairs]
-    figures = {
-        "ratio": statistics.median(ratios),
-        "low": min(ratios),
-        "high": max(ratios),
-        "throughput_ratio": statistics.median(pair.throughput for pair in pairs),
-        "throughput_low": min(pair.throughput for pair in pairs),
-        "throughput_high": max(pair.throughput for pair in pairs),
-        "cpu_us": statistics.median(pair.ours.cpu_us for pair in pairs),
-        "sysbench_cpu_us": statistics.median(pair.theirs.cpu_us for pair in pairs),
-        "tps": statistics.median(pair.ours.tps for pair in pairs),
-        "sysbench_tps": statistics.median(pair.theirs.tps for pair in pairs),
-        "other_load": statistics.fmean(one.others for pair in pairs for one in (pair.ours, pair.theirs)),
+def estimate(values: Iterable[float]) -> list[float]:
+    """Return the geometric mean of values, one per round, with both ends of its 95 % interval."""
+    logs = np.log(list(values))
+    half = float(stats.t.ppf(0.975, logs.size - 1) * stats.sem(logs))
+    mean = float(logs.mean())
+    return [float(f"{np.exp(value):.5g}") for value in (mean, mean - half, mean + half)]
+
+
+def compare(rounds: Sequence[Round], name: str, reference: str) -> dict[str, list[float]]:
+    """Return CPU per transaction and throughput of a driver as ratios to another's of the same rounds."""
+    return {
+        "cpu": estimate(one[name].cpu_us / one[reference].cpu_us for one in rounds),
+        "throughput": estimate(one[name].tps / one[reference].tps for one in rounds),
     }
-    return {"pairs": len(pairs), **{name: round(value, 4) for name, value in figures.items()}}
 
 
-def table(results: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
-    head = (
-        "| load | connections | CPU of dialin-load / of sysbench, median (range) | "
-        "throughput / under sysbench, median (range) | "
-        "CPU a transaction, µs: dialin-load | sysbench | other programs |\n|---|---|---|---|---|---|---|"
-    )
-    rows = [
-        f"| {WORKLOADS[name]} | {connections} | **{one['ratio']:.2f}** ({one['low']:.2f} to {one['high']:.2f}) | "
-        f"{one['throughput_ratio']:.2f} ({one['throughput_low']:.2f} to {one['throughput_high']:.2f}) | "
-        f"{one['cpu_us']:.1f} | {one['sysbench_cpu_us']:.1f} | {100 * one['other_load']:.1f} % |"
-        for name, by_connections in results.items()
-        for connections, one in by_connections.items()
-    ]
-    return "\n".join([head, *rows])
+def summarize(rounds: Sequence[Round], arms: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the figures of a cell by driver: sysbench, and each arm beside it and beside the first arm."""
+    figures: dict[str, dict[str, Any]] = {}
+    for name in (SYSBENCH, *arms):
+        slices = [one[name] for one in rounds]
+        figures[name] = {
+            "cpu_us": estimate(one.cpu_us for one in slices),
+            "tps": estimate(one.tps for one in slices),
+            "other_load": round(statistics.fmean(one.others for one in slices), 4),
+        }
+        if name != SYSBENCH:
+            figures[name]["to_sysbench"] = compare(rounds, name, SYSBENCH)
+            figures[name]["choices"] = dict(Counter(one.choice for one in slices).most_common())
+        if name in arms[1:]:
+            figures[name]["to_first_arm"] = compare(rounds, name, arms[0])
+    return figures
 
 
-def into_page(page: str, text: str) -> str:
-    """Return the page with the text between its two marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{text}\n\n{END}{after}"
+def show(value: Sequence[float] | None, digits: int) -> str:
+    """Return a figure with its interval as text."""
+    if value is None:
+        return "–"
+    mean, low, high = (f"{one:,.{digits}f}" for one in value)
+    return f"{mean} ({low} to {high})"
 
 
-def main() -> None:
+def make_table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]], arms: Sequence[str]) -> str:
+    """Return all figures as a Markdown table, a row per cell and driver; every bracket is a 95 % interval."""
+    references = {"to_sysbench": SYSBENCH} | ({"to_first_arm": arms[0]} if len(arms) > 1 else {})
+    titles = ["load", "connections", "driver"]
+    titles += [f"{what} / of {name}" for name in references.values() for what in ("CPU", "throughput")]
+    titles += ["CPU per transaction, µs", "transactions/s", "other programs"]
+    rows = [titles, ["---"] * len(titles)]
+    for cell, drivers in cells.items():
+        workload, _, connections = cell.partition("/")
+        for name, figures in drivers.items():
+            row = [f"{PREFIX}{workload}", connections, name]
+            for key in references:
+                row += [show(figures.get(key, {}).get(what), 2) for what in ("cpu", "throughput")]
+            row += [show(figures["cpu_us"], 1), show(figures["tps"], 0), f"{100 * figures['other_load']:.1f} %"]
+            rows.append(row)
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def insert_into_page(page: str, name: str, text: str) -> str:
+    """Return the page with the text between the two marks of a name; the page as it is where it has none."""
+    begin, end = f"<!-- driver {name}: begin -->", f"<!-- driver {name}: end -->"
+    before, found, rest = page.partition(begin)
+    return f"{before}{begin}\n\n{text}\n\n{end}{rest.partition(end)[2]}" if found else page
+
+
+def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=5, help="of each case")
+    cells = [Cell.parse(cell) for cell in CELLS]
+    parser.add_argument("--cells", nargs="+", type=Cell.parse, default=cells, metavar="WORKLOAD/CONNECTIONS")
+    parser.add_argument("--arm", action="append", type=Arm.parse, metavar="NAME: COMMAND", help="may be repeated")
+    parser.add_argument("--rounds", type=int, default=20, help="of each cell")
     parser.add_argument("--seconds", type=int, default=5, help="measured of each slice")
-    parser.add_argument("--only", nargs="+", default=[], metavar="LOAD/CONNECTIONS", help="such as read_write/16")
+    parser.add_argument("--name", help="under which the figures are stored")
     parser.add_argument("--server", default="mysql@9.7")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    cases = list(product(WORKLOADS, CONNECTIONS))
-    if options.only:
-        cases = [case for case in cases if f"{case[0]}/{case[1]}" in options.only]
-    if not cases:
-        parser.error(f"--only takes {', '.join(f'{name}/{count}' for name, count in product(WORKLOADS, CONNECTIONS))}")
+    options.arm = options.arm or [Arm.parse(AS_IT_IS)]
+    if len({arm.name for arm in options.arm}) < len(options.arm):
+        parser.error("each --arm takes a name of its own")
+    if options.rounds < 2 or options.seconds < 1:
+        parser.error("--rounds takes 2 or more, --seconds 1 or more")
+    return options
+
+
+def main() -> None:
+    options = parse_options()
+    arms: Sequence[Arm] = options.arm
+    cells: Sequence[Cell] = list(dict.fromkeys(options.cells))
     workshop = Tools.open(lambda text: print(text, file=sys.stderr))
     try:
         build = builds.find(options.server, builds.discover(workshop.home, os.environ))
-        for driver in DRIVERS:
-            make_workload(spec(cases[0], driver)).check()
-        with workshop.preparer.running(build, SETTING) as sandbox:
-            with sandbox.connect() as query:
-                query("CREATE DATABASE sbtest")
-            make_workload(spec(cases[0], "dialin-load")).prepare(Target(sandbox.account, sandbox.directory))
-            found = run(cases, sandbox, options.pairs, options.seconds, options.seed)
+        with tempfile.TemporaryDirectory() as directory:
+            programs = {arm.name: arm.write_program(Path(directory)) for arm in arms}
+            first = [DialinLoad(cells[0].spec(load_binary.NAME), program) for program in programs.values()]
+            drivers = dict(zip((SYSBENCH, *programs), (make_workload(cells[0].spec(SYSBENCH)), *first), strict=True))
+            for driver in drivers.values():
+                driver.check()
+            versions = {name: driver.version() for name, driver in drivers.items()}
+            with workshop.preparer.running(build, SETTING) as sandbox:
+                with sandbox.connect() as query:
+                    query("CREATE DATABASE sbtest")
+                first[0].prepare(Target(sandbox.account, sandbox.directory))
+                rounds = run_rounds(cells, programs, sandbox, options.rounds, options.seconds, options.seed)
     except DialinError as error:
         sys.exit(str(error))
-    results: dict[str, dict[str, dict[str, float]]] = {name: {} for name in WORKLOADS}
-    for (name, connections), pairs in found.items():
-        results[name][str(connections)] = summary(pairs)
-    versions = {str(driver): make_workload(spec(cases[0], driver)).version() for driver in DRIVERS}
+    names = [arm.name for arm in arms]
+    figures = {str(cell): summarize(measured, names) for cell, measured in rounds.items()}
     machine = host.inventory(workshop.home.root)
-    facts = f"{build.id}, {options.pairs} pairs of {options.seconds} s, {machine.get('cpu')}, {machine.get('cpus')} CPUs"
-    text = f"{facts}; {versions['dialin-load']} and {versions['sysbench']}:\n\n{table(results)}"
+    facts = f"{build.id}, {options.rounds} rounds of {options.seconds} s, {machine.get('cpu')}, {machine.get('cpus')} CPUs"
+    text = (
+        f"{facts}; {', '.join(dict.fromkeys(versions.values()))}; in brackets 95 % intervals:\n\n{make_table(figures, names)}"
+    )
     print(text)
-    if options.only:
+    if not options.name:
         return
-    whole = {"server": build.id, "pairs": options.pairs, "seconds": options.seconds, "versions": versions, "host": machine}
+    facts_of_run = {
+        "server": build.id,
+        "rounds": options.rounds,
+        "seconds": options.seconds,
+        "seed": options.seed,
+        "arms": {arm.name: shlex.join([*arm.command, *arm.options]) for arm in arms},
+        "versions": versions,
+        "host": machine,
+        "cells": figures,
+    }
+    stored = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     RESULTS.parent.mkdir(exist_ok=True)
-    replace_text(RESULTS, json.dumps({**whole, **results}, indent=1) + "\n")
-    replace_text(PAGE, into_page(PAGE.read_text(encoding="utf-8"), text))
+    replace_text(RESULTS, json.dumps({**stored, options.name: facts_of_run}, indent=1) + "\n")
+    replace_text(PAGE, insert_into_page(PAGE.read_text(encoding="utf-8"), options.name, text))
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ class Machine:
 
 
 RESTART = World("restart (60 s to switch)")
-DYNAMIC = World("SET (8 s to switch)", switch=8.0, restart=0.003)
+DYNAMIC = World("SET (8 s to switch, 30 s measured)", switch=8.0, measured=30, restart=0.003)
 
 
 def _one(difference: float) -> list[float]:

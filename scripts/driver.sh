@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The load driver, dialin-load: `build` it and put it beside dialin, `compile` it only, `lint` its source, or pass its tests
-# (`test`). Each first writes Cargo.lock from crates.lock; `lock` does nothing else.
+# (`test`). Each first writes Cargo.lock from crates.lock; `lock` does nothing else, and `lock-fuzz` does so for the fuzz targets.
 # Without a cargo that is new enough there is nothing to be done; dialin then applies its loads by sysbench.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -13,7 +13,7 @@ cargo_is_new_enough() {
 }
 
 # write_cargo_lock: Cargo.lock is crates.lock with the registry that cargo takes crates from, which no file of ours names.
-# Cargo refuses what does not fit Cargo.toml, or the registry's checksums.
+# Cargo refuses what does not fit Cargo.toml, or the registry's checksums. An argument is where that is below the crate, as `fuzz/`.
 write_cargo_lock() {
     local written=.Cargo.lock.$$ source output cause
     source=$(cargo metadata --no-deps --offline --format-version 1 | grep -o '"source":"[^"]*"' | sort -u)
@@ -23,7 +23,7 @@ write_cargo_lock() {
     if ! output=$(cargo tree --locked --quiet --depth 0 2>&1); then
         cause=$(sed -n 's/^error: //p' <<<"$output" | head -n 1)
         case $cause in *--locked*) cause="it does not have what Cargo.toml asks for" ;; esac
-        fail "$crate/crates.lock is refused: $cause (make lock chooses versions anew)"
+        fail "$crate/${1:-}crates.lock is refused: $cause (make lock chooses versions anew)"
     fi
 }
 
@@ -36,6 +36,10 @@ cd $crate
 write_cargo_lock
 case ${1:-build} in
 lock) ;;
+lock-fuzz)
+    cd fuzz
+    write_cargo_lock fuzz/
+    ;;
 compile) cargo build --quiet --release --locked ;;
 build)
     cargo build --quiet --release --locked
@@ -48,5 +52,5 @@ lint)
     cargo clippy --quiet --release --locked --all-targets -- -D warnings
     ;;
 test) cargo test --quiet --release --locked ;;
-*) fail "build, compile, lock, lint or test" ;;
+*) fail "build, compile, lock, lock-fuzz, lint or test" ;;
 esac

@@ -17,7 +17,12 @@ fi
 say "choosing versions of the load driver's crates"
 cd crates/dialin-load
 cargo generate-lockfile --quiet
-{
-    echo "# The crates of dialin-load with their checksums; make lock writes this."
-    sed '/^#/d; /^source = /d' Cargo.lock
-} >crates.lock
+# The fuzz targets take the driver's versions, and newest ones of what only they need.
+cp Cargo.lock fuzz/Cargo.lock
+cargo metadata --quiet --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null
+for folder in . fuzz; do
+    {
+        echo "# The crates of $(sed -n 's/^name = "\(.*\)"/\1/p' $folder/Cargo.toml | head -n 1) with their checksums; make lock writes this."
+        sed '/^#/d; /^source = /d' $folder/Cargo.lock
+    } >$folder/crates.lock
+done

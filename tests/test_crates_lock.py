@@ -27,9 +27,27 @@ def fits(version, asked):
     return numbers >= least and numbers[: decisive + 1] == least[: decisive + 1]
 
 
-def test_no_registry_is_named():
-    assert "source" not in LOCK
-    assert "://" not in LOCK
+FUZZ_LOCK = (CRATE / "fuzz" / "crates.lock").read_text(encoding="utf-8")
+FUZZ_MANIFEST = tomllib.loads((CRATE / "fuzz" / "Cargo.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("lock", [LOCK, FUZZ_LOCK], ids=["driver", "fuzz"])
+def test_no_registry_is_named(lock):
+    assert "source" not in lock
+    assert "://" not in lock
+
+
+def test_fuzz_targets_are_built_of_the_drivers_crates():
+    packages = tomllib.loads(FUZZ_LOCK)["package"]
+    own = {package["name"]: package for package in packages if "checksum" not in package}
+    assert set(own) == {FUZZ_MANIFEST["package"]["name"], MANIFEST["package"]["name"]}
+    asked = {name.partition(" ")[0] for name in own[FUZZ_MANIFEST["package"]["name"]]["dependencies"]}
+    assert asked == set(FUZZ_MANIFEST["dependencies"])
+    locked = {(package["name"], package["version"]): package.get("checksum") for package in PACKAGES}
+    names = {name for name, _ in locked}
+    for package in packages:
+        if package["name"] in names:
+            assert locked[package["name"], package["version"]] == package.get("checksum"), package["name"]
 
 
 def test_each_crate_has_a_version_and_a_checksum():

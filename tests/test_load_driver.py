@@ -4,8 +4,8 @@ import tomllib
 from pathlib import Path
 
 import dialin
-from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS
 from dialin.workloads.dialin_load_lines import STREAM
+from dialin.workloads.load_binary import LOAD_WORKLOADS
 
 CRATE = Path(__file__).parents[1] / "crates" / "dialin-load"
 

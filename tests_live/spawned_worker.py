@@ -1,11 +1,11 @@
 """A worker in a process of its own, which is not forked from the one that asks: all that passes between them is pickled."""
 
 import multiprocessing
-import signal
 from contextlib import contextmanager
 
 from dialin.errors import DialinError
 from dialin.fleet.local_worker import local_worker
+from dialin.fleet.stop_signals import stopping_cleanly
 from dialin.preflight.sandboxes import resume_sandboxed
 from dialin.question.plan import plan
 from dialin.trials.tools import Tools
@@ -17,6 +17,9 @@ class SpawnedWorker:
 
     def __init__(self, connection, process):
         self.process = process
+        self.host = connection.recv()
+        if isinstance(self.host, DialinError):
+            raise self.host
         self._connection = connection
 
     def run_block(self, request):
@@ -36,11 +39,11 @@ class SpawnedWorker:
 
 def _serve(connection, spec, seen, begun_on, directory):
     """The side that runs blocks: it has tools, sites and probes of its own, and no store."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     tools, workload = Tools.open(lambda line: None), kinds.make_workload(spec.workload)
     ready = resume_sandboxed(spec, plan(spec), tools, workload, seen)
     try:
-        with local_worker(ready, begun_on, directory, tools, lambda line: None) as worker:
+        with stopping_cleanly(), local_worker(ready, begun_on, directory, tools, lambda line: None) as worker:
+            connection.send(worker.host)
             while (request := connection.recv()) is not None:
                 for event in worker.run_block(request):
                     connection.send(event)

@@ -12,11 +12,11 @@ from dialin.errors import ServerError
 from dialin.model.build import BuildReference
 from dialin.paths import Home
 from dialin.servers import builds
+from dialin.servers.assign import set_since_start
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables
 from dialin.servers.install.installable import installable
 from dialin.servers.sandbox import Sandbox
-from dialin.servers.set_since_start import set_since_start
 from dialin.trials.tools import Tools
 from live import INSTALLED
 

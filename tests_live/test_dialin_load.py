@@ -173,6 +173,34 @@ def test_a_server_that_goes_away_and_comes_back_is_met_again_and_that_is_counted
     assert done.seconds[-1]["transactions"] > 0
 
 
+def test_a_low_max_prepared_stmt_count_fails_no_transaction_on_many_connections():
+    limit, connections = 100, 300
+    with serving(find(MYSQL), max_prepared_stmt_count=limit, max_connections=400) as small:
+        load("prepare", "oltp_point_select", small, **TINY)
+        done = load("run", "oltp_point_select", small, "--connections", connections, "--time", 4, **TINY)
+        with small.connect() as query:
+            until(lambda: query("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'")[0][1] == "0")
+    # Each connection uses the statements of two tables; some may not have had both of them.
+    assert connections - limit < done.total["unprepared"] <= 2 * connections - limit
+    assert done.total["errors"] == {}
+    assert done.total["transactions"] > connections
+
+
+def test_encrypted_connections_come_back_after_a_restart():
+    with serving(find(MYSQL)) as server:
+        load("prepare", "oltp_point_select", server, **TINY)
+        with running("oltp_point_select", server, "--connections", 4, "--time", 12, "--ssl-mode", "required", **TINY) as finish:
+            time.sleep(2)
+            server.kill()
+            server.boot({})
+            with server.connect() as query:
+                until(lambda: int(query("SHOW GLOBAL STATUS LIKE 'Ssl_accepts'")[0][1]) >= 4)
+            done = finish()
+    assert done.code == 0, done.said
+    assert done.total["reconnects"] == 4
+    assert done.seconds[-1]["transactions"] > 0
+
+
 def test_steps_of_connections_run_one_after_another(server):
     done = load("run", "oltp_point_select", server, "--connections", "1,3", "--warmup", 1, "--time", 2, **TINY)
     assert [(second["step"], second["connections"], second["phase"]) for second in done.seconds] == [
@@ -306,6 +334,22 @@ def test_more_connections_than_open_files_are_allowed(server):
 
 def test_a_password_is_never_taken_from_an_argument(server):
     refused(run("noop", server, "--password=hunter2"), code=2, says="never taken from an argument", remedy="defaults-file")
+
+
+def test_the_connections_of_prepare_and_of_a_run_resume_a_tls_session(server):
+    def count():
+        with server.connect() as query:
+            status = dict(query("SHOW GLOBAL STATUS LIKE 'Ssl%'"))
+        return int(status["Ssl_accepts"]), int(status["Ssl_session_cache_hits"])
+
+    before = count()
+    fresh(server, "encrypted", "oltp_read_write", "--threads", 6, "--ssl-mode", "required", tables=6, table_size=10)
+    assert [now - then for now, then in zip(count(), before, strict=True)] == [6, 5]
+    before = count()
+    # One load thread opens them one after the other; those that are opened together with the first one have nothing to resume.
+    words = ["--ssl-mode", "required", "--connections", 40, "--load-threads", 1, "--transactions", 40]
+    load("run", "oltp_point_select", server, *words, database="encrypted", tables=6, table_size=10)
+    assert [now - then for now, then in zip(count(), before, strict=True)] == [40, 39]
 
 
 def test_nothing_of_a_load_is_left_behind(server):

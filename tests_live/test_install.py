@@ -15,12 +15,13 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference, Flavour
 from dialin.paths import Home
-from dialin.servers.builds import discover, identify
+from dialin.servers.builds import discover
 from dialin.servers.install.apt_sources import read_archives, turned_to
 from dialin.servers.install.clients import directory_megabytes
 from dialin.servers.install.installable import INSTALLABLE, Installable
 from dialin.servers.install.installer import install, remove
 from dialin.servers.install.maven import MavenServer
+from dialin.servers.server_binary import identify
 
 MARIADB = BuildReference.parse("mariadb@10.11")
 MYSQL = BuildReference.parse("mysql@5.6")

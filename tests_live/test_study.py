@@ -2,16 +2,16 @@
 
 import json
 import os
+from pathlib import Path
 
 import jsonschema
 import pytest
 
 from dialin.model.trial import TrialState
-from dialin.report import json_documents
 from dialin.store.store import Store
 from live import EASY, FAST, MYSQL, SHORT, SMALL, children, find, interrupt, kill, measuring, only_with_all
 
-SCHEMA = json_documents.schema("verdict")
+SCHEMA = json.loads((Path(__file__).parents[1] / "schema" / "verdict.schema.json").read_text())
 SWEEP = ["sweep", "innodb_buffer_pool_instances=1,4", "--server", MYSQL, "--set", "innodb_buffer_pool_size=1G"]
 SWEEP += [*SHORT, *EASY]
 ANY = ["sweep", "read_buffer_size=128K,256K", "--server", FAST, *SHORT, *EASY]

@@ -9,8 +9,8 @@ from dialin.model.workload import WorkloadSpec
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
-from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS
 from dialin.workloads.kinds import make_workload
+from dialin.workloads.load_binary import LOAD_WORKLOADS
 from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS
 from driving import needs_dialin_load
 from live import LIMIT, MYSQL, find
@@ -51,7 +51,8 @@ def seconds(sandbox, spec, *, cpus=None):
     try:
         read = (load.read(30) for _ in range(LIMIT))
         found = list(islice((second for second in read if second is None or second.tps > 0), 2))
-        assert len(found) == 2 and None not in found, "the load ended by itself, or did nothing"
+        assert len(found) == 2, "the load ended by itself, or did nothing"
+        assert None not in found, "the load ended by itself, or did nothing"
         return found, load.cpu_seconds()
     finally:
         load.stop()

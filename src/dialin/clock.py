@@ -23,13 +23,10 @@ class SystemClock:
     """The machine's own clocks."""
 
     def now(self) -> float:
-        """Return seconds since the epoch."""
         return time.time()
 
     def monotonic(self) -> float:
-        """Return seconds of the monotonic clock."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
         time.sleep(seconds)

@@ -19,6 +19,7 @@ from dialin.model.fitness import (
     MemoryFacts,
     PlaceFacts,
 )
+from fixtures.loads import with_traits
 
 FIT = Facts(
     CpuFacts(16, {"performance": 16}, clock_source="tsc", clock_read=9e-8, nodes={0: "0-15"}),
@@ -62,7 +63,7 @@ def test_the_noise_is_measured_under_every_load_that_a_study_may_have(doctor, mo
     asked = []
 
     def conduct(question, directory, *_, **__):
-        asked.append(question.workload_spec(directory).describe())
+        asked.append(with_traits(question.workload_spec(directory)).describe())
         raise typer.Exit
 
     monkeypatch.setattr("dialin.cli.noise.conduct", conduct)

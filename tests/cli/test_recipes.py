@@ -6,7 +6,7 @@ import pytest
 from dialin.cli import conduct, run_recipe
 from dialin.errors import DialinError, ExitCode, UserError
 from dialin.model.record import Look
-from dialin.preflight.attached import NOTHING, Permission
+from dialin.preflight.attached import NO_PERMISSION, Permission
 from dialin.recipes import execution, library
 from dialin.recipes.library import ScaleName
 from dialin.store.store import Store
@@ -98,7 +98,7 @@ def keep(directory):
 
 
 def run(out, *, as_json=False):
-    return run_recipe.run_recipe(NAME, ScaleName.LAPTOP, NOTHING, out=out, as_json=as_json, yes=True)
+    return run_recipe.run_recipe(NAME, ScaleName.LAPTOP, NO_PERMISSION, out=out, as_json=as_json, yes=True)
 
 
 def test_each_study_runs_in_a_directory_of_its_own_and_ends_with_a_line(quick, tmp_path, capsys):

@@ -7,6 +7,7 @@ import pytest
 
 from dialin.cli import conduct
 from dialin.errors import DialinError, UserError
+from dialin.fleet.stop_signals import stopping_cleanly
 
 LINK = "http://127.0.0.1:40123/?t=0123456789abcdef"
 
@@ -80,7 +81,7 @@ def stopped(first, *again):
     found = []
 
     def run():
-        with conduct._stopping_cleanly():
+        with stopping_cleanly():
             try:
                 os.kill(os.getpid(), first)
             finally:
@@ -112,7 +113,7 @@ def test_what_is_started_while_tidying_can_be_ended():
 def test_ctrl_c_stays_ignored_where_a_shell_started_it_in_the_background():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with conduct._stopping_cleanly():
+        with stopping_cleanly():
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)

@@ -46,13 +46,13 @@ def test_a_process_that_did_not_say_who_it_is_is_left_alone(running):
 
 
 def test_a_process_that_somebody_else_wrote_down_and_that_has_no_lock_of_the_study_is_left_alone(tmp_path):
-    (tmp_path / lock.FILE).write_text(f"{os.getpid()} boot/42")
+    (tmp_path / lock.LOCK_FILE).write_text(f"{os.getpid()} boot/42")
     assert not stop_now(HOLDER, tmp_path, itself, never)
 
 
 def test_a_link_in_place_of_the_lock_to_what_a_process_has_open_is_not_followed(tmp_path):
     with (tmp_path / "else").open("w"):
-        (tmp_path / lock.FILE).symlink_to("else")
+        (tmp_path / lock.LOCK_FILE).symlink_to("else")
         assert not stop_now(HOLDER, tmp_path, itself, never)
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.dashboard.study_state import State, resume_command, state_of, text_of
+from dialin.dashboard.study_state import State, resume_command, session_state, text_of
 from dialin.model.progress import Progress, SessionState
 from fixtures import example_studies
 
@@ -31,7 +31,7 @@ def progress(session=SessionState.RUNNING, **others):
     ],
 )
 def test_how_a_study_stands_follows_from_what_it_wrote_and_from_who_holds_it(stands, verdict, held, state):
-    assert state_of(stands, verdict, held=held) is state
+    assert session_state(stands, verdict, held=held) is state
 
 
 @pytest.mark.parametrize("state", State)

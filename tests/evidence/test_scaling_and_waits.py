@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.evidence.probe_costs import probe_costs
+from dialin.evidence.cost import probe_costs
 from dialin.evidence.scaling import scaling
 from dialin.evidence.waits import summaries, trials
 from dialin.model.trial import Purpose, TrialState

@@ -3,7 +3,7 @@
 import pytest
 
 from dialin.fleet.local_worker import LocalWorker
-from dialin.fleet.worker import BlockRequest
+from dialin.fleet.worker import BlockRequest, WorkerHost
 from dialin.model.load_driver import DriverChoice
 from dialin.model.trial import Trial, TrialState
 from dialin.trials.events import TrialEnded
@@ -28,7 +28,7 @@ def ran(spec, clock):
     def call(load, *choices):
         context = trial_context(spec, clock, load)
         trials = tuple(Trial(number, 1, 1, number, "4", TrialState.RUNNING, 0.0) for number in (1, 2, 3))
-        events = LocalWorker(FakeSite(), context).run_block(BlockRequest(spec, {}, trials, choices))
+        events = LocalWorker(FakeSite(), context, WorkerHost("here", {})).run_block(BlockRequest(spec, {}, trials, choices))
         ended = [event.trial for event in events if isinstance(event, TrialEnded)]
         return [choice for _, choice in load.started], ended
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("name", ["notebook.md", "files.md"])
 def test_what_the_documents_say_of_columns_is_what_frames_have(tmp_path, name):
     copy = shutil.copy(ROOT / "docs" / name, tmp_path)
-    subprocess.run([sys.executable, ROOT / "scripts" / "columns.py", copy], check=True)
+    subprocess.run([sys.executable, ROOT / "scripts" / "schemas_and_columns.py", copy], check=True)
     assert Path(copy).read_text() == (ROOT / "docs" / name).read_text(), "run: make docs"
 
 

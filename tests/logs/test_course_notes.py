@@ -12,8 +12,7 @@ from dialin.logs.log_folder import Run
 from dialin.logs.run_figures import figures
 from dialin.model.course import Course
 from dialin.report.run_course import course_cell, start_cell
-from dialin.workloads.sysbench_log import parse
-from fixtures.sysbench_logs import csv, series
+from fixtures.sysbench_logs import csv, parse, series
 
 
 def noted(tps):

@@ -6,10 +6,12 @@ import pytest
 
 from dialin.errors import ServerError, UserError
 from dialin.model.study import Switch
+from dialin.model.workload import WorkloadSpec
 from dialin.preflight import switch_mode
-from dialin.preflight.attached import NOTHING, check_attached
-from dialin.preflight.checked import planned
+from dialin.preflight.attached import NO_PERMISSION, check_attached
+from dialin.preflight.checked import StudyRequest, with_plan
 from dialin.question.options import StudyOptions
+from dialin.question.plan import plan
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.effective_settings import EffectiveSettings
 from fixtures.studies import BUILD, CAPACITY, study
@@ -47,7 +49,8 @@ def choose(monkeypatch):
 
         monkeypatch.setattr(switch_mode, "inspect_by_setting", inspect_by_setting)
         build = type("FakeBuild", (), {"id": BUILD})
-        return switch_mode.choose_switch_mode(switch, spec, seen, build, CATALOGUES, None)
+        expected = switch_mode.expect_switch(switch, spec, CATALOGUES)
+        return switch_mode.choose_switch_mode(expected, spec, seen, build, CATALOGUES, None)
 
     return chosen
 
@@ -101,21 +104,23 @@ def test_who_asks_for_restarts_gets_them_and_need_not_be_told(choose):
     ],
 )
 def test_the_budget_is_planned_for_the_way_that_is_likely(switch, spec, expected):
-    assert switch_mode.probable(switch, spec, CATALOGUES) is expected
+    assert switch_mode.expect_switch(switch, spec, CATALOGUES).mode is expected
 
 
 def test_set_that_cannot_be_is_refused_with_its_reason_before_a_server_is_asked():
     with pytest.raises(UserError, match="innodb_page_size can be set only when the server starts"):
-        switch_mode.probable("set", AT_START, CATALOGUES)
-    assert switch_mode.probable("auto", AT_START, CATALOGUES) is Switch.RESTART
-    assert switch_mode.probable("set", TWO, CATALOGUES) is Switch.SET
+        switch_mode.expect_switch("set", AT_START, CATALOGUES)
+    assert switch_mode.expect_switch("auto", AT_START, CATALOGUES).mode is Switch.RESTART
+    assert switch_mode.expect_switch("set", TWO, CATALOGUES).mode is Switch.SET
 
 
 def test_a_study_stores_what_it_was_planned_with():
-    spec, allowed = planned(TWO.model_copy(update={"measure": 20}), Switch.SET)
+    spec = TWO.model_copy(update={"measure": 20, "switch": Switch.SET})
+    allowed = plan(spec)
+    spec = with_plan(spec, allowed)
     assert (spec.switch, spec.measure, spec.warmup) == (Switch.SET, 20, allowed.warmup)
 
 
 def test_an_attached_server_is_not_asked_for_a_way():
     with pytest.raises(UserError, match="--switch is for sandboxes"):
-        check_attached(question("set", attach=True), Path(), None, None, NOTHING)
+        check_attached(StudyRequest(question("set", attach=True), Path(), WorkloadSpec(), None), None, NO_PERMISSION)

@@ -3,6 +3,7 @@ import pytest
 from dialin.errors import UserError
 from dialin.question.candidates import candidates_of, find_baseline
 from dialin.question.study_file import question, read
+from fixtures.loads import with_traits
 
 GOOD = """
 server = "mysql@9.7"
@@ -173,19 +174,20 @@ def test_workload_files_name_their_sizes_as_they_like(tmp_path):
 
 
 def test_a_workload_of_one_table_is_given_one(tmp_path):
-    asked = question({**SWEPT, "workload": "select_random_ranges", "table-size": 7}).workload_spec(tmp_path)
-    assert asked.traits.size == "1 table of 7 rows"
+    asked = question({**SWEPT, "workload": "select_random_ranges", "table-size": 7})
+    assert with_traits(asked.workload_spec(tmp_path)).traits.size == "1 table of 7 rows"
     asked = question({**SWEPT, "workload": "select_random_ranges", "tables": 2})
     with pytest.raises(UserError, match=r"has one table, and --tables asks for 2.*sysbench:select_random_ranges"):
         asked.workload_spec(tmp_path)
     asked = question({**SWEPT, "workload": "sysbench:select_random_ranges", "tables": 2})
-    assert asked.workload_spec(tmp_path).traits.size == "2 tables of 100,000 rows"
+    assert with_traits(asked.workload_spec(tmp_path)).traits.size == "2 tables of 100,000 rows"
 
 
 @pytest.mark.parametrize("workload", ["bulk_insert", "sysbench:bulk_insert"])
 @pytest.mark.parametrize("key", ["tables", "table-size"])
 def test_bulk_insert_has_a_table_for_each_thread_whatever_is_said_of_tables(tmp_path, workload, key):
-    assert question({**SWEPT, "workload": workload, "threads": 3}).workload_spec(tmp_path).traits.size == "3 empty tables"
+    asked = question({**SWEPT, "workload": workload, "threads": 3})
+    assert with_traits(asked.workload_spec(tmp_path)).traits.size == "3 empty tables"
     with pytest.raises(UserError, match="an empty table for each of its --threads"):
         question({**SWEPT, "workload": workload, key: 5}).workload_spec(tmp_path)
 
@@ -195,4 +197,4 @@ def test_sizes_of_tables_are_not_for_workloads_with_sizes_of_their_own(tmp_path,
     asked = question({"workload": "tpcc-like", "sweep": {"a_b": [1, 2]}, key: 5})
     with pytest.raises(UserError, match="--workload-option NAME=VALUE"):
         asked.workload_spec(tmp_path)
-    assert question({"workload": "tpcc-like", "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path).traits.size == ""
+    assert with_traits(question({"workload": "tpcc-like", "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path)).traits.size == ""

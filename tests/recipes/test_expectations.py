@@ -4,9 +4,9 @@ import pytest
 
 from dialin.evidence.why_verdict import explain
 from dialin.model.verdict import CandidateState, Estimate
-from dialin.recipes.expectations import Agreement, check
 from dialin.recipes.library import Expectation
 from fixtures import example_evidence, example_studies
+from published.expectations import Agreement, check
 
 
 def expecting(rule, candidates, **more):

@@ -9,9 +9,9 @@ from dialin.model.verdict import Note
 from dialin.probes import host
 from dialin.recipes import library
 from dialin.recipes.library import ScaleName
-from dialin.recipes.published import MACHINE, Done, Reproduction, page
 from fixtures import example_evidence, example_studies
 from fixtures.study_builder import HOSTILE
+from published.page import MACHINE, Done, Reproduction, page
 
 
 def reproduction(name, record, **changes):

@@ -14,8 +14,9 @@ from dialin.question.candidates import candidates_of, find_baseline
 from dialin.question.plan import BLOCKS_NEEDED, plan
 from dialin.recipes import execution, library, listing
 from dialin.recipes.library import Ratio, ScaleName
-from dialin.workloads.kinds import make_workload
 from dialin.workloads.sysbench import Sysbench
+from fixtures.loads import with_traits
+from schemas_and_columns import schemas
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "schema"
@@ -34,8 +35,7 @@ def spec_of(study, scale):
     question = study.question(scale)
     settings, _ = question.settings(ROOT)
     candidates = candidates_of(settings, question.servers)
-    load = question.workload_spec(ROOT)
-    load = load.model_copy(update={"traits": make_workload(load).traits})
+    load = with_traits(question.workload_spec(ROOT))
     return question.spec(candidates, find_baseline(question.baseline, candidates), load, ROOT)
 
 
@@ -180,7 +180,7 @@ def test_all_that_is_told_of_a_recipe_fits_its_width(name):
 
 
 def test_the_published_schema_of_recipes_is_the_one_in_use():
-    assert json.loads((SCHEMA / "recipe.schema.json").read_text()) == json.loads(json.dumps(library.schema()))
+    assert json.loads((SCHEMA / "recipe.schema.json").read_text()) == json.loads(json.dumps(schemas()["recipe"]))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_the_published_schema_of_recipes_is_the_one_in_use():
     ids=lambda path: path.stem,
 )
 def test_good_recipes_are_taken(path):
-    jsonschema.validate(tomllib.loads(path.read_text()), library.schema())
+    jsonschema.validate(tomllib.loads(path.read_text()), schemas()["recipe"])
     library.read(path)
 
 

@@ -7,8 +7,8 @@ from dialin.model.study import Attachment, Candidate, Switch
 from dialin.question.candidates import candidates_of, find_baseline
 from dialin.question.study_file import question
 from dialin.report.studyfile import study_file
-from dialin.workloads.kinds import make_workload
 from fixtures import example_studies
+from fixtures.loads import with_traits
 
 HERE = Path("/nowhere")
 
@@ -19,8 +19,7 @@ def read_back(spec):
     settings, _ = asked.settings(HERE)
     servers = asked.servers or [spec.candidates[0].server]
     candidates = candidates_of(settings, servers)
-    load = asked.workload_spec(HERE)
-    load = load.model_copy(update={"traits": make_workload(load).traits})
+    load = with_traits(asked.workload_spec(HERE))
     return asked.spec(candidates, find_baseline(asked.baseline, candidates), load, HERE)
 
 
@@ -45,8 +44,7 @@ def test_a_study_file_asks_the_same_question(name):
 
 
 def test_a_scan_is_asked_for_again_though_its_seconds_were_reckoned():
-    load = question({"aa": 2, "workload": "scan", "workload-options": {"runs": "3"}}).workload_spec(HERE)
-    load = load.model_copy(update={"traits": make_workload(load).traits})
+    load = with_traits(question({"aa": 2, "workload": "scan", "workload-options": {"runs": "3"}}).workload_spec(HERE))
     spec = example_studies.winner().spec.model_copy(update={"workload": load, "measure": 30.0, "warmup": 10.0})
     assert compared(read_back(spec)) == compared(spec.model_copy(update={"measure": None, "warmup": None}))
 

@@ -8,7 +8,8 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference, Flavour
 from dialin.paths import Home
-from dialin.servers.builds import add_directory, added_directories, discover, find, forget_directory, identify, resolve
+from dialin.servers.builds import add_directory, added_directories, discover, find, forget_directory, resolve
+from dialin.servers.server_binary import identify
 from servers.fakes import write_server
 
 

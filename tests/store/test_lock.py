@@ -46,7 +46,7 @@ def test_a_runner_that_is_killed_lets_go(tmp_path):
 @pytest.mark.parametrize("text", [b"", b"\xff\xfe", b"-5 x", b"many boot/1"])
 def test_a_lock_that_holds_anything_else_names_no_process(tmp_path, text):
     with sole_runner(tmp_path, "boot/42"):
-        (tmp_path / lock.FILE).write_bytes(text)
+        (tmp_path / lock.LOCK_FILE).write_bytes(text)
         assert holder(tmp_path).pid == 0
 
 

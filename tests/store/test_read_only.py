@@ -9,7 +9,7 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.store import read_only, schema
-from dialin.store.store import FILE, Store
+from dialin.store.store import STUDY_FILE, Store
 from fixtures import example_studies, stored_study
 
 
@@ -45,7 +45,7 @@ def test_reading_leaves_every_file_as_it_was_and_makes_none(directory):
 
 
 def test_a_study_on_a_medium_that_nobody_can_write_to_is_read(directory):
-    for path in (directory / FILE, directory):
+    for path in (directory / STUDY_FILE, directory):
         path.chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:
         assert read_only.read(directory, lambda store: len(store.trials())) == 3
@@ -97,7 +97,7 @@ def test_a_directory_without_a_study_is_one_line(tmp_path):
 
 
 def test_somebody_else_s_database_is_one_line(tmp_path):
-    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+    with closing(sqlite3.connect(tmp_path / STUDY_FILE)) as connection:
         connection.execute("CREATE TABLE study (format)")
     with pytest.raises(UserError, match="was not written by dialin"):
         read_only.read(tmp_path, lambda store: None)
@@ -105,20 +105,20 @@ def test_somebody_else_s_database_is_one_line(tmp_path):
 
 @pytest.mark.parametrize("sql", ["DELETE FROM study", "DROP TABLE study"])
 def test_a_study_whose_making_is_not_done_is_one_line(directory, sql):
-    with closing(sqlite3.connect(directory / FILE)) as connection, connection:
+    with closing(sqlite3.connect(directory / STUDY_FILE)) as connection, connection:
         connection.execute(sql)
     with pytest.raises(UserError, match="holds no study yet: it is being made, or its making was broken off"):
         read_only.read(directory, lambda store: None)
 
 
 def test_what_is_no_database_is_one_line(tmp_path):
-    (tmp_path / FILE).write_bytes(os.urandom(4096))
+    (tmp_path / STUDY_FILE).write_bytes(os.urandom(4096))
     with pytest.raises(UserError, match="is damaged and cannot be read"):
         read_only.read(tmp_path, lambda store: None)
 
 
 def test_a_study_of_another_version_is_one_line(directory):
-    with closing(sqlite3.connect(directory / FILE)) as connection, connection:
+    with closing(sqlite3.connect(directory / STUDY_FILE)) as connection, connection:
         connection.execute(f"UPDATE study SET format = {schema.FORMAT + 1}")
     with pytest.raises(UserError, match="another version of dialin"):
         read_only.read(directory, lambda store: None)
@@ -133,7 +133,7 @@ def test_a_study_that_was_killed_is_read_with_what_stands_in_its_log_alone(direc
 
 
 def test_an_empty_log_that_was_left_behind_is_as_good_as_none(directory):
-    (directory / f"{FILE}-wal").touch()
+    (directory / f"{STUDY_FILE}-wal").touch()
     before = contents(directory)
     assert len(read_only.read(directory, lambda store: store.trials())) == 3
     assert contents(directory) == before

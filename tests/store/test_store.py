@@ -11,7 +11,7 @@ from dialin.model.record import Look
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
 from dialin.store import schema
 from dialin.store.lock import sole_runner
-from dialin.store.store import FILE, Store
+from dialin.store.store import STUDY_FILE, Store
 from fixtures.recorded import begun
 
 
@@ -105,21 +105,21 @@ def test_a_directory_without_a_study_is_refused(tmp_path):
 
 
 def test_a_damaged_database_is_refused(tmp_path):
-    (tmp_path / FILE).write_bytes(b"this is no database " * 100)
+    (tmp_path / STUDY_FILE).write_bytes(b"this is no database " * 100)
     with pytest.raises(UserError, match="damaged"):
         Store.open(tmp_path)
 
 
 def test_a_database_cut_short_is_refused(tmp_path, spec):
     make(tmp_path, spec).close()
-    path = tmp_path / FILE
+    path = tmp_path / STUDY_FILE
     path.write_bytes(path.read_bytes()[:5000])
     with pytest.raises(UserError, match="damaged"):
         Store.open(tmp_path).read()
 
 
 def test_somebody_elses_database_is_refused(tmp_path):
-    with sqlite3.connect(tmp_path / FILE) as connection:
+    with sqlite3.connect(tmp_path / STUDY_FILE) as connection:
         connection.execute("CREATE TABLE study (format INTEGER)")
     connection.close()
     with pytest.raises(UserError, match="not written by dialin"):
@@ -135,10 +135,20 @@ def test_one_dialin_at_a_time_runs_a_study(tmp_path):
 
 def test_a_study_of_another_version_is_refused_and_its_format_is_named(tmp_path, spec):
     make(tmp_path, spec).close()
-    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
+    with closing(sqlite3.connect(tmp_path / STUDY_FILE)) as connection, connection:
         connection.execute(f"UPDATE study SET format = {schema.FORMAT + 1}")
     with pytest.raises(UserError, match=f"another version of dialin .format {schema.FORMAT + 1}; this"):
         Store.open(tmp_path)
+
+
+def test_each_host_that_runs_trials_is_known_and_the_first_one_is_the_machine_of_the_study(tmp_path, spec):
+    with make(tmp_path, spec) as store:
+        store.save_host("one", {"cpus": 2, "kernel": "6.1"})
+        store.save_host("two", {"cpus": 8})
+        store.save_host("one", {"cpus": 4})
+        record = store.read()
+    assert record.hosts == {"one": {"cpus": 2, "kernel": "6.1"}, "two": {"cpus": 8}}
+    assert (record.host["cpus"], record.host["kernel"]) == (2, "6.1")
 
 
 def test_what_is_found_of_the_host_later_stands_beside_what_was_known(tmp_path, spec):

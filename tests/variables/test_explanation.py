@@ -16,7 +16,7 @@ def built(build, *variables):
 
 def lines(name, *catalogues):
     result = {}
-    for line in explanation.explain(name, catalogues).lines:
+    for line in explanation.explain_variable(name, catalogues).lines:
         result.setdefault(line.label, []).extend(line.text.split("\n"))
     return result
 
@@ -137,7 +137,7 @@ def test_what_moves_or_is_moved_is_told_of_builds_that_have_both():
     )
     assert told["Moves with"][0].startswith("innodb_buffer_pool_instances, innodb_buffer_pool_chunk_size: the pool is made of")
     assert told["Moves with"][0].endswith("[MySQL 9.7.4]")
-    data = explanation.explain("innodb_buffer_pool_size", [instances("mysql@9.7.4")]).facts()
+    data = explanation.explain_variable("innodb_buffer_pool_size", [instances("mysql@9.7.4")]).facts()
     assert [rule["of"] for rule in data["derived"]] == [["innodb_buffer_pool_instances"]]
     assert data["moves"][0]["builds"] == ["mysql@9.7.4"]
 
@@ -159,10 +159,10 @@ def test_other_names_durability_data_and_what_dialin_owns_are_told():
 
 def test_all_of_it_is_data_too(mysql, mariadb):
     for name in ("innodb_buffer_pool_instances", "read_buffer_size", "innodb_flush_log_at_trx_commit", "datadir"):
-        told = json.loads(json.dumps(explanation.explain(name, [mysql, mariadb]).facts()))
+        told = json.loads(json.dumps(explanation.explain_variable(name, [mysql, mariadb]).facts()))
         assert told["variable"] == name
         assert told["builds"]["mysql@9.7.4"]["default"] == mysql.variables[name].default
-    told = explanation.explain("innodb_buffer_pool_instances", [mysql, mariadb]).facts()
+    told = explanation.explain_variable("innodb_buffer_pool_instances", [mysql, mariadb]).facts()
     assert told["lacking"] == ["mariadb@10.11.19"]
     assert {moved["variable"] for moved in told["moves"]} >= {"innodb_buffer_pool_size"}
     assert told["memory"]["allotted"] == "none"
@@ -170,7 +170,7 @@ def test_all_of_it_is_data_too(mysql, mariadb):
 
 def test_every_variable_of_real_builds_can_be_explained(mysql, mariadb):
     for name in mysql.variables.keys() | mariadb.variables.keys():
-        told = explanation.explain(name, [mysql, mariadb])
+        told = explanation.explain_variable(name, [mysql, mariadb])
         assert all(line.text for line in told.lines)
 
 

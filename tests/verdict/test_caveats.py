@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from dialin.model.evidence import Gauge, Watched
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.workload import WorkloadSpec
 from dialin.stats.trial_figures import figures
-from dialin.verdict.caveats import lost_notes, steadiness_notes
+from dialin.verdict.caveats import load_notes, lost_notes, steadiness_notes
 from fixtures.studies import scan, study
 
 SECONDS = study({"a": {}, "b": {}})
@@ -65,3 +66,13 @@ def test_a_trial_that_did_not_keep_a_level_has_its_course_named(tps, said):
     (note,) = steadiness_notes(SECONDS, *measured(tps))
     assert said in note.text
     assert "a longer warm-up does not help" in note.text
+
+
+@pytest.mark.parametrize(("share", "codes"), [(0.01, []), (0.4, ["not_cold"])])
+def test_runs_that_were_to_be_cold_and_were_not_are_a_caveat_that_their_load_declares(share, codes):
+    trials, _ = measured([1.0] * 3)
+    watched = {1: {"load": Watched("load", 3.0, gauges={"cached_share": Gauge(0.0, share, 0.0, share, share)})}}
+    notes = load_notes(RUNS.workload.traits.limits, trials, watched)
+    assert [note.code for note in notes] == codes
+    assert all("1 trial" in note.text and "40.0 %" in note.text for note in notes)
+    assert load_notes(SECONDS.workload.traits.limits, trials, watched) == []

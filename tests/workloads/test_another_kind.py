@@ -15,6 +15,8 @@ from dialin.workloads import kinds
 from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind
 from dialin.workloads.load_request import LoadRequest
+from fixtures.loads import with_traits
+from schemas_and_columns import schemas
 
 
 class BeatOptions(BaseModel):
@@ -86,7 +88,7 @@ def test_a_study_file_asks_for_it_and_its_workload_is_made(tmp_path):
 
 @pytest.mark.usefixtures("with_beats")
 def test_reports_count_in_its_unit_from_what_is_stored(tmp_path):
-    stored = type(load := asked(tmp_path)).model_validate_json(load.model_dump_json())
+    stored = type(load := with_traits(asked(tmp_path))).model_validate_json(load.model_dump_json())
     assert (units(stored).rate, units(stored).title, units(stored).one) == ("beats/s", "beats/s", "second")
 
 
@@ -118,7 +120,7 @@ def test_tables_are_not_for_it(tmp_path):
 @pytest.mark.usefixtures("with_beats")
 def test_the_schema_knows_its_options():
     study = {"workload": "beats", "sweep": {"innodb_io_capacity": [1, 2]}, "workload-options": {"pause": 0.5}}
-    schema = study_file.schema()
+    schema = schemas()["study"]
     jsonschema.validate(study, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**study, "workload-options": {"paus": 0.5}}, schema)

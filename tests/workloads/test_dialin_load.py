@@ -11,9 +11,9 @@ from dialin.model.workload import WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads.base import Target
 from dialin.workloads.dialin_load import DialinLoad
-from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS
 from dialin.workloads.dialin_load_lines import STREAM
 from dialin.workloads.kinds import make_workload
+from dialin.workloads.load_binary import LOAD_WORKLOADS
 from dialin.workloads.sysbench import Sysbench
 from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS
 from workloads.test_dialin_load_lines import second

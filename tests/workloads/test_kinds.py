@@ -7,8 +7,8 @@ from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads import kinds, load_binary, sysbench_kind
 from dialin.workloads.dialin_load import DialinLoad
-from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS
 from dialin.workloads.kinds import find_kind, installed_alternative, is_path, make_workload
+from dialin.workloads.load_binary import LOAD_WORKLOADS
 from dialin.workloads.scan.scan import Scan
 from dialin.workloads.sysbench import Sysbench
 from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS

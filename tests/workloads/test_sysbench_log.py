@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from dialin.errors import UserError
 from dialin.workloads import sysbench_log
-from dialin.workloads.sysbench_log import parse, parse_line, read
-from fixtures.sysbench_logs import csv, human, series
+from dialin.workloads.sysbench_log import parse_line, read
+from fixtures.sysbench_logs import csv, human, parse, series
 
 TPS = [237.53, 300.0, 0.0]
 

@@ -12,6 +12,13 @@ pub enum Address {
     Tcp(String, u16),
 }
 
+impl Default for Address {
+    /// Nowhere.
+    fn default() -> Self {
+        Address::Socket(PathBuf::new())
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -54,7 +61,7 @@ pub struct Tls {
 }
 
 /// An account at a server. Its password never shows in its text.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Account {
     /// Where the server listens.
     pub address: Address,

@@ -102,9 +102,9 @@ fn obey(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8> {
         }
         Command::SelfTest(options) => {
             watch_signals(stop)?;
-            let SelfTestOptions { connections, seconds } = options;
+            let SelfTestOptions { connections, load_threads, seconds } = options;
             options::raise_limit(2 * connections)?;
-            output.line(&Line::SelfTest(&self_test::run(connections, seconds, stop)?));
+            output.line(&Line::SelfTest(&self_test::run(connections, load_threads, seconds, stop)?));
         }
         Command::Workloads => output.text(&show::workloads(&workloads::names())),
         Command::Show(options) => {

@@ -82,9 +82,11 @@ pub struct Phase {
 }
 
 /// A whole run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Run {
-    /// The server.
+    /// The server, and as whom. It is nothing that anybody else is told.
+    #[serde(skip)]
     pub account: Account,
     /// Its phases, in order; at least one.
     pub phases: Vec<Phase>,

@@ -4,15 +4,21 @@ use crate::engine;
 use crate::errors::{Error, Result};
 use crate::mock_server::{Answer, Command, MockServer};
 use crate::plan::{Execute, FIRST_FREE, Kind, NoRow, Op, Parameter, Plan, Retry, Statement, Transaction, Which};
+use crate::protocol::command::{self, Execution};
+use crate::protocol::parameters::Parameters as _;
 use crate::random::{Distribution, Generator, Integers};
-use crate::record::{CeilingLine, SCHEMA, SelfTestLine, process_cpu};
+use crate::record::{CeilingLine, SCHEMA, SelfTestLine, process_cpu, thread_cpu};
 use crate::run::{Gather, Phase, Purpose, Run};
 use crate::workloads;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
-/// Measure, so many seconds each, what a statement costs the driver.
+/// Measure, so many seconds each, what a statement costs the driver, and what the kernel takes of it to send and receive its bytes;
+/// on so many load threads, or on as many as suit the machine.
 ///
 /// The server runs on a thread of this process and takes its share of the machine; the CPU time it took is left out. What
 /// connecting took is not, so a few seconds are needed for many connections.
@@ -20,11 +26,23 @@ use std::time::Duration;
 /// # Errors
 ///
 /// The driver cannot reach its own server, or was stopped.
-pub fn run(connections: usize, seconds: u64, stop: &AtomicBool) -> Result<SelfTestLine> {
-    let measure = |plan: &Plan| measure(plan, connections, seconds, stop);
-    let (load_threads, noop) = measure(&workloads::find("noop", &[])?.plan()?)?;
-    let (_, point_select) = measure(&point_select()?)?;
-    Ok(SelfTestLine { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), connections, load_threads, noop, point_select })
+pub fn run(connections: usize, load_threads: Option<usize>, seconds: u64, stop: &AtomicBool) -> Result<SelfTestLine> {
+    let phase = Phase {
+        purpose: Purpose::Measure,
+        step: 1,
+        seconds: Some(seconds),
+        connections,
+        rate: None,
+        load_threads,
+        gather: Gather::Auto,
+    };
+    let bytes = |exchange: &Exchange| send_and_receive(exchange, connections, seconds, stop);
+    let (load_threads, noop) = measure(&workloads::find("noop", &[])?.plan()?, &phase, stop)?;
+    let noop_bytes = bytes(&Exchange::noop())?;
+    let (_, point_select) = measure(&point_select()?, &phase, stop)?;
+    let point_select_bytes = bytes(&Exchange::point_select())?;
+    let (schema, version) = (SCHEMA, env!("CARGO_PKG_VERSION"));
+    Ok(SelfTestLine { schema, version, connections, load_threads, noop, noop_bytes, point_select, point_select_bytes })
 }
 
 /// A row of sysbench's tables by its key, as oltp_point_select asks for it.
@@ -48,23 +66,14 @@ fn point_select() -> Result<Plan> {
     })
 }
 
-fn measure(plan: &Plan, connections: usize, seconds: u64, stop: &AtomicBool) -> Result<(usize, CeilingLine)> {
+fn measure(plan: &Plan, phase: &Phase, stop: &AtomicBool) -> Result<(usize, CeilingLine)> {
     let before = process_cpu();
     let mock_server = MockServer::listen(&socket(), answers()).map_err(|error| {
         Error::driver(format!("No server could be started: {error}"), "Give TMPDIR a directory that this user may write to")
     })?;
-    let phase = Phase {
-        purpose: Purpose::Measure,
-        step: 1,
-        seconds: Some(seconds),
-        connections,
-        rate: None,
-        load_threads: None,
-        gather: Gather::Auto,
-    };
     let run = Run {
         account: mock_server.account(),
-        phases: vec![phase],
+        phases: vec![phase.clone()],
         seed: 1,
         first: 0,
         stride: 1,
@@ -82,27 +91,87 @@ fn measure(plan: &Plan, connections: usize, seconds: u64, stop: &AtomicBool) -> 
     })?;
     let servers = mock_server.end();
     let drivers = process_cpu().saturating_sub(before).saturating_sub(servers);
+    Ok((load_threads, ceiling(statements, took, drivers)?))
+}
+
+/// The bytes of a statement and of its answer.
+struct Exchange {
+    request: Vec<u8>,
+    answer: Vec<u8>,
+}
+
+impl Exchange {
+    fn noop() -> Self {
+        let mut request = Vec::new();
+        command::query(&mut request, b"DO 0");
+        Self { request, answer: Answer::Ok.packets(false) }
+    }
+
+    fn point_select() -> Self {
+        let (mut request, mut execution) = (Vec::new(), Execution::new(1, 1));
+        // The types of the parameters go with the first execution only.
+        for _ in 0..2 {
+            request.clear();
+            let mut parameters = execution.begin(&mut request);
+            parameters.integer(50_000);
+            parameters.end();
+        }
+        Self { request, answer: row().packets(true) }
+    }
+}
+
+/// Send the bytes of a statement on as many sockets as there are connections, then receive the bytes of its answer on each, again and
+/// again, on one thread; another thread is the server. No driver can do with less.
+fn send_and_receive(exchange: &Exchange, connections: usize, seconds: u64, stop: &AtomicBool) -> Result<CeilingLine> {
+    let failed =
+        |error: io::Error| Error::driver(format!("Sockets cannot be used: {error}"), "See the limit of open files: ulimit -n");
+    let pairs: Vec<_> = (0..connections).map(|_| UnixStream::pair()).collect::<io::Result<_>>().map_err(failed)?;
+    let (mut clients, mut servers): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut request = vec![0; exchange.request.len()];
+            // It ends with the client, which closes its sockets.
+            let mut serve = |server: &mut UnixStream| {
+                server.read_exact(&mut request).and_then(|()| server.write_all(&exchange.answer)).is_ok()
+            };
+            while servers.iter_mut().all(&mut serve) {}
+        });
+        let (begin, cpu) = (Instant::now(), thread_cpu());
+        let (mut exchanges, mut answer) = (0, vec![0; exchange.answer.len()]);
+        while begin.elapsed() < Duration::from_secs(seconds) && !stop.load(Ordering::Relaxed) {
+            clients.iter_mut().try_for_each(|client| client.write_all(&exchange.request)).map_err(failed)?;
+            clients.iter_mut().try_for_each(|client| client.read_exact(&mut answer)).map_err(failed)?;
+            exchanges += clients.len() as u64;
+        }
+        let took = (begin.elapsed().as_secs_f64(), thread_cpu().saturating_sub(cpu));
+        drop(clients);
+        ceiling(exchanges, took.0, took.1)
+    })
+}
+
+fn ceiling(statements: u64, seconds: f64, cpu: Duration) -> Result<CeilingLine> {
     if statements == 0 {
         return Err(Error::user("The self-test was stopped before anything was measured", "Let it run to its end"));
     }
-    Ok((load_threads, ceiling(statements, took, drivers)))
-}
-
-fn ceiling(statements: u64, seconds: f64, cpu: Duration) -> CeilingLine {
     let hundredths = |value: f64| (value * 100.0).round() / 100.0;
     let statements = statements as f64;
     let cpu = cpu.as_secs_f64().max(1e-9);
-    CeilingLine {
+    Ok(CeilingLine {
         seconds: hundredths(seconds),
         per_second: (statements / seconds).round(),
         cpu_us: hundredths(1e6 * cpu / statements),
         ceiling: (statements / cpu).round(),
-    }
+    })
 }
 
-/// One row of 119 letters for a select, as sysbench's tables have, else just an OK.
+/// One row of 119 letters, as sysbench's tables have.
+fn row() -> Answer {
+    Answer::row(&[Some(&"68487932199-96439406143-".repeat(5)[..119])])
+}
+
+/// A row for a select, else just an OK.
 fn answers() -> impl Fn(Command<'_>) -> Answer + Send + 'static {
-    let row = Answer::row(&[Some(&"68487932199-96439406143-".repeat(5)[..119])]);
+    let row = row();
     move |command| if command.sql().starts_with("SELECT") { row.clone() } else { Answer::Ok }
 }
 
@@ -113,19 +182,45 @@ fn socket() -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::connect::connect;
 
     #[test]
     fn the_ceiling_is_what_a_load_thread_could_do_with_a_cpu_of_its_own() {
-        let line = ceiling(600_000, 3.0, Duration::from_millis(1_500));
+        let line = ceiling(600_000, 3.0, Duration::from_millis(1_500)).unwrap();
         assert_eq!((line.per_second, line.cpu_us, line.ceiling), (200_000.0, 2.5, 400_000.0));
     }
 
     #[test]
-    fn a_second_against_the_server_that_does_nothing_tells_both_ceilings() {
-        let line = run(4, 1, &AtomicBool::new(false)).unwrap();
-        for found in [line.noop, line.point_select] {
+    fn a_second_against_the_server_that_does_nothing_shows_all_ceilings() {
+        let line = run(4, Some(1), 1, &AtomicBool::new(false)).unwrap();
+        for found in [line.noop, line.noop_bytes, line.point_select, line.point_select_bytes] {
             assert!(found.per_second > 100.0 && found.cpu_us > 0.0 && found.ceiling > found.per_second / 4.0, "{found:?}");
         }
-        assert!(line.load_threads >= 1 && line.connections == 4);
+        assert_eq!((line.load_threads, line.connections), (1, 4));
+    }
+
+    #[test]
+    fn the_bytes_are_those_that_the_driver_sends_and_receives() {
+        let path = std::env::temp_dir().join(format!("dialin-load-self-test-bytes-{}.sock", std::process::id()));
+        let server = MockServer::listen(&path, answers()).unwrap();
+        let mut stream = connect(&server.account(), Duration::from_secs(20)).unwrap().stream;
+        let mut ask = |request: &[u8]| {
+            stream.write_all(request, Instant::now() + Duration::from_secs(20)).unwrap();
+            let mut buffer = [0; 4096];
+            let count = stream.read_within(&mut buffer, Duration::from_secs(20)).unwrap();
+            buffer[..count].to_vec()
+        };
+        let noop = Exchange::noop();
+        assert_eq!(ask(&noop.request), noop.answer);
+        let mut prepare = Vec::new();
+        command::prepare(&mut prepare, b"SELECT c FROM sbtest1 WHERE id=?");
+        assert_eq!(ask(&prepare)[5..9], 1_u32.to_le_bytes(), "its number");
+        let select = Exchange::point_select();
+        assert_eq!(ask(&select.request), select.answer);
+    }
+
+    #[test]
+    fn a_test_that_was_stopped_says_so() {
+        assert!(run(2, None, 1, &AtomicBool::new(true)).unwrap_err().what.contains("stopped"));
     }
 }

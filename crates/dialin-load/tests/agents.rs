@@ -315,3 +315,37 @@ fn strangers_neither_end_an_agent_nor_hold_it_up() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
 }
+
+/// The most memory that a process had so far, in bytes.
+fn peak_memory(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+}
+
+#[test]
+fn strangers_who_say_much_cost_little_memory() {
+    let files = Files::of("talkative");
+    let agent = Agent::start(&files, "a");
+    let hello = format!("{{\"dialin-load\":\"{BUILD}\",\"nonce\":\"{}\"}}\n", "A".repeat(43) + "=");
+    // As many as are listened to at a time, each with all that it may say without a seal, and then far more.
+    let mut strangers: Vec<TcpStream> = (0..64).map(|_| TcpStream::connect(&agent.address).unwrap()).collect();
+    let before = peak_memory(agent.child.id());
+    for stranger in &mut strangers {
+        stranger.write_all(hello.as_bytes()).unwrap();
+        let mut answer = String::new();
+        BufReader::new(&*stranger).read_line(&mut answer).unwrap();
+        assert!(answer.contains(BUILD), "{answer}");
+        stranger.write_all(&[b'x'; 512]).unwrap();
+    }
+    let much = vec![b'x'; 1 << 20];
+    for stranger in &mut strangers {
+        let _ = stranger.write_all(&much);
+        let _ = stranger.read_to_end(&mut vec![]);
+    }
+    let grown = peak_memory(agent.child.id()) - before;
+    // The threads that listen included; what was said is 64 MiB.
+    assert!(grown < 64 * (64 << 10), "{grown} bytes");
+    let output = files.run(&[&agent.address], "--transactions 10").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}

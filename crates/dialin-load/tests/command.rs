@@ -207,7 +207,9 @@ fn workloads_are_listed_and_shown() {
 
 #[test]
 fn the_self_test_tells_what_the_driver_can_do() {
-    let lines = lines(&done("self-test --connections 2 --seconds 1"));
-    assert_eq!(types(&lines), ["self-test"]);
-    assert!(lines[0]["noop"]["ceiling"].as_f64().unwrap() > 1_000.0, "{}", lines[0]);
+    let lines = lines(&done("self-test --connections 2 --load-threads 1 --seconds 1"));
+    assert_eq!((types(&lines), lines[0]["load_threads"].as_u64()), (vec!["self-test"], Some(1)));
+    for kind in ["noop", "noop_bytes", "point_select", "point_select_bytes"] {
+        assert!(lines[0][kind]["ceiling"].as_f64().unwrap() > 1_000.0, "{}", lines[0]);
+    }
 }

@@ -46,7 +46,7 @@ fn root_account(mode: TlsMode) -> Account {
 }
 
 fn root() -> Client {
-    Client::connect(&root_account(TlsMode::Preferred)).unwrap()
+    Client::connect(&Connector::new(&root_account(TlsMode::Preferred))).unwrap()
 }
 
 /// A session with what its commands need.
@@ -287,7 +287,7 @@ fn commands_and_rows_longer_than_a_packet_go_through() {
     let _ = root.run(b"DROP USER 'long'@'%'");
     root.run(b"CREATE USER 'long'@'%' IDENTIFIED BY 'secret'").unwrap();
     for address in [socket(), tcp()] {
-        let mut client = Client::connect(&account(address, "long", "secret", TlsMode::Preferred)).unwrap();
+        let mut client = Client::connect(&Connector::new(&account(address, "long", "secret", TlsMode::Preferred))).unwrap();
         assert_eq!(client.max_allowed_packet(), 67_108_864);
         for length in [0xFF_FFFF - 11, 0xFF_FFFF - 10, 0xFF_FFFF, 2 * 0xFF_FFFF + 3] {
             let sent = client.rows(format!("SELECT LENGTH('{}')", "x".repeat(length)).as_bytes()).unwrap();

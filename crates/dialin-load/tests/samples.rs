@@ -165,6 +165,17 @@ fn an_error() {
 fn a_self_test() {
     let noop = CeilingLine { seconds: 3.0, per_second: 151_000.0, cpu_us: 2.25, ceiling: 444_444.0 };
     let point_select = CeilingLine { seconds: 3.01, per_second: 120_500.0, cpu_us: 3.1, ceiling: 322_581.0 };
-    let line = SelfTestLine { schema: SCHEMA, version: "0.1.0", connections: 16, load_threads: 1, noop, point_select };
+    let noop_bytes = CeilingLine { seconds: 3.0, per_second: 402_000.0, cpu_us: 1.6, ceiling: 625_000.0 };
+    let point_select_bytes = CeilingLine { seconds: 3.0, per_second: 391_000.0, cpu_us: 1.7, ceiling: 588_235.0 };
+    let line = SelfTestLine {
+        schema: SCHEMA,
+        version: "0.1.0",
+        connections: 16,
+        load_threads: 1,
+        noop,
+        noop_bytes,
+        point_select,
+        point_select_bytes,
+    };
     is_the_sample(&Line::SelfTest(&line), "load-self-test");
 }

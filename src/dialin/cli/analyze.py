@@ -63,7 +63,7 @@ def analyze(
     from rich.console import Console
 
     from dialin.logs.analyze_runs import Request
-    from dialin.logs.analyze_runs import analyze as judge
+    from dialin.logs.analyze_runs import analyze as analyze_logs
     from dialin.logs.assignment import AssignmentRule
     from dialin.logs.log_folder import load
     from dialin.logs.sibling_files import read_options
@@ -83,7 +83,7 @@ def analyze(
     )
     folder = load(paths)
     options = read_options({run.name: run.path for run in folder.runs}, [path for path in paths if path.is_dir()])
-    analysis = judge(folder, request, options)
+    analysis = analyze_logs(folder, request, options)
     if json:
         typer.echo(json_documents.render(analysis), nl=False)
     else:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from types import FrameType
 
 import typer
 from rich.console import Console
@@ -21,6 +19,7 @@ from dialin.clock import SystemClock
 from dialin.dashboard import page_process
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, UserError
 from dialin.evidence.why_verdict import explain
+from dialin.fleet.stop_signals import stopping_cleanly
 from dialin.model.progress import Watcher
 from dialin.model.verdict import Verdict
 from dialin.paths import Home
@@ -34,9 +33,8 @@ from dialin.report.plain_lines import PlainLines
 from dialin.report.render.terminal import print_verdict
 from dialin.report.screen import LiveScreen
 from dialin.store import read_only
-from dialin.store.lock import FILE as LOCK
-from dialin.store.store import FILE as STUDY
-from dialin.store.store import Store
+from dialin.store.lock import LOCK_FILE
+from dialin.store.store import STUDY_FILE, Store
 from dialin.text import without_secrets
 from dialin.trials.tools import Tools
 
@@ -59,8 +57,9 @@ def conduct(
     """
     where = out or new_directory(name)
     check_writable(where)
-    if where.is_dir() and any(path.name != LOCK for path in where.iterdir()):
-        remedy = f"Resume it ({_resume(where)}), or name another --out" if (where / STUDY).is_file() else "Name another --out"
+    if where.is_dir() and any(path.name != LOCK_FILE for path in where.iterdir()):
+        is_study = (where / STUDY_FILE).is_file()
+        remedy = f"Resume it ({_resume(where)}), or name another --out" if is_study else "Name another --out"
         raise UserError(f"{where} exists and is not empty", remedy)
     workshop = Tools.open(say)
     ready = check_question(question, directory, workshop, permission)
@@ -172,7 +171,7 @@ def perform(directory: Path, run: Callable[[Watcher], Verdict], go_on_with: str 
     """
     command = go_on_with or _resume(directory)
     try:
-        with _stopping_cleanly(), _page(directory, wanted=watch) as link, _watching(errors(), link) as watcher:
+        with stopping_cleanly(), _page(directory, wanted=watch) as link, _watching(errors(), link) as watcher:
             run(watcher)
     except KeyboardInterrupt:
         _warn_of_changes()
@@ -260,29 +259,3 @@ def _watching(console: Console, link: str) -> Iterator[Watcher]:
             yield screen
     else:
         yield PlainLines(sys.stderr)
-
-
-@contextmanager
-def _stopping_cleanly() -> Iterator[None]:
-    """Take SIGTERM and SIGHUP like Ctrl-C: the trial under way is given up, its server ended, the rest is safe.
-
-    From the first of the three on SIGTERM and SIGHUP do nothing, so that being told twice cuts no tidying short; Ctrl-C does.
-    """
-    signals = [signal.SIGTERM, signal.SIGHUP]
-
-    def nothing(_number: int, _frame: FrameType | None) -> None:
-        """Not SIG_IGN, which what is started while tidying would inherit."""
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, nothing)
-        raise KeyboardInterrupt
-
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell has what it starts in the background ignore it
-        signals.append(signal.SIGINT)
-    before = {number: signal.signal(number, stop) for number in signals}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from dialin.cli.study_flags import pairs
+from dialin.cli.study_flags import help_of, pairs
 from dialin.errors import ExitCode, UserError
 from dialin.model.fitness import Finding, Severity
 from dialin.paths import Home
+from dialin.question.options import StudyOptions
 from dialin.report.render.terminal_page import Page
 from dialin.text import counted
 from dialin.workloads.kinds import default_help
-from dialin.workloads.load_request import DEFAULT_THREADS
 
 if TYPE_CHECKING:
     from dialin.model.fitness import Facts
 
 _STYLES = {Severity.BAD: "bold red", Severity.NOTICE: "yellow", Severity.GOOD: "green"}
 _NOISE = "With --noise"
+_WORKLOAD = StudyOptions.model_fields["workload"].default
 _MARGIN = 1.1
 """What a study asks for beyond its size; see `datasets.cache.check_space`."""
 
@@ -45,17 +46,13 @@ def doctor(
         float | None, typer.Option(min=2, help="Seconds measured in each trial; else from --minutes.", rich_help_panel=_NOISE)
     ] = None,
     server: Annotated[str, typer.Option(metavar="BUILD", help="The build to run.", rich_help_panel=_NOISE)] = "",
-    workload: Annotated[str, typer.Option(help="The load.", rich_help_panel=_NOISE)] = "oltp_read_write",
+    workload: Annotated[str, typer.Option(help="The load.", rich_help_panel=_NOISE)] = _WORKLOAD,
     threads: Annotated[
         int | None,
-        typer.Option(
-            min=1, help=f"Connections that work at once, {default_help('threads', DEFAULT_THREADS)}.", rich_help_panel=_NOISE
-        ),
+        typer.Option(min=1, help=f"Connections that work at once, {default_help('threads')}.", rich_help_panel=_NOISE),
     ] = None,
-    tables: Annotated[int | None, typer.Option(min=1, help="Tables to prepare, 4 unless told.", rich_help_panel=_NOISE)] = None,
-    table_size: Annotated[
-        int | None, typer.Option(min=1, help="Rows of each table, 100000 unless told.", rich_help_panel=_NOISE)
-    ] = None,
+    tables: Annotated[int | None, typer.Option(min=1, help=help_of("tables"), rich_help_panel=_NOISE)] = None,
+    table_size: Annotated[int | None, typer.Option(min=1, help=help_of("table_size"), rich_help_panel=_NOISE)] = None,
     workload_options: Annotated[
         list[str] | None,
         typer.Option("--workload-option", metavar="NAME=VALUE", help="A further option of the load.", rich_help_panel=_NOISE),

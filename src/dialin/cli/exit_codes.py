@@ -1,4 +1,4 @@
-"""The exit codes of verdicts."""
+"""The exit codes of verdicts; apart from `console`, which starts without the model."""
 
 from __future__ import annotations
 

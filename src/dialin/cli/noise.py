@@ -16,7 +16,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.trial import Step
 from dialin.model.verdict import CandidateState
 from dialin.preflight import machine_noise
-from dialin.preflight.attached import NOTHING
+from dialin.preflight.attached import NO_PERMISSION
 from dialin.question import study_file
 from dialin.store.store import Store
 from dialin.text import percent
@@ -31,7 +31,7 @@ def measure_noise(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> 
     """
     question = study_file.question(asked, spelled=spelled, remedy="See: dialin doctor --help")
     where = out or new_directory("noise")
-    conduct(question, Path.cwd(), NOTHING, name="noise", out=where, json=json, yes=True)
+    conduct(question, Path.cwd(), NO_PERMISSION, name="noise", out=where, json=json, yes=True)
     with Store.open(where) as store:
         record = store.read()
     known = machine_noise.of_study(record)

@@ -17,7 +17,7 @@ from dialin.servers import builds
 from dialin.servers.install import installer
 from dialin.servers.install.installable import INSTALLABLE, parse_reference, row_of
 from dialin.text import listed
-from dialin.trials import playground
+from dialin.trials import lasting_sandboxes
 from dialin.trials.tools import Tools
 
 servers = typer.Typer(
@@ -49,11 +49,13 @@ def _list(context: typer.Context) -> None:
         console.print("\nCan be installed (dialin servers install BUILD):")
         for entry in missing:
             console.print(f"  {entry.reference}  {escape(entry.source.description)}", soft_wrap=True)
-    running = playground.running(workshop.ledger)
+    running = lasting_sandboxes.running(workshop.ledger)
     if running:
         console.print("\nRunning (dialin servers stop ID):")
         for sandbox in running:
-            console.print(f"  {sandbox.id}  {sandbox.build}  {escape(playground.how_to_connect(sandbox))}", soft_wrap=True)
+            console.print(
+                f"  {sandbox.id}  {sandbox.build}  {escape(lasting_sandboxes.how_to_connect(sandbox))}", soft_wrap=True
+            )
     elsewhere = workshop.ledger.entries_elsewhere()
     if elsewhere:
         console.print("\nOf other machines or containers that share this cache; dialin leaves them alone here:")
@@ -120,8 +122,8 @@ def start(
     chosen = builds.find(build, builds.discover(workshop.home, os.environ))
     setting = pairs(fixed, "--set")
     workshop.check_setting(chosen, setting)
-    sandbox = playground.start(chosen, setting, port, workshop.home, workshop.ledger, workshop.clock, workshop.preparer)
-    say(f"{chosen.id} runs. Connect: {playground.how_to_connect(sandbox)}")
+    sandbox = lasting_sandboxes.start(chosen, setting, port, workshop.home, workshop.ledger, workshop.clock, workshop.preparer)
+    say(f"{chosen.id} runs. Connect: {lasting_sandboxes.how_to_connect(sandbox)}")
     say(f"Stop it: dialin servers stop {sandbox.id}")
 
 
@@ -131,7 +133,7 @@ def stop(
 ) -> None:
     """Stop sandboxes that were started with `dialin servers start`, and remove their data."""
     workshop = Tools.open(say)
-    running = playground.running(workshop.ledger)
+    running = lasting_sandboxes.running(workshop.ledger)
     chosen = [sandbox for sandbox in running if name in (None, sandbox.id)]
     if name is not None and not chosen:
         raise UserError(f"No server {name!r} is running", "See `dialin servers`")

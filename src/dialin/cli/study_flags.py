@@ -14,21 +14,29 @@ from pydantic.fields import FieldInfo
 from dialin.errors import UserError
 from dialin.model.option_types import ATTACHED, LOAD, MACHINE, METHOD, WHY, Panel, kebab
 from dialin.model.setting import parse_value
+from dialin.model.workload import LoadOptions
 from dialin.question.options import StudyOptions
 
 _SPELLING = {"set": ("--set", "NAME=VALUE"), "workload_options": ("--workload-option", "NAME=VALUE")}
 
+
+def help_of(field: str) -> str:
+    """Return the help of an option: the description of its field, as a sentence."""
+    text = StudyOptions.model_fields[field].description or ""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 Servers = Annotated[
     list[str] | None,
-    typer.Option("--server", metavar="BUILD", help="The build to run, such as mysql@9.7 (see `dialin servers`)."),
+    typer.Option("--server", metavar="BUILD", help=help_of("server")),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A variable set alike for all candidates; may be repeated."),
+    typer.Option("--set", metavar="NAME=VALUE", help=f"{help_of('set')[:-1]}; may be repeated."),
 ]
 Baseline = Annotated[
     str | None,
-    typer.Option(help="The candidate the others are measured against; else the server's default if it is one, else the first."),
+    typer.Option(help=help_of("baseline")),
 ]
 RestartCommand = Annotated[
     str | None,
@@ -63,8 +71,10 @@ def _parameters() -> list[inspect.Parameter]:
     """Return the options of a study as parameters; help, defaults and panels are those of its fields."""
     fields = StudyOptions.model_fields.items()
     panels = {name: panel for name, field in fields for panel in field.metadata if isinstance(panel, Panel)}
-    order = list(dict.fromkeys((ATTACHED, LOAD, METHOD, WHY, MACHINE)))
-    return [_parameter(name, panels[name]) for name in sorted(panels, key=lambda name: order.index(panels[name]))]
+    order = (ATTACHED, LOAD, METHOD, WHY, MACHINE)
+    # The workload comes before the options that every load has.
+    names = sorted(panels, key=lambda name: (order.index(panels[name]), name in LoadOptions.model_fields))
+    return [_parameter(name, panels[name]) for name in names]
 
 
 def _parameter(name: str, panel: Panel) -> inspect.Parameter:
@@ -72,8 +82,7 @@ def _parameter(name: str, panel: Panel) -> inspect.Parameter:
     flag, metavar = _SPELLING.get(name, (f"--{kebab(name)}", None))
     if field.default is True:
         flag += f"/--no-{flag.removeprefix('--')}"
-    words = f"{(field.description or '')[:1].upper()}{(field.description or '')[1:]}."
-    option = typer.Option(flag, metavar=metavar, help=words, rich_help_panel=panel.title)
+    option = typer.Option(flag, metavar=metavar, help=help_of(name), rich_help_panel=panel.title)
     kind, default = _as_typed(field)
     annotation = Annotated.__class_getitem__((kind, option))  # type: ignore[attr-defined]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -97,7 +97,7 @@ def _asking(workshop: Tools, build: Build) -> Callable[[], Catalogue]:
 
 
 def _explain(name: str, catalogue: Catalogue, others: Sequence[Build], workshop: Tools, *, json: bool) -> None:
-    explained = explanation.explain(name, [catalogue, *_catalogues(others, workshop)])
+    explained = explanation.explain_variable(name, [catalogue, *_catalogues(others, workshop)])
     if json:
         _print_json(explained.facts())
         return

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dialin.dashboard.study_state import State, state_of
+from dialin.dashboard.study_state import State, session_state
 from dialin.errors import UserError
 from dialin.evidence.why_verdict import explain
 from dialin.model.progress import Progress
@@ -82,7 +82,7 @@ class Follower:
     def look(self) -> Snapshot:
         """Return the study as it stands now; where nothing was written since, hardly anything is read."""
         held, known = self.holder() is not None, self._known  # before the store: who lets go of it writes down first why
-        if not (self.directory / store.FILE).is_file():
+        if not (self.directory / store.STUDY_FILE).is_file():
             return Snapshot(State.READYING, Board())
         signature = read_only.signature(self.directory)
         if signature != known.signature:
@@ -93,7 +93,7 @@ class Follower:
                     return Snapshot(State.READYING, Board())  # it is being made
                 raise
             known.signature = signature
-        state = state_of(known.progress, known.verdict, held=held)
+        state = session_state(known.progress, known.verdict, held=held)
         if state is State.DEAD and self.holder() is not None:
             state = State.READYING  # somebody took it up between the two questions
         return Snapshot(

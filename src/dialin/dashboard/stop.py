@@ -26,7 +26,8 @@ def stop_now(holder: Holder, directory: Path, identity: Callable[[int], str], se
     except (OSError, OverflowError):
         return False
     try:
-        if not holder.identity or identity(holder.pid) != holder.identity or not _has_open(holder.pid, directory / lock.FILE):
+        is_alive = holder.identity and identity(holder.pid) == holder.identity
+        if not is_alive or not _has_open(holder.pid, directory / lock.LOCK_FILE):
             return False
         # Not SIGINT: what a shell starts in the background ignores that, and dialin takes both alike.
         send(process, signal.SIGTERM)

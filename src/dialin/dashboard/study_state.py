@@ -32,7 +32,7 @@ class StateText:
     sentence: str
 
 
-def state_of(progress: Progress | None, verdict: Verdict | None, *, held: bool) -> State:
+def session_state(progress: Progress | None, verdict: Verdict | None, *, held: bool) -> State:
     """Return how a study stands."""
     if progress is None:
         return State.READYING if held else State.FINISHED if verdict is not None else State.RESTING

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dialin.model.cpus import parse_cpus
@@ -68,6 +68,10 @@ class Measured:
         return Observation(self.stratum, self.trial.candidate, value)
 
 
+FigureOf = Callable[[Measured], float | None]
+"""Returns a trial's figure, zero or more; None where it is not known of this trial."""
+
+
 def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
     """Return the completed trials of a purpose that measured something, in the order that they ran."""
     trials = []
@@ -100,3 +104,18 @@ def names(trials: Sequence[Measured], record: StudyRecord) -> list[str]:
     """Return the candidates that have such trials, in the order of the study."""
     present = {one.trial.candidate for one in trials}
     return [candidate.name for candidate in record.spec.candidates if candidate.name in present]
+
+
+def values_of(of: FigureOf, trials: Sequence[Measured]) -> dict[int, float]:
+    """Return a figure by trial id; trials without it are left out."""
+    values = ((one.trial.id, of(one)) for one in trials)
+    return {number: value for number, value in values if value is not None}
+
+
+def by_candidate(values: Mapping[int, float], trials: Sequence[Measured], names: Sequence[str]) -> dict[str, list[float]]:
+    """Return a figure by candidate, in the order of `names`, the values in the order that the trials ran."""
+    grouped: dict[str, list[float]] = {name: [] for name in names}
+    for one in trials:
+        if one.trial.id in values and one.trial.candidate in grouped:
+            grouped[one.trial.candidate].append(values[one.trial.id])
+    return {name: figures for name, figures in grouped.items() if figures}

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from dialin.evidence import measured
-from dialin.evidence.measured import Measured
-from dialin.evidence.reasons.rule import Of, by_candidate, values_of
+from dialin.evidence.measured import FigureOf, Measured, by_candidate, values_of
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
 from dialin.model.why import SemaphorePlace, Semaphores, SpinRow
@@ -48,7 +47,7 @@ def semaphores(record: StudyRecord) -> Semaphores:
     )
 
 
-def waiting_threads(counter: str) -> Of:
+def waiting_threads(counter: str) -> FigureOf:
     """Return the mean number of threads waiting at a place per reading; None where the server does not report semaphores.
 
     The first reading of each measured window is what the next is compared with, so what it saw is in no counter. A reading that

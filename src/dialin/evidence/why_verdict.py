@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dialin.evidence import measured, waits
-from dialin.evidence.cost import costs
-from dialin.evidence.probe_costs import probe_costs
+from dialin.evidence.cost import costs, probe_costs
 from dialin.evidence.reasons import machine_rules, server_rules, wait_rules
 from dialin.evidence.reasons.limits_hit import limits
 from dialin.evidence.reasons.raw_wait_reasons import is_explained_by, raw_reasons, with_longest

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dialin.fleet.worker import BlockRequest
+from dialin.fleet.worker import BlockRequest, WorkerHost
 from dialin.model.trial import first_driver_choices
 from dialin.preflight.checked import CheckedStudy
+from dialin.probes import host
 from dialin.trials import raw_waits, trial_steps
 from dialin.trials.events import Event, TrialEnded
 from dialin.trials.probing import by_probes, nothing
@@ -25,9 +26,10 @@ from dialin.workloads import load_identity
 class LocalWorker:
     """Runs blocks here, on a site that was made ready."""
 
-    def __init__(self, site: OpenSite, context: TrialContext) -> None:
+    def __init__(self, site: OpenSite, context: TrialContext, host: WorkerHost) -> None:
+        self.host = host
         self._site = site
-        self._context = context
+        self._context = replace(context, host=host.name)
 
     def run_block(self, request: BlockRequest) -> Generator[Event, None, None]:
         """Run trials one after another, each as its events are taken; see `Worker.run_block`."""
@@ -64,6 +66,5 @@ def local_worker(
             stage=site.stage,
             check=functools.partial(load_identity.check, spec, begun_on, ready.workload),
             watch=raw_waits.by_purpose(probes, spec.waits, clock, directory),
-            host=socket.gethostname(),
         )
-        yield LocalWorker(site, context)
+        yield LocalWorker(site, context, WorkerHost(socket.gethostname(), host.inventory(tools.home.root)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from dialin.model.load_driver import DriverChoice
 from dialin.model.study import StudySpec
@@ -31,8 +31,26 @@ class BlockRequest:
     driver_choices: tuple[DriverChoice, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerHost:
+    """The machine that a worker runs on; it can be pickled.
+
+    Attributes:
+        name: the host of the worker's trials.
+        facts: what the machine is; see `probes.host.inventory`.
+    """
+
+    name: str
+    facts: Mapping[str, Any]
+
+
 class Worker(Protocol):
     """Runs blocks on one host. It owns what a trial needs there (servers, data, load, probes) and never touches the store."""
+
+    @property
+    def host(self) -> WorkerHost:
+        """The machine that it runs on."""
+        ...
 
     def run_block(self, request: BlockRequest) -> Generator[Event, None, None]:
         """Run trials one after another, and yield what they report.

@@ -1,4 +1,4 @@
-"""What the columns of each frame are, with their units: the frames are made by it, and so is what `docs/` says of them."""
+"""What the columns of each frame are, with their units: the frames and their tables in `docs/` are made from it."""
 
 from __future__ import annotations
 
@@ -232,6 +232,7 @@ EVERY: Mapping[str, Columns] = {
 }
 """The columns of every frame, by the frame's name."""
 
+
 _KINDS: Mapping[Kind, str] = {
     pl.String: "text",
     pl.Boolean: "true or false",
@@ -249,9 +250,3 @@ def schema(columns: Columns) -> dict[str, Kind]:
 def kind(column: FrameColumn) -> str:
     """Return in a word or three what a column holds."""
     return _KINDS.get(column.kind, "whole number")
-
-
-def markdown(columns: Columns) -> str:
-    """Return the columns as a Markdown table."""
-    rows = [f"| `{name}` | {kind(column)} | {column.meaning} |" for name, column in columns.items()]
-    return "\n".join(["| column | holds | meaning |", "|---|---|---|", *rows]) + "\n"

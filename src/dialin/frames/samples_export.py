@@ -20,7 +20,7 @@ from dialin.errors import UserError
 from dialin.frames import Format, columns, samples
 from dialin.frames.tables import frame
 from dialin.store import lock, requests
-from dialin.store.store import FILE, Store
+from dialin.store.store import STUDY_FILE, Store
 from dialin.text import visible
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
@@ -44,7 +44,7 @@ def check_place(path: Path, directory: Path) -> None:
 def _is_the_study_s(path: Path, directory: Path) -> bool:
     place, home = (Path(os.path.realpath(each)) for each in (path.parent, directory))
     if place == home:
-        return path.name in (FILE, lock.FILE, requests.FILE) or path.name.startswith(f"{FILE}-")
+        return path.name in (STUDY_FILE, lock.LOCK_FILE, requests.STOP_FILE) or path.name.startswith(f"{STUDY_FILE}-")
     return place.parent == home and place.name in _DIRECTORIES
 
 

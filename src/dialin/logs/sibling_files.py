@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-KINDS = ("params.txt", "*.cnf", "run*.sh")
+SIBLINGS = ("params.txt", "*.cnf", "run*.sh")
 """The names of files that are read, one kind after the other."""
 _LARGEST = 1024**2
 _OPTION = re.compile(r"(?<![\w-])--([A-Za-z][\w-]*)(?:[=\s]+(\"[^\"]*\"|'[^']*'|[^\s\"'\\;|&-][^\s\"'\\;|&]*))?")
@@ -35,7 +35,7 @@ def read_options(logs: Mapping[str, Path], roots: Sequence[Path]) -> dict[str, d
     for name, path in logs.items():
         options[name] = {}
         root = next((one for one in absolute if path.is_relative_to(one)), path.parent)
-        for kind in KINDS:
+        for kind in SIBLINGS:
             files = _closest_in_name(_nearest(path.parent, root, kind, listings), path.name)
             for file in files:
                 if file not in texts:
@@ -96,7 +96,7 @@ def _listing(directory: Path) -> dict[str, list[Path]]:
         files = sorted(path for path in directory.iterdir() if path.is_file())
     except OSError:
         files = []
-    return {kind: [path for path in files if fnmatchcase(path.name, kind)] for kind in KINDS}
+    return {kind: [path for path in files if fnmatchcase(path.name, kind)] for kind in SIBLINGS}
 
 
 def _closest_in_name(files: Sequence[Path], log: str) -> list[Path]:

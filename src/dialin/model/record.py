@@ -43,7 +43,8 @@ class StudyRecord:
     Attributes:
         created: when it began, seconds since the epoch.
         dialin_version: what ran it.
-        host: the inventory of the machine.
+        host: the inventory of the first host, and what applied the load.
+        hosts: per host that ran trials, its inventory.
         servers: per build id, what is known of it: `version`, `origin`.
         catalogues: per build id, its catalogue of the requested variables, as text (`variables.catalogue`).
         command: the command line that began it.
@@ -61,6 +62,7 @@ class StudyRecord:
     host: Mapping[str, Any]
     servers: Mapping[str, Mapping[str, Any]]
     command: str
+    hosts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     catalogues: Mapping[str, str] = field(default_factory=dict)
     blocks: Sequence[Block] = ()
     trials: Sequence[Trial] = ()

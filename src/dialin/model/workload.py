@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 from pydantic import Field
 
 from dialin.model.frozen import FrozenModel
+from dialin.model.option_types import LOAD
 
 TRANSACTION = "transaction"
 """What most loads are counted in."""
@@ -30,6 +32,22 @@ class Runs:
     seconds: float
 
 
+class LoadLimit(FrozenModel):
+    """A figure of the load that must not exceed a limit, or the verdict has a caveat.
+
+    Attributes:
+        gauge: the figure, as the load reports it: a share from 0 to 1.
+        most: the limit.
+        code: the code of the caveat.
+        text: its sentence, with `{trials}` for how many trials exceeded it and `{share}` for the highest share.
+    """
+
+    gauge: str
+    most: float
+    code: str
+    text: str
+
+
 class LoadTraits(FrozenModel):
     """What a study has to know of its load; stored with it, so that reports need no workload.
 
@@ -40,6 +58,7 @@ class LoadTraits(FrozenModel):
         unit: what it is counted in, a noun in the singular.
         size: how much data there is, in words; empty where options of the workload say it.
         size_keys: the keys of a study file that say how much data there is, with their values.
+        limits: figures of the load that add a caveat to the verdict.
     """
 
     runs: Runs | None = None
@@ -48,10 +67,22 @@ class LoadTraits(FrozenModel):
     unit: str = TRANSACTION
     size: str = ""
     size_keys: Mapping[str, int] = Field(default_factory=dict)
+    limits: tuple[LoadLimit, ...] = ()
 
 
-class WorkloadSpec(FrozenModel):
-    """The load of a study.
+class LoadOptions(FrozenModel):
+    """The options of a load that no kind has another default of: the one home of each, for study files and the store."""
+
+    rate: Annotated[int, LOAD] = Field(
+        default=0, ge=0, description="transactions per second to ask for; 0 for as many as possible"
+    )
+    percentile: Annotated[int, LOAD] = Field(
+        default=95, ge=1, le=99, description="the percentile of latency that is reported, such as 95 or 99"
+    )
+
+
+class WorkloadSpec(LoadOptions):
+    """The load of a study, as it is stored.
 
     Attributes:
         name: a workload, or the path of its file.
@@ -62,8 +93,6 @@ class WorkloadSpec(FrozenModel):
         tables: how many tables are asked for.
         table_size: rows that are asked for in each of them.
         rand_type: the distribution that row numbers are drawn from; None leaves the driver's default.
-        rate: transactions per second to ask for; 0 means as many as possible.
-        percentile: which percentile of transaction latency the driver reports each second.
         options: further options of the workload, by name without dashes in front.
         traits: what the study has to know of it; its workload says so.
     """
@@ -76,8 +105,6 @@ class WorkloadSpec(FrozenModel):
     tables: int = Field(default=4, ge=1, le=10_000)
     table_size: int = Field(default=100_000, ge=1)
     rand_type: str | None = None
-    rate: int = Field(default=0, ge=0)
-    percentile: int = Field(default=95, ge=1, le=99)
     options: Mapping[str, str] = Field(default_factory=dict)
     traits: LoadTraits = LoadTraits()
 

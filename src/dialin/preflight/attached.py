@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError
-from dialin.model.study import Attachment, Candidate, StudySpec, Switch
+from dialin.model.study import Attachment, Candidate, StudySpec
 from dialin.preflight.admission import Admit, checked_candidate
-from dialin.preflight.checked import CheckedStudy, planned, specify
+from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.question.candidates import candidates_of
-from dialin.question.options import StudyOptions
-from dialin.question.plan import Plan
+from dialin.question.plan import Plan, plan
 from dialin.servers.attached.attached_build import AttachedBuild
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
@@ -50,28 +49,19 @@ class Permission:
             raise UserError(f"{given} is for a server that dialin is attached to", "Give --attach as well, or leave it out")
 
 
-NOTHING = Permission()
+NO_PERMISSION = Permission()
 
 
-def check_attached(
-    question: StudyOptions,
-    directory: Path,
-    workshop: Tools,
-    workload: Workload,
-    permission: Permission,
-    space: Sequence[str] = (),
-) -> CheckedStudy:
+def check_attached(request: StudyRequest, workshop: Tools, permission: Permission) -> CheckedStudy:
     """Check a study on an attached server; the server is asked, and not changed.
-
-    Paths in the question are relative to `directory`. `space` names the variables that later candidates may set as well; the
-    undo covers them.
 
     Raises:
         UserError: something is not there or does not fit, or the server is in use by others and that is not allowed.
         ServerError: the server does not answer.
     """
-    settings, left_out = question.settings(directory)
-    attachment = question.attachment(directory)
+    question, workload = request.question, request.workload
+    settings, left_out = question.settings(request.directory)
+    attachment = question.attachment(request.directory)
     if attachment is None:
         raise RuntimeError("the question is not about an attached server")
     for option, given in (
@@ -81,15 +71,15 @@ def check_attached(
     ):
         if given:
             raise UserError(f"{option} is for sandboxes, which dialin starts itself", "Leave it out")
-    attached = connect(attachment, workshop)
+    attached = reach_server(attachment, workshop)
     workload.check_account(attached.account)
     known = _read_catalogue(attached)
     values = known.defaults()
     candidates = candidates_of(settings, [known.build_id])
-    before = {known.build_id: values}
-    spec = specify(question, directory, candidates, before, workload, space)
+    spec = request.specify(candidates, {known.build_id: values})
     notes = check.check_study(spec, {known.build_id: known}, {})
-    spec, allowed = planned(spec, Switch.RESTART)
+    allowed = plan(spec)
+    spec = with_plan(spec, allowed)
     site = _site(spec, attachment, attached, workload, workshop, permission)
     live = _check_live(attached, permission)
     texts = (*attached.account.notes, *left_out, *(note.text for note in notes), *live)
@@ -101,7 +91,7 @@ def check_attached(
         site=site,
         notes=texts,
         changes=tuple(_changes(site, values)),
-        admit=_admission(attached),
+        admit=_admission(site),
         catalogues={known.build_id: effective_settings.excerpt(known, spec.set_variables)},
     )
 
@@ -124,7 +114,7 @@ def resume_attached(
     """
     if spec.attachment is None:
         raise RuntimeError("the study is not about an attached server")
-    attached = connect(spec.attachment, workshop)
+    attached = reach_server(spec.attachment, workshop)
     workload.check_account(attached.account)
     was = spec.candidates[0].server
     if attached.build.id != was:
@@ -144,20 +134,22 @@ def resume_attached(
         site=site,
         notes=(*attached.account.notes, *live),
         changes=tuple(_changes(site, attached.variables())),
-        admit=_admission(attached),
+        admit=_admission(site),
     )
 
 
-def _admission(attached: Attached) -> Admit:
+def _admission(site: AttachedServer) -> Admit:
     """Candidates are admitted without an inspection: their trials show their effective settings."""
 
     def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, None]:
-        return checked_candidate(spec, candidate, lambda _: _read_catalogue(attached)), None
+        named = checked_candidate(spec, candidate, lambda _: _read_catalogue(site.attached))
+        _check_starts(spec.with_candidates([named]), named, site)
+        return named, None
 
     return admit
 
 
-def connect(attachment: Attachment, workshop: Tools) -> Attached:
+def reach_server(attachment: Attachment, workshop: Tools) -> Attached:
     """Return the attached server, after it has answered.
 
     Raises:
@@ -193,16 +185,18 @@ def _site(
         )
     if at_start:
         attached.check_persists()
-        _check_deadly(spec, attached.build.id, at_start)
-    return AttachedServer(spec, attachment, attached, workload, workshop, at_start, permission.restart_command)
-
-
-def _check_deadly(spec: StudySpec, build: str, at_start: Sequence[str]) -> None:
-    """Refuse values that keep a server from starting: a sandbox may die of them, somebody's server must not."""
+    site = AttachedServer(spec, attachment, attached, workload, workshop, at_start, permission.restart_command)
     for candidate in spec.candidates:
-        for name, value in spec.setting_of(candidate.name).items():
-            if name in at_start and (why := behaviour.kills(build, name, value)):
-                raise UserError(f"{name}={value} would keep {build} from starting: {why}", "Leave it out")
+        _check_starts(spec, candidate, site)
+    return site
+
+
+def _check_starts(spec: StudySpec, candidate: Candidate, site: AttachedServer) -> None:
+    """Refuse values that keep a server from starting: a sandbox may die of them, somebody's server must not."""
+    build = site.attached.build.id
+    for name, value in spec.setting_of(candidate.name).items():
+        if name in site.at_start and (why := behaviour.kills(build, name, value)):
+            raise UserError(f"{name}={value} would keep {build} from starting: {why}", "Leave it out")
 
 
 def _check_live(attached: Attached, permission: Permission) -> list[str]:

@@ -13,8 +13,8 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.workload import WorkloadSpec
 from dialin.preflight import machine_noise
-from dialin.preflight.attached import NOTHING, Permission, check_attached, resume_attached
-from dialin.preflight.checked import CheckedStudy, check_cpus
+from dialin.preflight.attached import NO_PERMISSION, Permission, check_attached, resume_attached
+from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus
 from dialin.preflight.sandboxes import check_sandboxed, resume_sandboxed
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
@@ -34,7 +34,7 @@ def check_question(
     question: StudyOptions,
     directory: Path,
     workshop: Tools,
-    permission: Permission = NOTHING,
+    permission: Permission = NO_PERMISSION,
     make_workload: WorkloadMaker = kinds.make_workload,
     space: Sequence[str] = (),
 ) -> CheckedStudy:
@@ -48,15 +48,17 @@ def check_question(
     """
     if question.attach:
         raw_waits.refuse_attached(question.waits)
-    load, note = kinds.installed_alternative(question.workload)
-    question = question.model_copy(update={"workload": load})
-    workload = make_workload(question.workload_spec(directory))
+    name, note = kinds.installed_alternative(question.workload)
+    question = question.model_copy(update={"workload": name})
+    load = question.workload_spec(directory)
+    workload = make_workload(load)
     workload.check()
+    request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload, space)
     if question.attach:
-        ready = check_attached(question, directory, workshop, workload, permission, space)
+        ready = check_attached(request, workshop, permission)
     else:
         permission.refuse_for_sandboxes()
-        ready = check_sandboxed(question, directory, workshop, workload, space)
+        ready = check_sandboxed(request, workshop)
     at_rate = rates.before(question.rate, question.goal)
     return _expecting(_with_notes(ready, note, at_rate), workshop)
 
@@ -67,7 +69,7 @@ def check_resume(
     *,
     minutes: float | None = None,
     confirm: bool = False,
-    permission: Permission = NOTHING,
+    permission: Permission = NO_PERMISSION,
     make_workload: WorkloadMaker = kinds.make_workload,
 ) -> CheckedStudy:
     """Check all that it takes to resume a study.

@@ -12,11 +12,12 @@ from typing import Any
 from dialin.errors import UserError
 from dialin.model.cpus import parse_cpus
 from dialin.model.setting import same_value
-from dialin.model.study import Candidate, StudySpec, Switch
+from dialin.model.study import Candidate, StudySpec
+from dialin.model.workload import WorkloadSpec
 from dialin.preflight.admission import Admit
 from dialin.question.candidates import find_baseline
 from dialin.question.options import StudyOptions
-from dialin.question.plan import Plan, plan
+from dialin.question.plan import Plan
 from dialin.trials.site import Site
 from dialin.variables import check
 from dialin.verdict.effective_settings import EffectiveSettings
@@ -54,39 +55,40 @@ class CheckedStudy:
     promise: str = ""
 
 
-def specify(
-    question: StudyOptions,
-    directory: Path,
-    candidates: Sequence[Candidate],
-    defaults: Mapping[str, Mapping[str, str]],
-    workload: Workload,
-    space: Sequence[str] = (),
-) -> StudySpec:
-    """Return the study that a question is about, once its candidates are known.
+@dataclass(frozen=True, slots=True)
+class StudyRequest:
+    """A question whose load is known, before its builds and candidates are looked at.
 
-    Paths in the question are relative to `directory`. `defaults` holds, per build, the values without the study. `space` names
-    the variables that later candidates may set as well.
-
-    Raises:
-        UserError: two candidates are the same setting, the baseline is none of them, or a CPU is not there.
+    Attributes:
+        directory: paths in the question are relative to it.
+        load: the load as the study stores it.
+        workload: what applies it.
+        space: the variables that later candidates may set, beside those that the first ones set.
     """
-    _check_duplicates(question, candidates)
-    load = question.workload_spec(directory).model_copy(update={"traits": workload.traits})
-    spec = question.spec(candidates, _choose_baseline(question.baseline, candidates, defaults), load, directory)
-    check_cpus(spec)
-    return spec.model_copy(update={"space": tuple(space)})
+
+    question: StudyOptions
+    directory: Path
+    load: WorkloadSpec
+    workload: Workload
+    space: Sequence[str] = ()
+
+    def specify(self, candidates: Sequence[Candidate], defaults: Mapping[str, Mapping[str, str]]) -> StudySpec:
+        """Return the study, once its candidates are known; `defaults` holds, per build, the values without it.
+
+        Raises:
+            UserError: two candidates are the same setting, the baseline is none of them, or a CPU is not there.
+        """
+        question = self.question
+        _check_duplicates(question, candidates)
+        baseline = _choose_baseline(question.baseline, candidates, defaults)
+        spec = question.spec(candidates, baseline, self.load, self.directory)
+        check_cpus(spec)
+        return spec.model_copy(update={"space": tuple(self.space)})
 
 
-def planned(spec: StudySpec, switch: Switch) -> tuple[StudySpec, Plan]:
-    """Return a study with this switch mode, and what its budget allows.
-
-    Raises:
-        UserError: the budget holds fewer blocks than a verdict needs.
-    """
-    spec = spec.model_copy(update={"switch": switch})
-    allowed = plan(spec)
-    # Stored with the study: a larger budget, or another version of dialin, must not change how its trials are made.
-    return spec.model_copy(update={"measure": allowed.measure, "warmup": allowed.warmup}), allowed
+def with_plan(spec: StudySpec, allowed: Plan) -> StudySpec:
+    """Return a study that stores its plan: a larger budget, or another dialin, must not change how its trials are made."""
+    return spec.model_copy(update={"measure": allowed.measure, "warmup": allowed.warmup})
 
 
 def _choose_baseline(asked: str | None, candidates: Sequence[Candidate], before: Mapping[str, Mapping[str, str]]) -> str:

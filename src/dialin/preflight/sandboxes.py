@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from dialin.datasets.cache import check_space
 from dialin.datasets.prepare import BLANK_SIZE
@@ -14,12 +13,11 @@ from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import Candidate, StudySpec, Switch
 from dialin.preflight import inspection
 from dialin.preflight.admission import Admit, checked_candidate
-from dialin.preflight.checked import CheckedStudy, planned, specify
-from dialin.preflight.switch_mode import choose_switch_mode, probable
+from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
+from dialin.preflight.switch_mode import choose_switch_mode, expect_switch
 from dialin.probes import host
 from dialin.question.candidates import Variables, candidates_of
-from dialin.question.options import StudyOptions
-from dialin.question.plan import Plan
+from dialin.question.plan import Plan, plan
 from dialin.servers import builds, dry_run
 from dialin.trials import raw_waits
 from dialin.trials.changes import changes_between
@@ -32,22 +30,15 @@ from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Workload
 
 
-def check_sandboxed(
-    question: StudyOptions,
-    directory: Path,
-    workshop: Tools,
-    workload: Workload,
-    space: Sequence[str] = (),
-) -> CheckedStudy:
+def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     """Check a study on sandboxes: resolve its names, inspect its candidates, choose the switch mode, plan.
-
-    Paths in the question are relative to `directory`. `space` names the variables that later candidates may set as well.
 
     Raises:
         UserError: something is not there or does not fit.
         ServerError: a build does not start with nothing set.
     """
-    settings, left_out = question.settings(directory)
+    question, workload = request.question, request.workload
+    settings, left_out = question.settings(request.directory)
     if question.hold and len(question.servers) > 1:
         raise UserError("--hold pins what differs within one build, and there are several", "Study one build at a time")
     installed = builds.discover(workshop.home, os.environ)
@@ -55,22 +46,27 @@ def check_sandboxed(
     used = {build.id: build for build in chosen.values()}
     catalogues = {name: workshop.catalogue(build) for name, build in used.items()}
     defaults = {name: catalogue.defaults() for name, catalogue in catalogues.items()}
-    spec = specify(question, directory, _candidates(settings, chosen), defaults, workload, space)
+    spec = request.specify(_candidates(settings, chosen), defaults)
     elsewhere = {build.id: _asking(workshop, build) for build in installed if build.id not in used}
     notes = check.check_study(spec, catalogues, elsewhere)
-    planned(spec, probable(question.switch, spec, catalogues))  # a budget that is too small is refused before servers start
+    expected = expect_switch(question.switch, spec, catalogues)
+    spec = spec.model_copy(update={"switch": expected.mode})
+    allowed = plan(spec)  # a budget that is too small is refused before servers start
     _check_settings(spec, used, defaults)
     _check_disk(workshop, workload, len(used))
     without = raw_waits.check(spec.waits, used, workshop)
 
-    inspect = inspector(spec, used, workshop)
+    inspect = inspect_of(spec, used, workshop)
     workshop.say(f"Looking at what the {len(spec.candidates)} candidates come to")
     inspected = inspection.inspect_all(spec, inspect)
     if question.hold:
         spec, inspected = inspection.pin_confounds(spec, inspected, inspect)
 
-    mode = choose_switch_mode(question.switch, spec, inspected, used[spec.candidates[0].server], catalogues, workshop)
-    spec, allowed = planned(spec, mode.switch)
+    mode = choose_switch_mode(expected, spec, inspected, used[spec.candidates[0].server], catalogues, workshop)
+    if mode.switch is not expected.mode:
+        spec = spec.model_copy(update={"switch": mode.switch})
+        allowed = plan(spec)
+    spec = with_plan(spec, allowed)
     inspection_notes = _inspection_notes(spec, mode.inspected, catalogues)
     return CheckedStudy(
         spec=spec,
@@ -101,7 +97,7 @@ def resume_sandboxed(
     installed = builds.discover(workshop.home, os.environ)
     used = {name: builds.find(name, installed) for name in {candidate.server for candidate in spec.candidates}}
     unseen = spec.model_copy(update={"candidates": tuple(c for c in spec.candidates if c.name not in inspected)})
-    all_inspected = {**inspected, **inspection.inspect_all(unseen, inspector(spec, used, workshop))}
+    all_inspected = {**inspected, **inspection.inspect_all(unseen, inspect_of(spec, used, workshop))}
     changes = None
     if spec.switch is Switch.SET:
         changes = changes_between(spec, all_inspected, workshop.catalogue(used[spec.candidates[0].server]))
@@ -127,7 +123,7 @@ def admission(used: Mapping[str, Build], workload: Workload, workshop: Tools) ->
         larger = spec.with_candidates([named])
         _check_candidate(larger, named, used[named.server], catalogue_of(named.server).defaults())
         _check_disk(workshop, workload, 1)
-        settings = inspector(larger, used, workshop)(named.name, larger.setting_of(named.name))
+        settings = inspect_of(larger, used, workshop)(named.name, larger.setting_of(named.name))
         if settings is None:
             raise ServerError(f"No server starts as {named.name}", "Propose another setting")
         return named, settings
@@ -135,10 +131,10 @@ def admission(used: Mapping[str, Build], workload: Workload, workshop: Tools) ->
     return admit
 
 
-def inspector(spec: StudySpec, used: Mapping[str, Build], workshop: Tools) -> inspection.Inspect:
+def inspect_of(spec: StudySpec, used: Mapping[str, Build], workshop: Tools) -> inspection.Inspect:
     """Return what inspects the candidates of a study."""
     builds_of = {candidate.name: used[candidate.server] for candidate in spec.candidates}
-    return inspection.inspector(workshop, builds_of, spec.variables_under_test)
+    return inspection.make_inspect(workshop, builds_of, spec.variables_under_test)
 
 
 def _inspection_notes(

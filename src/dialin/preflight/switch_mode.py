@@ -42,22 +42,39 @@ class SwitchMode:
         return Switch.RESTART if self.changes is None else Switch.SET
 
 
-def probable(request: Request, spec: StudySpec, catalogues: Mapping[str, Catalogue]) -> Switch:
-    """Return the mode that a study will probably take, before any server is asked.
+@dataclass(frozen=True, slots=True)
+class ExpectedSwitch:
+    """How trials will follow each other, as far as that is known before any server is asked.
+
+    Attributes:
+        obstacle: the reason against SET GLOBAL, without its full stop; None where there is none, or the user chose restarts.
+    """
+
+    request: Request
+    obstacle: str | None = None
+
+    @property
+    def mode(self) -> Switch:
+        """The mode; where it is SET GLOBAL, servers may still show that restarts are needed."""
+        return Switch.RESTART if self.request == "restart" or self.obstacle else Switch.SET
+
+
+def expect_switch(request: Request, spec: StudySpec, catalogues: Mapping[str, Catalogue]) -> ExpectedSwitch:
+    """Return how trials will follow each other, before any server is asked.
 
     Raises:
         UserError: SET GLOBAL is requested, and does not give what a start gives.
     """
     if request == "restart":
-        return Switch.RESTART
+        return ExpectedSwitch(request)
     why = obstacle(spec, catalogues, is_requested=request == "set")
     if why and request == "set":
         raise _refused(why)
-    return Switch.RESTART if why else Switch.SET
+    return ExpectedSwitch(request, why)
 
 
 def choose_switch_mode(
-    request: Request,
+    expected: ExpectedSwitch,
     spec: StudySpec,
     inspected: Mapping[str, EffectiveSettings],
     build: Build,
@@ -71,9 +88,9 @@ def choose_switch_mode(
     Raises:
         UserError: SET GLOBAL is asked for, and is not what a start with the values gives.
     """
-    if request == "restart":
+    if expected.request == "restart":
         return SwitchMode(inspected)
-    why = obstacle(spec, catalogues, is_requested=request == "set") or disagreement(spec, inspected, {})
+    why = expected.obstacle or disagreement(spec, inspected, {})
     if why is None:
         changes = changes_between(spec, inspected, catalogues[build.id])
         try:
@@ -88,7 +105,7 @@ def choose_switch_mode(
                     name: EffectiveSettings(one.in_force, {**inspected[name].real, **one.real}) for name, one in last.items()
                 }
                 return SwitchMode(real, changes, _why_set(spec))
-    if request == "set":
+    if expected.request == "set":
         raise _refused(why)
     instead = "Each trial restores the data and starts a server, instead of SET GLOBAL on a running one"
     return SwitchMode(inspected, reason=f"{instead}: {why}")

@@ -43,7 +43,6 @@ class InnodbMutexProbe:
         self._status = Source(query, innodb_status.STATEMENT, waits, "PROCESS", [innodb_status.STATEMENT])
 
     def read(self) -> Reading:
-        """Read it once."""
         pool = sum(int(row[0]) for row in self._pool.rows())
         if pool > MOST_POOL:
             return Reading(notes=(f"{STATEMENT} is not asked of a server whose buffer pool is above {size(MOST_POOL)}",))

@@ -37,7 +37,6 @@ class InnodbStatusProbe:
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def read(self) -> Reading:
-        """Read it once."""
         rows = self._source.rows()
         if self._source.note:
             return Reading(notes=(self._source.note,))

@@ -46,7 +46,6 @@ class MetricsProbe:
         self._source = Source(query, "information_schema.innodb_metrics", "InnoDB's metrics", "PROCESS", statements)
 
     def read(self) -> Reading:
-        """Read them."""
         counters: dict[str, float] = {}
         gauges: dict[str, float] = {}
         rows = self._source.rows()

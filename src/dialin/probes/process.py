@@ -45,7 +45,6 @@ class ProcessProbe:
         self._voluntary = self._involuntary = 0
 
     def read(self) -> Reading:
-        """Read it."""
         try:
             stat = _bytes(f"{self._directory}/stat").rpartition(b") ")[2].split()
             self._follow_threads()

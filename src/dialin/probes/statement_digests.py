@@ -55,7 +55,6 @@ class StatementProbe:
         self._histogram = schema.table("events_statements_histogram_global", "histograms of how long statements take", _BUCKETS)
 
     def read(self) -> Reading:
-        """Read them."""
         if not self._schema.runs():
             return Reading(notes=(self._schema.note or "",))
         counters: dict[str, float] = {}

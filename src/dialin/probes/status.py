@@ -87,7 +87,6 @@ class StatusProbe:
         self._query = query
 
     def read(self) -> Reading:
-        """Read them."""
         counters: dict[str, float] = {}
         gauges: dict[str, float] = {}
         for name, value in self._query("SHOW GLOBAL STATUS"):

@@ -54,7 +54,6 @@ class WaitSummaryProbe:
         self._locks_on: bool | None = None
 
     def read(self) -> Reading:
-        """Read them."""
         if not self._schema.runs():
             return Reading(notes=(self._schema.note or "",))
         counters: dict[str, float] = {}

@@ -1,33 +1,34 @@
 """The options of a study: the one home of each, with its default, its limits and its help.
 
 The keys of a study file, the options of `dialin sweep` and `compare` with their groups, the JSON Schema and `docs/cli.md` are
-made from these fields and from those of `MethodOptions`. A new option is one field here, and its use.
+made from these fields, and from those of `MethodOptions` and `LoadOptions`. A new option is one field, and its use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from dialin.model.option_types import ATTACHED, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.setting import Value
 from dialin.model.study import MAX_CANDIDATES, WORTHWHILE, Attachment, Candidate, MethodOptions, StudySpec
-from dialin.model.workload import WorkloadSpec
+from dialin.model.workload import LoadOptions, WorkloadSpec
 from dialin.question.candidates import Variables, canonical, compared, swept
 from dialin.workloads import kinds
-from dialin.workloads.load_request import DEFAULT_TABLE_SIZE, DEFAULT_TABLES, DEFAULT_THREADS, LoadRequest
-from dialin.workloads.sysbench_workloads import RAND_TYPES
+from dialin.workloads.load_request import LoadRequest
 
 
-class StudyOptions(MethodOptions):
+class StudyOptions(MethodOptions, LoadOptions):
     """The options of a study, as its file has them."""
 
     model_config = ConfigDict(alias_generator=kebab)
 
-    server: str | list[str] = Field(default="", description="the build, such as mysql@9.7; a list compares builds")
+    server: str | list[str] = Field(
+        default="", description="the build to run, such as mysql@9.7 (see `dialin servers`); several compare builds"
+    )
     attach: Annotated[bool, ATTACHED] = Field(
         default=False, description="study a running server that dialin did not start, by SET GLOBAL"
     )
@@ -51,30 +52,27 @@ class StudyOptions(MethodOptions):
     hold: Annotated[bool, METHOD] = Field(
         default=False, description="pin what would differ between candidates though it is not under test"
     )
-    baseline: str | None = Field(default=None, description="the candidate that the others are measured against")
+    baseline: str | None = Field(
+        default=None,
+        description="the candidate that the others are measured against; else the server's default if it is one, or the first",
+    )
     workload: Annotated[str, LOAD] = Field(
         default="oltp_read_write",
         description=kinds.workload_help(),
     )
     threads: Annotated[Threads | None, LOAD] = Field(
         default=None,
-        description=f"connections that work at once, {kinds.default_help('threads', DEFAULT_THREADS)}; several, such as "
+        description=f"connections that work at once, {kinds.default_help('threads')}; several, such as "
         "1,4,16, are all measured in every trial, and show how each candidate scales",
     )
     tables: Annotated[int | None, LOAD] = Field(
-        default=None, ge=1, le=10_000, description=f"tables to prepare, {kinds.default_help('tables', DEFAULT_TABLES)}"
+        default=None, ge=1, le=10_000, description=f"tables to prepare, {kinds.default_help('tables')}"
     )
     table_size: Annotated[int | None, LOAD] = Field(
-        default=None, ge=1, description=f"rows of each table, {kinds.default_help('table-size', DEFAULT_TABLE_SIZE)}"
+        default=None, ge=1, description=f"rows of each table, {kinds.default_help('table-size')}"
     )
     rand_type: Annotated[str | None, LOAD] = Field(
-        default=None, description="distribution of the rows asked for: " + ", ".join(RAND_TYPES)
-    )
-    rate: Annotated[int, LOAD] = Field(
-        default=0, ge=0, description="transactions per second to ask for; 0 for as many as possible"
-    )
-    percentile: Annotated[int, LOAD] = Field(
-        default=95, ge=1, le=99, description="the percentile of latency that is reported, such as 95 or 99"
+        default=None, description="distribution of the rows asked for: " + ", ".join(kinds.rand_types())
     )
     workload_options: Annotated[dict[str, str | int | float | bool], LOAD] = Field(
         default_factory=dict,
@@ -93,8 +91,8 @@ class StudyOptions(MethodOptions):
     @field_validator("rand_type")
     @classmethod
     def _known_distribution(cls, value: str | None) -> str | None:
-        if value is not None and value not in RAND_TYPES:
-            raise ValueError(f"{value!r} is not a distribution; they are {', '.join(RAND_TYPES)}")
+        if value is not None and value not in kinds.rand_types():
+            raise ValueError(f"{value!r} is not a distribution; they are {', '.join(kinds.rand_types())}")
         return value
 
     @field_validator("threads")
@@ -143,16 +141,19 @@ class StudyOptions(MethodOptions):
             LoadRequest(
                 asked=kinds.asked_as(kind, name),
                 name=name,
-                threads=tuple(sorted(self.threads)) if self.threads else None,
-                tables=self.tables,
-                table_size=self.table_size,
-                rand_type=self.rand_type,
-                rate=self.rate,
-                percentile=self.percentile,
+                given=self._given_of_load(),
                 options={key.removeprefix("--"): _option_text(value) for key, value in self.workload_options.items()},
                 by_second=[option for option, is_given in by_second.items() if is_given],
             )
         )
+
+    def _given_of_load(self) -> dict[str, Any]:
+        """Return the options that are stored with the load under their own names, but not those left to its kind."""
+        names = (name for name in StudyOptions.model_fields if name in WorkloadSpec.model_fields)
+        given = {name: value for name in names if (value := getattr(self, name)) is not None}
+        if self.threads:
+            given |= {"threads": max(self.threads), "levels": tuple(sorted(self.threads)) if len(self.threads) > 1 else ()}
+        return given
 
     def attachment(self, directory: Path) -> Attachment | None:
         """Return where the account of an attached server is found, or None; a path is relative to a directory."""

@@ -14,10 +14,6 @@ from pydantic import ValidationError
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
 from dialin.question.options import StudyOptions
-from dialin.workloads import kinds
-from dialin.workloads.kind import WorkloadKind, option_names
-
-SCHEMA_ID = "dialin/study/1"
 
 
 def read(path: Path) -> StudyOptions:
@@ -78,21 +74,3 @@ def _mistake(error: ValidationError, where: str, spelled: Callable[[str], str], 
     shown = f" (given: {given!r})" if isinstance(given, (str, int, float)) and repr(given) not in text else ""
     subject = f"{spelled(key)}: " if key else ""
     return UserError(f"{place}{subject}{text[:1].lower()}{text[1:]}{shown}", remedy)
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a study file, which `schema/study.schema.json` holds."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": SCHEMA_ID,
-        **StudyOptions.model_json_schema(by_alias=True),
-        "allOf": [_options_of(kind) for kind in kinds.KINDS if kind.has_fixed_options],
-    }
-
-
-def _options_of(kind: WorkloadKind) -> dict[str, Any]:
-    """Return the condition that workloads of a kind have no other options than those of its model."""
-    return {
-        "if": {"properties": {"workload": {"enum": list(kind.names)}}, "required": ["workload"]},
-        "then": {"properties": {"workload-options": {"propertyNames": {"enum": option_names(kind.options)}}}},
-    }

@@ -13,15 +13,14 @@ from dialin.model.progress import Watcher
 from dialin.model.verdict import Verdict
 from dialin.preflight import machine_noise
 from dialin.preflight.checked import CheckedStudy
-from dialin.probes import host
 from dialin.race.progress_writer import ProgressWriter
 from dialin.race.runner import Runner
 from dialin.search.proposer import CONTENDERS, Proposer
 from dialin.servers.processes import identity
 from dialin.store import requests
-from dialin.store.leavings import remove_leavings
 from dialin.store.lock import sole_runner
 from dialin.store.store import Store
+from dialin.store.unfinished_files import remove_unfinished_files
 from dialin.trials.tools import Tools
 from dialin.workloads import load_identity
 
@@ -44,7 +43,7 @@ def begin(
             created=workshop.clock.now(),
             dialin_version=dialin.__version__,
             command=command,
-            host={**host.inventory(workshop.home.root), **load_identity.facts(ready.workload)},
+            host=load_identity.facts(ready.workload),
             servers=ready.servers,
             catalogues=ready.catalogues,
         ) as store,
@@ -70,7 +69,7 @@ def resume(ready: CheckedStudy, directory: Path, workshop: Tools, watcher: Watch
 def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, watcher: Watcher, proposer: Proposer) -> Verdict:
     """Prepare the data and run the blocks; a study interrupted from here on can be resumed."""
     session = store.begin_session()
-    remove_leavings(store)
+    remove_unfinished_files(store)
     requests.take_back(directory)
     progress = ProgressWriter(store, workshop.clock, watcher)
 
@@ -80,6 +79,7 @@ def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, wa
 
     try:
         with progress.session(), local_worker(ready, store.host, directory, workshop, say) as worker:
+            store.save_host(worker.host.name, worker.host.facts)
             verdict = Runner(
                 store,
                 workshop.clock,

@@ -48,7 +48,6 @@ class ProgressWriter:
         self._store_progress(session=SessionState.FINISHED, step=None)
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
-        """Store the plan."""
         self._watcher.study_began(spec, blocks_planned, seconds_planned)
         self._store_progress(blocks=blocks_planned, ends=self._clock.now() + seconds_planned)
 
@@ -61,12 +60,10 @@ class ProgressWriter:
         self._watcher.message(text)
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
-        """Store the estimate."""
         self._watcher.trial_began(trial, seconds_left)
         self._store_progress(ends=self._clock.now() + seconds_left, step=None)
 
     def step_began(self, trial: Trial, step: Step) -> None:
-        """Store the step."""
         self._watcher.step_began(trial, step)
         self._store_progress(step=step, step_began=self._clock.now())
 
@@ -75,12 +72,10 @@ class ProgressWriter:
         self._watcher.sampled(trial, sample)
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
-        """Store the figures so far."""
         self._watcher.trial_ended(trial, standings)
         self._store_progress(standings=dict(standings), step=None)
 
     def study_ended(self, verdict: Verdict) -> None:
-        """Pass it on; the store has the verdict already."""
         self._watcher.study_ended(verdict)
 
     def _store_progress(self, **changes: Any) -> None:

@@ -15,7 +15,7 @@ from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, resume
 from dialin.recipes import library
 from dialin.recipes.library import Recipe, RecipeStudy, ScaleName
-from dialin.store.store import FILE, Store
+from dialin.store.store import STUDY_FILE, Store
 from dialin.trials.tools import Tools
 
 
@@ -31,7 +31,7 @@ class StudyPlace:
     @property
     def begun(self) -> bool:
         """Whether there is something to go on with."""
-        return (self.directory / FILE).is_file()
+        return (self.directory / STUDY_FILE).is_file()
 
     def __str__(self) -> str:
         return f"Study {self.number} of {self.of}: {self.study.title}" if self.of > 1 else self.study.title
@@ -95,8 +95,9 @@ def _checked(place: StudyPlace, scale: ScaleName, workshop: Tools) -> RecipeStep
 
 def _asks(question: StudyOptions, spec: StudySpec) -> bool:
     settings, _ = question.settings(library.directory())
+    load = question.workload_spec(library.directory())
     return (
-        question.workload_spec(library.directory()) == spec.workload
+        load.model_copy(update={"traits": spec.workload.traits}) == spec.workload
         and [setting for _, setting in settings] == [candidate.setting for candidate in spec.candidates]
         and question.set == spec.fixed
         and question.minutes == spec.minutes

@@ -23,7 +23,6 @@ from dialin.model.option_types import kebab
 from dialin.question import study_file
 from dialin.question.options import StudyOptions
 
-SCHEMA_ID = "dialin/recipe/1"
 PREFIX = "recipe:"
 """What a recipe's name follows where a study file's path could stand."""
 
@@ -275,12 +274,3 @@ def read(path: Path) -> Recipe:
         if first["type"] == "extra_forbidden":
             raise UserError(f"{path}: unknown key {key!r}", remedy) from None
         raise UserError(f"{place}{text[:1].lower()}{text[1:]}", remedy) from None
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a recipe, which `schema/recipe.schema.json` holds."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": SCHEMA_ID,
-        **Recipe.model_json_schema(by_alias=True),
-    }

@@ -1,21 +1,14 @@
-"""The documents that scripts rely on, verdict.json and what `explain` and `analyze` print, and the JSON Schemas of them."""
+"""The documents that scripts rely on, verdict.json and what `explain` and `analyze` print."""
 
 from __future__ import annotations
 
 import json
 import re
-import sys
-from typing import Any
-
-from pydantic import BaseModel
 
 from dialin.model.analysis import Analysis
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
 from dialin.text import UNSEEN
-
-DOCUMENTS: dict[str, type[BaseModel]] = {"analysis": Analysis, "verdict": Verdict, "why": Why}
-"""What `schema/NAME.schema.json` describes."""
 
 
 def render(document: Analysis | Why) -> str:
@@ -31,22 +24,3 @@ def render_verdict(verdict: Verdict) -> str:
 
 def _escape(match: re.Match[str]) -> str:
     return match[0] if match[0] == "\n" else json.dumps(match[0])[1:-1]
-
-
-def schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of a document."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"dialin/{name}/1",
-        **DOCUMENTS[name].model_json_schema(by_alias=True, mode="serialization"),
-        "title": f"dialin {name}",
-    }
-
-
-def schema_text(name: str) -> str:
-    """Return the schema as `schema/NAME.schema.json` holds it."""
-    return json.dumps(schema(name), indent=2) + "\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(schema_text(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""Setting variables of a running server: how a value is written in SQL, and what a refusal means to the user."""
+"""Setting variables of a running server: how SQL writes a value, what a refusal means to the user, and what was set before."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Container, Iterable, Mapping
 from enum import StrEnum
 
 from dialin.errors import DialinError, UserError
+from dialin.model.build import Flavour
 from dialin.model.query import Query
 from dialin.model.setting import Value, as_number
+from dialin.servers.capabilities import Capability, Versioned, has
 from dialin.servers.connection import RefusedError, global_variables
 from dialin.variables.aliases import VARIABLE_OF, checked_name
 
@@ -175,3 +177,19 @@ def missing_privilege(scope: Scope) -> str:
     return (
         "Grant it SYSTEM_VARIABLES_ADMIN, or SUPER where the server has no such privilege; docs/attached.md has all privileges"
     )
+
+
+_STATEMENTS = {
+    Flavour.MYSQL: "SELECT variable_name FROM performance_schema.variables_info WHERE variable_source = 'DYNAMIC'",
+    Flavour.MARIADB: "SELECT variable_name FROM information_schema.system_variables WHERE global_value_origin = 'SQL'",
+}
+
+
+def set_since_start(query: Query, build: Versioned) -> frozenset[str]:
+    """Return the variables whose global value was set by a statement; none where the build does not remember that.
+
+    MySQL does since 8.0, MariaDB since 10.1.
+    """
+    if not has(build, Capability.VALUE_ORIGIN):
+        return frozenset()
+    return frozenset(str(name).lower() for (name,) in query(_STATEMENTS[build.flavour]))

@@ -81,12 +81,10 @@ class Versioned(Protocol):
     """Something that has a flavour and a version: a build, or a server that dialin is attached to."""
 
     @property
-    def flavour(self) -> Flavour:
-        """MySQL or MariaDB."""
+    def flavour(self) -> Flavour: ...
 
     @property
-    def version(self) -> Version:
-        """Its version."""
+    def version(self) -> Version: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def _running_studies() -> list[Path]:
         for descriptor in descriptors:
             try:
                 path = Path(os.readlink(descriptor))  # noqa: PTH115 - the target itself, not resolved
-                holder = lock.holder(path.parent) if path.name == lock.FILE else None
+                holder = lock.holder(path.parent) if path.name == lock.LOCK_FILE else None
                 if holder is not None and str(holder.pid) == process.name:
                     directories.add(path.parent)
             except (OSError, ValueError):

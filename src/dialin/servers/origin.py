@@ -51,7 +51,6 @@ class Origin:
 
     @property
     def host(self) -> str:
-        """The host name."""
         return self.machine.rpartition("/")[2]
 
 

@@ -72,12 +72,10 @@ class Sandbox:
 
     @property
     def data(self) -> Path:
-        """Its data directory."""
         return self.directory / "data"
 
     @property
     def log(self) -> Path:
-        """Its error log."""
         return self.directory / "error.log"
 
     @property
@@ -87,7 +85,6 @@ class Sandbox:
 
     @property
     def pid(self) -> int | None:
-        """The process number of the running server, or None."""
         if self._process is not None and self._process.poll() is None:
             return self._process.pid
         live = processes(self.directory) if self._process is None else []
@@ -191,11 +188,9 @@ class Sandbox:
         return Account(socket=self.socket)
 
     def connect(self, timeout: float = 10.0) -> AbstractContextManager[Query]:
-        """Connect as root; use it as a context manager."""
         return connect(self.account, timeout=timeout)
 
     def is_gone(self) -> bool:
-        """Tell whether the server has ended."""
         return self.pid is None
 
     def log_tail(self) -> str:

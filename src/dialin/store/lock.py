@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dialin.errors import UserError
 
-FILE = "study.lock"
+LOCK_FILE = "study.lock"
 
 CHECKS = "checks"
 """Stands for the identity of a process that only checks whether the study could be resumed."""
@@ -50,7 +50,7 @@ def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
     Raises:
         UserError: a live dialin is running the study.
     """
-    descriptor = os.open(directory / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:
             # A lock of the open file and not of the process: a second try from the same process is refused too.
@@ -71,7 +71,7 @@ def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
 def holder(directory: Path) -> Holder | None:
     """Return the process that runs a study, or None. Nothing is locked, so that a study that begins is not held up."""
     try:
-        descriptor = os.open(directory / FILE, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(directory / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-FILE = "stop-after-block"
+STOP_FILE = "stop-after-block"
 
 
 def ask_to_stop(directory: Path) -> None:
@@ -13,7 +13,7 @@ def ask_to_stop(directory: Path) -> None:
     Raises:
         OSError: the directory cannot be written to.
     """
-    (directory / FILE).touch()
+    (directory / STOP_FILE).touch()
 
 
 def take_back(directory: Path) -> None:
@@ -22,13 +22,13 @@ def take_back(directory: Path) -> None:
     Raises:
         OSError: the directory cannot be written to.
     """
-    (directory / FILE).unlink(missing_ok=True)
+    (directory / STOP_FILE).unlink(missing_ok=True)
 
 
 def is_asked_to_stop(directory: Path) -> bool:
     """Return whether the study is asked to stop after the current block; False where the directory cannot be read."""
     try:
-        (directory / FILE).stat()
+        (directory / STOP_FILE).stat()
     except OSError:
         return False
     return True

@@ -12,6 +12,15 @@ from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.progress import Progress, SessionState, Standing
 from dialin.model.trial import Block, Costs, Failure, Purpose, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
 
+HOSTS = "hosts"
+"""Where the column `host` of a study has the inventory of each host, by its name, in the order that they came."""
+
+
+def host(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inventory of the first host, and what is known of the load."""
+    first: Mapping[str, Any] = next(iter(stored.get(HOSTS, {}).values()), {})
+    return {**first, **{name: value for name, value in stored.items() if name != HOSTS}}
+
 
 def candidate(row: Row[Any]) -> dict[str, Any]:
     """Return the fields of a row's candidate."""

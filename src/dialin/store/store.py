@@ -27,11 +27,7 @@ from dialin.model.trial import Block, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.store import rows, schema, series
 
-FILE = "study.db"
-
-_MANY = 500
-"""Numbers of trials in one question."""
-
+STUDY_FILE = "study.db"
 
 _NAME_ONE = "Name the directory that a dialin study was written to (its --out)"
 
@@ -42,7 +38,7 @@ def study_file(directory: Path) -> Path:
     Raises:
         UserError: the directory holds none.
     """
-    path = directory / FILE
+    path = directory / STUDY_FILE
     if not path.is_file():
         raise UserError(f"{directory} holds no dialin study", _NAME_ONE)
     return path
@@ -95,9 +91,6 @@ class Store:
     def __init__(self, directory: Path, engine: Engine) -> None:
         self._directory = directory
         self._engine = engine
-        # What has ended never changes; parsed anew at every question it would slow down studies of many short trials.
-        self._ended: dict[int, Trial] = {}
-        self._watched: dict[int, dict[str, Watched]] = {}
 
     @classmethod
     def create(
@@ -118,7 +111,7 @@ class Store:
             UserError: the directory holds a study already.
             DialinError: it cannot be written to, as when the disk is full; no database is left there.
         """
-        path = directory / FILE
+        path = directory / STUDY_FILE
         if path.exists():
             raise UserError(f"{directory} holds a study already", f"Go on with it: dialin resume {directory}")
         engine = _engine(path)
@@ -140,7 +133,7 @@ class Store:
                 connection.execute(insert(schema.candidate), [one.model_dump(mode="json") for one in spec.candidates])
         except OperationalError as error:
             engine.dispose()
-            for leftover in (path, *(path.with_name(f"{FILE}{suffix}") for suffix in ("-wal", "-shm", "-journal"))):
+            for leftover in (path, *(path.with_name(f"{STUDY_FILE}{suffix}") for suffix in ("-wal", "-shm", "-journal"))):
                 leftover.unlink(missing_ok=True)
             raise DialinError(
                 f"No study can be written to {directory}: {error.orig}",
@@ -167,7 +160,7 @@ class Store:
         Raises:
             UserError: the study is damaged, or one of another version of dialin.
         """
-        path = directory / FILE
+        path = directory / STUDY_FILE
         try:
             with engine.connect() as connection:
                 stored = connection.execute(select(schema.study.c.format)).scalar_one()
@@ -186,7 +179,6 @@ class Store:
         return cls(directory, engine)
 
     def close(self) -> None:
-        """Close the database."""
         self._engine.dispose()
 
     def __enter__(self) -> Self:
@@ -237,14 +229,21 @@ class Store:
 
     @property
     def host(self) -> dict[str, Any]:
-        """The inventory of the machine, and what applied the load."""
-        return dict(self._scalar(select(schema.study.c.host)))
+        """The inventory of the first host, and what applied the load."""
+        return rows.host(self._scalar(select(schema.study.c.host)))
 
     def add_to_host(self, facts: Mapping[str, Any]) -> None:
-        """Add to the inventory, or replace, what is other than when the study began."""
+        """Add to what is known of the load, or replace, what is other than when the study began."""
         with self._write() as connection:
-            known = connection.execute(select(schema.study.c.host)).scalar_one()
-            connection.execute(update(schema.study).values(host={**known, **facts}))
+            stored = connection.execute(select(schema.study.c.host)).scalar_one()
+            connection.execute(update(schema.study).values(host={**stored, **facts}))
+
+    def save_host(self, name: str, facts: Mapping[str, Any]) -> None:
+        """Store the inventory of a host that runs trials, once: a study that is resumed keeps the first one."""
+        with self._write() as connection:
+            stored = connection.execute(select(schema.study.c.host)).scalar_one()
+            hosts = {name: dict(facts), **stored.get(rows.HOSTS, {})}
+            connection.execute(update(schema.study).values(host={**stored, rows.HOSTS: hosts}))
 
     def begin_session(self) -> int:
         """Mark trials of a killed session as interrupted, and return this session's number, from 1.
@@ -252,7 +251,6 @@ class Store:
         A killed trial keeps the time that it took, since the budget was spent on it.
         """
         with self._write() as connection:
-            schema.progress.create(connection, checkfirst=True)
             killed = select(schema.trial.c.id, schema.trial.c.started).where(schema.trial.c.state == TrialState.RUNNING)
             for number, started in connection.execute(killed).all():
                 ended = {"state": TrialState.INTERRUPTED, "steps": _steps_of_killed(connection, number, started)}
@@ -372,14 +370,7 @@ class Store:
 
     def trials(self) -> list[Trial]:
         """Return every trial, in the order they began."""
-        with self._engine.connect() as connection:
-            numbers = connection.execute(select(schema.trial.c.id).order_by(schema.trial.c.id)).scalars().all()
-            new = [number for number in numbers if number not in self._ended]
-            # A question holds only so many numbers; all of a study that is opened are asked for at once.
-            wanted = select(schema.trial) if len(new) > _MANY else select(schema.trial).where(schema.trial.c.id.in_(new))
-            trials = {row.id: rows.trial(row) for row in connection.execute(wanted)} if new else {}
-        self._ended.update((number, trial) for number, trial in trials.items() if trial.state is not TrialState.RUNNING)
-        return [self._ended.get(number) or trials[number] for number in numbers]
+        return [rows.trial(row) for row in self._rows(select(schema.trial).order_by(schema.trial.c.id))]
 
     def samples(self) -> dict[int, list[Sample]]:
         """Return every sample by trial, in order of time."""
@@ -405,18 +396,9 @@ class Store:
 
     def watched(self) -> dict[int, dict[str, Watched]]:
         """Return what the probes saw, by trial and probe."""
-        ended = {trial.id for trial in self.trials() if trial.state is not TrialState.RUNNING}
-        with self._engine.connect() as connection:
-            every = select(schema.watched.c.trial).distinct().order_by(schema.watched.c.trial)
-            numbers = connection.execute(every).scalars().all()
-            grouped: dict[int, dict[str, Watched]] = {number: self._watched.get(number, {}) for number in numbers}
-            new = [number for number in numbers if number not in self._watched]
-            wanted = select(schema.watched)
-            wanted = wanted if len(new) > _MANY else wanted.where(schema.watched.c.trial.in_(new))
-            for row in connection.execute(wanted) if new else ():
-                if row.trial not in self._watched:
-                    grouped[row.trial][row.probe] = rows.watched(row.saw)
-        self._watched.update((number, by_probe) for number, by_probe in grouped.items() if number in ended)
+        grouped: dict[int, dict[str, Watched]] = {}
+        for row in self._rows(select(schema.watched).order_by(schema.watched.c.trial)):
+            grouped.setdefault(row.trial, {})[row.probe] = rows.watched(row.saw)
         return grouped
 
     def watched_of(self, trial_id: int) -> dict[str, Watched]:
@@ -447,7 +429,8 @@ class Store:
                 spec=self.spec,
                 created=row.created,
                 dialin_version=row.dialin_version,
-                host=row.host,
+                host=rows.host(row.host),
+                hosts=row.host.get(rows.HOSTS, {}),
                 servers=row.servers,
                 catalogues=row.catalogues,
                 command=row.command,
@@ -461,4 +444,4 @@ class Store:
                 verdict=Verdict.model_validate(row.verdict) if row.verdict else None,
             )
         except (DatabaseError, ValidationError, ValueError, TypeError) as error:
-            raise damaged(self._directory / FILE) from error
+            raise damaged(self._directory / STUDY_FILE) from error

@@ -10,13 +10,10 @@ class FakeClock:
         self._now = start
 
     def now(self) -> float:
-        """Return seconds since the epoch."""
         return self._now
 
     def monotonic(self) -> float:
-        """Return seconds that never jump."""
         return self._now
 
     def sleep(self, seconds: float) -> None:
-        """Move the clock."""
         self._now += seconds

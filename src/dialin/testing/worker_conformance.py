@@ -30,6 +30,16 @@ class WorkerConformance:
         request = self.make_request()
         assert pickle.loads(pickle.dumps(request)) == request  # noqa: S301 - our own bytes
 
+    def test_it_says_where_it_runs(self) -> None:
+        """What its host is can be pickled, and is stored by the name that its trials have."""
+        with self.open_worker() as worker:
+            host = worker.host
+            with closing(worker.run_block(self.make_request())) as events:
+                began = next(events)
+        assert pickle.loads(pickle.dumps(host)) == host  # noqa: S301 - our own bytes
+        assert isinstance(began, TrialBegan)
+        assert began.trial.host == host.name
+
     def test_trials_run_in_the_order_asked_for_each_from_its_beginning_to_its_end(self) -> None:
         """What a trial reports lies between its beginning and its end, and can be pickled."""
         request = self.make_request()

@@ -136,7 +136,6 @@ class AttachedStage:
 
     @property
     def build(self) -> AttachedBuild:
-        """What runs."""
         return self._site.attached.build
 
     def ready(self) -> Generator[Step, None, Instance]:
@@ -167,11 +166,9 @@ class AttachedStage:
         self.detector.remember({**attached.variables(), **was_set})
 
     def instance(self) -> Instance | None:
-        """Return the server."""
         return self._site.attached
 
     def target(self) -> Target:
-        """Return where the load goes."""
         return self._opened.target
 
     def hide(self, value: str) -> str:

@@ -27,7 +27,7 @@ from dialin.servers.connection import RefusedError
 from dialin.servers.instance import Instance
 from dialin.trials.events import Evidence
 
-PATIENCE = 5.0
+_ANSWER_WITHIN = 5.0
 """Seconds after which a reading is given up: a probe must never hold a statement open on a server that is in trouble."""
 
 ClientCpu = Callable[[], float]
@@ -58,11 +58,9 @@ class Nothing:
     """Watches nothing."""
 
     def window(self) -> AbstractContextManager[None]:
-        """Do nothing."""
         return nullcontext()
 
     def evidence(self, trial_id: int) -> Evidence:  # noqa: ARG002 - as the protocol has it
-        """Return no evidence."""
         return Evidence()
 
 
@@ -78,11 +76,9 @@ class Probed:
         self._watch = watch
 
     def window(self) -> AbstractContextManager[None]:
-        """Read them while this is open."""
         return self._watch.window()
 
     def evidence(self, trial_id: int) -> Evidence:  # noqa: ARG002 - as the protocol has it
-        """Return what they saw."""
         return Evidence(tuple(self._watch.taken()), self._watch.points())
 
 
@@ -117,7 +113,7 @@ class ProbeConnection:
     def __call__(self, statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Run one statement; raise ServerError where it is refused, or takes longer than a probe may."""
         if self._query is None:
-            self._connection = self._instance.connect(PATIENCE)
+            self._connection = self._instance.connect(_ANSWER_WITHIN)
             self._query = self._connection.__enter__()
         try:
             return self._query(statement, arguments)
@@ -127,7 +123,6 @@ class ProbeConnection:
             raise
 
     def close(self) -> None:
-        """Let go of the connection."""
         if self._connection is not None:
             self._connection.__exit__(None, None, None)
         self._connection = self._query = None

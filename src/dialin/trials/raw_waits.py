@@ -31,7 +31,7 @@ from dialin.trials.events import Evidence
 from dialin.trials.probing import ClientCpu, TrialWatcher, Watching
 from dialin.trials.tools import Tools
 
-PATIENCE = 120.0
+_STATEMENT_LIMIT = 120.0
 """Seconds that writing down what is in the ring may take, on a busy machine."""
 
 _POLL = 0.25
@@ -101,7 +101,7 @@ def collecting(instance: Instance, pattern: str, clock: Clock, study: Path) -> I
     Raises:
         ServerError: it refuses that.
     """
-    with instance.connect(PATIENCE) as query:
+    with instance.connect(_STATEMENT_LIMIT) as query:
         query("SET SESSION wait_timeout = %s", (_IDLE,))
         hasten(query)
         yield Collector(query, pattern, clock, study)

@@ -15,11 +15,11 @@ from dialin.model.setting import Setting, Value
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Step, Trial, VariableChange
 from dialin.probes import host
+from dialin.servers.assign import set_since_start
 from dialin.servers.capabilities import Capability, Versioned, has
 from dialin.servers.connection import global_variables
 from dialin.servers.instance import Instance
 from dialin.servers.sandbox import Sandbox
-from dialin.servers.set_since_start import set_since_start
 from dialin.trials import raw_waits
 from dialin.trials.changes import Changes
 from dialin.trials.shared_sandbox import SharedSandbox, SharedStage
@@ -144,7 +144,6 @@ class SandboxStage:
         self._sandbox: Sandbox | None = None
 
     def ready(self) -> Generator[Step, None, Instance]:
-        """Restore the data and boot."""
         yield Step.RESTORE
         home, ledger, clock = self._workshop.home, self._workshop.ledger, self._workshop.clock
         self._sandbox = sandbox = Sandbox.create(self.build, home, ledger, clock)
@@ -168,24 +167,20 @@ class SandboxStage:
             raise VariablesChangedError(changes)
 
     def instance(self) -> Instance | None:
-        """Return the sandbox, once there is one."""
         return self._sandbox
 
     def target(self) -> Target:
-        """Return the sandbox as the load reaches it."""
         if self._sandbox is None:
             raise RuntimeError("there is no sandbox yet")
         return Target(self._sandbox.account, self._sandbox.directory, data=self._sandbox.data)
 
     def hide(self, value: str) -> str:
-        """Return a value without the sandbox's own directories."""
         if self._sandbox is None:
             return value
         private: tuple[Path, ...] = (self._sandbox.directory, self._sandbox.socket.parent)
         return functools.reduce(lambda text, path: text.replace(str(path), SANDBOX), private, value)
 
     def end(self, *, well: bool) -> None:  # noqa: ARG002 - the next trial has a sandbox of its own in any case
-        """Remove the sandbox."""
         if self._sandbox is not None:
             self._sandbox.remove()
 

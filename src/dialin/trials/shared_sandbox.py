@@ -114,15 +114,12 @@ class SharedStage:
         return (yield from self._shared.serve(self._trial))
 
     def instance(self) -> Instance | None:
-        """Return the sandbox, once there is one."""
         return self._shared.stage.instance()
 
     def target(self) -> Target:
-        """Return the sandbox as the load reaches it."""
         return self._shared.stage.target()
 
     def hide(self, value: str) -> str:
-        """Return a value without the sandbox's own directories."""
         return self._shared.stage.hide(value)
 
     def end(self, *, well: bool) -> None:

@@ -22,7 +22,6 @@ class Span:
     last: Version | None = None
 
     def holds(self, flavour: Flavour, version: Version) -> bool:
-        """Return whether a build is in the span."""
         return (
             flavour is self.flavour and version >= self.first and (self.last is None or version[: len(self.last)] <= self.last)
         )

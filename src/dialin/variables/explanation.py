@@ -79,7 +79,7 @@ def matching(pattern: str | None, catalogue: Catalogue) -> list[Variable]:
     return [variable for name, variable in sorted(catalogue.variables.items()) if fnmatch.fnmatchcase(name, wanted)]
 
 
-def explain(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
+def explain_variable(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
     """Explain a variable by the catalogues of several builds."""
     ordered = sorted(catalogues, key=_age)
     builds = {each.build_id: each.variables[name] for each in ordered if name in each.variables}

@@ -30,7 +30,7 @@ def _rule(names: str, why: str, source: str) -> AtStartOnly:
     return AtStartOnly(re.compile(names), why, source)
 
 
-RULES: tuple[AtStartOnly, ...] = (
+ONLY_AT_START: tuple[AtStartOnly, ...] = (
     # Sizes that are changed bit by bit, or were read before.
     _rule(
         r"innodb_buffer_pool_(size(_.*)?|chunk_size|instances)",
@@ -159,4 +159,4 @@ def why_not(name: str, known: Variable | None) -> str | None:
 def rule_of(name: str) -> AtStartOnly | None:
     """Return the rule by which a dynamic variable takes restarts, or None where there is none."""
     plain = name.rpartition(".")[2]  # a key cache of its own is named `hot.key_buffer_size`
-    return next((rule for rule in RULES if rule.names.fullmatch(plain)), None)
+    return next((rule for rule in ONLY_AT_START if rule.names.fullmatch(plain)), None)

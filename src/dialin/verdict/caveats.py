@@ -10,6 +10,7 @@ from dialin.model.evidence import Watched, load_gauge
 from dialin.model.study import WORTHWHILE, Goal, StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import Note
+from dialin.model.workload import LoadLimit
 from dialin.stats.decide import Decision
 from dialin.stats.trial_figures import Figures
 from dialin.text import change, counted, duration, listed, percent
@@ -19,8 +20,6 @@ _MORE_STALLS = 2.0
 """How many times the baseline's stalls a candidate must have for a note."""
 _LEAST_STALLS = 3
 """Stalled seconds below which there is no note: a few come by chance."""
-_COLD_ENOUGH = 0.01
-"""The share of a table in the file cache up to which a run is called cold."""
 _NOISIER = 1.5
 """How many times the expected noise a study must have for a note."""
 
@@ -139,17 +138,17 @@ def _in_words(course: Course, windows: Sequence[Figures]) -> str:
             return f"{count} took most of the time to settle"
 
 
-def cold_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
-    """Return a warning where runs that were to be cold found part of the table in the file cache."""
-    gauges = {trial.id: load_gauge(watched.get(trial.id, {}), "cached_share") for trial in done}
-    warm = {trial: gauge.most for trial, gauge in gauges.items() if gauge and gauge.most > _COLD_ENOUGH}
-    if not warm:
-        return []
-    text = (
-        f"Runs of {counted(len(warm), 'trial')} were to be cold and found up to {percent(max(warm.values()))} of the table in "
-        "the file cache: something else on this machine reads its files"
-    )
-    return [Note(code="not_cold", text=text, data={"trials": list(warm), "share": max(warm.values())})]
+def load_notes(limits: Sequence[LoadLimit], done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
+    """Return a warning for each figure of the load that exceeded its limit in some trial."""
+    notes = []
+    for limit in limits:
+        gauges = {trial.id: load_gauge(watched.get(trial.id, {}), limit.gauge) for trial in done}
+        above = {trial: gauge.most for trial, gauge in gauges.items() if gauge and gauge.most > limit.most}
+        if above:
+            most = max(above.values())
+            text = limit.text.format(trials=counted(len(above), "trial"), share=percent(most))
+            notes.append(Note(code=limit.code, text=text, data={"trials": list(above), "share": most}))
+    return notes
 
 
 def noise_notes(spec: StudySpec, sd: float | None) -> list[Note]:

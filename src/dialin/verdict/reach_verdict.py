@@ -336,7 +336,7 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += caveats.lost_notes(spec, case.done, case.figures)
     notes += rates.notes(spec, case.done, case.record.samples, case.record.watched)
     notes += load_identity.notes(case.record.host)
-    notes += caveats.cold_notes(case.done, case.record.watched)
+    notes += caveats.load_notes(spec.workload.traits.limits, case.done, case.record.watched)
     notes += caveats.noise_notes(spec, decision.sd)
     if decision.outcome is Outcome.UNRESOLVED and not spec.aa:
         needed = comparison.trials_needed(spec, case.record.trials, case.figures, decision.decided_by)

@@ -18,15 +18,15 @@ from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import dialin_load_account, driver_process, load_binary, private
 from dialin.workloads.base import Second, Target, Workload, digest_of
-from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS, WITH_ONE_TABLE, WORKLOAD_FILE
 from dialin.workloads.dialin_load_lines import OTHER_STREAM, STREAM, Fault, Report, parse
 from dialin.workloads.driver_process import DriverProcess, EndedError
-from dialin.workloads.option_names import check_options
+from dialin.workloads.load_binary import LOAD_WORKLOADS, WITH_ONE_TABLE, WORKLOAD_FILE
 from dialin.workloads.sysbench_workloads import (
     BULK_INSERT,
     GROWING,
     SYSBENCH_SCRIPTS,
     SysbenchTables,
+    check_options,
     data_options,
     size_keys,
     tables_of,
@@ -113,11 +113,6 @@ class DialinLoad(Workload):
             raise UserError(fault.what, fault.remedy)
 
     def check_account(self, account: Account) -> None:
-        """Make sure that the driver can log in as an account.
-
-        Raises:
-            UserError: it cannot.
-        """
         dialin_load_account.check(account)
 
     def _call(self, *words: str) -> subprocess.CompletedProcess[str]:
@@ -132,7 +127,6 @@ class DialinLoad(Workload):
         return f"{load_binary.NAME} {build[1]}" if build else load_binary.NAME
 
     def describe_data(self) -> str:
-        """Return what is prepared, in a few words."""
         options = ", ".join(f"{name}={value}" for name, value in self._spec.options.items())
         return " ".join(filter(None, [self._size or "the data", "for", self._spec.name, f"({options})" if options else ""]))
 
@@ -151,11 +145,6 @@ class DialinLoad(Workload):
         return facts
 
     def digest(self) -> str:
-        """Return a digest of a workload file's text; empty for a workload that the driver brings.
-
-        Raises:
-            UserError: the file cannot be read.
-        """
         return digest_of([self._workload_file]) if self._workload_file is not None else ""
 
     @property
@@ -166,7 +155,6 @@ class DialinLoad(Workload):
         return LoadTraits(grows=grows, size=self._size, size_keys=keys)
 
     def expected_bytes(self) -> int:
-        """Return about how many bytes the prepared data takes."""
         if self._is_sysbenchs:
             return self._tables.expected_bytes
         if self._spec.name == _NOOP:
@@ -175,7 +163,6 @@ class DialinLoad(Workload):
 
     @property
     def smaller(self) -> str:
-        """What to give for less data."""
         if not self.expected_bytes():
             return ""
         if self._is_sysbenchs:
@@ -196,11 +183,6 @@ class DialinLoad(Workload):
         return [word for name, value in options.items() for word in ("--option", f"{name}={value}")]
 
     def prepare(self, target: Target) -> None:
-        """Fill a server with the workload's tables.
-
-        Raises:
-            WorkloadError: the driver failed; its last lines are in the error.
-        """
         account = dialin_load_account.options(target.account, target.directory, target.database)
         words = [str(self._binary), "prepare", self._spec.name, *account, "--json", *self._options(self._spec.threads)]
         output = driver_process.prepare("dialin-load", words, target.directory, private.environment())
@@ -228,7 +210,6 @@ class DialinLoad(Workload):
         return [f"--warmup={self._warmup}"] if self.is_choosing else []
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> DialinLoadRun:
-        """Start the load; it runs until it is stopped."""
         account = dialin_load_account.options(target.account, target.directory, target.database)
         words = [str(self._binary), "run", self._spec.name, *account, "--json", f"--connections={threads}", "--time=0"]
         words += [f"--reconnect-for={_RECONNECT_FOR}", *self._choice_options()]
@@ -255,11 +236,6 @@ class DialinLoadRun:
         self._busiest_thread: list[float] = []
 
     def read(self, timeout: float) -> Second | None:
-        """Return the next second's report, or None where none came in time.
-
-        Raises:
-            WorkloadError: the driver ended, or reported an error that ends it.
-        """
         try:
             report: Report | Fault | None = self._driver.read(self._parse, timeout)
         except EndedError as ended:
@@ -288,7 +264,6 @@ class DialinLoadRun:
         self._busiest_thread.append(report.busiest_thread)
 
     def cpu_seconds(self) -> float:
-        """Return the CPU seconds that the driver has used so far."""
         return self._driver.cpu_seconds()
 
     def facts(self) -> Mapping[str, float]:
@@ -315,7 +290,6 @@ class DialinLoadRun:
         return facts
 
     def stop(self) -> None:
-        """End the driver; it is gone when this returns."""
         self._driver.stop()
 
 

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads import load_binary
+from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind
+from dialin.workloads.load_binary import LOAD_WORKLOADS, WITH_ONE_TABLE, WORKLOAD_FILE
 from dialin.workloads.load_request import LoadRequest
-from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS, check_request
-
-if TYPE_CHECKING:
-    from dialin.workloads.base import Workload
-
-LOAD_WORKLOADS = ("bank-transfer", "feed", "noop", "queue", "tpcc-like")
-"""The workloads that dialin-load brings beside those of sysbench."""
-
-WORKLOAD_FILE = ".toml"
-"""How the name of a workload file ends."""
-
-WITH_ONE_TABLE = ("select_random_points", "select_random_ranges")
-"""Workloads that read the first table only; dialin-load makes no other."""
+from dialin.workloads.sysbench_workloads import RAND_TYPES, SYSBENCH_SCRIPTS, check_request
 
 
 def _specify(request: LoadRequest) -> WorkloadSpec:
@@ -54,6 +42,7 @@ KIND = WorkloadKind(
     make=_make,
     workloads=(*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS),
     suffixes=(WORKLOAD_FILE,),
+    rand_types=RAND_TYPES,
     specify=_specify,
     is_installed=lambda: load_binary.find() is not None,
     how_to_install=load_binary.REMEDY,

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
 from dialin.model.workload import TRANSACTION, WorkloadSpec
-from dialin.workloads.load_request import DEFAULT_THREADS, LoadRequest
-
-if TYPE_CHECKING:
-    from dialin.workloads.base import Workload
+from dialin.workloads.base import Workload
+from dialin.workloads.load_request import LoadRequest
 
 
 class AnyOptions(BaseModel):
@@ -35,7 +32,8 @@ class WorkloadKind:
         unit: what its load is counted in, a noun in the singular.
         workloads: names of the workloads that it brings; empty for one that has the name of the kind.
         suffixes: how names of the files end that it runs.
-        threads: connections that work at once, where a study does not say.
+        threads: connections that work at once, where a study does not say; None for the usual number.
+        rand_types: the distributions that it can draw row numbers from.
         defaults: its defaults of options such as `table-size` in words, where they are not the usual ones; for `--help`.
         specify: fills in the defaults of a request, and refuses what does not fit (UserError); None where a workload has no
             options but those of the model, and no tables that `--tables` and `--table-size` size.
@@ -50,7 +48,8 @@ class WorkloadKind:
     unit: str = TRANSACTION
     workloads: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
-    threads: int = DEFAULT_THREADS
+    threads: int | None = None
+    rand_types: tuple[str, ...] = ()
     defaults: Mapping[str, str] = field(default_factory=dict)
     specify: Callable[[LoadRequest], WorkloadSpec] | None = None
     is_installed: Callable[[], bool] = lambda: True
@@ -58,7 +57,6 @@ class WorkloadKind:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The workloads that it brings."""
         return self.workloads or (self.name,)
 
     @property
@@ -76,13 +74,12 @@ class WorkloadKind:
         return workload in self.names or bool(self.suffixes and workload.endswith(self.suffixes))
 
     def spec(self, request: LoadRequest) -> WorkloadSpec:
-        """Return the load of a study, with the kind's defaults and what a study has to know of it.
+        """Return the load of a study, with the kind's defaults; its traits are still missing: the workload knows them.
 
         Raises:
             UserError: an option is unknown, or does not fit.
         """
-        spec = self.specify(request) if self.specify else self._specify_by_model(request)
-        return spec.model_copy(update={"traits": self.make(spec).traits})
+        return self.specify(request) if self.specify else self._specify_by_model(request)
 
     def _specify_by_model(self, request: LoadRequest) -> WorkloadSpec:
         request.refuse_table_sizes("Give its own sizes as --workload-option NAME=VALUE")
@@ -91,7 +88,7 @@ class WorkloadKind:
             self.options.model_validate(options)
         except ValidationError as error:
             raise option_error(self.name, error, self.options) from None
-        return request.spec(self.name, options, threads=self.threads)
+        return request.spec(self.name, options, **({"threads": self.threads} if self.threads else {}))
 
 
 def option_error(kind: str, error: ValidationError, model: type[BaseModel], see: str = "") -> UserError:

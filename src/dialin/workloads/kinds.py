@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads import dialin_load_kind, sysbench_kind
+from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind
 from dialin.workloads.scan import scan_kind
-
-if TYPE_CHECKING:
-    from dialin.workloads.base import Workload
 
 KINDS: tuple[WorkloadKind, ...] = (dialin_load_kind.KIND, sysbench_kind.KIND, scan_kind.KIND)
 """The first one that applies a workload does so, where a study does not say which."""
@@ -103,8 +99,14 @@ def workload_help() -> str:
     return "; ".join([*others, f"or {last}"])
 
 
-def default_help(option: str, usual: int) -> str:
+def rand_types() -> tuple[str, ...]:
+    """Return the distributions that some kind can draw row numbers from."""
+    return tuple(dict.fromkeys(name for kind in KINDS for name in kind.rand_types))
+
+
+def default_help(option: str) -> str:
     """Return the default of an option of the load, and the kinds that have another one."""
+    usual = WorkloadSpec.model_fields[option.replace("-", "_")].default
     others = ", ".join(f"{kind.defaults[option]} for {kind.name}" for kind in KINDS if option in kind.defaults)
     return f"default {usual}{f' ({others})' if others else ''}"
 

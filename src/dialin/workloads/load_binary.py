@@ -1,4 +1,4 @@
-"""Where the program dialin-load is."""
+"""The program dialin-load: where it is, and the workloads that it brings."""
 
 from __future__ import annotations
 
@@ -11,6 +11,15 @@ from pathlib import Path
 from dialin.errors import UserError
 
 NAME = "dialin-load"
+
+LOAD_WORKLOADS = ("bank-transfer", "feed", "noop", "queue", "tpcc-like")
+"""The workloads that dialin-load brings beside those of sysbench."""
+
+WORKLOAD_FILE = ".toml"
+"""How the name of a workload file ends."""
+
+WITH_ONE_TABLE = ("select_random_points", "select_random_ranges")
+"""Workloads that read the first table only; dialin-load makes no other."""
 
 VARIABLE = "DIALIN_LOAD"
 """The environment variable that names another one than that beside this Python."""

@@ -17,13 +17,13 @@ from dialin.servers.account import Account
 from dialin.workloads import driver_process, private, sysbench_account
 from dialin.workloads.base import Second, Target, Workload, digest_of
 from dialin.workloads.driver_process import DriverProcess, EndedError
-from dialin.workloads.option_names import check_options
 from dialin.workloads.sysbench_log import parse_line
 from dialin.workloads.sysbench_workloads import (
     BULK_INSERT,
     GROWING,
     SYSBENCH_SCRIPTS,
     SysbenchTables,
+    check_options,
     data_options,
     size_keys,
     tables_of,
@@ -49,11 +49,6 @@ class Sysbench(Workload):
         return tables_of(self._spec)
 
     def check(self) -> None:
-        """Make sure that sysbench, the script and its options are there.
-
-        Raises:
-            UserError: one is not.
-        """
         if self._script_file is not None and not self._script_file.is_file():
             raise UserError(
                 f"There is no workload {self._spec.name!r}, nor a file of that name",
@@ -102,12 +97,10 @@ class Sysbench(Workload):
         return str(self._script_file.absolute()) if self._script_file else self._spec.name
 
     def version(self) -> str:
-        """Return sysbench's name and version."""
         done = subprocess.run([self._binary, "--version"], capture_output=True, text=True, check=False, timeout=60)
         return " ".join(done.stdout.split()[:2]) or "sysbench"
 
     def describe_data(self) -> str:
-        """Return what is prepared, in a few words."""
         return f"{self._tables.describe()} for {self._spec.name}"
 
     def data_facts(self) -> dict[str, Any]:
@@ -138,7 +131,6 @@ class Sysbench(Workload):
         )
 
     def expected_bytes(self) -> int:
-        """Return about how many bytes the prepared data takes."""
         return self._tables.expected_bytes
 
     @property
@@ -204,11 +196,6 @@ class SysbenchLoad:
         self._driver = driver
 
     def read(self, timeout: float) -> Second | None:
-        """Return the next second's report, or None where none came in time.
-
-        Raises:
-            WorkloadError: sysbench ended.
-        """
         try:
             return self._driver.read(parse_line, timeout)
         except EndedError as ended:
@@ -216,15 +203,12 @@ class SysbenchLoad:
         raise WorkloadError(f"sysbench ended by itself: {_fatal(words)}", sysbench_account.remedy(words), words)
 
     def cpu_seconds(self) -> float:
-        """Return the CPU seconds that sysbench has used so far."""
         return self._driver.cpu_seconds()
 
     def facts(self) -> Mapping[str, float]:
-        """Return nothing: sysbench reports no figures of itself."""
         return {}
 
     def stop(self) -> None:
-        """End sysbench; it is gone when this returns."""
         self._driver.stop()
 
 

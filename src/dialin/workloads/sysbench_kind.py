@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
 
 from dialin.model.option_types import kebab
 from dialin.model.workload import WorkloadSpec
+from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind
 from dialin.workloads.load_request import LoadRequest
-from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS, check_request
-
-if TYPE_CHECKING:
-    from dialin.workloads.base import Workload
+from dialin.workloads.sysbench_workloads import RAND_TYPES, SYSBENCH_SCRIPTS, check_request
 
 _NAME = "sysbench"
 
@@ -35,6 +32,7 @@ KIND = WorkloadKind(
     make=_make,
     workloads=SYSBENCH_SCRIPTS,
     suffixes=(".lua",),
+    rand_types=RAND_TYPES,
     specify=_specify,
     is_installed=lambda: shutil.which(_NAME) is not None,
     how_to_install="Install it: apt-get install sysbench",

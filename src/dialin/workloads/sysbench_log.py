@@ -148,12 +148,7 @@ def parse_line(line: str) -> Second | None:
     return Second(int(match["number"]), *(float(match[name]) for name in _FIGURES))
 
 
-def parse(text: str) -> tuple[Log, ...]:
-    """Read every run of a log: see `parse_chunks`."""
-    return parse_chunks([text.encode()])
-
-
-def parse_chunks(chunks: Iterable[bytes]) -> tuple[Log, ...]:
+def parse(chunks: Iterable[bytes]) -> tuple[Log, ...]:
     """Read every run of a log, in the interval reports of sysbench 1.0 or 0.5, or as CSV.
 
     A new run begins at each line `sysbench VERSION`, and where time goes back. A run without interval reports is one
@@ -187,7 +182,7 @@ def read(path: Path, member: str | None = None) -> LogFile:
     where = str(path) if member is None else f"{path}: {member}"
     try:
         with unpacked(path, member) as stream:
-            logs = parse_chunks(_lines(iter(lambda: stream.read(_CHUNK), b""), digest, where))
+            logs = parse(_lines(iter(lambda: stream.read(_CHUNK), b""), digest, where))
     except DAMAGED:
         raise UserError(f"{where} is cut short or damaged: it cannot be unpacked", "Fetch it again, or leave it out") from None
     except OSError as error:

@@ -12,6 +12,7 @@ from dialin.evidence.reasons.significance import find_changes, pair
 from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
 from dialin.model.why import ReasonKind
+from fixtures.all_rules import WAIT_RULES
 from fixtures.example_evidence import Per, Told, unseen, watched
 
 T, S, G = Per.TRANSACTION, Per.SECOND, Per.GAUGE
@@ -114,7 +115,7 @@ def figures(code: str, *, alike: bool = False) -> list[Told]:
 
 def every_code() -> set[str]:
     fixed = {rule.code for rule in (*server_rules.RULES, *machine_rules.RULES)}
-    return (fixed | set(wait_rules.KINDS)) - {"purge_lag"}
+    return (fixed | set(WAIT_RULES)) - {"purge_lag"}
 
 
 def found_by(code: str, record: StudyRecord) -> list:

@@ -38,7 +38,7 @@ def test_nothing_is_changed_on_a_server_that_was_not_written_down(log, begin, at
 def test_a_server_that_is_swapped_while_it_is_undone_keeps_its_schema(log, begin, attached, server, monkeypatch):
     entry = begin("max_connections", schema=SCHEMA)
     log.make_schema(entry, attached)
-    monkeypatch.setattr(undo, "check_same_server", lambda *_: server.values.update(server_uuid="two"))
+    monkeypatch.setattr(undo, "_check_same_server", lambda *_: server.values.update(server_uuid="two"))
     with pytest.raises(ServerError, match=r"could not be put back in full.*Another server answers"):
         log.undo(entry, attached)
     assert SCHEMA in server.schemas

@@ -1,6 +1,6 @@
 //! Where an agent's clock stands against the conductor's.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// An agent's answer to being asked what its clock shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +50,18 @@ impl ClockOffset {
     pub fn ahead(&self) -> f64 {
         self.best.as_ref().map_or(0.0, |best| best.unix - best.unix_asked - round_trip(best).as_secs_f64() / 2.0)
     }
+}
+
+/// What a steady clock shows that showed 0 at `epoch`.
+#[must_use]
+pub fn nanoseconds_since(epoch: Instant) -> u64 {
+    u64::try_from(epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Unix time, in seconds.
+#[must_use]
+pub fn unix_now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 fn round_trip(answer: &Answer) -> Duration {

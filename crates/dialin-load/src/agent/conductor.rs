@@ -1,8 +1,7 @@
 //! The side that calls agents, starts them together, and adds up what they tell.
 
-use super::clock_offset::{Answer, ClockOffset};
-use super::line::{ReadHalf, Trouble, WriteHalf};
-use super::meeting::{self, Link, Refusal};
+use super::clock_offset::{Answer, ClockOffset, nanoseconds_since, unix_now};
+use super::link::{Link, Reader, Trouble, Writer};
 use super::merge::Merger;
 use super::order::Order;
 use super::token::Token;
@@ -11,17 +10,17 @@ use super::{Timeout, nonce};
 use crate::engine::{Played, Second};
 use crate::errors::{Error, Result};
 use crate::run::Run;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// How often the clocks are asked before the start; the shortest round trip counts.
 const CLOCK_ROUNDS: u64 = 10;
-/// How much may be told or asked without being looked at; a second takes half a megabyte.
+/// How much may be told without being looked at; a second takes half a megabyte.
 const UNREAD: usize = 16;
 /// How often somebody who waits looks whether it is to stop.
 const GLANCE: Duration = Duration::from_millis(100);
@@ -75,10 +74,12 @@ impl Conductor<'_> {
         thread::scope(|scope| {
             let (telling, told) = sync_channel(UNREAD);
             let mut members = Vec::new();
-            for (place, (host, Link { ear, mouth })) in hosts.into_iter().zip(links).enumerate() {
+            for (place, (host, Link { reader, writer })) in hosts.into_iter().zip(links).enumerate() {
                 let (telling, silence) = (telling.clone(), self.timeout.silence);
-                scope.spawn(move || listen(place, ear, silence, &telling));
-                members.push(Member::new(host, mouth));
+                scope.spawn(move || listen(place, reader, silence, &telling));
+                let Host { name, order } = host;
+                let (clock, answered) = (ClockOffset::default(), 0);
+                members.push(Member { name, order: Some(Box::new(order)), writer, clock, answered, ready: false, ended: None });
             }
             drop(telling);
             let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
@@ -87,13 +88,14 @@ impl Conductor<'_> {
                 members,
                 told,
                 timeout: Timeout { stopping: self.timeout.stopping + run.timeout, ..self.timeout },
+                epoch: (Instant::now(), unix_now()),
                 asked: 0,
                 beat: Instant::now(),
                 started: false,
             };
             let played = ensemble.play(self.stop, self.say, seconds);
             // What listens at a closed connection ends, and so do the agents.
-            ensemble.members.iter().for_each(|member| member.mouth.close());
+            ensemble.members.iter().for_each(|member| member.writer.close());
             played
         })
     }
@@ -116,21 +118,21 @@ fn meet(name: &str, token: &Token, timeout: Duration) -> Result<Link> {
                 "Start `dialin-load agent --listen HOST:PORT --token-file FILE` there, and let this host through to it";
             Error::user(format!("Agent {name} cannot be reached: {cause}"), remedy)
         })?;
-        let met = nonce().map_err(Refusal::from).and_then(|nonce| meeting::call(stream, token, &nonce, timeout));
+        let met = nonce().map_err(Trouble::from).and_then(|nonce| Link::call(stream, token, &nonce, timeout));
         match met {
             // A crowd of strangers may have taken its place before it was heard.
-            Err(Refusal::Trouble(Trouble::Closed)) if Instant::now() < until => thread::sleep(GLANCE),
+            Err(Trouble::Closed) if Instant::now() < until => thread::sleep(GLANCE),
             met => break met,
         }
     };
-    met.map_err(|refusal| {
-        let remedy = match &refusal {
-            Refusal::Build(_) => "Install the same build of dialin-load on all hosts",
-            Refusal::Token => "Give all of them the same token file",
-            Refusal::Busy => "Wait until that run is over, or stop it",
-            Refusal::Trouble(_) => "See that it is an agent of dialin-load that listens there",
+    met.map_err(|trouble| {
+        let remedy = match &trouble {
+            Trouble::Build(_) => "Install the same build of dialin-load on all hosts",
+            Trouble::Token => "Give all of them the same token file",
+            Trouble::Busy => "Wait until that run is over, or stop it",
+            _ => "See that it is an agent of dialin-load that listens there",
         };
-        Error::user(format!("Agent {name} {refusal}"), remedy)
+        Error::user(format!("Agent {name} {trouble}"), remedy)
     })
 }
 
@@ -153,11 +155,11 @@ struct Heard {
 }
 
 /// Hand on what an agent tells, until it is lost or nobody wants to know.
-fn listen(place: usize, mut ear: ReadHalf, silence: Duration, telling: &SyncSender<Heard>) {
+fn listen(place: usize, mut reader: Reader, silence: Duration, telling: &SyncSender<Heard>) {
     loop {
-        let what = ear.hear(Instant::now() + silence);
+        let what = reader.receive(Instant::now() + silence);
         let last = what.is_err();
-        if telling.send(Heard { place, at: ear.arrived(), what }).is_err() || last {
+        if telling.send(Heard { place, at: reader.arrived(), what }).is_err() || last {
             return;
         }
     }
@@ -168,52 +170,19 @@ struct Member {
     name: String,
     /// What it has yet to be told to play.
     order: Option<Box<Order>>,
-    mouth: WriteHalf,
+    writer: Writer,
     clock: ClockOffset,
-    /// Questions that it has not answered: their numbers, and when they were asked by the steady clock and in unix time.
-    asked: VecDeque<(u64, Instant, f64)>,
+    /// When it was asked what it answered last.
     answered: u64,
     ready: bool,
     ended: Option<Played>,
 }
 
 impl Member {
-    fn new(host: Host, mouth: WriteHalf) -> Self {
-        Self {
-            name: host.name,
-            order: Some(Box::new(host.order)),
-            mouth,
-            clock: ClockOffset::default(),
-            asked: VecDeque::new(),
-            answered: 0,
-            ready: false,
-            ended: None,
-        }
-    }
-
     fn say(&mut self, command: &Command) -> Result<()> {
-        match self.mouth.say(command) {
+        match self.writer.send(command) {
             Err(trouble) if self.ended.is_none() => Err(self.lost(&trouble)),
             _ => Ok(()),
-        }
-    }
-
-    fn ask(&mut self, number: u64) -> Result<()> {
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-        if self.asked.len() == UNREAD {
-            self.asked.pop_front();
-        }
-        self.asked.push_back((number, Instant::now(), unix));
-        self.say(&Command::Ask(number))
-    }
-
-    fn answer(&mut self, number: u64, came: Instant, (nanoseconds, unix): (u64, f64)) {
-        while let Some((asked, at, unix_asked)) = self.asked.pop_front() {
-            if asked == number {
-                self.clock.note(Answer { asked: at, came, unix_asked, nanoseconds, unix });
-                self.answered = number;
-                return;
-            }
         }
     }
 
@@ -233,7 +202,9 @@ struct Ensemble {
     merger: Merger,
     told: Receiver<Heard>,
     timeout: Timeout,
-    /// The number of the last question.
+    /// When its clock showed 0: by the steady clock, and in unix time.
+    epoch: (Instant, f64),
+    /// When all were asked last, by that clock in nanoseconds.
     asked: u64,
     /// When the next question is due.
     beat: Instant,
@@ -331,9 +302,8 @@ impl Ensemble {
     /// Ask all for their clocks, which is also how both sides see that the other is there.
     fn ask(&mut self) -> Result<()> {
         self.beat = Instant::now() + self.timeout.beat;
-        self.asked += 1;
-        let number = self.asked;
-        self.members.iter_mut().try_for_each(|member| member.ask(number))
+        self.asked = nanoseconds_since(self.epoch.0);
+        self.members.iter_mut().try_for_each(|member| member.say(&Command::Ask(nanoseconds_since(self.epoch.0))))
     }
 
     fn take(&mut self, Heard { place, at, what }: Heard) -> Result<()> {
@@ -341,7 +311,15 @@ impl Ensemble {
         match what {
             Err(_) if member.ended.is_some() => {}
             Err(trouble) => return Err(member.lost(&trouble)),
-            Ok(Report::Clock { ask, nanoseconds, unix }) => member.answer(ask, at, (nanoseconds, unix)),
+            Ok(Report::Clock { ask, nanoseconds, unix }) if ask <= nanoseconds_since(self.epoch.0) => {
+                let since = Duration::from_nanos(ask);
+                let (asked, unix_asked) = (self.epoch.0 + since, self.epoch.1 + since.as_secs_f64());
+                member.clock.note(Answer { asked, came: at, unix_asked, nanoseconds, unix });
+                member.answered = ask;
+            }
+            Ok(Report::Clock { .. } | Report::Welcome | Report::Busy) => {
+                return Err(member.confused("answered what was not asked"));
+            }
             Ok(Report::Ready) => member.ready = true,
             Ok(Report::Failed(error)) => {
                 return Err(Error { what: format!("Agent {}: {}", member.name, error.what), ..error });

@@ -1,14 +1,13 @@
 //! Load from several hosts: agents apply it, and a conductor starts them together and adds up what they tell.
 //!
-//! They speak JSON, a line at a time, over TCP (`line`). Both sides prove that they have the same token before anything else
-//! is said (`meeting`). The conductor gives each agent its share of the run (`order`), waits until all have opened their
-//! connections, finds out how their clocks stand to its own (`clock`), and names one instant to start at. The seconds that they
-//! tell (`wire`) become seconds of one run (`merge`). An agent that is lost fails the run.
+//! They speak JSON, a line at a time, over TCP, and prove that they have the same token before anything else is said (`link`). What
+//! they say is in `wire`. The conductor gives each agent its share of the run (`order`), waits until all have opened their
+//! connections, finds out how their clocks stand to its own (`clock_offset`), and names one instant to start at. The seconds that
+//! they tell become seconds of one run (`merge`). An agent that is lost fails the run.
 
 mod clock_offset;
 mod conductor;
-mod line;
-mod meeting;
+mod link;
 mod merge;
 mod order;
 mod serve;
@@ -74,8 +73,8 @@ pub fn serve(serve: &Serve, stop: &AtomicBool, say: &(dyn Fn(String) + Sync)) ->
     let listener = TcpListener::bind(&serve.listen).map_err(refused)?;
     say(format!("listening at {}", listener.local_addr().map_err(refused)?));
     let play: &Play<'_> = &|order, stop, ready, seconds| {
-        let plan = order.source.workload(&order.options, order.connections, order.seed)?.plan()?;
-        let run = order.run(&serve.account)?;
+        let plan = order.source.workload(&order.options, order.connections, order.run.seed)?.plan()?;
+        let run = order.run_at(&serve.account)?;
         raise_limit(run.phases.iter().map(|phase| phase.connections).max().unwrap_or_default())?;
         engine::play_when(&plan, &run, stop, ready, seconds)
     };

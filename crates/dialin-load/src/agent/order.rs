@@ -64,24 +64,8 @@ pub struct Order {
     pub options: Vec<(String, String)>,
     /// Connections of the whole run at its widest, which some workloads depend on.
     pub connections: usize,
-    /// The phases, with the agent's own connections and rates.
-    pub phases: Vec<Phase>,
-    /// Of all randomness, the same for all agents.
-    pub seed: u64,
-    /// Which agent this is, from 0.
-    pub first: u64,
-    /// How many agents there are.
-    pub stride: u64,
-    /// How many transactions it plays; None for no end.
-    pub transactions: Option<u64>,
-    /// Whether statements are sent as text.
-    pub text: bool,
-    /// Due transactions that may wait for a connection of this agent.
-    pub backlog: u64,
-    /// See [`Run::timeout`].
-    pub timeout: Duration,
-    /// See [`Run::reconnect_for`].
-    pub reconnect_for: Duration,
+    /// The run with the agent's own share of connections, rates and transactions.
+    pub run: Run,
 }
 
 /// Divide a run among agents. Connections differ by one at the most, and a rate follows the connections.
@@ -102,15 +86,15 @@ pub fn divide(run: &Run, source: &Source, options: &[(String, String)], agents: 
         source: source.clone(),
         options: options.to_vec(),
         connections: most,
-        phases: run.phases.iter().map(|phase| share_of_phase(phase, agent, agents)).collect(),
-        seed: run.seed,
-        first: agent as u64,
-        stride: agents as u64,
-        transactions: run.transactions.map(|whole| share(whole, agent as u64, agents as u64)),
-        text: run.text,
-        backlog: part(run.backlog, share(most as u64, agent as u64, agents as u64), most as u64),
-        timeout: run.timeout,
-        reconnect_for: run.reconnect_for,
+        run: Run {
+            account: Account::default(),
+            phases: run.phases.iter().map(|phase| share_of_phase(phase, agent, agents)).collect(),
+            first: agent as u64,
+            stride: agents as u64,
+            transactions: run.transactions.map(|whole| share(whole, agent as u64, agents as u64)),
+            backlog: part(run.backlog, share(most as u64, agent as u64, agents as u64), most as u64),
+            ..run.clone()
+        },
     };
     Ok((0..agents).map(order).collect())
 }
@@ -138,25 +122,14 @@ impl Order {
     ///
     /// # Errors
     /// Of the driver: no conductor of this version orders such a thing.
-    pub fn run(&self, account: &Account) -> Result<Run> {
-        let turns = self.first < self.stride;
-        let phases = !self.phases.is_empty() && self.phases.iter().all(sound);
-        if !turns || !phases || self.timeout > DECADE || self.reconnect_for > DECADE {
+    pub fn run_at(&self, account: &Account) -> Result<Run> {
+        let run = &self.run;
+        let phases = !run.phases.is_empty() && run.phases.iter().all(sound);
+        if run.first >= run.stride || !phases || run.timeout > DECADE || run.reconnect_for > DECADE {
             let remedy = "Install the same build of dialin-load on all hosts";
             return Err(Error::driver("The conductor orders a run that cannot be", remedy));
         }
-        Ok(Run {
-            account: account.clone(),
-            phases: self.phases.clone(),
-            seed: self.seed,
-            first: self.first,
-            stride: self.stride,
-            transactions: self.transactions,
-            text: self.text,
-            backlog: self.backlog,
-            timeout: self.timeout,
-            reconnect_for: self.reconnect_for,
-        })
+        Ok(Run { account: account.clone(), ..run.clone() })
     }
 }
 
@@ -221,7 +194,7 @@ pub(super) mod tests {
     fn connections_are_divided_evenly_and_none_is_lost() {
         for (connections, agents) in [(4, 2), (5, 2), (16, 3), (7, 7), (1, 1)] {
             let shares: Vec<usize> =
-                orders(&run(connections, None), agents).iter().map(|order| order.phases[0].connections).collect();
+                orders(&run(connections, None), agents).iter().map(|order| order.run.phases[0].connections).collect();
             assert_eq!(shares.iter().sum::<usize>(), connections);
             assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1, "{shares:?}");
         }
@@ -230,21 +203,24 @@ pub(super) mod tests {
     #[test]
     fn a_rate_follows_the_connections() {
         let rates: Vec<f64> =
-            orders(&run(4, Some(100.0)), 3).iter().map(|order| order.phases[1].rate.unwrap().per_second).collect();
+            orders(&run(4, Some(100.0)), 3).iter().map(|order| order.run.phases[1].rate.unwrap().per_second).collect();
         assert_eq!(rates, [50.0, 25.0, 25.0]);
     }
 
     #[test]
     fn agents_take_turns_in_the_sequence_and_share_the_seed() {
         let orders = orders(&run(3, None), 3);
-        assert_eq!(orders.iter().map(|order| (order.first, order.stride)).collect::<Vec<_>>(), [(0, 3), (1, 3), (2, 3)]);
-        assert!(orders.iter().all(|order| order.seed == u64::MAX));
+        assert_eq!(
+            orders.iter().map(|order| (order.run.first, order.run.stride)).collect::<Vec<_>>(),
+            [(0, 3), (1, 3), (2, 3)]
+        );
+        assert!(orders.iter().all(|order| order.run.seed == u64::MAX));
     }
 
     #[test]
     fn a_number_of_transactions_is_divided_and_none_is_lost() {
         let run = Run { transactions: Some(11), ..run(3, None) };
-        assert_eq!(orders(&run, 3).iter().map(|order| order.transactions).collect::<Vec<_>>(), [Some(4), Some(4), Some(3)]);
+        assert_eq!(orders(&run, 3).iter().map(|order| order.run.transactions).collect::<Vec<_>>(), [Some(4), Some(4), Some(3)]);
     }
 
     #[test]
@@ -261,14 +237,18 @@ pub(super) mod tests {
         for order in orders(&run(5, Some(0.1)), 2) {
             let crossed = serde_json::to_string(&order).unwrap();
             assert_eq!(serde_json::from_str::<Order>(&crossed).unwrap(), order);
-            assert!(!crossed.contains("password") && !crossed.contains("nowhere"), "{crossed}");
+            for secret in ["password", "nowhere", "user", "database"] {
+                assert!(!crossed.contains(secret), "{crossed}");
+            }
         }
+        let whole = serde_json::to_string(&run(1, None)).unwrap();
+        assert!(!whole.contains("password of the conductor"), "{whole}");
     }
 
     #[test]
     fn an_ordered_run_is_that_of_the_conductor_at_the_server_of_the_agent() {
         let whole = run(5, None);
-        let ordered = orders(&whole, 1)[0].run(&Account { user: "agent".into(), ..account() }).unwrap();
+        let ordered = orders(&whole, 1)[0].run_at(&Account { user: "agent".into(), ..account() }).unwrap();
         assert_eq!(ordered.account.user, "agent");
         assert_eq!((ordered.phases, ordered.seed, ordered.text), (whole.phases, whole.seed, whole.text));
         assert_eq!((ordered.timeout, ordered.reconnect_for), (whole.timeout, whole.reconnect_for));
@@ -280,18 +260,18 @@ pub(super) mod tests {
         let with = |change: &dyn Fn(&mut Order)| {
             let mut order = whole.clone();
             change(&mut order);
-            order.run(&account()).is_err()
+            order.run_at(&account()).is_err()
         };
         assert!(!with(&|_| {}));
-        assert!(with(&|order| order.stride = 0));
-        assert!(with(&|order| order.first = 1));
-        assert!(with(&|order| order.phases.clear()));
-        assert!(with(&|order| order.phases[1].connections = 0));
-        assert!(with(&|order| order.phases[0].seconds = Some(u64::MAX)));
-        assert!(with(&|order| order.timeout = Duration::MAX));
-        assert!(with(&|order| order.phases[0].rate = Some(Rate { per_second: 0.0, arrivals: Arrivals::Constant })));
-        assert!(with(&|order| order.phases[0].rate = Some(Rate { per_second: 1e300, arrivals: Arrivals::Constant })));
-        assert!(with(&|order| order.phases[0].rate = Some(Rate { per_second: f64::NAN, arrivals: Arrivals::Constant })));
+        assert!(with(&|order| order.run.stride = 0));
+        assert!(with(&|order| order.run.first = 1));
+        assert!(with(&|order| order.run.phases.clear()));
+        assert!(with(&|order| order.run.phases[1].connections = 0));
+        assert!(with(&|order| order.run.phases[0].seconds = Some(u64::MAX)));
+        assert!(with(&|order| order.run.timeout = Duration::MAX));
+        assert!(with(&|order| order.run.phases[0].rate = Some(Rate { per_second: 0.0, arrivals: Arrivals::Constant })));
+        assert!(with(&|order| order.run.phases[0].rate = Some(Rate { per_second: 1e300, arrivals: Arrivals::Constant })));
+        assert!(with(&|order| order.run.phases[0].rate = Some(Rate { per_second: f64::NAN, arrivals: Arrivals::Constant })));
     }
 
     #[test]

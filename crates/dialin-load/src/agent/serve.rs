@@ -1,7 +1,7 @@
 //! The side that waits for conductors, and plays what they order: one run at a time.
 
-use super::line::{ReadHalf, Trouble, WriteHalf};
-use super::meeting::{self, Link, Refusal};
+use super::clock_offset::{nanoseconds_since, unix_now};
+use super::link::{Link, Reader, Trouble, Writer};
 use super::order::Order;
 use super::strangers::Strangers;
 use super::token::Token;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// Strangers at the door at a time; a further one takes the place of another.
 const MOST_STRANGERS: usize = 64;
@@ -81,39 +81,39 @@ impl Agent<'_> {
 
     fn receive(&self, stream: TcpStream, peer: SocketAddr, busy: &Mutex<()>, stranger: Stranger<'_>) {
         let met = self.meet(stream);
-        drop(stranger);
+        stranger.leave(met.is_ok());
         let mut link = match met {
             Ok(link) => link,
-            Err(refusal) => return (self.say)(format!("{peer} is refused: it {refusal}")),
+            Err(trouble) => return (self.say)(format!("{peer} is refused: it {trouble}")),
         };
         let Some(_turn) = turn(busy, Instant::now() + self.timeout.parting) else {
             (self.say)(format!("{peer} is refused: another run is played"));
-            if meeting::refuse(&mut link).is_ok() {
-                self.part(&mut link.ear, &link.mouth);
+            if link.writer.send(&Report::Busy).is_ok() {
+                self.part(&mut link.reader, &link.writer);
             }
             return;
         };
         (self.say)(format!("{peer} conducts"));
-        let ending = meeting::welcome(&mut link).map_or_else(|trouble| format!("it {trouble}"), |()| self.obey(link));
+        let ending = self.obey(link).unwrap_or_else(|trouble| format!("it {trouble}"));
         (self.say)(format!("{peer}: {ending}"));
     }
 
-    fn meet(&self, stream: TcpStream) -> std::result::Result<Link, Refusal> {
+    fn meet(&self, stream: TcpStream) -> std::result::Result<Link, Trouble> {
         stream.set_nonblocking(false)?;
-        meeting::answer(stream, &self.token, &nonce()?, self.timeout.greeting)
+        Link::answer(stream, &self.token, &nonce()?, self.timeout.greeting)
     }
 
     /// Play what a conductor orders; return how it ended, in a few words.
-    fn obey(&self, Link { mut ear, mouth }: Link) -> String {
-        let order = match ear.hear(Instant::now() + self.timeout.greeting) {
-            Ok(Command::Order(order)) => order,
-            Ok(_) => return "it ordered nothing".into(),
-            Err(trouble) => return format!("it {trouble}"),
+    fn obey(&self, Link { mut reader, mut writer }: Link) -> std::result::Result<String, Trouble> {
+        writer.send(&Report::Welcome)?;
+        let Command::Order(order) = reader.receive(Instant::now() + self.timeout.greeting)? else {
+            return Ok("it ordered nothing".into());
         };
-        let run = &Run { mouth: Mutex::new(mouth), stop: AtomicBool::new(false), gone: OnceLock::new(), epoch: Instant::now() };
+        let run =
+            &Run { writer: Mutex::new(writer), stop: AtomicBool::new(false), gone: OnceLock::new(), epoch: Instant::now() };
         thread::scope(|scope| {
             let (start, starts) = channel();
-            let listening = scope.spawn(move || self.listen(run, ear, &start));
+            let listening = scope.spawn(move || self.listen(run, reader, &start));
             let played = self.play(run, &order, &starts);
             let ending = match (run.gone.get(), &played) {
                 (Some(trouble), _) => format!("it {trouble}, and the load was stopped"),
@@ -121,10 +121,10 @@ impl Agent<'_> {
                 (None, Err(error)) => error.what.clone(),
             };
             run.tell(&played.map_or_else(Report::Failed, Report::Played));
-            if let Ok(Some(mut ear)) = listening.join() {
-                self.part(&mut ear, &run.mouth());
+            if let Ok(Some(mut reader)) = listening.join() {
+                self.part(&mut reader, &run.writer());
             }
-            ending
+            Ok(ending)
         })
     }
 
@@ -142,11 +142,11 @@ impl Agent<'_> {
         }
     }
 
-    /// Heed what the conductor says until it is gone, or this agent is to stop: then the ear is handed back.
-    fn listen(&self, run: &Run, mut ear: ReadHalf, start: &Sender<u64>) -> Option<ReadHalf> {
+    /// Heed what the conductor says until it is gone, or this agent is to stop: then the reader is handed back.
+    fn listen(&self, run: &Run, mut reader: Reader, start: &Sender<u64>) -> Option<Reader> {
         let mut heard = Instant::now();
         while !self.stop.load(Relaxed) {
-            let trouble = match ear.hear(Instant::now() + GLANCE) {
+            let trouble = match reader.receive(Instant::now() + GLANCE) {
                 Ok(command) => {
                     heard = Instant::now();
                     run.heed(&command, start)
@@ -161,13 +161,13 @@ impl Agent<'_> {
             }
         }
         run.stop.store(true, Relaxed);
-        Some(ear)
+        Some(reader)
     }
 
     /// Let the other side read what it was told, and close.
-    fn part(&self, ear: &mut ReadHalf, mouth: &WriteHalf) {
-        mouth.finish();
-        ear.drain(Instant::now() + self.timeout.parting);
+    fn part(&self, reader: &mut Reader, writer: &Writer) {
+        writer.finish();
+        reader.drain(Instant::now() + self.timeout.parting);
     }
 }
 
@@ -178,9 +178,15 @@ struct Stranger<'a> {
     _listening: Arc<()>,
 }
 
+impl Stranger<'_> {
+    fn leave(self, proved: bool) {
+        self.strangers.leave(self.number, proved);
+    }
+}
+
 impl Drop for Stranger<'_> {
     fn drop(&mut self) {
-        self.strangers.leave(self.number);
+        self.strangers.leave(self.number, false);
     }
 }
 
@@ -209,7 +215,7 @@ fn turn(busy: &Mutex<()>, until: Instant) -> Option<MutexGuard<'_, ()>> {
 
 /// A run that is played for a conductor.
 struct Run {
-    mouth: Mutex<WriteHalf>,
+    writer: Mutex<Writer>,
     stop: AtomicBool,
     /// Why the conductor is heard no longer.
     gone: OnceLock<Trouble>,
@@ -218,17 +224,17 @@ struct Run {
 }
 
 impl Run {
-    fn mouth(&self) -> MutexGuard<'_, WriteHalf> {
-        self.mouth.lock().unwrap_or_else(PoisonError::into_inner)
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tell the conductor something; if it does not take it, stop.
     fn tell(&self, report: &Report) {
-        let mut mouth = self.mouth();
-        if let Err(trouble) = mouth.say(report) {
+        let mut writer = self.writer();
+        if let Err(trouble) = writer.send(report) {
             let _ = self.gone.set(trouble);
             self.stop.store(true, Relaxed);
-            mouth.close();
+            writer.close();
         }
     }
 
@@ -237,7 +243,7 @@ impl Run {
             Command::Ask(ask) => self.tell(&self.clock(*ask)),
             Command::Start(at) => start.send(*at).map_err(|_| Trouble::Malformed)?,
             Command::Stop => self.stop.store(true, Relaxed),
-            Command::Order(_) => return Err(Trouble::Malformed),
+            Command::Conduct | Command::Order(_) => return Err(Trouble::Malformed),
         }
         Ok(())
     }
@@ -263,8 +269,6 @@ impl Run {
     }
 
     fn clock(&self, ask: u64) -> Report {
-        let nanoseconds = u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-        Report::Clock { ask, nanoseconds, unix }
+        Report::Clock { ask, nanoseconds: nanoseconds_since(self.epoch), unix: unix_now() }
     }
 }

@@ -1,8 +1,7 @@
 //! Agents and a conductor over real connections, with a load that is played without a server.
 
 use super::conductor::{Conductor, Host};
-use super::line::{ReadHalf, WriteHalf};
-use super::meeting::{self, Link};
+use super::link::Link;
 use super::order::{Order, Source, divide, tests::run};
 use super::serve::Agent;
 use super::token::Token;
@@ -13,6 +12,8 @@ use crate::errors::{Error, Fault, Result};
 use crate::mock_server::{Answer, Command as Asked, MockServer};
 use crate::record::Merged;
 use crate::run::Purpose;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -83,7 +84,7 @@ impl Drop for Stage {
 
 /// A second in which each of the agent's connections played ten transactions.
 fn second(order: &Order, number: u64) -> Second {
-    let connections = order.phases[0].connections;
+    let connections = order.run.phases[0].connections;
     let mut merged = Merged::new(1);
     (0..10 * connections).for_each(|_| merged.tally.transaction(0, 1_000_000, 500_000));
     let purpose = if number <= 2 { Purpose::WarmUp } else { Purpose::Measure };
@@ -133,34 +134,37 @@ fn conduct(secret: &[u8], addresses: &[&str], stop_after: usize) -> Outcome {
 }
 
 /// A conductor or an agent that a test plays by hand.
-struct ByHand {
-    ear: ReadHalf,
-    mouth: WriteHalf,
-}
+struct ByHand(Link);
 
 impl ByHand {
     fn call(address: &str) -> Self {
-        let Link { ear, mouth } =
-            meeting::call(TcpStream::connect(address).unwrap(), &token(SECRET), &Nonce::default(), SOON).unwrap();
-        Self { ear, mouth }
+        let stream = TcpStream::connect(address).unwrap();
+        Self(Link::call(stream, &token(SECRET), &Nonce::default(), SOON).unwrap())
+    }
+
+    fn send(&mut self, message: &impl Serialize) {
+        self.0.writer.send(message).unwrap();
+    }
+
+    fn receive<T: DeserializeOwned>(&mut self) -> T {
+        self.0.reader.receive(Instant::now() + SOON).unwrap()
     }
 
     fn order(&mut self) {
         let order = divide(&run(1, None), &Source::Known("noop".into()), &[], 1).unwrap().remove(0);
-        self.mouth.say(&Command::Order(Box::new(order))).unwrap();
+        self.send(&Command::Order(Box::new(order)));
     }
 
     /// Skip to what is looked for.
     fn hear_until(&mut self, wanted: impl Fn(&Report) -> bool) {
-        let until = Instant::now() + SOON;
-        while !wanted(&self.ear.hear(until).unwrap()) {}
+        while !wanted(&self.receive()) {}
     }
 }
 
 /// Leave in good order: what was said arrives.
 fn leave(mut agent: ByHand) {
-    agent.mouth.finish();
-    agent.ear.drain(Instant::now() + SOON);
+    agent.0.writer.finish();
+    agent.0.reader.drain(Instant::now() + SOON);
 }
 
 /// An agent that answers all questions, says `sayings` once it is told to start, and then does as `end` says.
@@ -169,19 +173,18 @@ fn by_hand(sayings: Vec<Report>, end: fn(ByHand)) -> (String, JoinHandle<()>) {
     let address = listener.local_addr().unwrap().to_string();
     let agent = thread::spawn(move || {
         let stream = listener.accept().unwrap().0;
-        let mut link = meeting::answer(stream, &token(SECRET), &Nonce::default(), SOON).unwrap();
-        meeting::welcome(&mut link).unwrap();
-        let Link { mut ear, mut mouth } = link;
-        mouth.say(&Report::Ready).unwrap();
+        let mut agent = ByHand(Link::answer(stream, &token(SECRET), &Nonce::default(), SOON).unwrap());
+        agent.send(&Report::Welcome);
+        agent.send(&Report::Ready);
         loop {
-            match ear.hear(Instant::now() + SOON).unwrap() {
-                Command::Ask(ask) => mouth.say(&Report::Clock { ask, nanoseconds: ask, unix: 0.0 }).unwrap(),
+            match agent.receive() {
+                Command::Ask(ask) => agent.send(&Report::Clock { ask, nanoseconds: ask, unix: 0.0 }),
                 Command::Start(_) => break,
-                Command::Order(_) | Command::Stop => {}
+                Command::Conduct | Command::Order(_) | Command::Stop => {}
             }
         }
-        sayings.iter().for_each(|report| mouth.say(report).unwrap());
-        end(ByHand { ear, mouth });
+        sayings.iter().for_each(|report| agent.send(report));
+        end(agent);
     });
     (address, agent)
 }
@@ -225,9 +228,9 @@ fn real_engine(name: &str, starts: &Arc<Mutex<Vec<Instant>>>, first: &Arc<Mutex<
     let server = Mutex::new(server.unwrap());
     Box::new(move |order, stop, ready, seconds| {
         let account = server.lock().unwrap().account();
-        let plan = order.source.workload(&order.options, order.connections, order.seed)?.plan()?;
+        let plan = order.source.workload(&order.options, order.connections, order.run.seed)?.plan()?;
         let mut agreed = || ready().inspect(|start| starts.lock().unwrap().push(*start));
-        play_when(&plan, &order.run(&account)?, stop, &mut agreed, seconds)
+        play_when(&plan, &order.run_at(&account)?, stop, &mut agreed, seconds)
     })
 }
 
@@ -271,7 +274,8 @@ fn a_lost_agent_fails_the_run_and_stops_the_others() {
 
 #[test]
 fn an_agent_that_falls_silent_is_lost() {
-    let (silent, agent) = by_hand(vec![], |mut agent| while agent.ear.hear::<Command>(Instant::now() + SOON).is_ok() {});
+    let (silent, agent) =
+        by_hand(vec![], |mut agent| while agent.0.reader.receive::<Command>(Instant::now() + SOON).is_ok() {});
     let error = conduct(SECRET, &[&silent], usize::MAX).played.unwrap_err();
     assert!(error.what.contains("said nothing for too long"), "{error}");
     agent.join().unwrap();
@@ -317,19 +321,19 @@ fn a_stop_before_the_start_is_no_error() {
 fn an_agent_whose_conductor_vanished_stops_and_waits_for_the_next() {
     let ends = Arc::default();
     let stage = Stage::of(steady(u64::MAX, &Arc::default(), &ends));
-    let vanishing: [fn(&ByHand); 2] = [|conductor| conductor.mouth.close(), |_| thread::sleep(2 * timeout().silence)];
+    let vanishing: [fn(&ByHand); 2] = [|conductor| conductor.0.writer.close(), |_| thread::sleep(2 * timeout().silence)];
     for vanish in vanishing {
         let mut conductor = ByHand::call(&stage.address);
         conductor.order();
         conductor.hear_until(|report| *report == Report::Ready);
-        conductor.mouth.say(&Command::Ask(1)).unwrap();
+        conductor.send(&Command::Ask(1));
         let mut shown = 0;
         while shown == 0 {
-            if let Report::Clock { nanoseconds, .. } = conductor.ear.hear(Instant::now() + SOON).unwrap() {
+            if let Report::Clock { nanoseconds, .. } = conductor.receive() {
                 shown = nanoseconds;
             }
         }
-        conductor.mouth.say(&Command::Start(shown + 300_000_000)).unwrap();
+        conductor.send(&Command::Start(shown + 300_000_000));
         conductor.hear_until(|report| matches!(report, Report::Second(_)));
         vanish(&conductor);
         stage.wait_until_said("and the load was stopped");
@@ -343,10 +347,10 @@ fn an_agent_whose_conductor_vanished_stops_and_waits_for_the_next() {
 fn a_conductor_that_talks_nonsense_is_left_and_the_next_one_served() {
     let stage = Stage::of(playing(3));
     let mut conductor = ByHand::call(&stage.address);
-    conductor.mouth.say(&["nonsense"]).unwrap();
+    conductor.send(&["nonsense"]);
     stage.wait_until_said("makes no sense");
     let mut conductor = ByHand::call(&stage.address);
-    conductor.mouth.say(&Command::Stop).unwrap();
+    conductor.send(&Command::Stop);
     stage.wait_until_said("ordered nothing");
     let mut conductor = ByHand::call(&stage.address);
     conductor.order();
@@ -354,7 +358,7 @@ fn a_conductor_that_talks_nonsense_is_left_and_the_next_one_served() {
     stage.wait_until_said("makes no sense, and the load was stopped");
     let mut conductor = ByHand::call(&stage.address);
     conductor.order();
-    conductor.mouth.say(&Command::Start(u64::MAX)).unwrap();
+    conductor.send(&Command::Start(u64::MAX));
     stage.wait_until_said("was not ahead");
     drop(conductor);
     assert_eq!(conduct(SECRET, &[&stage.address], usize::MAX).played.unwrap().seconds, 3);
@@ -404,7 +408,7 @@ fn another_token_a_busy_agent_and_nobody_are_faults_of_the_user() {
     let mut first = ByHand::call(&stage.address);
     first.order();
     thread::spawn(move || {
-        while first.mouth.say(&Command::Ask(1)).is_ok() {
+        while first.0.writer.send(&Command::Ask(1)).is_ok() {
             thread::sleep(timeout().beat);
         }
     });

@@ -10,9 +10,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Command {
-    /// The first thing: play this, but do not begin.
+    /// The first thing, and the proof that the conductor has the token.
+    Conduct,
+    /// Play this, but do not begin.
     Order(Box<Order>),
-    /// Tell what your clock shows. Asked every second, it shows that the conductor is there.
+    /// Tell what your clock shows, and repeat this: what the conductor's shows, in nanoseconds. Asked every second, it shows that
+    /// the conductor is there.
     Ask(u64),
     /// Begin when your steady clock shows so many nanoseconds.
     Start(u64),
@@ -24,9 +27,13 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Report {
+    /// The first thing: the conductor may stay.
+    Welcome,
+    /// Or not, for another one was first.
+    Busy,
     /// What the clock shows.
     Clock {
-        /// The number of the question.
+        /// What was asked.
         ask: u64,
         /// Nanoseconds of the steady clock.
         nanoseconds: u64,

@@ -6,6 +6,7 @@
 //! so is decided for each step ([`super::gathering`]). The time is bounded, and never reaches past the moment at which something is due.
 //! In an open loop nothing is gathered: an answer there is a latency that users feel, and a transaction may become due at any moment.
 
+use super::gathering::GATHERED;
 use super::poller::Poller;
 use crate::errors::Result;
 use std::num::NonZeroU64;
@@ -19,8 +20,6 @@ const MOST: f64 = 0.7;
 /// By what a pause that was too long is made shorter, and one that was not longer.
 const SHORTER: f64 = 0.9;
 const LONGER: f64 = 1.05;
-/// Fewer connections that wait are not gathered.
-const LEAST: usize = 8;
 
 /// Gathers answers in pauses that grow and shrink, until most of them are there.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +58,7 @@ impl Batching {
     ///
     /// The kernel refuses to wait.
     pub fn wait(&mut self, waiter: &mut Poller, waits: usize, longest: Option<Duration>, ready: &mut Vec<usize>) -> Result<()> {
-        if waits < LEAST || longest.is_some_and(|longest| longest < self.pause) {
+        if waits < GATHERED || longest.is_some_and(|longest| longest < self.pause) {
             return waiter.wait(longest, ready);
         }
         let pause = self.pause;

@@ -10,6 +10,8 @@ use std::sync::mpsc::Sender;
 
 /// What a load thread tells.
 pub enum Told {
+    /// All connections of a load thread are open.
+    Opened,
     /// A second is over.
     Second {
         /// The load thread.
@@ -59,6 +61,7 @@ impl<'a> Collector<'a> {
     /// Take what a load thread tells; return the seconds that are complete by it, in order.
     pub fn take(&mut self, told: Told) -> Vec<Second> {
         match told {
+            Told::Opened => {}
             Told::Ended(thread) => self.last[thread] = u64::MAX,
             Told::Second { thread, second, seconds, mut tally } => {
                 let (merged, length) = self.waiting.entry(second).or_insert_with(|| (Merged::new(self.transactions), 0.0));
@@ -115,7 +118,7 @@ mod tests {
     }
 
     fn phase(purpose: Purpose, seconds: Option<u64>) -> Phase {
-        Phase { purpose, step: 1, seconds, connections: 2, rate: None, load_threads: None, gather: Gather::On }
+        Phase { purpose, step: 1, seconds, connections: 16, rate: None, load_threads: None, gather: Gather::On }
     }
 
     fn numbers(seconds: &[Second]) -> Vec<(u64, u64)> {
@@ -126,9 +129,9 @@ mod tests {
     fn a_second_is_told_once_every_thread_has_told_it() {
         let phases = [phase(Purpose::WarmUp, Some(1)), phase(Purpose::Measure, None)];
         let timetable = Timetable::of(&phases);
-        let gathering = Gathering::of(&phases, &timetable);
+        let dealing = Dealing::of(vec![2, 2]);
+        let gathering = Gathering::of(&phases, &timetable, &dealing);
         let (empties, backs): (Vec<_>, Vec<_>) = (0..2).map(|_| channel()).unzip();
-        let (dealing, _ends) = Dealing::of(vec![2, 2]);
         let mut collector = Collector::new(&timetable, &dealing, &gathering, Clock::from(Instant::now()), 1, empties);
         assert!(collector.take(told(0, 1, 3)).is_empty());
         assert!(collector.take(told(0, 2, 4)).is_empty());
@@ -146,8 +149,8 @@ mod tests {
     fn what_comes_after_the_last_phase_is_not_told() {
         let phases = [phase(Purpose::Measure, Some(1))];
         let timetable = Timetable::of(&phases);
-        let gathering = Gathering::of(&phases, &timetable);
-        let (dealing, _ends) = Dealing::of(vec![1]);
+        let dealing = Dealing::of(vec![1]);
+        let gathering = Gathering::of(&phases, &timetable, &dealing);
         let mut collector = Collector::new(&timetable, &dealing, &gathering, Clock::from(Instant::now()), 1, vec![channel().0]);
         assert_eq!(numbers(&collector.take(told(0, 1, 2))), [(1, 2)]);
         assert!(collector.take(told(0, 2, 2)).is_empty());

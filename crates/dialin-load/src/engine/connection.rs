@@ -1,30 +1,21 @@
 //! One connection: its socket, its prepared statements, and its buffers, which are used again and again.
 
-use super::player::{Action, Player};
+use super::script::{Query, Script};
+use super::statements::{Prepared, Statements};
 use crate::net::remaining;
 use crate::net::stream::Stream;
-use crate::plan::{Batch, CONNECTION, Execute, Kind, NoRow, Parameter, Plan, TURN, Value};
+use crate::plan::{Batch, Keep, Value};
 use crate::protocol::Malformed;
-use crate::protocol::command::{self, Execution};
+use crate::protocol::command;
 use crate::protocol::packet::HEADER;
-use crate::protocol::parameters::Parameters;
 use crate::protocol::response::{Dialect, ERROR, Expect, Outcome, Response};
 use crate::protocol::sink::{Kept, Nothing};
-use crate::protocol::text::Template;
 use crate::protocol::value::Columns;
 use rustix::fd::BorrowedFd;
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
 
 const IN_TRANSACTION: u16 = 1;
-
-/// How a statement is sent on this connection.
-pub enum Prepared {
-    /// Prepared, in the binary protocol.
-    Binary(Execution),
-    /// As text.
-    Text(Template),
-}
 
 /// So many bytes of an answer are read before other connections get their turn: two buffers, so that a long result delays the answers
 /// to others by well under a millisecond.
@@ -49,8 +40,9 @@ pub enum Received {
 /// not keep the server busy with statements that nobody waits for.
 pub struct Connection {
     stream: Stream,
-    statements: Vec<Option<Prepared>>,
-    columns: Vec<Columns>,
+    statements: Statements,
+    /// The statement that the server is to close before it is asked for anything else.
+    closing: Option<u32>,
     /// The columns of the statement that is being prepared: servers that leave out what is known tell them only then.
     preparing: Option<Columns>,
     response: Response,
@@ -59,6 +51,7 @@ pub struct Connection {
     is_sent: bool,
     status: u16,
     rows: u64,
+    /// Where the statement is among those that are open whose values are kept.
     keeping: Option<usize>,
     /// Rows that are collected, and those that were sent last.
     batch: Vec<u8>,
@@ -66,13 +59,13 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection on a stream that was logged in; `status` is what the server last told of it.
+    /// A connection on a stream that was logged in, with room for so many open statements; `status` is what the server last sent.
     #[must_use]
-    pub fn new(stream: Stream, dialect: Dialect, status: u16) -> Self {
+    pub fn new(stream: Stream, dialect: Dialect, status: u16, open_statements: usize) -> Self {
         Self {
             stream,
-            statements: Vec::new(),
-            columns: Vec::new(),
+            statements: Statements::new(open_statements),
+            closing: None,
             preparing: None,
             response: Response::new(dialect),
             out: Vec::with_capacity(1024),
@@ -92,44 +85,28 @@ impl Connection {
         self.stream.as_fd()
     }
 
-    /// The number of the statement that a transaction executes. Workloads see to it that there is one; a slot out of range must not
-    /// end the process.
-    #[must_use]
-    pub fn statement(plan: &Plan, execute: &Execute, player: &Player) -> usize {
-        player.statement(execute.which).min(plan.statements.len() - 1)
+    /// Where a statement is among those that are open; None where it is not open.
+    pub fn find(&mut self, query: &Query<'_>) -> Option<usize> {
+        self.statements.find(query.digest)
     }
 
-    /// Whether it is known how a statement is sent on this connection.
-    #[must_use]
-    pub fn knows(&self, statement: usize) -> bool {
-        self.statements.get(statement).is_some_and(Option::is_some)
-    }
-
-    /// From now on a statement is sent so; its columns are those that were told as it was prepared.
-    pub fn learn(&mut self, statement: usize, prepared: Prepared) {
-        if self.statements.len() <= statement {
-            self.statements.resize_with(statement + 1, || None);
-            self.columns.resize_with(statement + 1, Columns::default);
+    /// From now on a statement is sent so; its columns are those that the server sent as it was prepared. Return where it is.
+    pub fn learn(&mut self, query: &Query<'_>, prepared: Prepared) -> usize {
+        if let Some(id) = self.statements.make_room() {
+            self.closing = Some(id);
         }
-        self.statements[statement] = Some(prepared);
-        self.columns[statement] = self.preparing.take().unwrap_or_default();
+        self.statements.insert(query.digest, prepared, self.preparing.take().unwrap_or_default())
     }
 
-    /// Write a statement with its parameters, which the connection [knows](Self::knows); tell what it counts as.
-    pub fn execute(&mut self, plan: &Plan, statement: usize, execute: &Execute, player: &mut Player) -> Kind {
+    /// Write an open statement with the parameters of the script whose next action it is; `keeps`: whether the script keeps values.
+    pub fn execute<'s>(&mut self, statement: usize, keeps: bool, script: &mut impl Script<'s>) {
         self.clear();
-        self.keeping = (!execute.keep.is_empty()).then_some(statement);
-        let Some(prepared) = &mut self.statements[statement] else {
-            unreachable!("a statement is learnt before it is executed")
-        };
-        let (expect, sequence) = match prepared {
-            Prepared::Binary(execution) => (Expect::Binary, write(execution.begin(&mut self.out), &execute.parameters, player)),
-            Prepared::Text(template) => {
-                (Expect::Text, write(template.begin(&mut self.out, self.status), &execute.parameters, player))
-            }
+        self.keeping = keeps.then_some(statement);
+        let (expect, sequence) = match &mut self.statements.at(statement).prepared {
+            Prepared::Binary(execution) => (Expect::Binary, script.write(execution.begin(&mut self.out))),
+            Prepared::Text(template) => (Expect::Text, script.write(template.begin(&mut self.out, self.status))),
         };
         self.response.expect(expect, sequence);
-        plan.statements[statement].kind
     }
 
     /// Write SQL as text.
@@ -139,11 +116,12 @@ impl Connection {
         self.response.expect(Expect::Text, sequence);
     }
 
-    /// Write the preparation of a statement.
-    pub fn prepare(&mut self, sql: &[u8]) {
+    /// Write the preparation of a statement, behind the end of another one where too many are open.
+    pub fn prepare(&mut self, query: &Query<'_>) {
+        self.closing = self.statements.make_room();
         self.clear();
         self.preparing = Some(Columns::default());
-        let sequence = command::prepare(&mut self.out, sql);
+        let sequence = command::prepare(&mut self.out, query.sql.as_bytes());
         self.response.expect(Expect::Prepare, sequence);
     }
 
@@ -153,18 +131,21 @@ impl Connection {
         self.rows = 0;
         self.keeping = None;
         self.preparing = None;
+        if let Some(id) = self.closing.take() {
+            command::close(&mut self.out, id);
+        }
     }
 
-    /// Add a row to the batch; when that would grow too large, write what was collected before, and say so.
-    pub fn collect(&mut self, batch: &Batch, player: &Player) -> bool {
-        let turn = player.slots[TURN].integer().to_string();
-        let row = batch.row.replace("{turn}", &turn);
+    /// Add row number `turn` of the connection with a number to the batch; when that would grow too large, write what was collected
+    /// before, and return true.
+    pub fn collect(&mut self, batch: &Batch, connection: i64, turn: i64) -> bool {
+        let row = batch.row.replace("{turn}", &turn.to_string());
         let is_full = !self.batch.is_empty() && self.batch.len() + row.len() + 1 > batch.limit;
         if is_full {
             self.write_batch();
         }
         if self.batch.is_empty() {
-            let number = (player.slots[CONNECTION].integer() + 1).to_string();
+            let number = (connection + 1).to_string();
             self.batch.extend_from_slice(batch.head.replace("{connection}", &number).as_bytes());
         } else {
             self.batch.push(b',');
@@ -173,10 +154,15 @@ impl Connection {
         is_full
     }
 
-    fn write_batch(&mut self) {
+    /// Write the rows that are collected; false where there are none.
+    pub fn write_batch(&mut self) -> bool {
+        if self.batch.is_empty() {
+            return false;
+        }
         std::mem::swap(&mut self.batch, &mut self.written);
         self.batch.clear();
         self.batch_again();
+        true
     }
 
     /// Write once more what was last written of collected rows.
@@ -212,8 +198,8 @@ impl Connection {
         self.is_sent
     }
 
-    /// Read what the socket has; `within` a time, or what is there right now. Values that the statement keeps go to the player.
-    pub fn receive(&mut self, buffer: &mut [u8], within: Option<Duration>, keep: Option<(&Execute, &mut Player)>) -> Received {
+    /// Read what the socket has; `within` a time, or what is there right now. Values are kept where the script says.
+    pub fn receive(&mut self, buffer: &mut [u8], within: Option<Duration>, keep: Option<(&[Keep], &mut [Value])>) -> Received {
         let read = match within {
             Some(longest) => self.stream.read_within(buffer, longest),
             None => self.stream.read(buffer),
@@ -229,10 +215,10 @@ impl Connection {
     }
 
     /// Read what the socket has right now, but no more than a turn's share: [`Received::Part`] means that there may be more.
-    pub fn receive_turn(&mut self, buffer: &mut [u8], mut keep: Option<(&Execute, &mut Player)>) -> Received {
+    pub fn receive_turn(&mut self, buffer: &mut [u8], mut keep: Option<(&[Keep], &mut [Value])>) -> Received {
         let mut read = 0;
         loop {
-            let kept = keep.as_mut().map(|(execute, player)| (*execute, &mut **player));
+            let kept = keep.as_mut().map(|(keep, slots)| (*keep, &mut **slots));
             match self.receive(buffer, None, kept) {
                 Received::Part(bytes) => read += bytes,
                 other => return other,
@@ -243,11 +229,11 @@ impl Connection {
         }
     }
 
-    fn feed(&mut self, bytes: &[u8], keep: Option<(&Execute, &mut Player)>) -> Result<Received, Malformed> {
+    fn feed(&mut self, bytes: &[u8], keep: Option<(&[Keep], &mut [Value])>) -> Result<Received, Malformed> {
         let fed = match (self.keeping, keep) {
-            (Some(statement), Some((execute, player))) => {
-                let (keep, columns) = (execute.keep.as_slice(), &mut self.columns[statement]);
-                self.response.feed(bytes, &mut Kept { keep, columns, slots: &mut player.slots })?
+            (Some(statement), Some((keep, slots))) => {
+                let columns = &mut self.statements.at(statement).columns;
+                self.response.feed(bytes, &mut Kept { keep, columns, slots })?
             }
             _ => match &mut self.preparing {
                 Some(columns) => self.response.feed(bytes, columns)?,
@@ -273,13 +259,10 @@ impl Connection {
         self.keeping.is_some()
     }
 
-    /// See that values which the statement keeps have come; false where it needs a row and there was none.
-    pub fn has_kept(&self, execute: &Execute, player: &mut Player) -> bool {
-        if self.rows > 0 {
-            return true;
-        }
-        execute.keep.iter().for_each(|keep| player.slots[keep.slot] = Value::Null);
-        execute.no_row != NoRow::Fail
+    /// How many rows the statement returned that was written last.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
     }
 
     /// Whether a transaction may be open, by what the server last told.
@@ -309,45 +292,20 @@ impl Connection {
         }
     }
 
-    /// Send what was collected, if the server takes it before the deadline, and say goodbye.
+    /// Send what was collected, if the server takes it before the deadline, and end the session.
     pub fn part(&mut self, buffer: &mut [u8], deadline: Instant) {
-        if !self.batch.is_empty() {
-            self.write_batch();
-            // The run is over, so nobody is told of a failure here.
-            if self.round_trip(buffer, deadline).is_err() {
-                return;
-            }
+        // The run is over, so nobody is told of a failure here.
+        if !self.write_batch() || self.round_trip(buffer, deadline).is_ok() {
+            self.quit();
         }
+    }
+
+    /// Close all statements and say goodbye, as far as the socket takes it at once.
+    pub fn quit(&mut self) {
         self.clear();
+        self.statements.numbers().for_each(|id| command::close(&mut self.out, id));
         command::quit(&mut self.out);
         let _ = self.send();
-    }
-}
-
-/// Write a command's parameters; return the sequence number that its answer begins with.
-fn write(mut command: impl Parameters, parameters: &[Parameter], player: &mut Player) -> u8 {
-    for parameter in parameters {
-        match parameter {
-            Parameter::Draw(generator) if generator.is_integer() => {
-                command.integer(generator.draw_integer(&mut player.rng, &player.slots));
-            }
-            Parameter::Draw(generator) => {
-                command.written(|out| generator.write_text(&mut player.rng, &player.slots, out));
-            }
-            Parameter::Register(slot) => command.value(&player.slots[*slot]),
-            Parameter::Plus(slot, more) => command.integer(player.slots[*slot].integer().saturating_add(*more)),
-            Parameter::Fixed(value) => command.value(value),
-        }
-    }
-    command.end()
-}
-
-/// The statement that a player waits for, where it keeps something.
-#[must_use]
-pub fn awaited<'p>(plan: &'p Plan, player: &mut Player) -> Option<&'p Execute> {
-    match player.action(plan) {
-        Action::Execute(execute) if !execute.keep.is_empty() => Some(execute),
-        _ => None,
     }
 }
 
@@ -366,7 +324,7 @@ mod tests {
         });
         let server = server.unwrap();
         let session = connect(&server.account(), Duration::from_secs(20)).unwrap();
-        let mut connection = Connection::new(session.stream, session.dialect, session.status);
+        let mut connection = Connection::new(session.stream, session.dialect, session.status, 1);
         connection.text(b"SELECT 1");
         assert!(connection.send().unwrap());
         let mut buffer = vec![0; 64 * 1024];

@@ -5,35 +5,31 @@
 //! is open goes on where it began. Threads that have no connection in a step sleep.
 
 use super::slot::Slot;
-use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A connection on its way to another load thread.
-pub struct Passed {
+pub struct Passed<S> {
     /// The phase by whose dealing it is passed on; the thread that takes it may not have entered it yet, or have left it.
     pub phase: usize,
     /// The connection, which has nothing to do.
-    pub slot: Slot,
+    pub slot: Slot<S>,
 }
 
 /// How the connections of a run are dealt over its load threads.
 pub struct Dealing {
     load_threads: Vec<usize>,
-    passing: Vec<Sender<Passed>>,
 }
 
 impl Dealing {
-    /// For so many load threads in each phase; with the end at which each thread takes what is passed on to it.
+    /// For so many load threads in each phase.
     #[must_use]
-    pub fn of(load_threads: Vec<usize>) -> (Self, Vec<Receiver<Passed>>) {
-        let most = load_threads.iter().max().copied().unwrap_or(1);
-        let (passing, ends) = (0..most).map(|_| channel()).unzip();
-        (Self { load_threads, passing }, ends)
+    pub fn of(load_threads: Vec<usize>) -> Self {
+        Self { load_threads }
     }
 
     /// How many load threads the run needs.
     #[must_use]
     pub fn most(&self) -> usize {
-        self.passing.len()
+        self.load_threads.iter().max().copied().unwrap_or(1)
     }
 
     /// How many load threads a phase has.
@@ -54,13 +50,6 @@ impl Dealing {
         let threads = self.load_threads[phase];
         if thread < threads { connections.saturating_sub(thread).div_ceil(threads) } else { 0 }
     }
-
-    /// Pass a connection on to the load thread that has it in a phase.
-    pub fn pass(&self, phase: usize, slot: Slot) {
-        let owner = self.owner(phase, slot.number);
-        // A thread ends before the others only where the run ends, or has failed; the connection is closed then.
-        let _ = self.passing[owner].send(Passed { phase, slot });
-    }
 }
 
 #[cfg(test)]
@@ -69,8 +58,8 @@ mod tests {
 
     #[test]
     fn connections_are_dealt_in_turn_over_the_threads_of_their_phase() {
-        let (dealing, ends) = Dealing::of(vec![2, 1, 3]);
-        assert_eq!((dealing.most(), ends.len()), (3, 3));
+        let dealing = Dealing::of(vec![2, 1, 3]);
+        assert_eq!(dealing.most(), 3);
         assert_eq!([0, 1, 2].map(|phase| dealing.load_threads(phase)), [2, 1, 3]);
         let owners = |phase| (0..5).map(|number| dealing.owner(phase, number)).collect::<Vec<_>>();
         assert_eq!([0, 1, 2].map(owners), [vec![0, 1, 0, 1, 0], vec![0; 5], vec![0, 1, 2, 0, 1]]);
@@ -78,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_shares_of_the_threads_are_all_connections() {
-        let (dealing, _ends) = Dealing::of(vec![1, 3, 8]);
+        let dealing = Dealing::of(vec![1, 3, 8]);
         for (phase, connections) in [(0, 5), (1, 5), (1, 1), (2, 64), (2, 3)] {
             for thread in 0..8 {
                 let owned = (0..connections).filter(|number| dealing.owner(phase, *number) == thread).count();

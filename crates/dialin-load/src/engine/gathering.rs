@@ -5,14 +5,22 @@
 //! second half of its warm-up, and keeps to it while it is measured: what is compared within a run, or between runs, must not differ
 //! because the driver changed its mind. A step without a warm-up decides by its first second. Nothing is gathered before that, so that
 //! every step decides under the same conditions.
+//!
+//! A rule that is looked at again and again would need hysteresis, so as not to go back and forth near its bound. One that is looked at
+//! once cannot go back and forth: within a step nothing changes, and between the trials of a study nothing does either, because the
+//! study gives all of them the choice of the first (`--gather`). Where each load thread of a step has fewer connections than
+//! [`GATHERED`], there is nothing to gather, and the step says so: it is off whatever was asked for.
 
 use super::clock::SECOND;
 use super::cpus::Idle;
+use super::dealing::Dealing;
 use super::schedule::Timetable;
 use crate::run::{Gather, Phase, Purpose};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
+/// A load thread gathers only where so many of its connections wait; one that has fewer never does.
+pub const GATHERED: usize = 8;
 /// CPUs of which less than this share is idle count as busy.
 const BUSY_BELOW: f64 = 0.4;
 /// A decision falls this much before it is needed, in nanoseconds, so that it is in force when the measured seconds begin.
@@ -36,14 +44,17 @@ struct Decision {
 }
 
 impl Gathering {
-    /// Decided where the run asks for something, or a phase has a rate; else once [`Decider`] has seen how idle the CPUs are.
+    /// Decided where the run asks for something, a phase has a rate, or its load threads, so many in each phase, have few connections;
+    /// else once [`Decider`] has seen how idle the CPUs are.
     #[must_use]
-    pub fn of(phases: &[Phase], timetable: &Timetable) -> Self {
+    pub fn of(phases: &[Phase], timetable: &Timetable, dealing: &Dealing) -> Self {
         let decision = |(place, phase): (usize, &Phase)| {
-            let state = match (phase.rate, phase.gather) {
-                (Some(_), _) | (None, Gather::Off) => OFF,
-                (None, Gather::On) => ON,
-                (None, Gather::Auto) => UNDECIDED,
+            let has_few = phase.connections < GATHERED * dealing.load_threads(place);
+            let state = match phase.gather {
+                _ if has_few || phase.rate.is_some() => OFF,
+                Gather::Off => OFF,
+                Gather::On => ON,
+                Gather::Auto => UNDECIDED,
             };
             let is_measured_at_once =
                 state == UNDECIDED && timetable.step_began(timetable.begin(place)) == timetable.begin(place);
@@ -163,7 +174,7 @@ mod tests {
 
     fn undecided(phases: &[Phase]) -> (Gathering, Decider) {
         let timetable = Timetable::of(phases);
-        let gathering = Gathering::of(phases, &timetable);
+        let gathering = Gathering::of(phases, &timetable, &Dealing::of(vec![1; phases.len()]));
         let decider = Decider::of(phases, &timetable, &gathering);
         (gathering, decider)
     }
@@ -241,6 +252,17 @@ mod tests {
             assert_eq!((gathering.in_force(0, 0), gathering.is_on(0)), (Some(on), on));
             assert_eq!(decider.advance_by(0, &gathering, |_| panic!("nothing is to be decided")), None);
         }
+    }
+
+    #[test]
+    fn load_threads_that_have_few_connections_gather_nothing_and_say_so() {
+        let in_force = |connections, load_threads, gather| {
+            let phases = [Phase { connections, ..step(1, 0, gather).remove(0) }];
+            Gathering::of(&phases, &Timetable::of(&phases), &Dealing::of(vec![load_threads])).in_force(0, SECOND)
+        };
+        assert_eq!([127, 128].map(|connections| in_force(connections, 16, Gather::On)), [Some(false), Some(true)]);
+        assert_eq!([127, 128].map(|connections| in_force(connections, 16, Gather::Auto)), [Some(false), None]);
+        assert_eq!(in_force(4, 1, Gather::On), Some(false));
     }
 
     #[test]

@@ -11,11 +11,11 @@ mod error_policy;
 mod gathering;
 mod player;
 mod poller;
-mod reconnect;
 mod schedule;
-mod setup;
+mod script;
 mod shared;
 mod slot;
+mod statements;
 mod threads;
 mod worker;
 
@@ -27,12 +27,12 @@ use crate::run::{Purpose, Rate, Run};
 use channels::Channels;
 use clock::Clock;
 use collect::{Collector, Told};
-use connection::Connection;
 use dealing::Dealing;
 use gathering::Decider;
+use player::{Player, Source};
+use script::{Script, Setup};
 use serde::{Deserialize, Serialize};
 use shared::Shared;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread;
@@ -112,79 +112,62 @@ pub fn play_when(
     if most == 0 || plan.transactions.is_empty() {
         return Err(Error::user("There is nothing to run", "Give a workload with a transaction, and a connection"));
     }
-    let (dealing, passed) = Dealing::of(load_threads(plan, run));
+    let source = Source::of(plan, run);
+    play_scripts::<Player<'_>>(&source, source.setup(), run, load_threads(plan, run), stop, ready, seconds)
+}
+
+/// As [`play_when`], with the scripts of any source, on so many load threads in each phase.
+fn play_scripts<'s, S: Script<'s>>(
+    source: &'s S::Source,
+    setup: Setup<'_>,
+    run: &Run,
+    load_threads: Vec<usize>,
+    stop: &AtomicBool,
+    ready: &mut dyn FnMut() -> Result<Instant>,
+    seconds: &mut dyn FnMut(Second),
+) -> Result<Played> {
+    let most = run.phases.iter().map(|phase| phase.connections).max().unwrap_or(0);
     let connector = Connector::new(&run.account);
+    let dealing = Dealing::of(load_threads);
     let thread_count = dealing.most();
-    let connections = deal(open_all(plan, run, &connector, most, thread_count)?, &dealing);
-    let clock = Clock::from(ready()?);
-    let (job_sender, jobs) = channel();
-    let jobs = Mutex::new(jobs);
-    let shared = Shared::new(plan, run, &connector, clock, dealing, stop, job_sender);
+    let shared = Shared::new(setup, run, &connector, dealing, stop);
     thread::scope(|scope| {
         let (filled, told) = sync_channel(UNTOLD * thread_count);
-        let mut empties = Vec::new();
-        let mut backs = Vec::new();
-        for (place, (own, passed)) in connections.into_iter().zip(passed).enumerate() {
-            let ((empty_sender, empty), (back_sender, reconnected)) = (channel(), channel());
+        let (passing, passed): (Vec<_>, Vec<_>) = (0..thread_count).map(|_| channel()).unzip();
+        let (mut empties, mut begins) = (Vec::new(), Vec::new());
+        for (place, passed) in passed.into_iter().enumerate() {
+            let ((empty_sender, empty), (begin_sender, begin)) = (channel(), channel());
             empties.push(empty_sender);
-            backs.push(back_sender);
-            let lines = Channels { filled: filled.clone(), empty, reconnected, passed };
+            begins.push(begin_sender);
+            let lines = Channels { filled: filled.clone(), begin, empty, passed, passing: passing.clone() };
             let shared = &shared;
             let thread = thread::Builder::new().name(format!("load-{place}"));
-            let spawned = thread.spawn_scoped(scope, move || drive(shared, place, own, lines));
+            let spawned = thread.spawn_scoped(scope, move || drive::<S>(shared, source, place, most, lines));
             if let Err(error) = spawned {
                 let what = format!("Load thread {} of {thread_count} cannot be started: {error}", place + 1);
                 shared.fail(Error::driver(what, "See the limit of processes (ulimit -u), or give a smaller --load-threads"));
             }
         }
-        drop(filled);
-        let reconnecting: Vec<_> = (0..most.min(reconnect::AT_A_TIME))
-            .map(|_| {
-                let (shared, jobs, backs) = (&shared, &jobs, backs.clone());
-                scope.spawn(move || reconnect::reconnect(shared, jobs, &backs))
-            })
-            .collect();
-        let played = tell(&shared, empties, &told, seconds);
-        shared.end();
-        let failed = |_| Error::driver("A thread of the driver failed", "Report this as a defect of dialin-load");
-        reconnecting.into_iter().try_for_each(|each| each.join().map_err(failed))?;
+        drop((filled, passing));
+        if !are_open(&told, thread_count) {
+            return shared.failure().map_or(Ok(Played { seconds: 0, reached_backlog_cap: false }), Err);
+        }
+        let clock = Clock::from(ready()?);
+        for begin in begins {
+            // A thread that has ended is reported by `tell`.
+            let _ = begin.send(clock);
+        }
+        let played = tell(&shared, clock, empties, &told, seconds);
         shared.failure().map_or(Ok(played), Err)
     })
 }
 
-type Numbered = Vec<(usize, Connection)>;
-
-/// Open all connections, on so many threads side by side.
-fn open_all(plan: &Plan, run: &Run, connector: &Connector<'_>, most: usize, threads: usize) -> Result<Numbered> {
-    thread::scope(|scope| {
-        let opening: Vec<_> = (0..threads)
-            .map(|place| {
-                scope.spawn(move || {
-                    let numbers = (place..most).step_by(threads);
-                    let opened = numbers.map(|number| {
-                        let connection = setup::open(plan, connector, run.timeout).map_err(|refused| refused.error)?;
-                        Ok((number, connection))
-                    });
-                    opened.collect::<Result<Numbered>>()
-                })
-            })
-            .collect();
-        let failed = |_| Error::driver("A thread of the driver failed", "Report this as a defect of dialin-load");
-        let opened = opening.into_iter().map(|each| each.join().map_err(failed)?).collect::<Result<Vec<Numbered>>>()?;
-        Ok(opened.into_iter().flatten().collect())
-    })
+/// Wait until the connections of so many load threads are open; false if one of them ends before.
+fn are_open(told: &Receiver<Told>, thread_count: usize) -> bool {
+    (0..thread_count).all(|_| matches!(told.recv(), Ok(Told::Opened)))
 }
 
-/// Deal connections over all load threads, for the first phase.
-fn deal(connections: Numbered, dealing: &Dealing) -> Vec<Numbered> {
-    let mut dealt: Vec<Numbered> = (0..dealing.most()).map(|_| Vec::new()).collect();
-    for (number, connection) in connections {
-        dealt[dealing.owner(0, number)].push((number, connection));
-    }
-    dealt
-}
-
-fn drive(shared: &Shared<'_>, place: usize, own: Numbered, lines: Channels) {
+fn drive<'s, S: Script<'s>>(shared: &Shared<'_>, source: &'s S::Source, place: usize, connections: usize, lines: Channels<S>) {
     // Told however the thread ends, so that nobody waits for it.
     struct Ending<'a>(&'a SyncSender<Told>, usize);
     impl Drop for Ending<'_> {
@@ -194,7 +177,7 @@ fn drive(shared: &Shared<'_>, place: usize, own: Numbered, lines: Channels) {
     }
     let filled = lines.filled.clone();
     let _ending = Ending(&filled, place);
-    if let Err(error) = Worker::new(shared, place, own, lines).and_then(Worker::run) {
+    if let Err(error) = Worker::<S>::new(shared, source, place, connections, lines).and_then(Worker::run) {
         shared.fail(error);
     }
 }
@@ -202,12 +185,13 @@ fn drive(shared: &Shared<'_>, place: usize, own: Numbered, lines: Channels) {
 /// Tell the seconds until all load threads have ended.
 fn tell(
     shared: &Shared<'_>,
+    clock: Clock,
     empties: Vec<Sender<Box<Tally>>>,
     told: &Receiver<Told>,
     seconds: &mut dyn FnMut(Second),
 ) -> Played {
-    let Shared { timetable, dealing, gathering, clock, plan, .. } = shared;
-    let mut collector = Collector::new(timetable, dealing, gathering, *clock, plan.transactions.len(), empties);
+    let Shared { timetable, dealing, gathering, setup, .. } = shared;
+    let mut collector = Collector::new(timetable, dealing, gathering, clock, setup.kinds, empties);
     let mut decider = Decider::of(&shared.run.phases, timetable, gathering);
     let mut played = Played { seconds: 0, reached_backlog_cap: false };
     let mut in_vain = 0;
@@ -242,3 +226,6 @@ fn hopeless(shared: &Shared<'_>) -> Error {
     }
     Error::workload(what, "See that the workload's transactions can succeed on this data, and that its retries end")
 }
+
+#[cfg(test)]
+mod tests;

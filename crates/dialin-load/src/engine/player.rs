@@ -1,97 +1,110 @@
-//! Plays one transaction: where it stands, and what its values are. Nothing here waits or sends.
+//! Plays the transactions of a plan: where one stands, and what its values are. Nothing here waits or sends.
 
-use crate::plan::{Batch, CONNECTION, Execute, FIRST_FREE, Op, Parameter, Plan, Register, SEQUENCE, TURN, Value, Which};
+use super::error_policy::{Verdict, judge};
+use super::script::{Action, Digest, Query, Script, Setup};
+use crate::plan::{
+    CONNECTION, Execute, FIRST_FREE, Keep, NoRow, Op, Parameter, Plan, Register, SEQUENCE, Statement, TURN, Value, Which,
+};
+use crate::protocol::parameters::Parameters;
 use crate::random::{Rng, of_transaction};
+use crate::run::Run;
 use rand::Rng as _;
 
-/// What a transaction does next.
-#[derive(Debug, PartialEq)]
-pub enum Action<'p> {
-    /// It executes a statement.
-    Execute(&'p Execute),
-    /// It adds a row to its connection's batch.
-    Batch(&'p Batch),
-    /// It does nothing for so many nanoseconds.
-    Think(u64),
-    /// It is over.
-    End,
+/// What all players of a run share.
+#[derive(Debug)]
+pub struct Source<'a> {
+    plan: &'a Plan,
+    weights: Weights,
+    seed: u64,
+    queries: Vec<Query<'a>>,
+}
+
+impl<'a> Source<'a> {
+    /// Of a plan, as a run plays it.
+    #[must_use]
+    pub fn of(plan: &'a Plan, run: &Run) -> Self {
+        let query = |statement: &'a Statement| Query {
+            sql: &statement.sql,
+            digest: Digest::of(&statement.sql),
+            parameters: statement.parameters,
+            kind: statement.kind,
+            is_text: statement.text || run.text,
+        };
+        Self { plan, weights: Weights::of(plan), seed: run.seed, queries: plan.statements.iter().map(query).collect() }
+    }
+
+    /// What its players ask of every connection. All statements stay open: a plan executes them again and again.
+    #[must_use]
+    pub fn setup(&self) -> Setup<'a> {
+        let Plan { transactions, session, statements, .. } = self.plan;
+        Setup { kinds: transactions.len(), session, open_statements: statements.len() }
+    }
 }
 
 /// A transaction that is being played.
 #[derive(Debug)]
-pub struct Player {
+pub struct Player<'a> {
+    source: &'a Source<'a>,
     /// Which of the plan's transactions it is.
-    pub transaction: usize,
+    transaction: usize,
     /// Its values.
-    pub slots: Vec<Value>,
+    slots: Vec<Value>,
     /// Its randomness.
-    pub rng: Rng,
+    rng: Rng,
     /// Its number.
-    pub sequence: u64,
-    /// When it was due, in nanoseconds since the load began; in a closed loop, when it began.
-    pub due: u64,
-    /// When it began.
-    pub began: u64,
-    /// How often it was played again.
-    pub retries: u32,
+    sequence: u64,
     next: usize,
     turn: i64,
     /// A value that is being drawn.
     drawn: Value,
 }
 
-impl Player {
-    /// A connection's player, before its first transaction.
-    #[must_use]
-    pub fn new(plan: &Plan, connection: usize) -> Self {
-        let mut slots = vec![Value::Null; plan.slots.max(FIRST_FREE)];
+impl<'a> Script<'a> for Player<'a> {
+    type Source = Source<'a>;
+
+    fn new(source: &'a Source<'a>, connection: usize) -> Self {
+        let mut slots = vec![Value::Null; source.plan.slots.max(FIRST_FREE)];
         slots[CONNECTION] = Value::Int(i64::try_from(connection).unwrap_or(i64::MAX));
-        Self {
-            transaction: 0,
-            slots,
-            rng: of_transaction(0, 0),
-            sequence: 0,
-            due: 0,
-            began: 0,
-            retries: 0,
-            next: 0,
-            turn: 0,
-            drawn: Value::Null,
-        }
+        let (rng, drawn) = (of_transaction(0, 0), Value::Null);
+        Self { source, transaction: 0, slots, rng, sequence: 0, next: 0, turn: 0, drawn }
     }
 
-    /// Begin transaction number `sequence`: (seed, sequence) decide all that is random in it, its kind included.
-    pub fn begin(&mut self, weights: &Weights, seed: u64, sequence: u64, (due, now): (u64, u64)) {
+    fn begin(&mut self, sequence: u64) {
         self.sequence = sequence;
-        self.due = due;
-        self.began = now;
-        self.retries = 0;
         self.turn += 1;
-        self.rewind(weights, seed);
+        self.rewind();
     }
 
-    /// Play the same transaction again from its beginning, with the same random values.
-    pub fn rewind(&mut self, weights: &Weights, seed: u64) {
-        self.rng = of_transaction(seed, self.sequence);
-        self.transaction = weights.choose(&mut self.rng);
+    fn rewind(&mut self) {
+        self.rng = of_transaction(self.source.seed, self.sequence);
+        self.transaction = self.source.weights.choose(&mut self.rng);
         self.next = 0;
         self.slots[FIRST_FREE..].fill(Value::Null);
         self.slots[TURN] = Value::Int(self.turn);
         self.slots[SEQUENCE] = Value::Int(i64::try_from(self.sequence).unwrap_or(i64::MAX));
     }
 
+    fn kind(&self) -> usize {
+        self.transaction
+    }
+
     /// What comes next; what needs no server is done on the way.
-    pub fn action<'p>(&mut self, plan: &'p Plan) -> Action<'p> {
-        let ops = &plan.transactions[self.transaction].ops;
+    fn next(&mut self, now: u64) -> Action<'a> {
+        let ops = &self.source.plan.transactions[self.transaction].ops;
         loop {
             match ops.get(self.next) {
                 None | Some(Op::End) => return Action::End,
-                Some(Op::Execute(execute)) => return Action::Execute(execute),
-                Some(Op::Batch(batch)) => return Action::Batch(batch),
+                Some(Op::Execute(execute)) => {
+                    return Action::Execute { query: self.query(execute.which), keeps: !execute.keep.is_empty() };
+                }
+                Some(Op::Batch(batch)) => {
+                    let [connection, turn] = [CONNECTION, TURN].map(|slot| self.slots[slot].integer());
+                    return Action::Collect { batch, connection, turn };
+                }
                 Some(Op::Think(generator)) => {
                     let micros = generator.draw_integer(&mut self.rng, &self.slots).max(0).unsigned_abs();
                     self.next += 1;
-                    return Action::Think(micros.saturating_mul(1000));
+                    return Action::WaitUntil(now.saturating_add(micros.saturating_mul(1000)));
                 }
                 Some(Op::Set(slot, parameter)) => {
                     self.set(*slot, parameter);
@@ -105,20 +118,65 @@ impl Player {
         }
     }
 
-    /// The statement or row was done: go on behind it.
-    pub fn done(&mut self) {
-        self.next += 1;
+    fn write(&mut self, mut parameters: impl Parameters) -> u8 {
+        let values = self.execute().map_or(&[][..], |execute| &execute.parameters);
+        for parameter in values {
+            match parameter {
+                Parameter::Draw(generator) if generator.is_integer() => {
+                    parameters.integer(generator.draw_integer(&mut self.rng, &self.slots));
+                }
+                Parameter::Draw(generator) => {
+                    parameters.written(|out| generator.write_text(&mut self.rng, &self.slots, out));
+                }
+                Parameter::Register(slot) => parameters.value(&self.slots[*slot]),
+                Parameter::Plus(slot, more) => parameters.integer(self.slots[*slot].integer().saturating_add(*more)),
+                Parameter::Fixed(value) => parameters.value(value),
+            }
+        }
+        parameters.end()
     }
 
-    /// The number of the statement that is executed.
-    #[must_use]
-    pub fn statement(&self, which: Which) -> usize {
-        match which {
+    fn kept(&mut self) -> (&[Keep], &mut [Value]) {
+        (self.execute().map_or(&[][..], |execute| &execute.keep), &mut self.slots)
+    }
+
+    fn succeed(&mut self, rows: u64) -> bool {
+        if let Some(Execute { keep, no_row, .. }) = self.execute()
+            && rows == 0
+            && !keep.is_empty()
+        {
+            keep.iter().for_each(|keep| self.slots[keep.slot] = Value::Null);
+            if *no_row == NoRow::Fail {
+                return false;
+            }
+        }
+        self.next += 1;
+        true
+    }
+
+    fn refuse(&mut self, code: u16, message: &str, retries: u32) -> Verdict {
+        judge(&self.source.plan.transactions[self.transaction], code, message, retries)
+    }
+}
+
+impl<'a> Player<'a> {
+    /// The statement that comes next, with its parameters.
+    fn execute(&self) -> Option<&'a Execute> {
+        match self.source.plan.transactions[self.transaction].ops.get(self.next) {
+            Some(Op::Execute(execute)) => Some(execute),
+            _ => None,
+        }
+    }
+
+    /// A statement by its number. Workloads see to it that there is one; a slot out of range must not end the process.
+    fn query(&self, which: Which) -> Query<'a> {
+        let number = match which {
             Which::One(statement) => statement,
             Which::Nth { first, slot } => {
                 first + usize::try_from(self.slots[slot].integer().saturating_sub(1)).unwrap_or_default()
             }
-        }
+        };
+        self.source.queries[number.min(self.source.queries.len() - 1)]
     }
 
     fn set(&mut self, slot: Register, parameter: &Parameter) {
@@ -178,9 +236,13 @@ mod tests {
         Generator::Integer(Integers::new(1, 1_000_000, Distribution::Uniform).unwrap())
     }
 
-    fn begun(plan: &Plan, seed: u64, sequence: u64) -> Player {
-        let mut player = Player::new(plan, 4);
-        player.begin(&Weights::of(plan), seed, sequence, (0, 0));
+    fn source(plan: &Plan, seed: u64) -> Source<'_> {
+        Source { plan, weights: Weights::of(plan), seed, queries: vec![] }
+    }
+
+    fn begun<'a>(source: &'a Source<'a>, sequence: u64) -> Player<'a> {
+        let mut player = Player::new(source, 4);
+        player.begin(sequence);
         player
     }
 
@@ -189,8 +251,9 @@ mod tests {
         let plan =
             plan(&[(1.0, vec![Op::Set(3, Parameter::Draw(number()))]), (1.0, vec![Op::Set(4, Parameter::Draw(number()))])]);
         let played = |seed, sequence| {
-            let mut player = begun(&plan, seed, sequence);
-            player.action(&plan);
+            let source = source(&plan, seed);
+            let mut player = begun(&source, sequence);
+            player.next(0);
             (player.transaction, player.slots[3..].to_vec())
         };
         assert_eq!(played(1, 9), played(1, 9));
@@ -201,11 +264,12 @@ mod tests {
     #[test]
     fn a_transaction_played_again_draws_the_same() {
         let plan = plan(&[(1.0, vec![Op::Set(3, Parameter::Draw(number()))])]);
-        let mut player = begun(&plan, 1, 9);
-        player.action(&plan);
+        let source = source(&plan, 1);
+        let mut player = begun(&source, 9);
+        player.next(0);
         let first = player.slots.clone();
-        player.rewind(&Weights::of(&plan), 1);
-        player.action(&plan);
+        player.rewind();
+        player.next(0);
         assert_eq!(player.slots, first);
     }
 
@@ -220,35 +284,38 @@ mod tests {
             Op::End,
         ];
         let plan = plan(&[(1.0, loops)]);
-        let mut player = begun(&plan, 1, 0);
-        assert_eq!(player.action(&plan), Action::End);
+        let source = source(&plan, 1);
+        let mut player = begun(&source, 0);
+        assert_eq!(player.next(0), Action::End);
         assert_eq!(player.slots[5], Value::Int(5));
     }
 
     #[test]
     fn the_built_in_slots_tell_connection_turn_and_sequence() {
         let plan = plan(&[(1.0, vec![])]);
-        let mut player = begun(&plan, 1, 70);
-        player.begin(&Weights::of(&plan), 1, 71, (5, 6));
+        let source = source(&plan, 1);
+        let mut player = begun(&source, 70);
+        player.begin(71);
         assert_eq!(player.slots[..FIRST_FREE], [Value::Int(4), Value::Int(2), Value::Int(71)]);
-        assert_eq!((player.due, player.began), (5, 6));
     }
 
     #[test]
-    fn thinking_is_told_in_nanoseconds_and_then_over() {
+    fn thinking_is_waiting_until_a_time_and_then_over() {
         let think = Generator::Integer(Integers::new(250, 250, Distribution::Uniform).unwrap());
         let plan = plan(&[(1.0, vec![Op::Think(think)])]);
-        let mut player = begun(&plan, 1, 0);
-        assert_eq!(player.action(&plan), Action::Think(250_000));
-        assert_eq!(player.action(&plan), Action::End);
+        let source = source(&plan, 1);
+        let mut player = begun(&source, 0);
+        assert_eq!(player.next(7_000), Action::WaitUntil(257_000));
+        assert_eq!(player.next(257_000), Action::End);
     }
 
     #[test]
     fn transactions_come_by_their_weights() {
         let plan = plan(&[(45.0, vec![]), (43.0, vec![]), (12.0, vec![])]);
+        let source = source(&plan, 1);
         let mut counts = [0; 3];
         for sequence in 0..100_000 {
-            counts[begun(&plan, 1, sequence).transaction] += 1;
+            counts[begun(&source, sequence).transaction] += 1;
         }
         for (count, percent) in counts.into_iter().zip([45, 43, 12]) {
             assert!((count - percent * 1000_i32).abs() < 600, "{counts:?}");

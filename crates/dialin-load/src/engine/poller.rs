@@ -46,13 +46,15 @@ impl Poller {
         Ok(())
     }
 
-    /// Watch a socket for answers; `place` is what tells it apart. Each answer is told once, as it arrives.
+    /// Watch a socket for answers, and for room to write where that is wanted; `place` is what tells it apart. Each answer is
+    /// reported once, as it arrives.
     ///
     /// # Errors
     ///
     /// The kernel refuses it.
-    pub fn watch(&self, socket: impl AsFd, place: usize) -> Result<()> {
-        let events = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+    pub fn watch(&self, socket: impl AsFd, place: usize, room: bool) -> Result<()> {
+        let mut events = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+        events.set(epoll::EventFlags::OUT, room);
         epoll::add(&self.epoll, socket, epoll::EventData::new_u64(place as u64), events)
             .map_err(|error| failed("used for a socket", error))
     }

@@ -1,19 +1,15 @@
 //! What the load threads of a run share.
 
-use super::channels::LostConnection;
-use super::clock::Clock;
 use super::dealing::Dealing;
 use super::error_policy::one_line;
 use super::gathering::Gathering;
-use super::player::Weights;
 use super::schedule::{Arriving, Queue, Timetable};
+use super::script::Setup;
 use crate::errors::Error;
 use crate::net::connect::Connector;
-use crate::plan::Plan;
 use crate::run::{Arrivals, Rate, Run};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Something on cache lines of its own: what all threads write must not slow down what they read.
@@ -22,9 +18,9 @@ struct CacheAligned<T>(T);
 
 /// What the load threads of a run share; all of it is read, but for a few counters.
 pub struct Shared<'a> {
-    /// What is played.
-    pub plan: &'a Plan,
-    /// How.
+    /// What its scripts ask of every connection.
+    pub setup: Setup<'a>,
+    /// What is run.
     pub run: &'a Run,
     /// Makes its connections.
     pub connector: &'a Connector<'a>,
@@ -32,52 +28,33 @@ pub struct Shared<'a> {
     pub timetable: Timetable,
     /// Whether answers are gathered.
     pub gathering: Gathering,
-    /// How often each transaction comes.
-    pub weights: Weights,
-    /// The run's time.
-    pub clock: Clock,
     /// Which load thread has which connection.
     pub dealing: Dealing,
     /// Set when the run shall end.
     pub stop: &'a AtomicBool,
-    /// Where lost connections are told.
-    pub jobs: Sender<LostConnection>,
     taken: CacheAligned<AtomicU64>,
     queue: Mutex<Queue>,
     failed: AtomicBool,
-    over: AtomicBool,
     error: Mutex<Option<Error>>,
     last: Mutex<Option<(u16, String)>>,
 }
 
 impl<'a> Shared<'a> {
-    /// What threads share of a run that begins at the clock's 0.
+    /// What the threads of a run share.
     #[must_use]
-    pub fn new(
-        plan: &'a Plan,
-        run: &'a Run,
-        connector: &'a Connector<'a>,
-        clock: Clock,
-        dealing: Dealing,
-        stop: &'a AtomicBool,
-        jobs: Sender<LostConnection>,
-    ) -> Self {
+    pub fn new(setup: Setup<'a>, run: &'a Run, connector: &'a Connector<'a>, dealing: Dealing, stop: &'a AtomicBool) -> Self {
         let timetable = Timetable::of(&run.phases);
         Self {
-            plan,
+            setup,
             run,
             connector,
-            gathering: Gathering::of(&run.phases, &timetable),
+            gathering: Gathering::of(&run.phases, &timetable, &dealing),
             timetable,
-            weights: Weights::of(plan),
-            clock,
             dealing,
             stop,
-            jobs,
             taken: CacheAligned(AtomicU64::new(0)),
             queue: Mutex::default(),
             failed: AtomicBool::new(false),
-            over: AtomicBool::new(false),
             error: Mutex::new(None),
             last: Mutex::new(None),
         }
@@ -141,17 +118,6 @@ impl<'a> Shared<'a> {
         self.stop.load(Ordering::Relaxed) || self.has_failed()
     }
 
-    /// All load threads have ended.
-    pub fn end(&self) {
-        self.over.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether nobody waits for connections any more.
-    #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed) || self.stops()
-    }
-
     /// Whether the run failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
@@ -179,11 +145,5 @@ impl<'a> Shared<'a> {
     #[must_use]
     pub fn last_error(&self) -> Option<(u16, String)> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Have a lost connection made anew, unless the run ends.
-    pub fn reconnect(&self, job: LostConnection) {
-        // Nobody reconnects any more once the run is over.
-        let _ = self.jobs.send(job);
     }
 }

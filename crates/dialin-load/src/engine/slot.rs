@@ -1,8 +1,8 @@
 //! A connection's place in its load thread, and what it is doing there.
 
 use super::connection::Connection;
-use super::player::Player;
-use crate::plan::{Kind, Plan};
+use super::script::Script;
+use crate::plan::Kind;
 use std::time::Duration;
 
 /// What the answer that is awaited belongs to.
@@ -10,8 +10,8 @@ use std::time::Duration;
 pub enum Doing {
     /// A statement of this kind.
     Statement(Kind),
-    /// The preparation of the statement with this number.
-    Prepare(usize),
+    /// The preparation of the statement that its script executes next.
+    Prepare,
     /// The rows that were collected.
     Batch,
     /// The rollback after an error.
@@ -47,44 +47,52 @@ pub enum State {
     Plays,
     /// It waits for an answer, sent for at that time.
     Waits(Doing, u64),
-    /// It thinks.
-    Thinks,
+    /// It does nothing until a time that its script named.
+    Idles,
     /// It pauses before this is done again.
     Pauses(What),
-    /// Its connection is lost.
+    /// It connects to the server, as its script asked for; its transaction goes on then.
+    Connects,
+    /// It has no connection yet, or has lost it, and connects to the server; it has no transaction.
     Lost,
     /// Its connection was passed on to another load thread.
     Vacant,
 }
 
 /// A connection's place in its load thread.
-pub struct Slot {
-    /// None while it is lost.
+pub struct Slot<S> {
+    /// None while it is lost, and between the sessions of a script.
     pub connection: Option<Connection>,
     /// Its number in this process's run, from 0.
     pub number: usize,
-    /// Its transaction.
-    pub player: Player,
     /// What it does.
+    pub script: S,
+    /// What it is doing.
     pub state: State,
+    /// When its transaction was due, in nanoseconds since the load began; in a closed loop, when it began.
+    pub due: u64,
+    /// When it began.
+    pub began: u64,
+    /// How often it was played again.
+    pub retries: u32,
     /// Since when it has had nothing to do, in nanoseconds since the load began; of no meaning while it is busy.
     pub free_since: u64,
     /// When the transaction is due that it begins next; None in a closed loop, and where it has none.
     pub booked: Option<u64>,
 }
 
-impl Slot {
-    /// The place of a connection that was just opened, by its number in this process and among those of all hosts.
+impl<'s, S: Script<'s>> Slot<S> {
+    /// A place that has yet to connect, with its number in this process and its script.
     #[must_use]
-    pub fn of(connection: Connection, number: usize, plan: &Plan, of_all: usize) -> Self {
-        let player = Player::new(plan, of_all);
-        Self { connection: Some(connection), number, player, state: State::Free, free_since: 0, booked: None }
+    pub fn new(number: usize, script: S) -> Self {
+        let (connection, state, booked) = (None, State::Lost, None);
+        Self { connection, number, script, state, due: 0, began: 0, retries: 0, free_since: 0, booked }
     }
 
-    /// A place without a connection.
+    /// A place whose connection was passed on.
     #[must_use]
-    pub fn vacant(plan: &Plan) -> Self {
-        Self { connection: None, number: 0, player: Player::new(plan, 0), state: State::Vacant, free_since: 0, booked: None }
+    pub fn vacant(source: &'s S::Source) -> Self {
+        Self { state: State::Vacant, ..Self::new(0, S::new(source, 0)) }
     }
 
     /// Whether it has a transaction.

@@ -2,25 +2,27 @@
 
 mod answers;
 mod connections;
+mod logins;
 
 use super::batching::Batching;
-use super::channels::{Channels, Reconnected};
-use super::clock::SECOND;
+use super::channels::Channels;
+use super::clock::{Clock, SECOND};
 use super::collect::Told;
-use super::connection::{Connection, Prepared};
+use super::connection::Connection;
 use super::dealing::Passed;
-use super::player::Action;
 use super::poller::Poller;
 use super::schedule::Arriving;
+use super::script::{Action, Script};
 use super::shared::Shared;
 use super::slot::{Doing, Slot, State, What};
+use super::statements::Prepared;
 use crate::errors::{Error, Result};
-use crate::plan::Statement;
 use crate::protocol::text::Template;
 use crate::record::{Meter, Tally, thread_cpu};
+use logins::Logins;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError};
 use std::time::{Duration, Instant};
 
 /// How long a loop waits at most before it looks whether it shall stop.
@@ -33,9 +35,13 @@ const PARTING: Duration = Duration::from_secs(1);
 const TURNS: usize = 256;
 
 /// A load thread with its connections.
-pub struct Worker<'a> {
-    shared: &'a Shared<'a>,
-    slots: Vec<Slot>,
+pub struct Worker<'r, 's, S: Script<'s>> {
+    shared: &'r Shared<'r>,
+    source: &'s S::Source,
+    /// The run's time; before the run begins, the thread's own.
+    clock: Clock,
+    slots: Vec<Slot<S>>,
+    logins: Logins<'r>,
     /// Places that may begin a transaction, the one first that has been free for longest.
     free: VecDeque<usize>,
     /// Places that have no part in this phase.
@@ -50,7 +56,6 @@ pub struct Worker<'a> {
     unread: Vec<usize>,
     buffer: Vec<u8>,
     waits: usize,
-    lost: usize,
     /// Connections of this phase that other load threads have yet to pass on.
     missing: usize,
     phase: usize,
@@ -71,31 +76,36 @@ pub struct Worker<'a> {
     second: u64,
     filled: SyncSender<Told>,
     empty: Receiver<Box<Tally>>,
-    reconnected: Receiver<Reconnected>,
-    passed: Receiver<Passed>,
+    begin: Receiver<Clock>,
+    passed: Receiver<Passed<S>>,
+    passing: Vec<Sender<Passed<S>>>,
     place: usize,
 }
 
-impl<'a> Worker<'a> {
-    /// A load thread, number `place`, that owns some of the run's connections, by their numbers.
+impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
+    /// A load thread, number `place`, with those of so many connections that it has in the first phase.
     ///
     /// # Errors
     ///
     /// No epoll can be had.
-    pub fn new(shared: &'a Shared<'a>, place: usize, own: Vec<(usize, Connection)>, lines: Channels) -> Result<Self> {
-        let waiter = Poller::new(own.len())?;
-        let mut slots = Vec::with_capacity(own.len());
-        for (number, connection) in own {
-            waiter.watch(connection.socket(), slots.len())?;
-            slots.push(Slot::of(connection, number, shared.plan, shared.number(number)));
-        }
-        let benched = (0..slots.len()).collect();
+    pub fn new(
+        shared: &'r Shared<'r>,
+        source: &'s S::Source,
+        place: usize,
+        connections: usize,
+        lines: Channels<S>,
+    ) -> Result<Self> {
+        let own = (0..connections).filter(|number| shared.dealing.owner(0, *number) == place);
+        let slots: Vec<Slot<S>> = own.map(|number| Slot::new(number, S::new(source, shared.number(number)))).collect();
         Ok(Self {
             shared,
+            source,
+            clock: Clock::from(Instant::now()),
             free: VecDeque::with_capacity(slots.len()),
-            benched,
+            benched: Vec::with_capacity(slots.len()),
             vacant: Vec::new(),
-            waiter,
+            logins: Logins::new(shared.dealing.most()),
+            waiter: Poller::new(slots.len())?,
             batching: Batching::new(),
             ready: Vec::with_capacity(slots.len()),
             unread: Vec::new(),
@@ -103,7 +113,6 @@ impl<'a> Worker<'a> {
             timers: BinaryHeap::new(),
             buffer: vec![0; 64 * 1024],
             waits: 0,
-            lost: 0,
             missing: 0,
             phase: usize::MAX,
             active: 0,
@@ -113,30 +122,32 @@ impl<'a> Worker<'a> {
             is_taken: false,
             exhausted: false,
             is_draining: false,
-            tally: Box::new(Tally::new(shared.plan.transactions.len())),
+            tally: Box::new(Tally::new(shared.setup.kinds)),
             cpu: Meter::from(thread_cpu()),
             second: 1,
             filled: lines.filled,
             empty: lines.empty,
-            reconnected: lines.reconnected,
+            begin: lines.begin,
             passed: lines.passed,
+            passing: lines.passing,
             place,
         })
     }
 
-    /// Apply the load until the run is over, and hand over what was counted.
+    /// Open the connections, apply the load until the run is over, and hand over what was counted.
     ///
     /// # Errors
     ///
-    /// The load cannot go on.
+    /// A connection cannot be opened, or the load cannot go on.
     pub fn run(mut self) -> Result<()> {
-        if !self.wait_for_origin() {
+        if !self.open_all()? || !self.wait_for_origin() {
             return self.part();
         }
         // The end of each second is a tick.
         self.waiter.tick(Duration::from_nanos(GLANCE))?;
+        self.cpu = Meter::from(thread_cpu());
         loop {
-            let now = self.shared.clock.now();
+            let now = self.clock.now();
             self.roll(now);
             if self.shared.stops() || !self.enter(now) {
                 break;
@@ -145,6 +156,7 @@ impl<'a> Worker<'a> {
             self.welcome()?;
             self.fire(now)?;
             self.start(now)?;
+            self.start_logins(now)?;
             if self.is_over() {
                 break;
             }
@@ -153,10 +165,19 @@ impl<'a> Worker<'a> {
         self.end()
     }
 
-    /// Sleep until the load begins; false if the run is to end before.
-    fn wait_for_origin(&self) -> bool {
+    /// Whether the load has begun.
+    fn has_begun(&self) -> bool {
+        self.phase != usize::MAX
+    }
+
+    /// Report that all connections are open, and sleep until the load begins; false if the run is to end before.
+    fn wait_for_origin(&mut self) -> bool {
+        let opened = self.filled.send(Told::Opened);
+        let (Ok(()), Ok(clock)) = (opened, self.begin.recv()) else { return false };
+        self.clock = clock;
+        self.slots.iter_mut().for_each(|slot| slot.free_since = 0);
         loop {
-            let left = self.shared.clock.until_origin();
+            let left = self.clock.until_origin();
             if left.is_zero() || self.shared.stops() {
                 return left.is_zero();
             }
@@ -188,7 +209,7 @@ impl<'a> Worker<'a> {
         self.tally.oldest_ns = oldest_due.map_or(0, |due| end.saturating_sub(due));
         (self.tally.gather_pauses, self.tally.gather_ns) = self.batching.told();
         self.tally.busiest_cpu_ns = self.cpu.lap(thread_cpu());
-        let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.plan.transactions.len())));
+        let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.setup.kinds)));
         let full = std::mem::replace(&mut self.tally, next);
         let told = Told::Second { thread: self.place, second: self.second, seconds, tally: full };
         // That nobody listens any more happens where the run has failed.
@@ -203,7 +224,7 @@ impl<'a> Worker<'a> {
 
     /// When the oldest transaction was due that has begun and not ended.
     fn oldest_open(&self) -> Option<u64> {
-        self.slots.iter().filter(|slot| slot.is_busy()).map(|slot| slot.player.due).min()
+        self.slots.iter().filter(|slot| slot.is_busy()).map(|slot| slot.due).min()
     }
 
     fn look_for_the_hung(&mut self, now: u64) {
@@ -224,7 +245,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Go on with what thought or paused long enough.
+    /// Go on with what waited or paused long enough.
     fn fire(&mut self, now: u64) -> Result<()> {
         while let Some(&Reverse((at, place))) = self.timers.peek() {
             if at > now {
@@ -242,15 +263,15 @@ impl<'a> Worker<'a> {
                 }
                 State::Pauses(What::Transaction) => {
                     self.tally.timer(now - at);
-                    self.slots[place].player.rewind(&self.shared.weights, self.shared.run.seed);
+                    self.slots[place].script.rewind();
                     self.go_on(place, now)?;
                 }
-                State::Thinks => {
+                State::Idles => {
                     self.tally.timer(now - at);
                     self.go_on(place, now)?;
                 }
-                // Its connection was lost in the meantime.
-                _ => {}
+                State::Lost | State::Connects => self.time_login(place, now)?,
+                State::Plays | State::Waits(..) | State::Vacant => {}
             }
         }
         Ok(())
@@ -266,7 +287,7 @@ impl<'a> Worker<'a> {
             let Some(place) = self.free.pop_front() else { break };
             if !self.is_open_loop {
                 // What was sent just before for other connections is no part of its latency.
-                let now = self.shared.clock.now();
+                let now = self.clock.now();
                 self.begin(place, now, now)?;
                 continue;
             }
@@ -306,45 +327,58 @@ impl<'a> Worker<'a> {
             return Ok(());
         };
         let slot = &mut self.slots[place];
-        slot.state = State::Plays;
-        slot.player.begin(&self.shared.weights, self.shared.run.seed, sequence, (due, now));
+        (slot.state, slot.due, slot.began, slot.retries) = (State::Plays, due, now, 0);
+        slot.script.begin(sequence);
         self.go_on(place, now)
     }
 
-    /// Play on until something must be waited for.
+    /// Do what its script says next, until something must be waited for.
     fn go_on(&mut self, place: usize, now: u64) -> Result<()> {
-        let slot = &mut self.slots[place];
-        let Some(connection) = &mut slot.connection else { return Ok(()) };
         loop {
-            match slot.player.action(self.shared.plan) {
-                Action::Execute(execute) => {
-                    let plan = self.shared.plan;
-                    let statement = Connection::statement(plan, execute, &slot.player);
-                    if !connection.knows(statement) {
-                        let Statement { sql, text, .. } = &plan.statements[statement];
-                        if self.shared.run.text || *text {
-                            connection.learn(statement, Prepared::Text(Template::new(sql)));
-                        } else {
-                            connection.prepare(sql.as_bytes());
-                            return self.send(place, Doing::Prepare(statement), now);
+            let slot = &mut self.slots[place];
+            match (slot.script.next(now), &mut slot.connection) {
+                (Action::Execute { query, keeps }, Some(connection)) => {
+                    let statement = match connection.find(&query) {
+                        Some(statement) => statement,
+                        None if query.is_text => connection.learn(&query, Prepared::Text(Template::new(query.sql))),
+                        None => {
+                            connection.prepare(&query);
+                            return self.send(place, Doing::Prepare, now);
                         }
-                    }
-                    let kind = connection.execute(plan, statement, execute, &mut slot.player);
-                    return self.send(place, Doing::Statement(kind), now);
+                    };
+                    connection.execute(statement, keeps, &mut slot.script);
+                    return self.send(place, Doing::Statement(query.kind), now);
                 }
-                Action::Batch(batch) => {
-                    let is_full = connection.collect(batch, &slot.player);
-                    slot.player.done();
+                (Action::Collect { batch, connection: number, turn }, Some(connection)) => {
+                    let is_full = connection.collect(batch, number, turn);
+                    slot.script.succeed(0);
                     if is_full {
                         return self.send(place, Doing::Batch, now);
                     }
                 }
-                Action::Think(time) => {
-                    slot.state = State::Thinks;
-                    self.timers.push(Reverse((now + time, place)));
+                (Action::WaitUntil(at), _) => {
+                    slot.state = State::Idles;
+                    self.timers.push(Reverse((at, place)));
                     return Ok(());
                 }
-                Action::End => {
+                (Action::Execute { .. } | Action::Collect { .. } | Action::Connect, None) => {
+                    slot.state = State::Connects;
+                    self.log_in(place, now);
+                    return Ok(());
+                }
+                (Action::Connect, Some(_)) => {
+                    slot.script.succeed(0);
+                }
+                (Action::Disconnect, connection) => {
+                    if connection.as_mut().is_some_and(Connection::write_batch) {
+                        return self.send(place, Doing::Batch, now);
+                    }
+                    if let Some(mut connection) = connection.take() {
+                        connection.quit();
+                    }
+                    slot.script.succeed(0);
+                }
+                (Action::End, _) => {
                     self.finish(place, now, true);
                     return Ok(());
                 }
@@ -369,11 +403,11 @@ impl<'a> Worker<'a> {
 
     /// The transaction is over; it counts if it succeeded.
     fn finish(&mut self, place: usize, now: u64, success: bool) {
-        let player = &self.slots[place].player;
-        if player.began >= self.counted_from {
-            let (latency, service) = (now.saturating_sub(player.due), now.saturating_sub(player.began));
+        let slot = &self.slots[place];
+        if slot.began >= self.counted_from {
+            let (latency, service) = (now.saturating_sub(slot.due), now.saturating_sub(slot.began));
             if success {
-                self.tally.transaction(player.transaction, latency, service);
+                self.tally.transaction(slot.script.kind(), latency, service);
             } else {
                 self.tally.failure(latency);
             }
@@ -411,13 +445,13 @@ impl<'a> Worker<'a> {
         let timer = self.timers.peek().map(|&Reverse((at, _))| at);
         // More may begin than did so in one turn.
         let more = (!self.free.is_empty() && !self.exhausted && !self.is_taken).then_some(now);
-        let back = (self.lost + self.missing > 0).then_some(now + GLANCE / 10);
+        let back = (self.missing > 0).then_some(now + GLANCE / 10);
         [timer, more, back].into_iter().flatten().min().filter(|at| *at < now + GLANCE)
     }
 
     /// Let open transactions finish, without counting them, and part from the server.
     fn end(mut self) -> Result<()> {
-        let now = self.shared.clock.now();
+        let now = self.clock.now();
         if self.shared.timetable.at(now).is_some() {
             self.arrive(now);
             self.hand_over(now);
@@ -425,8 +459,8 @@ impl<'a> Worker<'a> {
         self.exhausted = true;
         self.is_draining = true;
         let limit = now + DRAIN;
-        while self.waits > 0 && !self.shared.has_failed() && self.shared.clock.now() < limit {
-            let now = self.shared.clock.now();
+        while self.waits > 0 && !self.shared.has_failed() && self.clock.now() < limit {
+            let now = self.clock.now();
             self.fire(now)?;
             self.listen(now, self.deadline(now))?;
         }
@@ -445,3 +479,6 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,6 +26,8 @@ pub enum Command<'a> {
     Query(&'a str),
     /// A statement that was prepared.
     Execute(&'a str),
+    /// A prepared statement is closed. It is not answered, whatever the answer.
+    Close(&'a str),
     /// A sign of life.
     Ping,
 }
@@ -35,7 +37,7 @@ impl<'a> Command<'a> {
     #[must_use]
     pub fn sql(&self) -> &'a str {
         match self {
-            Command::Prepare(sql) | Command::Query(sql) | Command::Execute(sql) => sql,
+            Command::Prepare(sql) | Command::Query(sql) | Command::Execute(sql) | Command::Close(sql) => sql,
             Command::Login | Command::Ping => "",
         }
     }
@@ -71,6 +73,14 @@ impl Answer {
         let columns = (1..=values.len()).map(|number| format!("c{number}")).collect();
         let row = values.iter().map(|value| value.map(str::to_owned)).collect();
         Answer::Rows(Arc::new(Rows { columns, rows: vec![row] }))
+    }
+
+    /// The packets in which this driver is sent it: to a prepared statement or to text.
+    #[must_use]
+    pub fn packets(&self, binary: bool) -> Vec<u8> {
+        let mut out = Vec::new();
+        packets::Packets::new(&mut out, 1).answer(self, packets::Form { binary, deprecate_eof: false });
+        out
     }
 }
 

@@ -154,8 +154,14 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
                 let answer = (self.answers)(Command::Execute(sql));
                 self.reply(name, answer, Form { binary: true, ..form }, sequence)
             }
-            // Long data and closed statements are not answered.
-            0x18 | 0x19 => true,
+            0x19 => {
+                let id = body.first_chunk().map(|id| u32::from_le_bytes(*id) as usize);
+                let Some(sql) = id.and_then(|id| connection.statements.get(id.wrapping_sub(1))) else { return false };
+                (self.answers)(Command::Close(sql));
+                true
+            }
+            // Long data is not answered.
+            0x18 => true,
             // Another schema, a statement or a connection made as new.
             0x02 | 0x1a | 0x1f => self.reply(name, Answer::Ok, form, sequence),
             _ => self.reply(name, Answer::Error(1047, "Unknown command".into()), form, sequence),

@@ -1,7 +1,6 @@
 //! A simple client for what is not load: loading data, checks, questions to the server. Every call waits.
 
-use super::connect::{Server, Session, connect};
-use crate::account::Account;
+use super::connect::{Connector, Server, Session};
 use crate::errors::{self, Error};
 use crate::protocol::cursor::Cursor;
 use crate::protocol::response::{Expect, Outcome, Response};
@@ -92,8 +91,8 @@ impl Client {
     /// # Errors
     ///
     /// See [`ConnectError`](super::connect::ConnectError).
-    pub fn connect(account: &Account) -> errors::Result<Self> {
-        let session = connect(account, PATIENCE)?;
+    pub fn connect(connector: &Connector<'_>) -> errors::Result<Self> {
+        let session = connector.connect(PATIENCE)?;
         let response = Response::new(session.dialect);
         let incoming = vec![0; 64 * 1024];
         let mut client = Self { session, response, outgoing: Vec::new(), incoming, max_allowed_packet: 0 };

@@ -1,25 +1,24 @@
 //! Connecting to a server and logging in.
 
-use super::socket::Socket;
+use super::opening::{Opening, Progress};
+use super::socket::{Socket, Target, remaining};
 use super::stream::Stream;
 use super::tls;
-use crate::account::{Account, Address, TlsMode};
+use crate::account::{Account, Address};
 use crate::errors::Error;
-use crate::protocol::handshake::{self, Greeting, capability};
-use crate::protocol::login::{Channel, Login, Refusal, Step};
-use crate::protocol::response::{self, Dialect};
-use crate::protocol::{Malformed, packet};
-use rsa::rand_core::OsRng;
+use crate::protocol::Malformed;
+use crate::protocol::handshake;
+use crate::protocol::response::Dialect;
 use rustls::ClientConfig;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// No packet of a login is longer.
-const LONGEST: usize = 64 * 1024;
-
 const A_DAY: Duration = Duration::from_secs(86_400);
+
+/// How long until a server is asked again whose queue of connections is full.
+pub const QUEUE_FULL: Duration = Duration::from_millis(1);
 
 /// What a server says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +75,7 @@ impl ConnectError {
         matches!(self, Self::Unreachable(..) | Self::TooMany(..) | Self::Tls(_))
     }
 
-    fn of_server(address: &Address, code: u16, message: String) -> Self {
+    pub(super) fn of_server(address: &Address, code: u16, message: String) -> Self {
         match code {
             // Connections of all, of the account, of the account in an hour; threads.
             1040 | 1135 | 1203 | 1226 => Self::TooMany(code, message),
@@ -140,10 +139,12 @@ impl From<ConnectError> for Error {
     }
 }
 
-/// Makes the connections of an account. The files that are named for encryption are read once, and TLS sessions are resumed.
+/// Makes the connections of an account. The files that are named for encryption are read once, the addresses of the host are asked
+/// for once, and TLS sessions are resumed.
 #[derive(Debug)]
 pub struct Connector<'a> {
-    account: &'a Account,
+    pub(super) account: &'a Account,
+    targets: OnceLock<Result<Vec<Target>, String>>,
     encryption: OnceLock<Result<Arc<ClientConfig>, String>>,
 }
 
@@ -151,7 +152,7 @@ impl<'a> Connector<'a> {
     /// For an account; nothing is read yet.
     #[must_use]
     pub fn new(account: &'a Account) -> Self {
-        Self { account, encryption: OnceLock::new() }
+        Self { account, targets: OnceLock::new(), encryption: OnceLock::new() }
     }
 
     /// Connects and logs in, within so much time.
@@ -173,10 +174,65 @@ impl<'a> Connector<'a> {
     /// See [`ConnectError`].
     pub fn connect_wanting(&self, timeout: Duration, wanted: u64) -> Result<Session, ConnectError> {
         let deadline = Instant::now() + timeout.min(A_DAY);
-        Attempt { account: self.account, connector: self, wanted, deadline }.run()
+        let mut opening = self.open_wanting(wanted)?;
+        loop {
+            opening = match opening.advance()? {
+                Progress::Open(session) => return Ok(session),
+                Progress::Moves(opening) => opening,
+                Progress::Waits(opening) => opening.wait(deadline)?,
+                Progress::Retries(opening) => {
+                    if remaining(deadline).is_err() {
+                        return Err(opening.timed_out());
+                    }
+                    std::thread::sleep(QUEUE_FULL);
+                    opening
+                }
+            };
+        }
     }
 
-    fn encryption(&self) -> Result<Arc<ClientConfig>, ConnectError> {
+    /// Begins to connect and to log in, as [`Self::connect`] does, without waiting for anything but, the first time, for the addresses
+    /// of the host.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConnectError`].
+    pub fn open(&self) -> Result<Opening<'_>, ConnectError> {
+        self.open_wanting(handshake::WANTED)
+    }
+
+    fn open_wanting(&self, wanted: u64) -> Result<Opening<'_>, ConnectError> {
+        Ok(Opening::new(self, self.stream(0)?, wanted))
+    }
+
+    /// A stream that has yet to connect to one of the server's addresses.
+    pub(super) fn stream(&self, target: usize) -> Result<Stream, ConnectError> {
+        let socket = Socket::new(&self.targets()?[target]).map_err(|error| self.unreachable(&error))?;
+        Ok(Stream::plain(socket))
+    }
+
+    pub(super) fn targets(&self) -> Result<&[Target], ConnectError> {
+        let targets = self.targets.get_or_init(|| Target::all(&self.account.address).map_err(|error| error.to_string()));
+        match targets {
+            Ok(targets) => Ok(targets),
+            Err(why) => Err(ConnectError::Unreachable(self.account.address.to_string(), why.clone())),
+        }
+    }
+
+    pub(super) fn unreachable(&self, error: &io::Error) -> ConnectError {
+        let why = match error.kind() {
+            ErrorKind::UnexpectedEof => "it closed the connection during the login".into(),
+            ErrorKind::TimedOut | ErrorKind::WouldBlock => "it does not answer".into(),
+            _ => error.to_string(),
+        };
+        ConnectError::Unreachable(self.account.address.to_string(), why)
+    }
+
+    pub(super) fn protocol(&self, malformed: Malformed) -> ConnectError {
+        ConnectError::Protocol(self.account.address.to_string(), malformed)
+    }
+
+    pub(super) fn encryption(&self) -> Result<Arc<ClientConfig>, ConnectError> {
         let config = self.encryption.get_or_init(|| tls::config(&self.account.tls));
         config.clone().map_err(ConnectError::TlsFile)
     }
@@ -189,110 +245,6 @@ impl<'a> Connector<'a> {
 /// See [`ConnectError`].
 pub fn connect(account: &Account, timeout: Duration) -> Result<Session, ConnectError> {
     Connector::new(account).connect(timeout)
-}
-
-struct Attempt<'a> {
-    account: &'a Account,
-    connector: &'a Connector<'a>,
-    wanted: u64,
-    deadline: Instant,
-}
-
-impl Attempt<'_> {
-    fn run(&self) -> Result<Session, ConnectError> {
-        let socket = Socket::connect(&self.account.address, self.deadline).map_err(|error| self.unreachable(&error))?;
-        let mut stream = Stream::plain(socket);
-        let mut sequence = 0;
-        let first = self.receive(&mut stream, &mut sequence)?;
-        if first.first() == Some(&0xFF) {
-            let (code, _, message) = response::error(&first).map_err(|malformed| self.protocol(malformed))?;
-            return Err(ConnectError::of_server(&self.account.address, code, message));
-        }
-        let greeting = Greeting::parse(&first).map_err(|malformed| self.protocol(malformed))?;
-        let encrypted = self.encrypts(greeting.capabilities)?;
-        let agreed = greeting.agreed(self.wanted, &self.account.database, encrypted);
-        if encrypted {
-            self.send(&mut stream, &mut sequence, &handshake::encryption_request(agreed))?;
-            stream = self.encrypt(stream)?;
-        }
-        let status = self.log_in(&mut stream, &mut sequence, &greeting, agreed)?;
-        let server = Server { version: greeting.version, mariadb: greeting.mariadb, connection_id: greeting.connection_id };
-        Ok(Session { stream, capabilities: agreed, dialect: handshake::dialect(agreed), server, status })
-    }
-
-    fn encrypts(&self, capabilities: u64) -> Result<bool, ConnectError> {
-        let offered = capabilities & capability::SSL != 0;
-        match (self.account.tls.mode, &self.account.address) {
-            (TlsMode::Disabled, _) | (TlsMode::Preferred, Address::Socket(_)) => Ok(false),
-            (TlsMode::Preferred, Address::Tcp(..)) => Ok(offered),
-            _ if offered => Ok(true),
-            _ => Err(ConnectError::Tls("the server does not offer one".into())),
-        }
-    }
-
-    fn encrypt(&self, stream: Stream) -> Result<Stream, ConnectError> {
-        let config = self.connector.encryption()?;
-        stream.encrypted(config, &self.account.address, self.deadline).map_err(ConnectError::Tls)
-    }
-
-    fn log_in(&self, stream: &mut Stream, sequence: &mut u8, greeting: &Greeting, agreed: u64) -> Result<u16, ConnectError> {
-        let channel = match (stream.is_encrypted(), &self.account.address) {
-            (true, _) => Channel::Encrypted,
-            (false, Address::Socket(_)) => Channel::Local,
-            (false, Address::Tcp(..)) => Channel::Open { fetch_key: self.account.tls.fetch_public_key },
-        };
-        let mut login = Login::new(greeting, self.account.password.as_bytes(), channel);
-        self.send(stream, sequence, &login.reply(agreed, &self.account.user, &self.account.database))?;
-        loop {
-            let payload = self.receive(stream, sequence)?;
-            match login.take(&payload, &mut OsRng) {
-                Ok(Step::Welcome(status)) => return Ok(status),
-                Ok(Step::Wait) => {}
-                Ok(Step::Send(payload)) => self.send(stream, sequence, &payload)?,
-                Err(Refusal::Server(code, message)) => {
-                    return Err(ConnectError::of_server(&self.account.address, code, message));
-                }
-                Err(Refusal::NeedsKey) => return Err(ConnectError::NeedsKey),
-                Err(Refusal::Plugin(name)) => return Err(ConnectError::Plugin(name)),
-                Err(Refusal::Malformed(malformed)) => return Err(self.protocol(malformed)),
-            }
-        }
-    }
-
-    fn send(&self, stream: &mut Stream, sequence: &mut u8, payload: &[u8]) -> Result<(), ConnectError> {
-        let mut out = Vec::new();
-        let start = packet::begin(&mut out);
-        out.extend_from_slice(payload);
-        *sequence = packet::finish(&mut out, start, *sequence);
-        stream.write_all(&out, self.deadline).map_err(|error| self.unreachable(&error))
-    }
-
-    fn receive(&self, stream: &mut Stream, sequence: &mut u8) -> Result<Vec<u8>, ConnectError> {
-        let mut header = [0; packet::HEADER];
-        stream.read_exact(&mut header, self.deadline).map_err(|error| self.unreachable(&error))?;
-        let (length, number) = packet::header(&header).unwrap_or_default();
-        if length > LONGEST {
-            return Err(self.protocol(Malformed("a packet of a login that is too long")));
-        }
-        // A server that refuses before the handshake may count its own way.
-        *sequence = number.wrapping_add(1);
-        let mut payload = vec![0; length];
-        stream.read_exact(&mut payload, self.deadline).map_err(|error| self.unreachable(&error))?;
-        Ok(payload)
-    }
-
-    fn unreachable(&self, error: &io::Error) -> ConnectError {
-        let why = match error.kind() {
-            ErrorKind::UnexpectedEof => "it closed the connection during the login".into(),
-            ErrorKind::TimedOut | ErrorKind::WouldBlock => "it does not answer".into(),
-            _ => error.to_string(),
-        };
-        ConnectError::Unreachable(self.account.address.to_string(), why)
-    }
-
-    fn protocol(&self, malformed: Malformed) -> ConnectError {
-        ConnectError::Protocol(self.account.address.to_string(), malformed)
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod connect;
+pub mod opening;
 mod socket;
 pub mod stream;
 mod tls;

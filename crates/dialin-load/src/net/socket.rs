@@ -1,14 +1,50 @@
-//! A connected socket. It stays in blocking mode; each call says whether it may wait.
+//! A socket. Once it is connected it is in blocking mode; each call says whether it may wait.
 
 use crate::account::Address;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_keepalive, set_socket_timeout, set_tcp_nodelay};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
 use std::time::{Duration, Instant};
+
+/// What a socket connects to.
+#[derive(Clone, Debug)]
+pub(super) enum Target {
+    /// A unix socket.
+    Unix(SocketAddrUnix),
+    /// An address of a host.
+    Tcp(SocketAddr),
+}
+
+impl Target {
+    /// All that an address stands for, to be tried in this order. Asks for the addresses of a host, which may take some time.
+    pub(super) fn all(address: &Address) -> io::Result<Vec<Self>> {
+        match address {
+            Address::Socket(path) => Ok(vec![Self::Unix(SocketAddrUnix::new(path)?)]),
+            Address::Tcp(host, port) => {
+                let addresses: Vec<Self> = (host.as_str(), *port).to_socket_addrs()?.map(Self::Tcp).collect();
+                if addresses.is_empty() {
+                    return Err(io::Error::new(ErrorKind::NotFound, "the host has no address"));
+                }
+                Ok(addresses)
+            }
+        }
+    }
+}
+
+/// How far a socket is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Connected {
+    /// It is connected.
+    Yes,
+    /// It will have room to send once it is.
+    Soon,
+    /// The server's queue is full: it has to be tried again.
+    QueueFull,
+}
 
 /// A socket, and how long its blocking reads wait.
 #[derive(Debug)]
@@ -18,13 +54,37 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Connects, before the deadline.
-    pub(super) fn connect(address: &Address, deadline: Instant) -> io::Result<Self> {
-        let fd = match address {
-            Address::Socket(path) => connect_unix(path, deadline)?,
-            Address::Tcp(host, port) => connect_tcp(host, *port, deadline)?,
+    /// A socket that has yet to [connect](Self::connect).
+    pub(super) fn new(target: &Target) -> io::Result<Self> {
+        let family = match target {
+            Target::Unix(_) => AddressFamily::UNIX,
+            Target::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
+            Target::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
         };
-        Ok(Self { fd, timeout: Duration::ZERO })
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let fd = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+        if matches!(target, Target::Tcp(_)) {
+            set_tcp_nodelay(&fd, true)?;
+            set_socket_keepalive(&fd, true)?;
+        }
+        Ok(Self::from(fd))
+    }
+
+    /// Connects, or goes on with that, without waiting.
+    pub(super) fn connect(&self, target: &Target) -> io::Result<Connected> {
+        let tried = match target {
+            Target::Unix(path) => rustix::net::connect(&self.fd, path),
+            Target::Tcp(address) => rustix::net::connect(&self.fd, address),
+        };
+        match tried {
+            Ok(()) | Err(Errno::ISCONN) => {
+                rustix::io::ioctl_fionbio(&self.fd, false)?;
+                Ok(Connected::Yes)
+            }
+            Err(Errno::INPROGRESS | Errno::ALREADY) => Ok(Connected::Soon),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(Connected::QueueFull),
+            Err(error) => Err(error.into()),
+        }
     }
 
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
@@ -54,12 +114,21 @@ impl Socket {
         Ok(rustix::net::send(&self.fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
     }
 
-    /// Waits until there is room to send.
-    pub(super) fn wait_writable(&self, deadline: Instant) -> io::Result<()> {
+    /// Waits until there is room to send, or something to receive.
+    pub(super) fn wait(&self, for_room: bool, deadline: Instant) -> io::Result<()> {
         let left = remaining(deadline)?;
         let left = Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX), tv_nsec: left.subsec_nanos().into() };
-        poll(&mut [PollFd::new(&self.fd, PollFlags::OUT)], Some(&left))?;
-        Ok(())
+        let flags = if for_room { PollFlags::OUT } else { PollFlags::IN };
+        match poll(&mut [PollFd::new(&self.fd, flags)], Some(&left)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl From<OwnedFd> for Socket {
+    fn from(fd: OwnedFd) -> Self {
+        Self { fd, timeout: Duration::ZERO }
     }
 }
 
@@ -69,30 +138,6 @@ pub(crate) fn remaining(deadline: Instant) -> io::Result<Duration> {
         Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
         left => Ok(left),
     }
-}
-
-fn connect_unix(path: &Path, deadline: Instant) -> io::Result<OwnedFd> {
-    let fd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    // A server that does not accept, because it is stopped, must not hold the client for ever.
-    set_socket_timeout(&fd, Timeout::Send, Some(remaining(deadline)?))?;
-    rustix::net::connect(&fd, &SocketAddrUnix::new(path)?)?;
-    Ok(fd)
-}
-
-fn connect_tcp(host: &str, port: u16, deadline: Instant) -> io::Result<OwnedFd> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-    let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
-    for address in addresses {
-        match TcpStream::connect_timeout(&address, remaining(deadline)?) {
-            Ok(stream) => {
-                set_tcp_nodelay(&stream, true)?;
-                set_socket_keepalive(&stream, true)?;
-                return Ok(stream.into());
-            }
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
 }
 
 /// Calls again when a signal interrupted.

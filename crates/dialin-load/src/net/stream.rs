@@ -1,6 +1,6 @@
 //! What a connection is read from and written to.
 
-use super::socket::{Socket, remaining, retry_interrupted};
+use super::socket::{Connected, Socket, Target, retry_interrupted};
 use super::tls::Tls;
 use crate::account::Address;
 use rustls::ClientConfig;
@@ -26,11 +26,30 @@ impl Stream {
         Self { way: Way::Plain(socket) }
     }
 
-    /// The same connection, encrypted from here on.
-    pub(super) fn encrypted(self, config: Arc<ClientConfig>, address: &Address, deadline: Instant) -> Result<Self, String> {
+    /// Over a socket that is connected already.
+    #[cfg(test)]
+    pub(crate) fn over(socket: std::os::unix::net::UnixStream) -> Self {
+        Self::plain(Socket::from(std::os::fd::OwnedFd::from(socket)))
+    }
+
+    /// Connects, or goes on with that, without waiting.
+    pub(super) fn connect(&self, target: &Target) -> io::Result<Connected> {
+        self.socket().connect(target)
+    }
+
+    /// The same connection, encrypted from here on, once the [handshake](Self::shake) is done.
+    pub(super) fn encrypted(self, config: Arc<ClientConfig>, address: &Address) -> Result<Self, String> {
         match self.way {
-            Way::Plain(socket) => Tls::over(socket, config, address, deadline).map(|tls| Self { way: Way::Tls(Box::new(tls)) }),
+            Way::Plain(socket) => Tls::over(socket, config, address).map(|tls| Self { way: Way::Tls(Box::new(tls)) }),
             Way::Tls(_) => Ok(self),
+        }
+    }
+
+    /// Greets and agrees on keys, without waiting; whether that is done.
+    pub(super) fn shake(&mut self) -> io::Result<bool> {
+        match &mut self.way {
+            Way::Plain(_) => Ok(true),
+            Way::Tls(tls) => tls.shake(),
         }
     }
 
@@ -40,13 +59,16 @@ impl Stream {
         matches!(self.way, Way::Tls(_))
     }
 
+    /// Whether it is encrypted with keys of an earlier connection, without another exchange of certificates.
+    #[must_use]
+    pub fn is_resumed(&self) -> bool {
+        matches!(&self.way, Way::Tls(tls) if tls.is_resumed())
+    }
+
     /// The socket, to wait for.
     #[must_use]
     pub fn as_fd(&self) -> BorrowedFd<'_> {
-        match &self.way {
-            Way::Plain(socket) => socket.as_fd(),
-            Way::Tls(tls) => tls.as_fd(),
-        }
+        self.socket().as_fd()
     }
 
     /// Reads what is there without waiting; 0 at the end, `WouldBlock` if nothing is there. One receive on a plain socket.
@@ -86,39 +108,27 @@ impl Stream {
         loop {
             match self.write(bytes) {
                 Ok(written) => bytes = &bytes[written..],
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait_writable(deadline)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(true, deadline)?,
                 Err(error) => return Err(error),
             }
             if bytes.is_empty() && self.flush()? {
                 return Ok(());
             }
             if bytes.is_empty() {
-                self.wait_writable(deadline)?;
+                self.wait(true, deadline)?;
             }
         }
     }
 
-    /// Fills the buffer, and waits for that.
-    pub fn read_exact(&mut self, mut buffer: &mut [u8], deadline: Instant) -> io::Result<()> {
-        while !buffer.is_empty() {
-            match self.read_within(buffer, remaining(deadline)?) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(read) => buffer = &mut buffer[read..],
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+    /// Waits until there is room to send, or something to receive.
+    pub(super) fn wait(&self, for_room: bool, deadline: Instant) -> io::Result<()> {
+        self.socket().wait(for_room, deadline)
     }
 
-    fn wait_writable(&self, deadline: Instant) -> io::Result<()> {
-        let socket = match &self.way {
+    fn socket(&self) -> &Socket {
+        match &self.way {
             Way::Plain(socket) => socket,
             Way::Tls(tls) => tls.socket(),
-        };
-        match socket.wait_writable(deadline) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
-            other => other,
         }
     }
 }

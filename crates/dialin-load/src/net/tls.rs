@@ -1,21 +1,20 @@
 //! TLS over a socket, by rustls. It knows TLS 1.2 and 1.3.
 
-use super::socket::{Socket, remaining, retry_interrupted};
+use super::socket::{Socket, retry_interrupted};
 use crate::account::{Address, Tls as Wish, TlsMode};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::{
-    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, PeerIncompatible, RootCertStore,
-    SignatureScheme,
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, HandshakeKind, PeerIncompatible,
+    RootCertStore, SignatureScheme,
 };
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An encrypted connection.
 #[derive(Debug)]
@@ -25,37 +24,34 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    /// Greets and agrees on keys, before the deadline.
-    pub(super) fn over(
-        socket: Socket,
-        config: Arc<ClientConfig>,
-        address: &Address,
-        deadline: Instant,
-    ) -> Result<Self, String> {
+    /// Not encrypted before the [handshake](Self::shake) is done.
+    pub(super) fn over(socket: Socket, config: Arc<ClientConfig>, address: &Address) -> Result<Self, String> {
         let connection = ClientConnection::new(config, server_name(address)?).map_err(|error| error.to_string())?;
-        let mut tls = Self { socket, connection };
-        while tls.connection.is_handshaking() {
-            tls.shake(deadline).map_err(|error| told(&error))?;
-        }
-        Ok(tls)
+        Ok(Self { socket, connection })
     }
 
-    fn shake(&mut self, deadline: Instant) -> io::Result<()> {
-        while !self.flush()? {
-            self.socket.wait_writable(deadline)?;
+    /// Greets and agrees on keys, without waiting; whether that is done.
+    pub(super) fn shake(&mut self) -> io::Result<bool> {
+        loop {
+            if !self.flush()? {
+                return Ok(false);
+            }
+            if !self.connection.is_handshaking() {
+                return Ok(true);
+            }
+            match self.receive(None) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                received => received?,
+            }
         }
-        if self.connection.is_handshaking() {
-            self.receive(Some(remaining(deadline)?))?;
-        }
-        Ok(())
+    }
+
+    pub(super) fn is_resumed(&self) -> bool {
+        self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
     pub(super) fn socket(&self) -> &Socket {
         &self.socket
-    }
-
-    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
     }
 
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -143,7 +139,7 @@ impl io::Write for Wire<'_> {
 }
 
 /// Why there was no handshake.
-fn told(error: &io::Error) -> String {
+pub(super) fn told(error: &io::Error) -> String {
     match (error.kind(), error.get_ref().and_then(|inner| inner.downcast_ref())) {
         (_, Some(Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13))) => {
             "the server knows no TLS later than 1.1, and this needs 1.2 or 1.3".to_owned()

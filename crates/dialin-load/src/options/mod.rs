@@ -158,7 +158,10 @@ pub struct SelfTestOptions {
     /// Connections at work
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = within::<usize>(1..=10_000))]
     pub connections: usize,
-    /// How long each kind of statement is measured
+    /// Threads that drive connections: 1 measures the ceiling of one [default: as many as suit the machine]
+    #[arg(long, value_name = "N", value_parser = within::<usize>(1..=1_024))]
+    pub load_threads: Option<usize>,
+    /// How long each kind of statement is measured, and how long sending and receiving its bytes alone
     #[arg(long, value_name = "S", default_value_t = 3, value_parser = within::<u64>(1..=600))]
     pub seconds: u64,
 }
@@ -333,6 +336,7 @@ mod tests {
             ("self-test --connections 0", "1", "10000"),
             ("self-test --connections -1", "1", "10000"),
             ("self-test --seconds 601", "1", "600"),
+            ("self-test --load-threads 0", "1", "1024"),
         ] {
             let error = refused(&format!("dialin-load {line}"));
             assert_eq!(error.remedy, format!("Give a number from {least} to {most}"));

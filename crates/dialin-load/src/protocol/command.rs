@@ -10,6 +10,7 @@ use super::value;
 const QUIT: u8 = 1;
 const PREPARE: u8 = 22;
 const EXECUTE: u8 = 23;
+const CLOSE: u8 = 25;
 pub(super) const QUERY: u8 = 3;
 
 /// Runs SQL as text.
@@ -20,6 +21,11 @@ pub fn query(out: &mut Vec<u8>, sql: &[u8]) -> u8 {
 /// Prepares a statement.
 pub fn prepare(out: &mut Vec<u8>, sql: &[u8]) -> u8 {
     command(out, PREPARE, sql)
+}
+
+/// Closes the prepared statement that the server gave this number. The server does not respond.
+pub fn close(out: &mut Vec<u8>, id: u32) {
+    command(out, CLOSE, &id.to_le_bytes());
 }
 
 /// Says goodbye. The server does not respond.
@@ -58,6 +64,13 @@ impl Execution {
         head[packet::HEADER + 1..][..4].copy_from_slice(&id.to_le_bytes());
         head[HEAD - 4] = 1;
         Self { head, types: vec![value::VAR_STRING; parameters].into(), bound: false }
+    }
+
+    /// The number that the server gave the statement.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        let [a, b, c, d] = [1, 2, 3, 4].map(|place| self.head[packet::HEADER + place]);
+        u32::from_le_bytes([a, b, c, d])
     }
 
     /// Begins an execution at the end of `out`; every parameter must follow.
@@ -181,6 +194,9 @@ mod tests {
         out.clear();
         prepare(&mut out, b"DO ?");
         assert_eq!(out, b"\x05\0\0\0\x16DO ?");
+        out.clear();
+        close(&mut out, Execution::new(0x0102_0304, 2).id());
+        assert_eq!(out, b"\x05\0\0\0\x19\x04\x03\x02\x01");
         out.clear();
         quit(&mut out);
         assert_eq!(out, b"\x01\0\0\0\x01");

@@ -29,15 +29,19 @@ fn step(phase: &PhaseFact) -> String {
 pub fn self_test(line: &SelfTestLine) -> String {
     let one = |name: &str, ceiling: &CeilingLine| {
         let [reached, cpu, most] = [ceiling.per_second, ceiling.cpu_us, ceiling.ceiling].map(rounded);
-        format!(
-            "{name:<13} {reached:>8} statements a second, {cpu} µs of CPU each: at most {most} a second for each load thread"
-        )
+        format!("{name:<18} {reached:>8} per second, {cpu} µs of CPU each: at most {most} per second for each load thread")
     };
     let head = format!(
         "{} connections to a server in this process that does nothing, load threads: {}",
         line.connections, line.load_threads
     );
-    [head, one("noop", &line.noop), one("point select", &line.point_select)].join("\n")
+    let lines = [
+        ("noop", &line.noop),
+        ("  its bytes alone", &line.noop_bytes),
+        ("point select", &line.point_select),
+        ("  its bytes alone", &line.point_select_bytes),
+    ];
+    [head].into_iter().chain(lines.map(|(name, ceiling)| one(name, ceiling))).collect::<Vec<_>>().join("\n")
 }
 
 /// A second in one line. What is nothing is left out.
@@ -85,7 +89,7 @@ const STALL_MS: f64 = 1e3;
 /// A load thread that uses more of a CPU than this limits the load.
 const BUSY: f64 = 0.9;
 
-const HEADINGS: [&str; 14] = [
+const HEADINGS: [&str; 15] = [
     "step",
     "conn",
     "threads",
@@ -100,6 +104,7 @@ const HEADINGS: [&str; 14] = [
     "errors",
     "retries",
     "driver µs/tx",
+    "busiest thread",
 ];
 
 fn row(step: &StepLine) -> [String; HEADINGS.len()] {
@@ -119,6 +124,7 @@ fn row(step: &StepLine) -> [String; HEADINGS.len()] {
         step.errors.values().sum::<u64>().to_string(),
         step.retries.to_string(),
         or_dash(step.driver_cpu_us_per_transaction.map(rounded)),
+        format!("{:.0} %", 100.0 * busiest_share(step)),
     ]
 }
 
@@ -289,6 +295,7 @@ mod tests {
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[1][..7], ["1", "16", "1", "on", "20", "20", "10.0"]);
         assert_eq!(lines[3][..6], ["all", "-", "-", "-", "-", "20"]);
+        assert!([1, 2, 3].iter().all(|line| lines[*line].ends_with(&["70", "%"])), "{text}");
         for said in [
             "40 transactions and 800 statements in 2 measured seconds, until it was stopped",
             "By transaction: look 10, pay 30",
@@ -388,11 +395,21 @@ mod tests {
     #[test]
     fn the_self_test_tells_the_ceiling() {
         let ceiling = CeilingLine { seconds: 3.0, per_second: 200_000.0, cpu_us: 2.5, ceiling: 400_000.0 };
-        let line =
-            SelfTestLine { schema: "", version: "", connections: 16, load_threads: 1, noop: ceiling, point_select: ceiling };
+        let line = SelfTestLine {
+            schema: "",
+            version: "",
+            connections: 16,
+            load_threads: 1,
+            noop: ceiling,
+            noop_bytes: CeilingLine { cpu_us: 1.25, ..ceiling },
+            point_select: ceiling,
+            point_select_bytes: ceiling,
+        };
         let text = self_test(&line);
-        assert_eq!(text.lines().count(), 3);
-        assert!(text.contains("200000 statements a second, 2.5 µs of CPU each: at most 400000 a second"), "{text}");
+        assert_eq!(text.lines().count(), 5);
+        assert!(text.contains("200000 per second, 2.5 µs of CPU each: at most 400000 per second"), "{text}");
+        let alone = text.lines().nth(2).unwrap();
+        assert!(alone.contains("its bytes alone") && alone.contains("1.25 µs"), "{text}");
     }
 
     #[test]

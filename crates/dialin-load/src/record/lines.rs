@@ -279,8 +279,12 @@ pub struct SelfTestLine {
     pub load_threads: usize,
     /// The least statement there is.
     pub noop: CeilingLine,
+    /// The bytes of these, sent and received, with nothing else done.
+    pub noop_bytes: CeilingLine,
     /// A prepared select of a row by its key.
     pub point_select: CeilingLine,
+    /// The bytes of these, sent and received, with nothing else done.
+    pub point_select_bytes: CeilingLine,
 }
 
 /// What the driver can do of one kind of statement.
@@ -290,7 +294,7 @@ pub struct CeilingLine {
     pub seconds: f64,
     /// Statements a second that were reached; the server that does nothing took part of the machine.
     pub per_second: f64,
-    /// CPU microseconds of the load threads for each.
+    /// CPU microseconds of the load threads for each; of the only thread, where bytes are sent and received alone.
     pub cpu_us: f64,
     /// Statements a second that one load thread could do with a CPU of its own.
     pub ceiling: f64,

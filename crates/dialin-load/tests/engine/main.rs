@@ -2,6 +2,7 @@
 
 mod at_a_rate;
 mod lost_connections;
+mod sessions;
 mod steps;
 
 use dialin_load::engine::{Played, Second, play};
@@ -189,22 +190,6 @@ fn a_statement_is_prepared_when_it_is_first_used() {
     played(&prepared_plan(), &Run { transactions: Some(2), ..run(&server, 1, None) }).0.unwrap();
     let expected = ["prepare SELECT", "execute SELECT", "prepare UPDATE", "execute UPDATE", "execute SELECT", "execute UPDATE"];
     assert_eq!(*asked.lock().unwrap(), expected);
-}
-
-#[test]
-fn statements_that_the_server_has_no_room_to_prepare_are_sent_as_text_and_counted() {
-    let prepared = AtomicU64::new(0);
-    let server = MockServer::listen(&socket("no-room"), move |command| match command {
-        Command::Prepare(_) if prepared.fetch_add(1, Ordering::Relaxed) >= 10 => {
-            Answer::Error(1461, "Can't create more than max_prepared_stmt_count statements".into())
-        }
-        _ => Answer::Ok,
-    });
-    let (played, seconds) = played(&prepared_plan(), &run(&server.unwrap(), 8, Some(1)));
-    played.unwrap();
-    assert_eq!(sum(&seconds, |second| second.merged.tally.unprepared), 6);
-    assert_eq!(sum(&seconds, |second| second.merged.tally.all_errors()), 0);
-    assert!(transactions(&seconds) > 16);
 }
 
 #[test]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dialin.evidence import measured
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import FigureOf, Measured, by_candidate, values_of
 from dialin.evidence.reasons import shared_figures, sources
 from dialin.evidence.reasons.phrases import holding_for, in_unit
-from dialin.evidence.reasons.rule import Of, by_candidate, per_second, per_transaction, quotient, setting, values_of
+from dialin.evidence.reasons.rule import per_second, per_transaction, quotient, setting
 from dialin.model.record import StudyRecord
 from dialin.model.why import Chart, Reason, ReasonKind
 from dialin.text import number, percent
@@ -30,7 +30,7 @@ class Limit:
     code: str
     name: str
     unit: str
-    of: Of
+    of: FigureOf
     hit: float
     sentence: Callable[[float], str]
     source: str
@@ -60,7 +60,7 @@ def _check(limit: Limit, record: StudyRecord, trials: Sequence[Measured]) -> Rea
     )
 
 
-def _most(probe: str, gauge: str) -> Of:
+def _most(probe: str, gauge: str) -> FigureOf:
     def figure(one: Measured) -> float | None:
         readings = one.gauge(probe, gauge)
         return None if readings is None else readings.most

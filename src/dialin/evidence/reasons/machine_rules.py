@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dialin.evidence.reasons import sources
-from dialin.evidence.reasons.read_phrases import describe_reads
+from dialin.evidence.reasons.phrases import describe_reads
 from dialin.evidence.reasons.rule import Rule, mean_of, per_second, per_transaction, quotient
 from dialin.text import number, percent, size
 
@@ -32,6 +32,11 @@ def _share_of_time(code: str, theme: str, name: str, counter: str, *, source: st
     """Return a rule on a share of the time. It must change per second and per transaction the same way."""
     rate, guard = per_second("machine", counter), per_transaction("machine", counter)
     return Rule(code, theme, name, "of the time", source, rate, floor, least, guard, percent)
+
+
+def _disk_time(code: str, name: str, seconds: str, operations: str) -> Rule:
+    mean = quotient(per_second("machine", seconds, factor=1e3), per_second("machine", operations), least=1.0)
+    return Rule(code, "disk", name, "ms", sources.DISK_STATS, mean, floor=0.1, least=0.1)
 
 
 RULES: tuple[Rule, ...] = (
@@ -102,26 +107,8 @@ RULES: tuple[Rule, ...] = (
         floor=32 * 2**20,
         form=size,
     ),
-    Rule(
-        "disk_read_time",
-        "disk",
-        "a read of the disk took",
-        "ms",
-        sources.DISK_STATS,
-        quotient(per_second("machine", "disk_read_seconds", factor=1e3), per_second("machine", "disk_reads"), least=1.0),
-        floor=0.1,
-        least=0.1,
-    ),
-    Rule(
-        "disk_write_time",
-        "disk",
-        "a write to the disk took",
-        "ms",
-        sources.DISK_STATS,
-        quotient(per_second("machine", "disk_write_seconds", factor=1e3), per_second("machine", "disk_writes"), least=1.0),
-        floor=0.1,
-        least=0.1,
-    ),
+    _disk_time("disk_read_time", "a read of the disk took", "disk_read_seconds", "disk_reads"),
+    _disk_time("disk_write_time", "a write to the disk took", "disk_write_seconds", "disk_writes"),
     _share_of_time("disk_busy", "disk", "the disk was at work", "disk_busy_seconds", source=sources.DISK_STATS, floor=0.05),
     _share_of_time(
         "io_pressure", "disk", "some task waited for a disk", "pressure_io_seconds", source=sources.PRESSURE, floor=0.02

@@ -1,13 +1,17 @@
-"""Words that reasons share."""
+"""Phrases that reasons share."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 
+from dialin.evidence.measured import FigureOf, Measured
+from dialin.evidence.reasons.rule import More
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
 from dialin.model.workload import TRANSACTION
-from dialin.text import listed, visible
+from dialin.stats import blocks
+from dialin.text import change, listed, number, percent, visible
 
 _MANY = 4
 
@@ -27,3 +31,49 @@ def holding_for(names: Sequence[str], record: StudyRecord) -> str:
 def in_unit(text: str, record: StudyRecord) -> str:
     """Return a text with the load's own unit, such as runs of a timed query, in place of transactions."""
     return text.replace(f"a {TRANSACTION}", f"a {record.spec.workload.traits.unit}")
+
+
+_SAME = 0.03
+"""The relative difference below which bytes are called the same."""
+
+_ALPHA = 0.05
+_PARTS = {2: "half", 3: "a third of", 4: "a quarter of", 8: "an eighth of", 16: "a sixteenth of"}
+
+
+def describe_reads(calls: FigureOf, amount: FigureOf) -> More:
+    """Return a phrase on the bytes read, the number of calls, and the time per transaction."""
+
+    def describe(trials: Sequence[Measured], baseline: str, other: str) -> str:
+        fewer, bytes_read = (_ratio(of, trials, baseline, other) for of in (calls, amount))
+        if fewer is None or bytes_read is None:
+            return ""
+        same = "the same bytes" if abs(bytes_read - 1) < _SAME else f"{change(bytes_read)} bytes"
+        return f"{same}, {_times(fewer)} the calls, {_time(trials, baseline, other)} with {visible(other)}"
+
+    return describe
+
+
+def _ratio(of: FigureOf, trials: Sequence[Measured], baseline: str, other: str) -> float | None:
+    means = []
+    for name in (other, baseline):
+        values = [value for one in trials if one.trial.candidate == name and (value := of(one)) is not None]
+        means.append(statistics.fmean(values) if values else 0.0)
+    return means[0] / means[1] if min(means) > 0 else None
+
+
+def _times(ratio: float) -> str:
+    for parts, words in _PARTS.items():
+        if abs(ratio * parts - 1) < 2 * _SAME:
+            return words
+    return f"{number(ratio)} times" if ratio >= 1 else f"1/{number(1 / ratio)} of"
+
+
+def _time(trials: Sequence[Measured], baseline: str, other: str) -> str:
+    # FigureOf all candidates together: the pair was picked among them.
+    observations = [one.observation(1 / one.transactions) for one in trials if one.transactions > 0]
+    groups = blocks.components(observations, list(dict.fromkeys(one.candidate for one in observations)))
+    fit = blocks.fit(observations, next((group for group in groups if {baseline, other} <= set(group)), ()))
+    ratio = fit.ratio(other, baseline, _ALPHA) if fit else None
+    if ratio is None or not ratio.excludes_one:
+        return "no difference in time that can be told"
+    return f"{percent(abs(ratio.mean - 1))} {'more' if ratio.mean > 1 else 'less'} time"

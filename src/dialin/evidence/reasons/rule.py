@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import FigureOf, Measured
 from dialin.text import number
-
-Of = Callable[[Measured], float | None]
-"""Tells a trial's figure, zero or more; None where it is not known of this trial."""
 
 More = Callable[[Sequence[Measured], str, str], str]
 """More words on a reason, from the trials and the two candidates that are compared: the baseline and the other one."""
@@ -36,15 +33,15 @@ class Rule:
     name: str
     unit: str
     source: str
-    of: Of
+    of: FigureOf
     floor: float = 0.0
     least: float = 0.05
-    guard: Of | None = None
+    guard: FigureOf | None = None
     form: Callable[[float], str] = number
     more: More | None = None
 
 
-def per_second(probe: str, *counters: str, factor: float = 1.0) -> Of:
+def per_second(probe: str, *counters: str, factor: float = 1.0) -> FigureOf:
     """Return the rate of counters, added up; those that are not there count for nothing, but one must be."""
 
     def figure(one: Measured) -> float | None:
@@ -54,12 +51,12 @@ def per_second(probe: str, *counters: str, factor: float = 1.0) -> Of:
     return figure
 
 
-def per_transaction(probe: str, *counters: str, factor: float = 1.0) -> Of:
+def per_transaction(probe: str, *counters: str, factor: float = 1.0) -> FigureOf:
     """Return counters per transaction, added up as `per_second` does."""
     return by_transaction(per_second(probe, *counters, factor=factor))
 
 
-def by_transaction(rate: Of) -> Of:
+def by_transaction(rate: FigureOf) -> FigureOf:
     """Turn a rate per second into one per transaction; None for a trial without any."""
 
     def figure(one: Measured) -> float | None:
@@ -69,7 +66,7 @@ def by_transaction(rate: Of) -> Of:
     return figure
 
 
-def quotient(top: Of, bottom: Of, least: float = 0.0) -> Of:
+def quotient(top: FigureOf, bottom: FigureOf, least: float = 0.0) -> FigureOf:
     """Return one rate over another; None where the lower one is no more than `least`."""
 
     def figure(one: Measured) -> float | None:
@@ -79,7 +76,7 @@ def quotient(top: Of, bottom: Of, least: float = 0.0) -> Of:
     return figure
 
 
-def first_of(*ways: Of) -> Of:
+def first_of(*ways: FigureOf) -> FigureOf:
     """Return the first of several sources that is known."""
 
     def figure(one: Measured) -> float | None:
@@ -88,7 +85,7 @@ def first_of(*ways: Of) -> Of:
     return figure
 
 
-def mean_of(probe: str, gauge: str) -> Of:
+def mean_of(probe: str, gauge: str) -> FigureOf:
     """Return the mean of a gauge over the measured seconds."""
 
     def figure(one: Measured) -> float | None:
@@ -98,21 +95,6 @@ def mean_of(probe: str, gauge: str) -> Of:
     return figure
 
 
-def setting(name: str) -> Of:
+def setting(name: str) -> FigureOf:
     """Return a variable in force."""
     return lambda one: one.setting(name)
-
-
-def values_of(of: Of, trials: Sequence[Measured]) -> dict[int, float]:
-    """Return a figure by trial id; trials without it are left out."""
-    values = ((one.trial.id, of(one)) for one in trials)
-    return {number: value for number, value in values if value is not None}
-
-
-def by_candidate(values: Mapping[int, float], trials: Sequence[Measured], names: Sequence[str]) -> dict[str, list[float]]:
-    """Return a figure by candidate, in the order of `names`, the values in the order that the trials ran."""
-    grouped: dict[str, list[float]] = {name: [] for name in names}
-    for one in trials:
-        if one.trial.id in values and one.trial.candidate in grouped:
-            grouped[one.trial.candidate].append(values[one.trial.id])
-    return {name: figures for name, figures in grouped.items() if figures}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from dialin.evidence.measured import Measured
-from dialin.evidence.reasons.rule import Of, first_of, mean_of, per_second, quotient, setting
+from dialin.evidence.measured import FigureOf, Measured
+from dialin.evidence.reasons.rule import first_of, mean_of, per_second, quotient, setting
 
 _PAGE = 16384
 _OF_AN_INSTANCE = re.compile(r"pool/\d+/free_pages")
@@ -26,14 +26,14 @@ def page_size(one: Measured) -> float:
     return one.setting("innodb_page_size") or _PAGE
 
 
-hash_searches: Of = first_of(
+hash_searches: FigureOf = first_of(
     per_second("metrics", "adaptive_hash_searches"),
     per_second("status", "Innodb_adaptive_hash_hash_searches"),
     mean_of("innodb", "ahi_hash_searches_per_s"),
 )
 """Searches that the adaptive hash index answered, a second."""
 
-tree_searches: Of = first_of(
+tree_searches: FigureOf = first_of(
     per_second("metrics", "adaptive_hash_searches_btree"),
     per_second("status", "Innodb_adaptive_hash_non_hash_searches"),
     mean_of("innodb", "ahi_other_searches_per_s"),
@@ -46,16 +46,16 @@ def _all_searches(one: Measured) -> float | None:
     return None if by_hash is None or by_tree is None else by_hash + by_tree
 
 
-hash_share: Of = quotient(hash_searches, _all_searches, least=1.0)
+hash_share: FigureOf = quotient(hash_searches, _all_searches, least=1.0)
 """The share of searches that the adaptive hash index answered; unknown where there is hardly any."""
 
-pages_flushed: Of = first_of(
+pages_flushed: FigureOf = first_of(
     per_second("status", "Innodb_buffer_pool_pages_flushed"),
     per_second("metrics", "buffer_pool_pages_written"),
 )
 """Pages that the page cleaner wrote out of the buffer pool, a second."""
 
-pages_written: Of = first_of(per_second("status", "Innodb_pages_written"), pages_flushed)
+pages_written: FigureOf = first_of(per_second("status", "Innodb_pages_written"), pages_flushed)
 """All pages written out of the buffer pool, a second.
 
 MySQL 5.6 does not count as flushed those that a thread writes out itself, one by one, because it needs a free page (read on
@@ -73,15 +73,15 @@ def emptiest_instance(one: Measured) -> float | None:
     return min(least) * len(least) / whole.most if len(least) > 1 and whole is not None and whole.most > 0 else None
 
 
-checkpoint_share: Of = quotient(mean_of("innodb", "checkpoint_age"), redo_capacity)
+checkpoint_share: FigureOf = quotient(mean_of("innodb", "checkpoint_age"), redo_capacity)
 """The share of the redo log between the last checkpoint and its end, on average."""
 
-dirty_share: Of = quotient(
+dirty_share: FigureOf = quotient(
     mean_of("status", "Innodb_buffer_pool_pages_dirty"), mean_of("status", "Innodb_buffer_pool_pages_total")
 )
 """The share of the buffer pool's pages that wait to be written, on average."""
 
-thread_concurrency: Of = setting("innodb_thread_concurrency")
+thread_concurrency: FigureOf = setting("innodb_thread_concurrency")
 """How many threads InnoDB lets in; 0 for any number."""
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialin.evidence import measured
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import Measured, by_candidate, values_of
 from dialin.evidence.reasons.phrases import in_unit
-from dialin.evidence.reasons.rule import Rule, by_candidate, values_of
+from dialin.evidence.reasons.rule import Rule
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dialin.evidence import measured
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import Measured, by_candidate
 from dialin.evidence.reasons import shared_figures, sources
 from dialin.evidence.reasons.phrases import holding_for
-from dialin.evidence.reasons.rule import by_candidate
 from dialin.model.record import StudyRecord
 from dialin.model.why import Chart, Reason, ReasonKind
 from dialin.text import number, percent, size

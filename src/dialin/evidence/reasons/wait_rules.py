@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import FigureOf, Measured
 from dialin.evidence.reasons import sources
-from dialin.evidence.reasons.read_phrases import describe_reads
-from dialin.evidence.reasons.rule import More, Of, Rule, by_transaction, per_second, per_transaction, quotient
+from dialin.evidence.reasons.phrases import describe_reads
+from dialin.evidence.reasons.rule import More, Rule, by_transaction, per_second, per_transaction, quotient
 from dialin.evidence.semaphores import SEEN, waiting_threads
 from dialin.text import listed, number, shorten, size, visible
 
@@ -15,18 +15,6 @@ _SECONDS = "/seconds"
 _WIDTH = 80
 _LEAST_WAIT = 0.005
 _LEAST_THREADS = 0.05
-
-KINDS = {
-    "semaphore_waits": ("threads seen waiting at a place of InnoDB's source", sources.SEMAPHORES),
-    "lock_spins": ("rounds that a kind of InnoDB lock spun", sources.SPINNING),
-    "lock_os_waits": ("times that a kind of InnoDB lock put a thread to sleep", sources.SPINNING),
-    "mutex_os_waits": ("what SHOW ENGINE INNODB MUTEX counts of a lock", sources.MUTEXES),
-    "event_waits": ("seconds waited in an event of the performance schema", sources.WAIT_SUMMARIES),
-    "file_syncs": ("syncs of the redo log's and the binary log's files", sources.FILE_SUMMARIES),
-    "file_read_size": ("bytes that one read of a kind of file brought", sources.FILE_SUMMARIES),
-    "rows_examined": ("rows that statements examined", sources.DIGESTS),
-}
-"""The figure and the source of each kind of rule here."""
 
 
 def rules(trials: Sequence[Measured]) -> Iterator[Rule]:
@@ -63,7 +51,7 @@ def _semaphores(trials: Sequence[Measured]) -> Iterator[Rule]:
         )
 
 
-def _absent_is_none(probe: str, counter: str) -> Of:
+def _absent_is_none(probe: str, counter: str) -> FigureOf:
     """Return the rate of a counter, 0 where the probe watched and did not name it."""
 
     def figure(one: Measured) -> float | None:

@@ -58,7 +58,6 @@ class Claim:
             self._query, self._open = query, opened.pop_all()
 
     def release(self) -> None:
-        """Let go of the lock."""
         self._query = self.connection = None
         self._open.close()
 

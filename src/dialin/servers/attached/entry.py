@@ -10,10 +10,7 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.model.setting import Value
 from dialin.servers.account import Account
-from dialin.servers.attached.attached_build import AttachedBuild, differences
 from dialin.servers.attached.client_options import find_account
-from dialin.servers.attached.server import Attached
-from dialin.text import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +106,3 @@ def read(path: Path) -> UndoEntry | None:
             f"{path} says what dialin changed on a server, and cannot be read: {why}",
             f"Mend it, or put that server back by hand and give it up: dialin restore --forget {path.stem}",
         ) from None
-
-
-def check_same_server(entry: UndoEntry, attached: Attached) -> None:
-    """Raise UserError where the server that answers is not the one that was changed."""
-    there = AttachedBuild.of(attached.variables()).facts
-    if other := differences(entry.server, there):
-        raise UserError(
-            f"Another server answers where {entry.where} was: its {listed(other)} differ{'s' if len(other) == 1 else ''}",
-            f"Nothing was changed there. Bring that server back, or give it up: dialin restore --forget {entry.id}",
-        )

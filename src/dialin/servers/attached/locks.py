@@ -56,7 +56,6 @@ class Locks:
             os.close(descriptor)
 
     def release(self, name: str) -> None:
-        """Let go of a lock."""
         if (descriptor := self._held.pop(name, None)) is not None:
             os.close(descriptor)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
@@ -19,13 +18,11 @@ from dialin.servers.assign import Scope, Wanted, assign, exact_values, is_dynami
 from dialin.servers.attached import activity, restart, server_process
 from dialin.servers.attached.attached_build import AttachedBuild, Facts, check_same
 from dialin.servers.attached.claim import Claim
+from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import connect, global_variables, status
 from dialin.servers.processes import identity
 from dialin.servers.setter import Setter
-
-if TYPE_CHECKING:
-    from dialin.servers.attached.undo_journal import WrittenJournal
 
 PATIENCE = 600.0
 """Seconds that a server may take to come into force with a value, or to answer again after a restart."""
@@ -59,11 +56,9 @@ class Attached:
 
     @property
     def account(self) -> Account:
-        """How it is reached."""
         return self._account
 
     def connect(self, timeout: float | None = None) -> AbstractContextManager[Query]:
-        """Connect as the account; use it as a context manager."""
         return connect(self._account, timeout=timeout or self._timeout)
 
     def bind(self, facts: Facts) -> None:
@@ -98,7 +93,6 @@ class Attached:
 
     @property
     def pid(self) -> int | None:
-        """Its process on this machine; None where it is gone, or runs elsewhere."""
         if self._process is None:
             number = self._find_process()
             self._process = (number, identity(number)) if number else None

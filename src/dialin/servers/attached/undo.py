@@ -24,13 +24,14 @@ from dialin.paths import replace_text
 from dialin.servers.assign import variable
 from dialin.servers.attached import restart as restarts
 from dialin.servers.attached import study_schema as schemas
-from dialin.servers.attached.attached_build import AttachedBuild, check_same
-from dialin.servers.attached.entry import UndoEntry, check_same_server, read
+from dialin.servers.attached.attached_build import AttachedBuild, check_same, differences
+from dialin.servers.attached.entry import UndoEntry, read
 from dialin.servers.attached.locks import Locks
 from dialin.servers.attached.put_back import put_back
 from dialin.servers.attached.server import PATIENCE, Attached
 from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.origin import machine
+from dialin.text import listed
 
 SCHEMA = "dialin_sbtest"
 """The schema that dialin makes where the user named none."""
@@ -140,7 +141,6 @@ class UndoLog:
         return entry
 
     def make_schema(self, entry: UndoEntry, attached: Attached) -> None:
-        """Make the schema of an entry."""
         if entry.schema is not None:
             with attached.to_change(PATIENCE) as (query, _):
                 schemas.make(query, entry.schema, entry.id, self._journals[entry.id].schema_was_made)
@@ -198,7 +198,7 @@ class UndoLog:
         if not self._take(entry.id):
             raise UserError(f"{current.where} is being studied or put back by another dialin", "Wait for it to end")
         try:
-            check_same_server(current, attached)
+            _check_same_server(current, attached)
             attached.bind(current.server)
             attached.claim.take()
             attached.journal = WrittenJournal(current, self._write_if_possible)
@@ -230,7 +230,6 @@ class UndoLog:
             return True  # the directory is gone or full, and this process began the study
 
     def forget(self, entry: UndoEntry) -> None:
-        """Strike an entry out."""
         self._journals.pop(entry.id, None)
         self.remove(entry.id)
 
@@ -270,6 +269,16 @@ def find_attached(
         UserError: the option file or login path of its account is gone, or about another account by now.
     """
     return Attached(entry.account(environment), clock, timeout=timeout, patience=patience)
+
+
+def _check_same_server(entry: UndoEntry, attached: Attached) -> None:
+    """Raise UserError where the server that answers is not the one that was changed."""
+    there = AttachedBuild.of(attached.variables()).facts
+    if other := differences(entry.server, there):
+        raise UserError(
+            f"Another server answers where {entry.where} was: its {listed(other)} differ{'s' if len(other) == 1 else ''}",
+            f"Nothing was changed there. Bring that server back, or give it up: dialin restore --forget {entry.id}",
+        )
 
 
 def _describe(

@@ -85,7 +85,6 @@ class WrittenJournal:
         self._save(as_started=self.entry.differing(now))
 
     def schema_was_made(self) -> None:
-        """Note that dialin made the schema."""
         self._save(schema_made=True)
 
 

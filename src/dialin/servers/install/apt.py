@@ -57,7 +57,6 @@ class Package:
 
     @property
     def name(self) -> str:
-        """The package's name."""
         return self.file.split("_")[0]
 
     @property
@@ -178,7 +177,6 @@ class AptServer:
 
     @property
     def description(self) -> str:
-        """Where it comes from, in words."""
         return f"{self.packages.names[0]} of Debian {self.packages.suite}"
 
     def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients) -> Layout:

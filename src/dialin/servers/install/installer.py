@@ -12,10 +12,10 @@ from dialin.errors import UserError
 from dialin.file_lock import lock, try_lock
 from dialin.model.build import Build, BuildReference
 from dialin.paths import Home
-from dialin.servers.builds import identify
 from dialin.servers.install import manifest
 from dialin.servers.install.clients import MEGABYTE, Clients, Say
 from dialin.servers.install.installable import INSTALLABLE, Installable, installable, row_of
+from dialin.servers.server_binary import identify
 from dialin.text import listed
 
 _FRESH = ".new-"

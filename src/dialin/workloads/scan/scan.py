@@ -10,15 +10,14 @@ from typing import Any
 
 from dialin.errors import ServerError, UserError, WorkloadError
 from dialin.model.query import Query
-from dialin.model.workload import LoadTraits, Runs, WorkloadSpec
+from dialin.model.workload import LoadLimit, LoadTraits, Runs, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.servers.connection import RefusedError, connect, quoted
 from dialin.text import size
 from dialin.workloads.base import Target, Workload
 from dialin.workloads.scan import cold, table
-from dialin.workloads.scan.load import PATIENCE, ScanLoad
-from dialin.workloads.scan.scan_kind import UNIT
-from dialin.workloads.scan.scan_options import SCAN, ScanOptions, parse
+from dialin.workloads.scan.load import LONGEST_RUN, ScanLoad
+from dialin.workloads.scan.scan_options import SCAN, UNIT, ScanOptions, parse
 
 _MAKES = 2
 """Counts the ways in which tables were made."""
@@ -28,6 +27,15 @@ _STATEMENT_LIMIT = 3600.0
 
 _READY_WITHIN = 300.0
 """Seconds that one statement may take that makes ready for a run."""
+
+_CACHED = "cached_share"
+_COLD = LoadLimit(
+    gauge=_CACHED,
+    most=0.01,
+    code="not_cold",
+    text="Runs of {trials} were to be cold and found up to {share} of the table in the file cache: something else on this "
+    "machine reads its files",
+)
 
 _COPY = "scan_copy"
 """What the names of tables begin with that no run has read yet."""
@@ -85,7 +93,6 @@ class Scan(Workload):
             )
 
     def describe_data(self) -> str:
-        """Return what is prepared, in a few words."""
         options = self._options
         copies = f", {self._copies} times" if self._copies else ""
         broken = f", {options.fragmented:.0%} fragmented" if options.fragmented else ""
@@ -93,7 +100,6 @@ class Scan(Workload):
         return f"an {options.engine} table of {self._rows:,} {options.format} rows, about {about}{broken}{copies}"
 
     def data_facts(self) -> dict[str, Any]:
-        """Return all that decides what the prepared data is."""
         options = self._options
         return {
             "workload": SCAN,
@@ -107,13 +113,11 @@ class Scan(Workload):
         }
 
     def expected_bytes(self) -> int:
-        """Return about how many bytes the prepared data takes."""
         seed = min(self._rows, table.CHUNK) * self._options.row_bytes * 2
         return table.table_bytes(self._options, self._rows) * max(1, self._copies) + seed
 
     @property
     def smaller(self) -> str:
-        """What to give for a smaller table."""
         return "a smaller --workload-option size" if "size" in self._spec.options else "a smaller --table-size"
 
     def temporary_bytes(self) -> int:
@@ -131,12 +135,13 @@ class Scan(Workload):
             unit=UNIT,
             size=f"{self._spec.tables} table of {self._rows:,} rows",
             size_keys={"tables": 1, **({} if "size" in self._spec.options else {"table-size": self._rows})},
+            limits=(_COLD,) if self._options.is_cold else (),
         )
 
     @property
     def patience(self) -> float:
         """Seconds that one run may take; a server that is lost or hangs meanwhile is noticed sooner."""
-        return PATIENCE
+        return LONGEST_RUN
 
     def _runs(self) -> Runs:
         options = self._options
@@ -214,7 +219,7 @@ class Scan(Workload):
                 files = _files(target.data / target.database)
                 cold.drop(files)
                 whole = sum(file.stat().st_size for file in files)
-                facts["cached_share"] = cold.cached(files) / max(1, whole)
+                facts[_CACHED] = cold.cached(files) / max(1, whole)
             if self._options.sql is None:
                 facts["bytes_a_run"] = float(threads * _table_bytes(query, target.database))
         return facts

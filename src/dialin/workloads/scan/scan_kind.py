@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
 from dialin.model.workload import WorkloadSpec
+from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind
 from dialin.workloads.load_request import LoadRequest
 from dialin.workloads.scan import table
-from dialin.workloads.scan.scan_options import DEFAULT_SIZE, SCAN, ScanOptions
-
-if TYPE_CHECKING:
-    from dialin.workloads.base import Workload
-
-UNIT = "run"
-"""What a scan is counted in."""
+from dialin.workloads.scan.scan_options import DEFAULT_SIZE, SCAN, UNIT, ScanOptions
 
 
 def _specify(request: LoadRequest) -> WorkloadSpec:

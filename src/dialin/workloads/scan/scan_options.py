@@ -15,6 +15,9 @@ from dialin.workloads.kind import option_error
 SCAN = "scan"
 """The workload that times queries; dialin applies it itself."""
 
+UNIT = "run"
+"""What a scan is counted in."""
+
 DEFAULT_SIZE = "512M"
 
 _FORMATS = {

@@ -1,19 +1,19 @@
 //! What follows from an answer, or from the loss of a connection.
 
 use super::Worker;
-use crate::engine::channels::LostConnection;
-use crate::engine::connection::{Prepared, Received, awaited};
-use crate::engine::error_policy::{LOST, NO_ROW, NOT_PREPARABLE, TOO_MANY_STATEMENTS, Verdict, garbled, judge, shortened};
+use crate::engine::connection::{Connection, Received};
+use crate::engine::error_policy::{LOST, NO_ROW, NOT_PREPARABLE, TOO_MANY_STATEMENTS, Verdict, garbled, shortened};
+use crate::engine::script::{Action, Script};
 use crate::engine::slot::{After, Doing, State, What};
+use crate::engine::statements::Prepared;
 use crate::errors::{Error, Result};
-use crate::plan::{Kind, Statement};
+use crate::plan::Kind;
 use crate::protocol::command::Execution;
 use crate::protocol::response::Outcome;
 use crate::protocol::text::Template;
 use std::cmp::Reverse;
-use std::time::Instant;
 
-impl Worker<'_> {
+impl<'s, S: Script<'s>> Worker<'_, 's, S> {
     pub(super) fn receive(&mut self, place: usize) -> Result<()> {
         let slot = &mut self.slots[place];
         let State::Waits(doing, _) = slot.state else { return self.overhear(place) };
@@ -28,8 +28,7 @@ impl Worker<'_> {
                 }
             }
         }
-        let keep = if connection.keeps() { awaited(self.shared.plan, &mut slot.player) } else { None };
-        let keep = keep.map(|execute| (execute, &mut slot.player));
+        let keep = connection.keeps().then(|| slot.script.kept());
         match connection.receive_turn(&mut self.buffer, keep) {
             Received::Nothing => Ok(()),
             // The poller tells only of what arrives from now on.
@@ -38,7 +37,7 @@ impl Worker<'_> {
                 Ok(())
             }
             Received::Answer(outcome) => {
-                let now = self.shared.clock.now();
+                let now = self.clock.now();
                 self.waits -= 1;
                 self.slots[place].state = State::Plays;
                 if !self.is_draining {
@@ -66,9 +65,13 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// A connection that waits for no answer has something: if it has nothing to do, see whether it is the end.
+    /// A connection that waits for no answer has something: if it is being made, go on with that; if it has nothing to do, see whether
+    /// it is the end.
     fn overhear(&mut self, place: usize) -> Result<()> {
         let slot = &mut self.slots[place];
+        if matches!(slot.state, State::Lost | State::Connects) {
+            return self.advance_login(place);
+        }
         let Some(connection) = slot.connection.as_mut().filter(|_| slot.state == State::Free) else { return Ok(()) };
         match connection.receive(&mut self.buffer, None, None) {
             Received::Nothing | Received::Part(_) => {}
@@ -89,10 +92,10 @@ impl Worker<'_> {
             Doing::Batch => self.tally.statement(Kind::Write),
             Doing::Rollback(_) => self.tally.statement(Kind::Other),
             // It is no part of the workload.
-            Doing::Prepare(_) => {}
+            Doing::Prepare => {}
         }
         match (doing, outcome) {
-            (Doing::Prepare(statement), _) => self.prepared(place, statement, outcome, now),
+            (Doing::Prepare, _) => self.prepared(place, outcome, now),
             // The server rolls back what a connection leaves behind.
             (Doing::Rollback(_), Outcome::Error { .. }) => {
                 self.lose(place);
@@ -105,24 +108,25 @@ impl Worker<'_> {
             (_, Outcome::Error { code, message, .. }) => self.failed(place, doing, (*code, message), now),
             (Doing::Batch, _) => self.go_on(place, now),
             (Doing::Statement(_), _) => {
-                if self.lacks_a_row(place) {
+                let slot = &mut self.slots[place];
+                let rows = slot.connection.as_ref().map_or(0, Connection::rows);
+                if !slot.script.succeed(rows) {
                     self.tally.error(NO_ROW);
                     self.shared.note(NO_ROW, "a statement whose values are needed found no row");
                     return self.roll_back(place, After::Failure, now);
                 }
-                self.slots[place].player.done();
                 self.go_on(place, now)
             }
         }
     }
 
     /// The server prepared a statement, or cannot: then it is sent as text.
-    fn prepared(&mut self, place: usize, statement: usize, outcome: &Outcome, now: u64) -> Result<()> {
-        let plan = self.shared.plan;
-        let Statement { sql, parameters: needed, .. } = &plan.statements[statement];
+    fn prepared(&mut self, place: usize, outcome: &Outcome, now: u64) -> Result<()> {
+        let Action::Execute { query, .. } = self.slots[place].script.next(now) else { return self.go_on(place, now) };
+        let (sql, needed) = (query.sql, query.parameters);
         let prepared = match outcome {
-            Outcome::Prepared { id, parameters, .. } if usize::from(*parameters) == *needed => {
-                Prepared::Binary(Execution::new(*id, *needed))
+            Outcome::Prepared { id, parameters, .. } if usize::from(*parameters) == needed => {
+                Prepared::Binary(Execution::new(*id, needed))
             }
             Outcome::Prepared { parameters, .. } => {
                 let what = format!("`{}` has {parameters} parameters, not {needed}", shortened(sql));
@@ -134,7 +138,7 @@ impl Worker<'_> {
                 Prepared::Text(Template::new(sql))
             }
             Outcome::Error { code, message, .. } => {
-                return self.failed(place, Doing::Prepare(statement), (*code, message), now);
+                return self.failed(place, Doing::Prepare, (*code, message), now);
             }
             Outcome::Ok { .. } | Outcome::Rows { .. } => {
                 return Err(Error::server(
@@ -144,30 +148,21 @@ impl Worker<'_> {
             }
         };
         if let Some(connection) = &mut self.slots[place].connection {
-            connection.learn(statement, prepared);
+            connection.learn(&query, prepared);
         }
         self.go_on(place, now)
     }
 
-    /// Whether the statement that was answered needs a row and found none.
-    fn lacks_a_row(&mut self, place: usize) -> bool {
-        let slot = &mut self.slots[place];
-        let Some(connection) = slot.connection.as_ref().filter(|connection| connection.keeps()) else { return false };
-        let execute = awaited(self.shared.plan, &mut slot.player);
-        execute.is_some_and(|execute| !connection.has_kept(execute, &mut slot.player))
-    }
-
     /// The server refused a statement.
     fn failed(&mut self, place: usize, doing: Doing, (code, message): (u16, &str), now: u64) -> Result<()> {
-        let slot = &self.slots[place];
-        let transaction = &self.shared.plan.transactions[slot.player.transaction];
-        match judge(transaction, code, message, slot.player.retries) {
+        let slot = &mut self.slots[place];
+        match slot.script.refuse(code, message, slot.retries) {
             Verdict::Expected => self.roll_back(place, After::Success, now),
             Verdict::Again(pause) => {
                 self.shared.note(code, message);
                 self.tally.error(code);
                 self.tally.retry();
-                self.slots[place].player.retries += 1;
+                self.slots[place].retries += 1;
                 let what = if doing == Doing::Batch { What::Batch } else { What::Transaction };
                 self.roll_back(place, After::Again(what, pause), now)
             }
@@ -210,9 +205,9 @@ impl Worker<'_> {
     pub(super) fn lose(&mut self, place: usize) {
         self.tally.error(LOST);
         self.shared.note(LOST, "the connection was lost");
-        let player = &self.slots[place].player;
-        if player.began >= self.counted_from {
-            self.tally.failure(self.shared.clock.now().saturating_sub(player.due));
+        let slot = &self.slots[place];
+        if slot.began >= self.counted_from {
+            self.tally.failure(self.clock.now().saturating_sub(slot.due));
         }
         self.part_with(place);
     }
@@ -231,7 +226,6 @@ impl Worker<'_> {
         {
             arriving.give_back(due);
         }
-        self.lost += 1;
-        self.shared.reconnect(LostConnection { thread: self.place, place, since: Instant::now() });
+        self.log_in(place, self.clock.now());
     }
 }

@@ -3,12 +3,13 @@
 
 use super::Worker;
 use crate::engine::dealing::Passed;
+use crate::engine::script::Script;
 use crate::engine::slot::{Slot, State};
 use crate::errors::Result;
 use std::cmp::Reverse;
 use std::mem;
 
-impl Worker<'_> {
+impl<'s, S: Script<'s>> Worker<'_, 's, S> {
     /// Enter the phase of this time; false when all are over.
     pub(super) fn enter(&mut self, now: u64) -> bool {
         let Some(phase) = self.shared.timetable.at(now) else { return false };
@@ -35,31 +36,22 @@ impl Worker<'_> {
     }
 
     /// Whether a connection begins transactions on this thread in this phase.
-    fn is_own(&self, slot: &Slot) -> bool {
+    fn is_own(&self, slot: &Slot<S>) -> bool {
         slot.number < self.active && self.shared.dealing.owner(self.phase, slot.number) == self.place
     }
 
-    /// Take connections that are there again, and those that other threads pass on.
+    /// Take connections that other threads pass on.
     pub(super) fn welcome(&mut self) -> Result<()> {
-        while self.lost > 0 {
-            let Ok(back) = self.reconnected.try_recv() else { break };
-            self.waiter.watch(back.connection.socket(), back.place)?;
-            self.slots[back.place].connection = Some(back.connection);
-            self.lost -= 1;
-            self.tally.reconnect();
-            self.slots[back.place].free_since = self.shared.clock.now();
-            self.rest(back.place);
-        }
         while let Ok(passed) = self.passed.try_recv() {
             self.take_over(passed)?;
         }
         Ok(())
     }
 
-    fn take_over(&mut self, Passed { phase, slot }: Passed) -> Result<()> {
+    fn take_over(&mut self, Passed { phase, slot }: Passed<S>) -> Result<()> {
         let place = self.vacant.pop().unwrap_or(self.slots.len());
         if let Some(connection) = &slot.connection {
-            self.waiter.watch(connection.socket(), place)?;
+            self.waiter.watch(connection.socket(), place, false)?;
         }
         if place == self.slots.len() {
             self.slots.push(slot);
@@ -92,12 +84,14 @@ impl Worker<'_> {
 
     /// Pass a connection on to the thread that has it in this phase.
     fn pass_on(&mut self, place: usize) {
-        let slot = mem::replace(&mut self.slots[place], Slot::vacant(self.shared.plan));
+        let slot = mem::replace(&mut self.slots[place], Slot::vacant(self.source));
         if let Some(connection) = &slot.connection {
             self.waiter.unwatch(connection.socket());
         }
         self.vacant.push(place);
-        self.shared.dealing.pass(self.phase, slot);
+        let owner = self.shared.dealing.owner(self.phase, slot.number);
+        // A thread ends before the others only where the run ends, or has failed; the connection is closed then.
+        let _ = self.passing[owner].send(Passed { phase: self.phase, slot });
     }
 
     /// Forget transactions that connections took and that are not due: their step is over.

@@ -1,7 +1,14 @@
 use super::*;
-use crate::account::Tls as Wish;
+use crate::account::{Tls as Wish, TlsMode};
 use crate::errors::Fault;
 use crate::net::client::{Client, SqlError};
+use crate::protocol::packet;
+use rustls::crypto::ring;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls::version::{TLS12, TLS13};
+use rustls::{ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion};
+use rustls_pki_types::PrivateKeyDer;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
@@ -23,12 +30,22 @@ fn account(address: Address, mode: TlsMode) -> Account {
     Account { address, user: "u".into(), password: "secret".into(), database: "sbtest".into(), tls }
 }
 
-struct Peer {
-    stream: TcpStream,
+struct Peer<S = TcpStream> {
+    stream: S,
     sequence: u8,
 }
 
 impl Peer {
+    /// Wait for the request to encrypt, and do so.
+    fn encrypt(mut self, config: &Arc<ServerConfig>) -> Peer<StreamOwned<ServerConnection, TcpStream>> {
+        self.greet(0xDFFF_FFFF);
+        assert_eq!(self.receive().len(), 32);
+        let connection = ServerConnection::new(Arc::clone(config)).unwrap();
+        Peer { stream: StreamOwned::new(connection, self.stream), sequence: self.sequence }
+    }
+}
+
+impl<S: Read + Write> Peer<S> {
     fn send(&mut self, payload: &[u8]) {
         let mut out = Vec::new();
         let start = packet::begin(&mut out);
@@ -102,6 +119,48 @@ fn a_handshake_that_fails_is_an_error_where_encryption_is_preferred_too() {
     assert!(matches!(error, ConnectError::Tls(_)), "{error}");
     assert!(Error::from(error).remedy.contains("--ssl-mode disabled"));
     assert!(thread.join().unwrap().accept().is_err(), "it was tried again");
+}
+
+/// A server's side of TLS. Its certificate is none: nobody looks at it unless an authority is named.
+fn server_config(version: &'static SupportedProtocolVersion) -> Arc<ServerConfig> {
+    #[derive(Debug)]
+    struct AnyName(Arc<CertifiedKey>);
+    impl ResolvesServerCert for AnyName {
+        fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+            Some(Arc::clone(&self.0))
+        }
+    }
+    let provider = Arc::new(ring::default_provider());
+    // PKCS #8 of an Ed25519 key: a fixed head, and 32 bytes that only these tests use.
+    let head = [0x30, 0x2E, 2, 1, 0, 0x30, 5, 6, 3, 0x2B, 0x65, 0x70, 4, 0x22, 4, 0x20];
+    let key = PrivateKeyDer::Pkcs8([head.as_slice(), &[7; 32]].concat().into());
+    let key = provider.key_provider.load_private_key(key).unwrap();
+    let certificate = AnyName(Arc::new(CertifiedKey::new(vec![b"none".to_vec().into()], key)));
+    let builder = ServerConfig::builder_with_provider(provider).with_protocol_versions(&[version]).unwrap();
+    Arc::new(builder.with_no_client_auth().with_cert_resolver(Arc::new(certificate)))
+}
+
+#[test]
+fn the_connections_of_a_connector_resume_a_tls_session_and_those_of_another_one_do_not() {
+    for version in [&TLS12, &TLS13] {
+        let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let config = server_config(version);
+        let thread = thread::spawn(move || {
+            for _ in 0..4 {
+                let mut peer = Peer { stream: listener.accept().unwrap().0, sequence: 0 }.encrypt(&config);
+                peer.receive();
+                peer.send(WELCOME);
+            }
+        });
+        let account = account(Address::Tcp("127.0.0.1".into(), port), TlsMode::Preferred);
+        let (connector, other) = (Connector::new(&account), Connector::new(&account));
+        let connectors = [&connector, &connector, &connector, &other];
+        let sessions = connectors.map(|each| each.connect(PATIENCE).unwrap());
+        assert!(sessions.iter().all(|session| session.stream.is_encrypted()));
+        assert_eq!(sessions.map(|session| session.stream.is_resumed()), [false, true, true, false], "{version:?}");
+        thread.join().unwrap();
+    }
 }
 
 #[test]
@@ -224,7 +283,7 @@ fn a_client_runs_statements_and_reads_rows() {
         peer.send(b"\xFF\x28\x04#42000You have an error");
         assert_eq!(peer.receive(), b"\x01", "a goodbye");
     });
-    let mut client = Client::connect(&account).unwrap();
+    let mut client = Client::connect(&Connector::new(&account)).unwrap();
     assert_eq!(client.max_allowed_packet(), 16_777_216);
     let affected = client.run(b"DO 0").unwrap();
     assert_eq!((affected.rows, affected.insert_id, affected.warnings), (5, 7, 1));
@@ -241,7 +300,7 @@ fn a_client_tells_a_lost_connection() {
         peer.answer_max_allowed_packet();
         peer.receive();
     });
-    let mut client = Client::connect(&account).unwrap();
+    let mut client = Client::connect(&Connector::new(&account)).unwrap();
     assert!(client.run(b"DO 0").unwrap_err().is_lost());
     thread.join().unwrap();
 }

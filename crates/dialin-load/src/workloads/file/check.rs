@@ -4,6 +4,7 @@ use super::model::Check;
 use crate::account::Account;
 use crate::errors::Result;
 use crate::net::client::Client;
+use crate::net::connect::Connector;
 use crate::workloads::loading::refused;
 
 /// Violations of a condition that are shown.
@@ -14,7 +15,7 @@ const SHOWN: usize = 5;
 /// # Errors
 /// The server cannot be reached or refuses.
 pub fn broken(checks: &[Check], account: &Account) -> Result<Vec<String>> {
-    let mut client = Client::connect(account)?;
+    let mut client = Client::connect(&Connector::new(account))?;
     let mut found = vec![];
     for check in checks {
         let rows = client.rows(check.sql.as_bytes()).map_err(|error| refused(&error))?;

@@ -1,7 +1,7 @@
 //! Turns the transactions of a workload file into the flat operations of a plan.
 
 use super::number::Sizes;
-use super::read::{Fields, Place};
+use super::read::{Fields, Kind as StepKind, Node, Place, Value};
 use super::sql;
 use super::values::{Lists, Scope, Source, amount, source, test};
 use crate::errors::Result;
@@ -11,15 +11,12 @@ use crate::plan::{
 use crate::random::{Distribution, Generator, Integers};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use toml::Value;
 
 /// A repeat of more rounds than this is taken for one that was never meant to end.
 const MOST_ROUNDS: i64 = 1_000_000;
 
 const TRANSACTION: [&str; 6] = ["name", "weight", "retry", "pause", "expected", "steps"];
-const KINDS: [&str; 6] = ["let", "sql", "when", "repeat", "think", "end"];
-const KEYS: [&str; 12] = ["let", "sql", "keep", "empty", "text", "when", "steps", "else", "repeat", "index", "think", "end"];
-const STEP: [(&str, &[&str]); 6] = [
+const STEP: [StepKind; 6] = [
     ("let", &["let"]),
     ("sql", &["sql", "keep", "empty", "text"]),
     ("when", &["when", "steps", "else"]),
@@ -43,15 +40,13 @@ pub struct Compiled {
 ///
 /// # Errors
 /// There is none, or something in one is wrong.
-pub fn compile(list: &[Value], sizes: &Sizes, lists: &Lists, place: &Place) -> Result<Compiled> {
+pub fn compile(list: &[Node], sizes: &Sizes, lists: &Lists, place: &Place) -> Result<Compiled> {
     if list.is_empty() {
         return Err(place.wrong("it has no transaction", "Add [[transaction]] with name, weight and steps"));
     }
     let mut all = Compiled { statements: vec![], transactions: vec![], slots: 0 };
-    for (index, value) in list.iter().enumerate() {
-        let fields = Fields::of(value, place.at(format_args!("transaction {}", index + 1)), &TRANSACTION)?;
-        let name = fields.needed_text("name")?;
-        let fields = Fields::of(value, place.at(format_args!("transaction {name}")), &TRANSACTION)?;
+    for (index, node) in list.iter().enumerate() {
+        let (fields, name) = Fields::named(node, place, "transaction", index + 1, &TRANSACTION)?;
         if all.transactions.iter().any(|other| other.name == name) {
             return Err(fields.place.wrong("there is another of this name", "Give each its own name"));
         }
@@ -77,47 +72,49 @@ pub fn compile(list: &[Value], sizes: &Sizes, lists: &Lists, place: &Place) -> R
 fn weight(fields: &Fields) -> Result<f64> {
     match fields.number("weight")?.unwrap_or(1.0) {
         weight if weight > 0.0 => Ok(weight),
-        weight => {
-            Err(fields.place.wrong(format!("its weight is {weight}"), "Give a weight above 0, or take the transaction out"))
-        }
+        weight => Err(fields
+            .place_of("weight")
+            .wrong(format!("its weight is {weight}"), "Give a weight above 0, or take the transaction out")),
     }
 }
 
 fn retry(fields: &Fields) -> Result<Retry> {
     let mut retry = Retry::default();
-    if let Some(table) = fields.table("retry")? {
+    if fields.get("retry").is_some() {
         retry.errors = BTreeMap::new();
-        for (code, times) in table {
+        for (code, times) in fields.table("retry")? {
             let wrong = || {
-                fields.place.wrong(
-                    format!("retry has {code} = {times}"),
+                fields.place.on(times).wrong(
+                    format!("retry has {code:?} with {}", times.kind()),
                     "Write an error code of the server and how often, as 1213 = 10, or 1213 = \"always\"",
                 )
             };
-            let times = match times {
-                Value::Integer(times) => u32::try_from(*times).map_err(|_| wrong())?,
-                Value::String(always) if always == "always" => u32::MAX,
+            let times = match &times.value {
+                Value::Whole(times) => u32::try_from(*times).map_err(|_| wrong())?,
+                Value::Text(always) if always == "always" => u32::MAX,
                 _ => return Err(wrong()),
             };
             retry.errors.insert(code.parse().ok().filter(|code| *code > 0).ok_or_else(wrong)?, times);
         }
     }
     if let Some(pause) = fields.text("pause")? {
-        retry.pause = duration(pause, &fields.place)?;
+        retry.pause = duration(pause, &fields.place_of("pause"))?;
     }
     Ok(retry)
 }
 
 fn expected(fields: &Fields) -> Result<Vec<u16>> {
-    let code = |value: &Value| {
-        value.as_integer().and_then(|code| u16::try_from(code).ok()).filter(|code| *code > 0).ok_or_else(|| {
-            fields.place.wrong("\"expected\" has what is no error code", "List error codes of the server, as [1644]")
-        })
+    let code = |node: &Node| match node.value {
+        Value::Whole(code @ 1..=0xFFFF) => Ok(code as u16),
+        _ => Err(fields
+            .place
+            .on(node)
+            .wrong("\"expected\" has what is no error code", "List error codes of the server, as [1644]")),
     };
     fields.list("expected")?.iter().map(code).collect()
 }
 
-fn steps<'a>(fields: &Fields<'a>, key: &str) -> Result<&'a [Value]> {
+fn steps<'a>(fields: &Fields<'a>, key: &str) -> Result<&'a [Node]> {
     match fields.list(key)? {
         [] => Err(fields.place.wrong(format!("it has no {key}"), format!("Add {key} = [...]"))),
         steps => Ok(steps),
@@ -154,18 +151,15 @@ struct Body<'a> {
 }
 
 impl Body<'_> {
-    fn steps(&mut self, list: &[Value], place: &Place, word: &str) -> Result<()> {
-        for (index, value) in list.iter().enumerate() {
-            self.step(value, place.at(format_args!("{word} {}", index + 1)))?;
+    fn steps(&mut self, list: &[Node], place: &Place, word: &str) -> Result<()> {
+        for (index, node) in list.iter().enumerate() {
+            self.step(node, &place.at(format_args!("{word} {}", index + 1)))?;
         }
         Ok(())
     }
 
-    fn step(&mut self, value: &Value, place: Place) -> Result<()> {
-        let fields = Fields::of(value, place, &KEYS)?;
-        let which = fields.only(&KINDS)?;
-        let allowed = STEP.iter().find(|(name, _)| *name == which).map_or(&[][..], |(_, keys)| *keys);
-        fields.nothing_but(allowed, which)?;
+    fn step(&mut self, node: &Node, place: &Place) -> Result<()> {
+        let (fields, which) = Fields::of_kind(node, place, &STEP, &[])?;
         match which {
             "let" => self.set(&fields),
             "sql" => self.execute(&fields),
@@ -177,9 +171,9 @@ impl Body<'_> {
     }
 
     fn set(&mut self, fields: &Fields) -> Result<()> {
-        for (name, value) in fields.table("let")?.into_iter().flatten() {
-            let place = fields.place.at(format_args!("let {name}"));
-            let parameter = match source(value, &place, &self.scope, &[])? {
+        for (name, node) in fields.table("let")? {
+            let place = fields.place.on(node).at(format_args!("let {name}"));
+            let parameter = match source(node, &place, &self.scope, &[])? {
                 Source::Parameter(parameter) => parameter,
                 Source::Scaled { .. } => {
                     return Err(place.wrong("\"times\" and \"modulo\" are for fills", "Let SQL calculate it where it is used"));
@@ -202,7 +196,7 @@ impl Body<'_> {
     }
 
     fn execute(&mut self, fields: &Fields) -> Result<()> {
-        let place = &fields.place;
+        let place = &fields.place_of("sql");
         let scanned = sql::scan(fields.needed_text("sql")?, self.scope.sizes, place)?;
         let parameters = scanned
             .names
@@ -250,16 +244,16 @@ impl Body<'_> {
 
     fn when(&mut self, fields: &Fields) -> Result<()> {
         let test = match fields.get("when") {
-            Some(value) => test(value, &fields.place, &self.scope)?,
+            Some(node) => test(node, &fields.place, &self.scope)?,
             None => return Ok(()),
         };
-        if !fields.has("else") {
+        if fields.get("else").is_none() {
             steps(fields, "steps")?;
         }
         let unless = self.ops.len();
         self.ops.push(Op::Unless(test.clone(), 0));
         self.steps(fields.list("steps")?, &fields.place, "step")?;
-        let otherwise = if fields.has("else") {
+        let otherwise = if fields.get("else").is_some() {
             let jump = self.ops.len();
             self.ops.push(Op::Jump(0));
             let otherwise = self.ops.len();
@@ -295,7 +289,7 @@ impl Body<'_> {
     /// How often a repeat goes round; what a variable says is copied, lest a step changes it on the way.
     fn rounds(&mut self, fields: &Fields) -> Result<Parameter> {
         let place = &fields.place;
-        let given = fields.get("repeat").map(|value| amount(value, place, &self.scope)).transpose()?;
+        let given = fields.get("repeat").map(|node| amount(node, place, &self.scope)).transpose()?;
         match given {
             Some(Parameter::Fixed(Sql::Int(rounds))) if !(0..=MOST_ROUNDS).contains(&rounds) => Err(place.wrong(
                 format!("it repeats {rounds} times"),
@@ -312,10 +306,10 @@ impl Body<'_> {
     }
 
     fn think(&mut self, fields: &Fields) -> Result<()> {
-        let place = &fields.place;
+        let place = &fields.place_of("think");
         let micros = |text: &str| duration(text, place).map(|time| i64::try_from(time.as_micros()).unwrap_or(i64::MAX));
         let generator = match fields.get("think") {
-            Some(value @ Value::Table(_)) => match source(value, place, &self.scope, &[])? {
+            Some(node) if node.table().is_some() => match source(node, place, &self.scope, &[])? {
                 Source::Parameter(Parameter::Draw(generator)) if generator.is_integer() => generator,
                 _ => {
                     return Err(place.wrong(

@@ -5,6 +5,7 @@ use super::tables::{Fill, Table};
 use crate::account::Account;
 use crate::errors::Result;
 use crate::net::client::Client;
+use crate::net::connect::Connector;
 use crate::workloads::loading::{in_parallel, refused};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,7 +22,8 @@ const SEED: u64 = 1;
 /// # Errors
 /// The server cannot be reached or refuses; a table exists.
 pub fn prepare(tables: &[Table], account: &Account, threads: usize, say: &(dyn Fn(String) + Sync)) -> Result<()> {
-    let mut clients = (0..threads.max(1)).map(|_| Client::connect(account)).collect::<Result<Vec<_>>>()?;
+    let connector = Connector::new(account);
+    let mut clients = (0..threads.max(1)).map(|_| Client::connect(&connector)).collect::<Result<Vec<_>>>()?;
     for table in tables {
         run(&mut clients[0], table.create.as_bytes())?;
     }
@@ -50,7 +52,7 @@ pub fn prepare(tables: &[Table], account: &Account, threads: usize, say: &(dyn F
 /// # Errors
 /// The server cannot be reached or refuses.
 pub fn cleanup(tables: &[Table], account: &Account) -> Result<()> {
-    let mut client = Client::connect(account)?;
+    let mut client = Client::connect(&Connector::new(account))?;
     tables.iter().rev().try_for_each(|table| run(&mut client, format!("DROP TABLE IF EXISTS `{}`", table.name).as_bytes()))
 }
 

@@ -2,7 +2,7 @@
 
 use super::compile::{Compiled, compile};
 use super::number::{self, Sizes};
-use super::read::{Fields, Place};
+use super::read::{Fields, Node, Place};
 use super::sql;
 use super::tables::{self, Table};
 use super::values::Lists;
@@ -41,17 +41,16 @@ impl File {
     /// # Errors
     /// Anything in it is wrong.
     pub fn parse(file: &str, text: &str, given: &[(String, String)]) -> Result<Self> {
-        let place = Place::file(file);
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| syntax(&place, text, &error))?;
-        let fields = Fields::of_table(&table, place, &KEYS)?;
-        let place = &fields.place;
+        let place = &Place::file(file);
+        let root = Node::parse(file, text)?;
+        let fields = Fields::of(&root, place, &KEYS)?;
         fields.text("source")?;
         let sizes = number::read(fields.table("sizes")?, given, place)?;
         let lists = lists(&fields)?;
         let session = fields
             .texts("session")?
             .into_iter()
-            .map(|text| sql::plain(text, &sizes, &place.at("session")))
+            .map(|text| sql::plain(text, &sizes, &fields.place_of("session").at("session")))
             .collect::<Result<_>>()?;
         Ok(Self {
             name: fields.needed_text("name")?.to_owned(),
@@ -77,30 +76,21 @@ impl File {
 }
 
 fn lists(fields: &Fields) -> Result<Lists> {
-    let list = |(name, value): (&String, &toml::Value)| {
-        let texts = super::read::texts(value)
-            .ok_or_else(|| fields.place.wrong(format!("the list {name:?} is no list of texts"), "Write [\"a\", \"b\"]"))?;
+    let list = |(name, node): &(String, Node)| {
+        let wrong = || fields.place.on(node).wrong(format!("the list {name:?} is no list of texts"), "Write [\"a\", \"b\"]");
+        let texts = node.texts().ok_or_else(wrong)?;
         Ok((name.clone(), texts.into_iter().map(str::to_owned).collect()))
     };
-    fields.table("lists")?.into_iter().flatten().map(list).collect()
+    fields.table("lists")?.iter().map(list).collect()
 }
 
 fn checks(fields: &Fields, sizes: &Sizes) -> Result<Vec<Check>> {
-    let check = |(index, value): (usize, &toml::Value)| {
-        let fields = Fields::of(value, fields.place.at(format_args!("check {}", index + 1)), &["name", "sql"])?;
-        let sql = sql::plain(fields.needed_text("sql")?, sizes, &fields.place)?;
+    let check = |(index, node): (usize, &Node)| {
+        let fields = Fields::of(node, &fields.place.at(format_args!("check {}", index + 1)), &["name", "sql"])?;
+        let sql = sql::plain(fields.needed_text("sql")?, sizes, &fields.place_of("sql"))?;
         Ok(Check { name: fields.needed_text("name")?.to_owned(), sql })
     };
     fields.list("check")?.iter().enumerate().map(check).collect()
-}
-
-/// The parser's own message spans lines and shows the text; what is told is its line and its reason.
-fn syntax(place: &Place, text: &str, error: &toml::de::Error) -> crate::errors::Error {
-    let line = error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.matches('\n').count() + 1);
-    let reason = error.message().replace('\n', ", ");
-    place
-        .at(format_args!("line {line}"))
-        .wrong(reason, "Mend its TOML; a table within { } stands on one line, a list within [ ] may span several")
 }
 
 #[cfg(test)]
@@ -140,7 +130,7 @@ sql = 'SELECT id FROM a'
     #[test]
     fn broken_toml_is_told_by_its_line() {
         let error = parsed("name = 'a'\ndescription = \n").unwrap_err();
-        assert!(error.what.starts_with("small.toml, line 2: "), "{}", error.what);
+        assert!(error.what.starts_with("small.toml:2:15: "), "{}", error.what);
         assert!(!error.what.contains('\n'));
     }
 

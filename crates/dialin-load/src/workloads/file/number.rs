@@ -1,9 +1,8 @@
 //! Sizes: the whole numbers that a workload file names, and the small arithmetic of them.
 
-use super::read::{Fields, Place, meant};
+use super::read::{Fields, Node, Place, Value, meant};
 use crate::errors::Result;
 use std::collections::BTreeMap;
-use toml::{Table, Value};
 
 /// Named whole numbers.
 pub type Sizes = BTreeMap<String, i64>;
@@ -14,17 +13,15 @@ const LARGEST: i64 = 1_000_000_000_000_000;
 ///
 /// # Errors
 /// A name or number is none, or a size is given that the file does not have.
-pub fn read(table: Option<&Table>, given: &[(String, String)], place: &Place) -> Result<Sizes> {
-    let empty = Table::new();
-    let table = table.unwrap_or(&empty);
+pub fn read(table: &[(String, Node)], given: &[(String, String)], place: &Place) -> Result<Sizes> {
     let given: Vec<(String, &str)> = given.iter().map(|(name, value)| (name.replace('-', "_"), value.as_str())).collect();
-    let known: Vec<&str> = table.keys().map(String::as_str).collect();
-    if let Some((unknown, _)) = given.iter().find(|(name, _)| !table.contains_key(name)) {
+    let known: Vec<&str> = table.iter().map(|(name, _)| name.as_str()).collect();
+    if let Some((unknown, _)) = given.iter().find(|(name, _)| !known.contains(&name.as_str())) {
         return Err(place.wrong(format!("it has no size {unknown:?}"), meant(unknown, &known)));
     }
     let mut sizes = Sizes::new();
     for (name, default) in table {
-        let place = place.at(format_args!("size {name}"));
+        let place = place.on(default).at(format_args!("size {name}"));
         check_name(name, &place)?;
         let size = match given.iter().rev().find(|(each, _)| each == name) {
             Some((_, text)) => text
@@ -45,14 +42,13 @@ pub fn read(table: Option<&Table>, given: &[(String, String)], place: &Place) ->
 ///
 /// # Errors
 /// It is neither.
-pub fn whole(value: &Value, sizes: &Sizes, place: &Place) -> Result<i64> {
-    match value {
-        Value::Integer(number) => Ok(*number),
-        Value::String(text) => evaluate(text, sizes, place),
-        other => Err(place.wrong(
-            format!("{} stands where a whole number belongs", super::read::kind(other)),
-            "Write a number, or the name of a size",
-        )),
+pub fn whole(node: &Node, sizes: &Sizes, place: &Place) -> Result<i64> {
+    match &node.value {
+        Value::Whole(number) => Ok(*number),
+        Value::Text(text) => evaluate(text, sizes, &place.on(node)),
+        _ => Err(place
+            .on(node)
+            .wrong(format!("{} stands where a whole number belongs", node.kind()), "Write a number, or the name of a size")),
     }
 }
 
@@ -120,7 +116,7 @@ pub fn is_name(text: &str) -> bool {
 /// # Errors
 /// It is neither.
 pub fn field(fields: &Fields, key: &str, sizes: &Sizes) -> Result<Option<i64>> {
-    fields.get(key).map(|value| whole(value, sizes, &fields.place)).transpose()
+    fields.get(key).map(|node| whole(node, sizes, &fields.place)).transpose()
 }
 
 enum Token<'t> {
@@ -197,9 +193,9 @@ mod tests {
     }
 
     fn sizes(given: &[(&str, &str)]) -> Result<Sizes> {
-        let table: Table = "customers = 3000\ndelivered = 'customers * 7 / 10'".parse().unwrap();
+        let table = Node::parse("a.toml", "customers = 3000\ndelivered = 'customers * 7 / 10'").unwrap();
         let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        read(Some(&table), &given, &place())
+        read(table.table().unwrap(), &given, &place())
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! The tables of a workload file: how they are made, and where the rows come from that fill them.
 
 use super::number::{Sizes, check_name, whole};
-use super::read::{Fields, Place, kind};
+use super::read::{Fields, Node, Place};
 use super::sql;
 use super::values::{Lists, Scope, Source, amount, source, test};
 use crate::errors::Result;
 use crate::plan::{Parameter, Register, Test};
-use toml::Value;
 
 /// A table.
 #[derive(Debug)]
@@ -83,61 +82,55 @@ impl Fill {
 ///
 /// # Errors
 /// Something in one is wrong.
-pub fn read(list: &[Value], sizes: &Sizes, lists: &Lists, place: &Place) -> Result<Vec<Table>> {
+pub fn read(list: &[Node], sizes: &Sizes, lists: &Lists, place: &Place) -> Result<Vec<Table>> {
     const KEYS: [&str; 4] = ["name", "create", "fill", "after"];
     let mut tables: Vec<Table> = vec![];
-    for (index, value) in list.iter().enumerate() {
-        let fields = Fields::of(value, place.at(format_args!("table {}", index + 1)), &KEYS)?;
-        let name = fields.needed_text("name")?;
-        check_name(name, &fields.place)?;
-        let fields = Fields::of(value, place.at(format_args!("table {name}")), &KEYS)?;
+    for (index, node) in list.iter().enumerate() {
+        let (fields, name) = Fields::named(node, place, "table", index + 1, &KEYS)?;
+        check_name(name, &fields.place_of("name"))?;
         if tables.iter().any(|other| other.name == name) {
             return Err(fields
                 .place
                 .wrong("there is another of this name", "Write several [[table.fill]] for rows of several kinds"));
         }
-        let fills: &[Value] = match fields.get("fill") {
-            None => &[],
-            Some(Value::Array(fills)) => fills.as_slice(),
-            Some(one) => std::slice::from_ref(one),
-        };
-        let read_fill = |value| fill(name, value, fields.place.at("fill"), Scope::fill(sizes, lists));
+        let fills = fields.get("fill").map_or(&[][..], |node| node.list().unwrap_or(std::slice::from_ref(node)));
+        let read_fill = |node| fill(name, node, &fields.place.at("fill"), Scope::fill(sizes, lists));
         tables.push(Table {
             name: name.to_owned(),
-            create: sql::plain(fields.needed_text("create")?, sizes, &fields.place)?,
+            create: sql::plain(fields.needed_text("create")?, sizes, &fields.place_of("create"))?,
             fills: fills.iter().map(read_fill).collect::<Result<_>>()?,
             after: fields
                 .texts("after")?
                 .into_iter()
-                .map(|text| sql::plain(text, sizes, &fields.place.at("after")))
+                .map(|text| sql::plain(text, sizes, &fields.place_of("after").at("after")))
                 .collect::<Result<_>>()?,
         });
     }
     Ok(tables)
 }
 
-fn fill(table: &str, value: &Value, place: Place, mut scope: Scope) -> Result<Fill> {
-    let fields = Fields::of(value, place, &["for", "draw", "times", "columns", "ignore"])?;
+fn fill(table: &str, node: &Node, place: &Place, mut scope: Scope) -> Result<Fill> {
+    let fields = Fields::of(node, place, &["for", "draw", "times", "columns", "ignore"])?;
     let place = &fields.place;
     let loops = loops(&fields, &mut scope)?;
     let mut draws = vec![];
-    for (name, value) in fields.table("draw")?.into_iter().flatten() {
-        let place = place.at(format_args!("draw {name}"));
-        let cases = cases(value, &place, &scope)?;
+    for (name, node) in fields.table("draw")? {
+        let place = place.on(node).at(format_args!("draw {name}"));
+        let cases = cases(node, &place, &scope)?;
         draws.push(Draw { slot: scope.define(name, &place)?, seed: seed(name), cases });
     }
     let times = times(&fields, &mut scope)?;
-    let columns = fields
-        .table("columns")?
-        .filter(|columns| !columns.is_empty())
-        .ok_or_else(|| place.wrong("it has no columns", "Add [table.fill.columns] with a value for each column"))?;
-    let mut compiled = vec![];
-    for (name, value) in columns {
-        let place = place.at(format_args!("column {name}"));
-        check_name(name, &place)?;
-        compiled.push(cases(value, &place, &scope)?);
+    let columns = fields.table("columns")?;
+    if columns.is_empty() {
+        return Err(place.wrong("it has no columns", "Add [table.fill.columns] with a value for each column"));
     }
-    let names: Vec<String> = columns.keys().map(|name| format!("`{name}`")).collect();
+    let mut compiled = vec![];
+    for (name, node) in columns {
+        let place = place.on(node).at(format_args!("column {name}"));
+        check_name(name, &place)?;
+        compiled.push(cases(node, &place, &scope)?);
+    }
+    let names: Vec<String> = columns.iter().map(|(name, _)| format!("`{name}`")).collect();
     let ignore = if fields.truth("ignore")? { "IGNORE " } else { "" };
     let head = format!("INSERT {ignore}INTO `{table}` ({}) VALUES ", names.join(","));
     Ok(Fill { head, seed: seed(table), loops, draws, times, columns: compiled, slots: scope.slots() })
@@ -145,24 +138,21 @@ fn fill(table: &str, value: &Value, place: Place, mut scope: Scope) -> Result<Fi
 
 fn loops(fields: &Fields, scope: &mut Scope) -> Result<Vec<Loop>> {
     const MOST: u64 = 1 << 40;
-    let place = fields.place.at("for");
-    let table = fields
-        .table("for")?
-        .filter(|table| !table.is_empty())
-        .ok_or_else(|| place.wrong("it loops over nothing", "Add for = { id = 1000 }, or the name of a size"))?;
+    let place = fields.place_of("for").at("for");
+    let table = fields.table("for")?;
+    if table.is_empty() {
+        return Err(place.wrong("it loops over nothing", "Add for = { id = 1000 }, or the name of a size"));
+    }
     let mut loops: Vec<Loop> = vec![];
     for (name, range) in table {
-        let (low, high) = match range {
-            Value::Array(ends) => match &ends[..] {
-                [low, high] => (whole(low, scope.sizes, &place)?, whole(high, scope.sizes, &place)?),
-                _ => {
-                    return Err(place.wrong(
-                        format!("the range of {name} has no two ends"),
-                        "Write [first, last], or a number for 1 to that number",
-                    ));
-                }
-            },
-            other => (1, whole(other, scope.sizes, &place)?),
+        let place = place.on(range);
+        let (low, high) = match range.list() {
+            None => (1, whole(range, scope.sizes, &place)?),
+            Some([low, high]) => (whole(low, scope.sizes, &place)?, whole(high, scope.sizes, &place)?),
+            Some(_) => {
+                let what = format!("the range of {name} has no two ends");
+                return Err(place.wrong(what, "Write [first, last], or a number for 1 to that number"));
+            }
         };
         let count = u64::try_from((i128::from(high) - i128::from(low) + 1).max(0)).unwrap_or(u64::MAX);
         loops.push(Loop { slot: scope.define(name, &place)?, low, count });
@@ -175,30 +165,25 @@ fn loops(fields: &Fields, scope: &mut Scope) -> Result<Vec<Loop>> {
 }
 
 fn times(fields: &Fields, scope: &mut Scope) -> Result<Option<(Register, Parameter)>> {
-    let place = fields.place.at("times");
-    let Some(table) = fields.table("times")? else {
-        return Ok(None);
-    };
-    let mut entries = table.iter();
-    match (entries.next(), entries.next()) {
-        (Some((name, value)), None) => {
-            let count = amount(value, &place, scope)?;
+    let place = fields.place_of("times").at("times");
+    match fields.table("times")? {
+        [] if fields.get("times").is_none() => Ok(None),
+        [(name, node)] => {
+            let count = amount(node, &place, scope)?;
             Ok(Some((scope.define(name, &place)?, count)))
         }
         _ => Err(place.wrong("it names not exactly one variable", "Write times = { line = \":lines\" }")),
     }
 }
 
-fn cases(value: &Value, place: &Place, scope: &Scope) -> Result<Vec<Case>> {
-    let Value::Array(list) = value else {
-        return Ok(vec![Case { test: None, source: source(value, place, scope, &[])? }]);
+fn cases(node: &Node, place: &Place, scope: &Scope) -> Result<Vec<Case>> {
+    let Some(list) = node.list() else {
+        return Ok(vec![Case { test: None, source: source(node, place, scope, &[])? }]);
     };
     let mut cases = vec![];
-    for (index, value) in list.iter().enumerate() {
-        let test = match value.get("when") {
-            Some(condition) => Some(test(condition, place, scope)?),
-            None => None,
-        };
+    for (index, node) in list.iter().enumerate() {
+        let place = &place.on(node);
+        let test = node.get("when").map(|condition| test(condition, place, scope)).transpose()?;
         if test.is_none() != (index + 1 == list.len()) {
             return Err(place.wrong(
                 format!(
@@ -210,10 +195,10 @@ fn cases(value: &Value, place: &Place, scope: &Scope) -> Result<Vec<Case>> {
                 "Give each case but the last a \"when\"",
             ));
         }
-        cases.push(Case { test, source: source(value, place, scope, &["when"])? });
+        cases.push(Case { test, source: source(node, place, scope, &["when"])? });
     }
     if cases.is_empty() {
-        return Err(place.wrong(format!("{} without cases", kind(value)), "Write a value, or [{ when = ..., ... }, otherwise]"));
+        return Err(place.wrong(format!("{} without cases", node.kind()), "Write a value, or [{ when = ..., ... }, otherwise]"));
     }
     Ok(cases)
 }
@@ -229,9 +214,10 @@ mod tests {
     use crate::plan::Value as Sql;
 
     fn read_one(text: &str) -> Result<Table> {
-        let table: toml::Table = format!("[[table]]\nname = 'a'\ncreate = 'CREATE TABLE a (id INT)'\n{text}").parse().unwrap();
+        let text = format!("[[table]]\nname = 'a'\ncreate = 'CREATE TABLE a (id INT)'\n{text}");
+        let file = Node::parse("a.toml", &text).unwrap();
         let sizes = Sizes::from([("banks".to_owned(), 4), ("none".to_owned(), 0), ("many".to_owned(), 1 << 30)]);
-        Ok(read(table["table"].as_array().unwrap(), &sizes, &Lists::new(), &Place::file("a.toml"))?.remove(0))
+        Ok(read(file.get("table").unwrap().list().unwrap(), &sizes, &Lists::new(), &Place::file("a.toml"))?.remove(0))
     }
 
     fn fill(text: &str) -> Result<Fill> {

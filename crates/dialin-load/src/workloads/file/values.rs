@@ -1,12 +1,11 @@
 //! Where values come from: what a `let`, a column or a condition of a workload file says, checked, as the plan has it.
 
 use super::number::{Sizes, check_name, field, is_name, whole};
-use super::read::{Fields, Place, kind, meant, number, texts};
+use super::read::{Fields, Kind, Node, Place, Value, meant};
 use crate::errors::Result;
 use crate::plan::{CONNECTION, Parameter, Register, SEQUENCE, TURN, Test, Value as Sql};
 use crate::random::{Distribution, Generator, Integers};
 use std::collections::BTreeMap;
-use toml::Value;
 
 /// Named lists of texts.
 pub type Lists = BTreeMap<String, Vec<String>>;
@@ -82,16 +81,18 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn list(&self, value: &Value, place: &Place) -> Result<Vec<String>> {
-        let found = match value {
-            Value::String(name) => self.lists.get(name).cloned().ok_or_else(|| {
+    fn list(&self, node: &Node, place: &Place) -> Result<Vec<String>> {
+        let place = &place.on(node);
+        let found = match &node.value {
+            Value::Text(name) => self.lists.get(name).cloned().ok_or_else(|| {
                 let known: Vec<&str> = self.lists.keys().map(String::as_str).collect();
                 place.wrong(format!("there is no list {name:?}"), meant(name, &known))
             })?,
-            other => texts(other)
+            _ => node
+                .texts()
                 .ok_or_else(|| {
                     place.wrong(
-                        format!("{} stands where a list of texts belongs", kind(other)),
+                        format!("{} stands where a list of texts belongs", node.kind()),
                         "Write [\"a\", \"b\"], or the name of a list",
                     )
                 })?
@@ -121,7 +122,7 @@ pub enum Source {
     },
 }
 
-const KINDS: [(&str, &[&str]); 9] = [
+const KINDS: [Kind; 9] = [
     ("integer", &["integer", "distribution", "iterations", "percent", "resolution", "h", "exponent", "a", "c"]),
     ("decimal", &["decimal"]),
     ("template", &["template"]),
@@ -138,38 +139,32 @@ const KINDS: [(&str, &[&str]); 9] = [
 ///
 /// # Errors
 /// It says nothing sound.
-pub fn source(value: &Value, place: &Place, scope: &Scope, extra: &[&str]) -> Result<Source> {
-    match value {
-        Value::String(text) => Ok(Source::Parameter(match scope.reference(text, place)? {
+pub fn source(node: &Node, place: &Place, scope: &Scope, extra: &[&str]) -> Result<Source> {
+    match &node.value {
+        Value::Text(text) => Ok(Source::Parameter(match scope.reference(text, &place.on(node))? {
             Some(slot) => Parameter::Register(slot),
             None => Parameter::Fixed(Sql::Bytes(text.clone().into_bytes())),
         })),
-        Value::Table(_) => drawn(value, place, scope, extra),
-        other => Ok(Source::Parameter(Parameter::Fixed(constant(other, place)?))),
+        Value::Table(_) => drawn(node, place, scope, extra),
+        _ => Ok(Source::Parameter(Parameter::Fixed(constant(node, place)?))),
     }
 }
 
-fn constant(value: &Value, place: &Place) -> Result<Sql> {
-    match value {
-        Value::String(text) => Ok(Sql::Bytes(text.clone().into_bytes())),
-        Value::Integer(whole) => Ok(Sql::Int(*whole)),
-        Value::Boolean(truth) => Ok(Sql::Int(i64::from(*truth))),
-        Value::Float(_) if number(value).is_some() => Ok(Sql::Double(number(value).unwrap_or_default())),
-        other => {
-            Err(place.wrong(format!("{} is no value of SQL", kind(other)), "Write text or a number; dates are text in quotes"))
+fn constant(node: &Node, place: &Place) -> Result<Sql> {
+    match &node.value {
+        Value::Text(text) => Ok(Sql::Bytes(text.clone().into_bytes())),
+        Value::Whole(whole) => Ok(Sql::Int(*whole)),
+        Value::Truth(truth) => Ok(Sql::Int(i64::from(*truth))),
+        Value::Number(number) if number.is_finite() => Ok(Sql::Double(*number)),
+        _ => {
+            let what = format!("{} is no value of SQL", node.kind());
+            Err(place.on(node).wrong(what, "Write text or a number; dates are text in quotes"))
         }
     }
 }
 
-fn drawn(value: &Value, place: &Place, scope: &Scope, extra: &[&str]) -> Result<Source> {
-    let mut known: Vec<&str> = KINDS.iter().flat_map(|(_, keys)| keys.iter().copied()).collect();
-    known.extend(extra);
-    let fields = Fields::of(value, place.clone(), &known)?;
-    let which = fields.only(&KINDS.map(|(name, _)| name))?;
-    let mut allowed: Vec<&str> =
-        KINDS.iter().filter(|(name, _)| *name == which).flat_map(|(_, keys)| keys.iter().copied()).collect();
-    allowed.extend(extra);
-    fields.nothing_but(&allowed, which)?;
+fn drawn(node: &Node, place: &Place, scope: &Scope, extra: &[&str]) -> Result<Source> {
+    let (fields, which) = Fields::of_kind(node, place, &KINDS, extra)?;
     let generator = match which {
         "integer" => Generator::Integer(integers(&fields, scope)?),
         "decimal" => decimal(&fields)?,
@@ -188,7 +183,7 @@ fn drawn(value: &Value, place: &Place, scope: &Scope, extra: &[&str]) -> Result<
 
 /// The two ends of a range under a key.
 fn range(fields: &Fields, key: &str, scope: &Scope) -> Result<(i64, i64)> {
-    let place = &fields.place;
+    let place = &fields.place_of(key);
     let [low, high] = fields.list(key)? else {
         return Err(place.wrong(format!("{key:?} has no two ends"), format!("Write {key} = [lowest, highest]")));
     };
@@ -295,13 +290,15 @@ fn text(fields: &Fields, scope: &Scope) -> Result<Generator> {
 fn choice(fields: &Fields, scope: &Scope) -> Result<Generator> {
     let place = &fields.place;
     let values = match fields.get("choice") {
-        Some(Value::Array(values)) => values.iter().map(|value| constant(value, place)).collect::<Result<Vec<_>>>()?,
+        Some(Node { value: Value::List(values), .. }) => {
+            values.iter().map(|value| constant(value, place)).collect::<Result<Vec<_>>>()?
+        }
         Some(name) => scope.list(name, place)?.into_iter().map(|text| Sql::Bytes(text.into_bytes())).collect(),
         None => vec![],
     };
     let weights = match fields.list("weights")? {
         [] => vec![1.0; values.len()],
-        given => given.iter().filter_map(number).filter(|weight| *weight >= 0.0).collect(),
+        given => given.iter().filter_map(Node::number).filter(|weight| *weight >= 0.0).collect(),
     };
     let total: f64 = weights.iter().sum();
     if values.is_empty() || weights.len() != values.len() || total <= 0.0 || !total.is_finite() {
@@ -336,10 +333,7 @@ fn scaled(fields: &Fields, scope: &Scope) -> Result<Source> {
     if modulo.is_some_and(|modulo| modulo < 1) {
         return Err(place.wrong("\"modulo\" is below 1", "Give a number from 1; a size may be too small"));
     }
-    let slot = match value {
-        Value::String(text) => scope.reference(text, place)?,
-        _ => None,
-    };
+    let slot = value.text().map_or(Ok(None), |text| scope.reference(text, &place.on(value)))?;
     match (slot, times, modulo, plus) {
         (Some(slot), None, None, None) => Ok(Source::Parameter(Parameter::Register(slot))),
         (Some(slot), None, None, Some(plus)) => Ok(Source::Parameter(Parameter::Plus(slot, plus))),
@@ -365,22 +359,22 @@ fn null(fields: &Fields) -> Result<Source> {
 ///
 /// # Errors
 /// It is none of these.
-pub fn amount(value: &Value, place: &Place, scope: &Scope) -> Result<Parameter> {
-    if let Value::String(text) = value
-        && let Some(slot) = scope.reference(text, place)?
+pub fn amount(node: &Node, place: &Place, scope: &Scope) -> Result<Parameter> {
+    if let Some(text) = node.text()
+        && let Some(slot) = scope.reference(text, &place.on(node))?
     {
         return Ok(Parameter::Register(slot));
     }
-    whole(value, scope.sizes, place).map(|number| Parameter::Fixed(Sql::Int(number)))
+    whole(node, scope.sizes, place).map(|number| Parameter::Fixed(Sql::Int(number)))
 }
 
 /// A condition: `{ null = ":a" }`, `{ less = [":a", 5] }`, `{ equal = [":a", "x"] }` or `{ chance = 0.1 }`.
 ///
 /// # Errors
 /// It is none of these.
-pub fn test(value: &Value, place: &Place, scope: &Scope) -> Result<Test> {
-    const TESTS: [&str; 4] = ["null", "less", "equal", "chance"];
-    let fields = Fields::of(value, place.at("when"), &TESTS)?;
+pub fn test(node: &Node, place: &Place, scope: &Scope) -> Result<Test> {
+    const TESTS: [Kind; 4] = [("null", &["null"]), ("less", &["less"]), ("equal", &["equal"]), ("chance", &["chance"])];
+    let (fields, which) = Fields::of_kind(node, &place.at("when"), &TESTS, &[])?;
     let place = &fields.place;
     let variable = |text: Option<&str>| {
         let name = text.unwrap_or_default();
@@ -389,10 +383,10 @@ pub fn test(value: &Value, place: &Place, scope: &Scope) -> Result<Test> {
             .ok_or_else(|| place.wrong(format!("{name:?} is no variable"), "A condition begins with a variable, as :name"))
     };
     let pair = |key: &str| match fields.list(key)? {
-        [first, second] => Ok((variable(first.as_str())?, second)),
+        [first, second] => Ok((variable(first.text())?, second)),
         _ => Err(place.wrong(format!("{key:?} does not compare two"), format!("Write {key} = [\":name\", value]"))),
     };
-    match fields.only(&TESTS)? {
+    match which {
         "null" => Ok(Test::IsNull(variable(fields.text("null")?)?)),
         "less" => {
             let (slot, other) = pair("less")?;
@@ -400,12 +394,9 @@ pub fn test(value: &Value, place: &Place, scope: &Scope) -> Result<Test> {
         }
         "equal" => {
             let (slot, other) = pair("equal")?;
-            match other {
-                Value::String(text) => match scope.reference(text, place)? {
-                    Some(other) => Ok(Test::Equal(slot, Parameter::Register(other))),
-                    None => Ok(Test::Equal(slot, Parameter::Fixed(Sql::Bytes(text.clone().into_bytes())))),
-                },
-                other => Ok(Test::Equal(slot, Parameter::Fixed(constant(other, place)?))),
+            match other.text().map_or(Ok(None), |text| scope.reference(text, &place.on(other)))? {
+                Some(other) => Ok(Test::Equal(slot, Parameter::Register(other))),
+                None => Ok(Test::Equal(slot, Parameter::Fixed(constant(other, place)?))),
             }
         }
         _ => match fields.number("chance")? {

@@ -5,6 +5,7 @@ use super::{Script, plan_of};
 use crate::account::Account;
 use crate::errors::Result;
 use crate::net::client::Client;
+use crate::net::connect::Connector;
 use crate::plan::{Batch, FIRST_FREE, Op, Plan};
 use crate::workloads::loading::refused;
 
@@ -19,7 +20,7 @@ pub(super) fn plan() -> Plan {
 
 /// Creates a table for each thread, unless it is there.
 pub(super) fn prepare(account: &Account, options: &Options, say: &(dyn Fn(String) + Sync)) -> Result<()> {
-    let mut client = Client::connect(account)?;
+    let mut client = Client::connect(&Connector::new(account))?;
     for table in 1..=options.threads {
         client.run(create(table).as_bytes()).map_err(|error| refused(&error))?;
         say(format!("Table sbtest{table} created"));

@@ -4,6 +4,7 @@ use super::rows::Tables;
 use crate::account::Account;
 use crate::errors::Result;
 use crate::net::client::Client;
+use crate::net::connect::Connector;
 use crate::workloads::loading::{in_parallel, refused};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
@@ -13,8 +14,8 @@ const STATEMENT: usize = 1 << 20;
 /// Creates and fills all tables, each over one connection and in the order of its ids: its pages then are the same each time.
 pub(super) fn prepare(account: &Account, tables: &Tables, threads: usize, say: &(dyn Fn(String) + Sync)) -> Result<()> {
     let useful = usize::try_from(tables.count).unwrap_or(usize::MAX);
-    let connect = |_| Client::connect(account);
-    let mut clients = (0..threads.clamp(1, useful)).map(connect).collect::<Result<Vec<_>>>()?;
+    let connector = Connector::new(account);
+    let mut clients = (0..threads.clamp(1, useful)).map(|_| Client::connect(&connector)).collect::<Result<Vec<_>>>()?;
     let queue = Queue::new(tables.count);
     in_parallel(&mut clients, |client| {
         while let Some(table) = queue.take() {
@@ -28,7 +29,7 @@ pub(super) fn prepare(account: &Account, tables: &Tables, threads: usize, say: &
 
 /// Drops the tables that are there.
 pub(super) fn cleanup(account: &Account, count: i64) -> Result<()> {
-    let mut client = Client::connect(account)?;
+    let mut client = Client::connect(&Connector::new(account))?;
     (1..=count).try_for_each(|table| run(&mut client, format!("DROP TABLE IF EXISTS sbtest{table}").as_bytes()))
 }
 

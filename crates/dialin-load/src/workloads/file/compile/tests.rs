@@ -6,10 +6,10 @@ fn compiled(steps: &str) -> Result<Compiled> {
 }
 
 fn compiled_with(text: &str) -> Result<Compiled> {
-    let table: toml::Table = text.parse().unwrap();
+    let file = Node::parse("a.toml", text).unwrap();
     let sizes = Sizes::from([("banks".to_owned(), 4)]);
-    let list = table["transaction"].as_array().cloned().unwrap();
-    compile(&list, &sizes, &Lists::new(), &Place::file("a.toml"))
+    let list = file.get("transaction").unwrap().list().unwrap();
+    compile(list, &sizes, &Lists::new(), &Place::file("a.toml"))
 }
 
 fn ops(steps: &str) -> Vec<Op> {
@@ -132,7 +132,7 @@ fn a_repeat_that_never_ends_is_refused() {
     let error = compiled("{ repeat = 5, index = 'i', steps = [{ sql = 'DO 0' }, { let = { i = 1 } }] }").unwrap_err();
     assert_eq!(
         error.what,
-        "a.toml, transaction pay, step 1, step 2, let i: :i counts the rounds of a repeat, which might then never end"
+        "a.toml:3:74, transaction pay, step 1, step 2, let i: :i counts the rounds of a repeat, which might then never end"
     );
 }
 
@@ -141,7 +141,7 @@ fn an_unknown_key_names_the_step_and_the_nearest_key() {
     let error = compiled("{ sql = 'DO 0' }, { slq = 'DO 0' }").unwrap_err();
     assert_eq!(
         (error.what.as_str(), error.remedy.as_str()),
-        ("a.toml, transaction pay, step 2: unknown key \"slq\"", "Did you mean \"sql\"?")
+        ("a.toml:3:30, transaction pay, step 2: unknown key \"slq\"", "Did you mean \"sql\"?")
     );
 }
 

@@ -9,8 +9,8 @@ fn with_scope<T>(work: impl FnOnce(&mut Scope) -> T) -> T {
 }
 
 fn read(text: &str) -> Result<Source> {
-    let table: toml::Table = format!("x = {text}").parse().unwrap();
-    with_scope(|scope| source(&table["x"], &Place::file("a.toml"), scope, &[]))
+    let file = Node::parse("a.toml", &format!("x = {text}")).unwrap();
+    with_scope(|scope| source(file.get("x").unwrap(), &Place::file("a.toml"), scope, &[]))
 }
 
 fn fixed(value: Sql) -> Source {
@@ -112,8 +112,8 @@ fn the_nearest_name_is_told_for_one_that_is_misspelt() {
 }
 
 fn condition(text: &str) -> Result<Test> {
-    let table: toml::Table = format!("x = {text}").parse().unwrap();
-    with_scope(|scope| test(&table["x"], &Place::file("a.toml"), scope))
+    let file = Node::parse("a.toml", &format!("x = {text}")).unwrap();
+    with_scope(|scope| test(file.get("x").unwrap(), &Place::file("a.toml"), scope))
 }
 
 #[test]

@@ -1,6 +1,6 @@
 """Runs the published experiments and writes docs/published.md: their figures beside those of this machine.
 
-    python scripts/published.py [--runs DIR] [--scale SCALE] [--only NAME ...] [--write-only] [--output FILE]
+    PYTHONPATH=scripts python -m published [--runs DIR] [--scale SCALE] [--only NAME ...] [--write-only] [--output FILE]
 
 What an earlier call finished in the same directory is not run again. The page tells of every recipe that has runs there, those
 that `--only` left out too. A recipe that cannot be run is said, the others are run all the same, and the exit code is 1.
@@ -18,12 +18,12 @@ from dialin.cli.run_recipe import run_recipe
 from dialin.errors import DialinError, InterruptedStudyError
 from dialin.evidence.why_verdict import explain
 from dialin.paths import Home, replace_text
-from dialin.preflight.attached import NOTHING
+from dialin.preflight.attached import NO_PERMISSION
 from dialin.recipes import execution, library
 from dialin.recipes.library import ScaleName
-from dialin.recipes.published import Done, Reproduction, page
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
+from published.page import Done, Reproduction, page
 
 
 def main() -> int:
@@ -36,7 +36,7 @@ def main() -> int:
     for name in [] if asked.write_only else asked.only or library.names():
         say(f"Recipe {name}")
         try:
-            run_recipe(name, asked.scale, NOTHING, out=asked.runs / name, as_json=False, yes=True)
+            run_recipe(name, asked.scale, NO_PERMISSION, out=asked.runs / name, as_json=False, yes=True)
         except InterruptedStudyError as error:
             say(str(error))
             return 130
@@ -66,13 +66,15 @@ def reproduction(name: str, scale: ScaleName, directory: Path) -> Reproduction:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Run the published experiments and write docs/published.md.")
+    parser = argparse.ArgumentParser(
+        prog="python -m published", description="Run the published experiments and write docs/published.md."
+    )
     runs = Path(os.environ.get("DIALIN_PUBLISHED_RUNS", "published-runs"))
     parser.add_argument("--runs", type=Path, default=runs, metavar="DIR", help="where the studies are written")
     parser.add_argument("--scale", type=ScaleName, default=ScaleName.LAPTOP, choices=list(ScaleName))
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="run this recipe only; may be repeated")
     parser.add_argument("--write-only", action="store_true", help="run nothing, write the page from the runs that are there")
-    parser.add_argument("--output", type=Path, default=Path(__file__).parents[1] / "docs" / "published.md", metavar="FILE")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parents[2] / "docs" / "published.md", metavar="FILE")
     asked = parser.parse_args()
     if unknown := sorted(set(asked.only) - set(library.names())):
         parser.error(f"there is no recipe {unknown[0]!r}; they are {', '.join(library.names())}")

@@ -3,8 +3,8 @@
 import pytest
 
 from dialin.model.trial import Trial, TrialState
-from dialin.store.leavings import remove_leavings
 from dialin.store.store import Store
+from dialin.store.unfinished_files import remove_unfinished_files
 from fixtures.recorded import begun
 
 
@@ -28,12 +28,12 @@ def test_half_made_files_and_those_of_interrupted_trials_are_removed(store):
         for name in ("trial-4.making", "trial-4.part0", "trial-4.part12", "trial-1.notes", "mine.txt"):
             (directory / name).touch()
     store.begin_session()
-    remove_leavings(store)
+    remove_unfinished_files(store)
     kept = {"trial-1.parquet", "trial-3.parquet", "trial-1.notes", "mine.txt"}
     assert there(store.directory_of_series) == there(store.directory_of_waits) == kept
 
 
 def test_a_study_that_left_nothing_is_as_it_was(store, tmp_path):
     before = there(tmp_path)
-    remove_leavings(store)
+    remove_unfinished_files(store)
     assert there(tmp_path) == before

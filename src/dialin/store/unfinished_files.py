@@ -13,19 +13,19 @@ from dialin.store.store import Store
 _HALF_MADE = ("trial-*.making", "trial-*.part[0-9]*")
 
 
-def remove_leavings(store: Store) -> None:
+def remove_unfinished_files(store: Store) -> None:
     """Remove unfinished files, and those of interrupted trials, which are run again.
 
     A file that cannot be removed is left. Only the process that runs the study may do so.
     """
     interrupted = {series.file_name(trial.id) for trial in store.trials() if trial.state is TrialState.INTERRUPTED}
     for directory in (store.directory_of_series, store.directory_of_waits):
-        for path in _leavings(directory, interrupted):
+        for path in _unfinished(directory, interrupted):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
 
 
-def _leavings(directory: Path, names: set[str]) -> Iterator[Path]:
+def _unfinished(directory: Path, names: set[str]) -> Iterator[Path]:
     for pattern in _HALF_MADE:
         yield from directory.glob(pattern)
     yield from (directory / name for name in sorted(names))

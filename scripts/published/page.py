@@ -9,7 +9,6 @@ from dialin.model.evidence import ALL
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
-from dialin.recipes.expectations import Agreement, Result, check
 from dialin.recipes.library import Recipe, RecipeStudy, Scale, ScaleName
 from dialin.report.document import semaphore_tables
 from dialin.report.document.facts import inventory
@@ -17,6 +16,7 @@ from dialin.report.load_units import seconds_a_run, units_of
 from dialin.report.render.markdown_text import folded, prose, table
 from dialin.report.verdict_sentences import change_with_interval
 from dialin.text import NOTHING, about, change, counted, listed, moment, number, percent
+from published.expectations import Agreement, Result, check
 
 MACHINE = ("cpu", "cpus", "memory_bytes", "kernel", "file_system", "disk", "disk_rotational")
 """What the page tells of the machine: keys of a study's host."""

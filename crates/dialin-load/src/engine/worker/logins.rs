@@ -1,0 +1,296 @@
+//! Connections are made in the load thread's own loop, the first ones as well as those that were lost and those that a script asks
+//! for: none of the thread's other connections waits for them.
+
+use super::{GLANCE, Worker};
+use crate::engine::clock::SECOND;
+use crate::engine::connection::{Connection, Received};
+use crate::engine::error_policy::{ends_connection, one_line, refused, remedy, shortened};
+use crate::engine::script::Script;
+use crate::engine::slot::State;
+use crate::errors::{Error, Result};
+use crate::net::connect::{ConnectError, QUEUE_FULL};
+use crate::net::opening::{Opening, Progress};
+use crate::protocol::response::Outcome;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, VecDeque};
+use std::mem;
+use std::time::Duration;
+
+/// So many connections of a run are made at a time: enough that a server which is back is the limit, not the driver.
+const AT_A_TIME: usize = 16;
+/// Pauses between tries. The longest one bounds how late a server that is back gets its load again.
+const FIRST_PAUSE: u64 = SECOND / 50;
+const LONGEST_PAUSE: u64 = SECOND / 10;
+/// How long one of a run that has begun may take; another try is made then.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The connections of a load thread that are being made.
+#[derive(Default)]
+pub struct Logins<'a> {
+    logins: BTreeMap<usize, Login<'a>>,
+    /// Those that wait for their turn.
+    waiting: VecDeque<usize>,
+    under_way: usize,
+    at_a_time: usize,
+}
+
+/// A connection that is being made.
+struct Login<'a> {
+    /// Since when it has been missing.
+    since: u64,
+    /// How long the next pause is.
+    pause: u64,
+    /// Until when it pauses, or may take.
+    until: u64,
+    stage: Stage<'a>,
+}
+
+enum Stage<'a> {
+    /// It waits for its turn.
+    Waits,
+    /// It is tried again after a pause.
+    Pauses,
+    /// It connects and logs in.
+    Opens(Box<Opening<'a>>),
+    /// It executes the SQL that each session begins with, of which this number is next.
+    Begins(Box<Connection>, usize),
+}
+
+/// Why there is no connection.
+struct Refused {
+    error: Error,
+    /// Whether trying again may help.
+    heals: bool,
+}
+
+impl From<ConnectError> for Refused {
+    fn from(error: ConnectError) -> Self {
+        Self { heals: error.heals(), error: error.into() }
+    }
+}
+
+impl Logins<'_> {
+    /// None yet, on one of so many load threads.
+    pub fn new(threads: usize) -> Self {
+        Self { at_a_time: AT_A_TIME.div_ceil(threads), ..Self::default() }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.logins.is_empty()
+    }
+}
+
+impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
+    /// Open all connections; false if the run is to end before.
+    pub(super) fn open_all(&mut self) -> Result<bool> {
+        (0..self.slots.len()).for_each(|place| self.log_in(place, 0));
+        self.waiter.tick(Duration::from_nanos(GLANCE))?;
+        while !self.logins.is_empty() {
+            if self.shared.stops() {
+                return Ok(false);
+            }
+            let now = self.clock.now();
+            self.fire(now)?;
+            self.start_logins(now)?;
+            self.listen(now, self.deadline(now))?;
+        }
+        Ok(true)
+    }
+
+    /// Make the connection of a place.
+    pub(super) fn log_in(&mut self, place: usize, now: u64) {
+        self.logins.waiting.push_back(place);
+        self.logins.logins.insert(place, Login { since: now, pause: FIRST_PAUSE, until: now, stage: Stage::Waits });
+    }
+
+    /// Begin those connections whose turn it is.
+    pub(super) fn start_logins(&mut self, now: u64) -> Result<()> {
+        while self.logins.under_way < self.logins.at_a_time {
+            let Some(place) = self.logins.waiting.pop_front() else { break };
+            let timeout = self.shared.run.timeout;
+            let patience = if self.has_begun() { timeout.min(PATIENCE) } else { timeout };
+            let Some(login) = self.logins.logins.get_mut(&place) else { continue };
+            self.logins.under_way += 1;
+            login.until = now.saturating_add(u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
+            self.timers.push(Reverse((login.until, place)));
+            match self.shared.connector.open() {
+                Ok(opening) => {
+                    self.waiter.watch(opening.socket(), place, true)?;
+                    login.stage = Stage::Opens(Box::new(opening));
+                    self.advance_login(place)?;
+                }
+                Err(error) => self.login_failed(place, error.into())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Go on with a connection that is being made.
+    pub(super) fn advance_login(&mut self, place: usize) -> Result<()> {
+        let Some(login) = self.logins.logins.get_mut(&place) else { return Ok(()) };
+        match mem::replace(&mut login.stage, Stage::Waits) {
+            Stage::Opens(opening) => self.open(place, *opening),
+            Stage::Begins(connection, number) => self.take_answer(place, connection, number),
+            other => {
+                login.stage = other;
+                Ok(())
+            }
+        }
+    }
+
+    fn set_stage(&mut self, place: usize, stage: Stage<'r>) {
+        if let Some(login) = self.logins.logins.get_mut(&place) {
+            login.stage = stage;
+        }
+    }
+
+    fn open(&mut self, place: usize, opening: Opening<'r>) -> Result<()> {
+        match opening.advance() {
+            Ok(Progress::Waits(opening)) => self.set_stage(place, Stage::Opens(Box::new(opening))),
+            Ok(Progress::Retries(opening)) => {
+                self.set_stage(place, Stage::Opens(Box::new(opening)));
+                let pause = u64::try_from(QUEUE_FULL.as_nanos()).unwrap_or(u64::MAX);
+                self.timers.push(Reverse((self.clock.now().saturating_add(pause), place)));
+            }
+            Ok(Progress::Moves(opening)) => {
+                self.waiter.watch(opening.socket(), place, true)?;
+                return self.open(place, opening);
+            }
+            Ok(Progress::Open(session)) => {
+                let most = self.shared.setup.open_statements;
+                let connection = Connection::new(session.stream, session.dialect, session.status, most);
+                return self.begin_session(place, Box::new(connection), 0);
+            }
+            Err(error) => return self.login_failed(place, error.into()),
+        }
+        Ok(())
+    }
+
+    /// Execute what a session begins with, from this number on.
+    fn begin_session(&mut self, place: usize, mut connection: Box<Connection>, number: usize) -> Result<()> {
+        let Some(sql) = self.shared.setup.session.get(number) else { return self.arrive_at(place, *connection) };
+        connection.text(sql.as_bytes());
+        match connection.send() {
+            Ok(_) => {
+                self.set_stage(place, Stage::Begins(connection, number));
+                Ok(())
+            }
+            Err(error) => self.login_failed(place, ended(&error.to_string())),
+        }
+    }
+
+    fn take_answer(&mut self, place: usize, mut connection: Box<Connection>, number: usize) -> Result<()> {
+        if !connection.is_sent()
+            && let Err(error) = connection.send()
+        {
+            return self.login_failed(place, ended(&error.to_string()));
+        }
+        match connection.receive_turn(&mut self.buffer, None) {
+            Received::Answer(Outcome::Error { code, message, .. }) => {
+                self.login_failed(place, refusal(&self.shared.setup.session[number], code, &message))
+            }
+            Received::Answer(_) => self.begin_session(place, connection, number + 1),
+            Received::Nothing => {
+                self.set_stage(place, Stage::Begins(connection, number));
+                Ok(())
+            }
+            Received::Part(_) => {
+                self.unread.push(place);
+                self.set_stage(place, Stage::Begins(connection, number));
+                Ok(())
+            }
+            Received::Lost => self.login_failed(place, ended("it closed the connection")),
+            Received::Malformed(why) => self.login_failed(place, ended(&why.to_string())),
+        }
+    }
+
+    /// A connection is there: its place goes on.
+    fn arrive_at(&mut self, place: usize, connection: Connection) -> Result<()> {
+        self.logins.logins.remove(&place);
+        self.logins.under_way -= 1;
+        self.timers.retain(|Reverse((_, timed))| *timed != place);
+        self.waiter.watch_room(connection.socket(), place, false)?;
+        let (now, has_begun) = (self.clock.now(), self.has_begun());
+        let slot = &mut self.slots[place];
+        slot.connection = Some(connection);
+        if slot.state == State::Connects {
+            slot.state = State::Plays;
+            return self.go_on(place, now);
+        }
+        if has_begun {
+            self.tally.reconnect();
+        }
+        self.slots[place].free_since = now;
+        self.rest(place);
+        Ok(())
+    }
+
+    /// What a timer of a place without a connection is for: a pause is over, or it took too long.
+    pub(super) fn time_login(&mut self, place: usize, now: u64) -> Result<()> {
+        let Some(login) = self.logins.logins.get_mut(&place) else { return Ok(()) };
+        let is_over = now >= login.until;
+        match &login.stage {
+            Stage::Waits => Ok(()),
+            Stage::Pauses if is_over => {
+                login.stage = Stage::Waits;
+                self.logins.waiting.push_back(place);
+                Ok(())
+            }
+            Stage::Opens(opening) if is_over => {
+                let error = opening.timed_out();
+                self.login_failed(place, error.into())
+            }
+            Stage::Begins(..) if is_over => self.login_failed(place, ended("it does not answer")),
+            Stage::Pauses | Stage::Begins(..) => Ok(()),
+            Stage::Opens(_) => self.advance_login(place),
+        }
+    }
+
+    /// Try again after a pause, unless that is of no use, or the run has not begun.
+    ///
+    /// The run fails when the server refuses the login, or when a connection stays lost for longer than the run allows; a run that
+    /// ends anyway does not.
+    fn login_failed(&mut self, place: usize, refused: Refused) -> Result<()> {
+        self.logins.under_way -= 1;
+        let (now, has_begun) = (self.clock.now(), self.has_begun());
+        let reconnect_for = u64::try_from(self.shared.run.reconnect_for.as_nanos()).unwrap_or(u64::MAX);
+        let Some(login) = self.logins.logins.get_mut(&place) else { return Ok(()) };
+        if !has_begun || !refused.heals || now.saturating_sub(login.since) > reconnect_for {
+            self.logins.logins.remove(&place);
+            return if self.shared.stops() || self.is_draining { Ok(()) } else { Err(refused.error) };
+        }
+        login.stage = Stage::Pauses;
+        login.until = now + login.pause;
+        login.pause = (login.pause * 2).min(LONGEST_PAUSE);
+        self.timers.push(Reverse((login.until, place)));
+        Ok(())
+    }
+}
+
+/// The server answers SQL that a session begins with by an error.
+fn refusal(sql: &str, code: u16, message: &str) -> Refused {
+    if ends_connection(code) {
+        return ended(&format!("{} ({code})", one_line(message)));
+    }
+    Refused { error: refused(&format!("`{}`", shortened(sql)), code, message, remedy(code)), heals: false }
+}
+
+fn ended(why: &str) -> Refused {
+    let what = format!("The server ended a connection while it was opened: {why}");
+    Refused { error: Error::server(what, "See the server's error log"), heals: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_refused_since_the_connection_ends_may_be_tried_again() {
+        let heals = |code| refusal("SELECT 1", code, "why").heals;
+        assert_eq!([1053, 1317, 1064].map(heals), [true, true, false]);
+        assert!(
+            refusal("SELECT 1", 1927, "Connection was killed").error.what.ends_with("opened: Connection was killed (1927)")
+        );
+    }
+}

@@ -1,0 +1,257 @@
+//! Connecting and logging in step by step, as a socket allows.
+
+use super::connect::{ConnectError, Connector, Server, Session};
+use super::socket::Connected;
+use super::stream::Stream;
+use super::tls;
+use crate::account::{Account, Address, TlsMode};
+use crate::protocol::handshake::{self, Greeting, capability};
+use crate::protocol::login::{Channel, Login, Refusal, Step};
+use crate::protocol::{Malformed, packet, response};
+use rsa::rand_core::OsRng;
+use std::io::ErrorKind;
+use std::mem;
+use std::os::fd::BorrowedFd;
+use std::time::Instant;
+
+/// No packet of a login is longer.
+const LONGEST: usize = 64 * 1024;
+
+/// How far a connection is that is being made.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// It goes on once its socket has something, or has room.
+    Waits(Opening<'a>),
+    /// The server's queue of connections is full: it goes on after [`QUEUE_FULL`].
+    Retries(Opening<'a>),
+    /// It goes on at once with another socket, since the host has another address.
+    Moves(Opening<'a>),
+    /// It is open.
+    Open(Session),
+}
+
+/// A connection that is being made: it connects and logs in step by step, as its socket allows, and never waits.
+#[derive(Debug)]
+pub struct Opening<'a> {
+    connector: &'a Connector<'a>,
+    wanted: u64,
+    stream: Stream,
+    stage: Stage<'a>,
+    sequence: u8,
+    /// What was received and not looked at.
+    input: Vec<u8>,
+    /// What is to be sent.
+    output: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Stage<'a> {
+    /// To this one of the server's addresses.
+    Connects(usize),
+    /// The server speaks first.
+    Greets,
+    /// They agree on keys.
+    Encrypts(Greeting, u64),
+    LogsIn(Login<'a>, Server, u64),
+}
+
+impl<'a> Opening<'a> {
+    /// On a stream that has yet to connect to the first of the server's addresses, with these capabilities.
+    pub(super) fn new(connector: &'a Connector<'a>, stream: Stream, wanted: u64) -> Self {
+        let (stage, input, output) = (Stage::Connects(0), Vec::new(), Vec::new());
+        Self { connector, wanted, stream, stage, sequence: 0, input, output }
+    }
+
+    /// The socket, to wait for.
+    #[must_use]
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    /// That it took too long.
+    #[must_use]
+    pub fn timed_out(&self) -> ConnectError {
+        let error = ErrorKind::TimedOut.into();
+        match self.stage {
+            Stage::Encrypts(..) => ConnectError::Tls(tls::told(&error)),
+            _ => self.connector.unreachable(&error),
+        }
+    }
+
+    /// Wait until it can go on.
+    pub(super) fn wait(self, deadline: Instant) -> Result<Self, ConnectError> {
+        let for_room = matches!(self.stage, Stage::Connects(_)) || !self.output.is_empty();
+        match self.stream.wait(for_room, deadline) {
+            Ok(()) => Ok(self),
+            Err(error) if error.kind() == ErrorKind::TimedOut => Err(self.timed_out()),
+            Err(error) => Err(self.connector.unreachable(&error)),
+        }
+    }
+
+    /// Goes on as far as the socket allows.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConnectError`].
+    pub fn advance(mut self) -> Result<Progress<'a>, ConnectError> {
+        if let Stage::Connects(target) = self.stage {
+            let targets = self.connector.targets()?;
+            match self.stream.connect(&targets[target]) {
+                Ok(Connected::Yes) => self.stage = Stage::Greets,
+                Ok(Connected::Soon) => return Ok(Progress::Waits(self)),
+                Ok(Connected::QueueFull) => return Ok(Progress::Retries(self)),
+                Err(_) if target + 1 < targets.len() => {
+                    let stream = self.connector.stream(target + 1)?;
+                    return Ok(Progress::Moves(Self { stream, stage: Stage::Connects(target + 1), ..self }));
+                }
+                Err(error) => return Err(self.connector.unreachable(&error)),
+            }
+        }
+        loop {
+            if !self.send()? {
+                return Ok(Progress::Waits(self));
+            }
+            if let Stage::Encrypts(..) = self.stage {
+                if !self.stream.is_encrypted() {
+                    let config = self.connector.encryption()?;
+                    let address = &self.connector.account.address;
+                    self.stream = self.stream.encrypted(config, address).map_err(ConnectError::Tls)?;
+                }
+                match self.stream.shake() {
+                    Ok(true) => self.log_in(),
+                    Ok(false) => return Ok(Progress::Waits(self)),
+                    Err(error) => return Err(ConnectError::Tls(tls::told(&error))),
+                }
+                continue;
+            }
+            match self.packet()? {
+                Some(payload) => {
+                    let status = self.take(&payload)?;
+                    self = match (status, self) {
+                        (Some(status), Self { stream, stage: Stage::LogsIn(_, server, agreed), .. }) => {
+                            let dialect = handshake::dialect(agreed);
+                            return Ok(Progress::Open(Session { stream, capabilities: agreed, dialect, server, status }));
+                        }
+                        (_, opening) => opening,
+                    };
+                }
+                None if self.receive()? => {}
+                None => return Ok(Progress::Waits(self)),
+            }
+        }
+    }
+
+    /// Takes a packet of the server's; gives the status flags that it lets in with.
+    fn take(&mut self, payload: &[u8]) -> Result<Option<u16>, ConnectError> {
+        let Stage::LogsIn(login, ..) = &mut self.stage else { return self.greet(payload).map(|()| None) };
+        match login.take(payload, &mut OsRng) {
+            Ok(Step::Welcome(status)) => return Ok(Some(status)),
+            Ok(Step::Wait) => {}
+            Ok(Step::Send(payload)) => self.write(&payload),
+            Err(Refusal::Server(code, message)) => {
+                return Err(ConnectError::of_server(&self.connector.account.address, code, message));
+            }
+            Err(Refusal::NeedsKey) => return Err(ConnectError::NeedsKey),
+            Err(Refusal::Plugin(name)) => return Err(ConnectError::Plugin(name)),
+            Err(Refusal::Malformed(malformed)) => return Err(self.connector.protocol(malformed)),
+        }
+        Ok(None)
+    }
+
+    /// Answers the server's greeting.
+    fn greet(&mut self, first: &[u8]) -> Result<(), ConnectError> {
+        let connector = self.connector;
+        if first.first() == Some(&0xFF) {
+            let (code, _, message) = response::error(first).map_err(|malformed| connector.protocol(malformed))?;
+            return Err(ConnectError::of_server(&connector.account.address, code, message));
+        }
+        let greeting = Greeting::parse(first).map_err(|malformed| connector.protocol(malformed))?;
+        let encrypted = self.encrypts(greeting.capabilities)?;
+        let agreed = greeting.agreed(self.wanted, &connector.account.database, encrypted);
+        self.stage = Stage::Encrypts(greeting, agreed);
+        if !encrypted {
+            self.log_in();
+            return Ok(());
+        }
+        // Whatever came in clear by now is no part of the encrypted conversation.
+        if !self.input.is_empty() {
+            return Err(connector.protocol(Malformed("more than a greeting")));
+        }
+        self.write(&handshake::encryption_request(agreed));
+        Ok(())
+    }
+
+    fn encrypts(&self, capabilities: u64) -> Result<bool, ConnectError> {
+        let Account { tls, address, .. } = self.connector.account;
+        let offered = capabilities & capability::SSL != 0;
+        match (tls.mode, address) {
+            (TlsMode::Disabled, _) | (TlsMode::Preferred, Address::Socket(_)) => Ok(false),
+            (TlsMode::Preferred, Address::Tcp(..)) => Ok(offered),
+            _ if offered => Ok(true),
+            _ => Err(ConnectError::Tls("the server does not offer one".into())),
+        }
+    }
+
+    /// Replies to the greeting, once the stream is encrypted or need not be.
+    fn log_in(&mut self) {
+        let Stage::Encrypts(greeting, agreed) = mem::replace(&mut self.stage, Stage::Greets) else { return };
+        let account = self.connector.account;
+        let channel = match (self.stream.is_encrypted(), &account.address) {
+            (true, _) => Channel::Encrypted,
+            (false, Address::Socket(_)) => Channel::Local,
+            (false, Address::Tcp(..)) => Channel::Open { fetch_key: account.tls.fetch_public_key },
+        };
+        let login = Login::new(&greeting, account.password.as_bytes(), channel);
+        self.write(&login.reply(agreed, &account.user, &account.database));
+        let server = Server { version: greeting.version, mariadb: greeting.mariadb, connection_id: greeting.connection_id };
+        self.stage = Stage::LogsIn(login, server, agreed);
+    }
+
+    /// Writes a packet, to be sent.
+    fn write(&mut self, payload: &[u8]) {
+        let start = packet::begin(&mut self.output);
+        self.output.extend_from_slice(payload);
+        self.sequence = packet::finish(&mut self.output, start, self.sequence);
+    }
+
+    /// Sends what is written, as far as the socket takes it; whether it took all.
+    fn send(&mut self) -> Result<bool, ConnectError> {
+        while !self.output.is_empty() {
+            match self.stream.write(&self.output) {
+                Ok(sent) => drop(self.output.drain(..sent)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(self.connector.unreachable(&error)),
+            }
+        }
+        self.stream.flush().map_err(|error| self.connector.unreachable(&error))
+    }
+
+    /// Receives once; whether there was anything.
+    fn receive(&mut self) -> Result<bool, ConnectError> {
+        let mut buffer = [0; 4096];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => Err(self.connector.unreachable(&ErrorKind::UnexpectedEof.into())),
+            Ok(read) => {
+                self.input.extend_from_slice(&buffer[..read]);
+                Ok(true)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(self.connector.unreachable(&error)),
+        }
+    }
+
+    /// The payload of the next packet; None before all of it is there.
+    fn packet(&mut self) -> Result<Option<Vec<u8>>, ConnectError> {
+        let Some((length, number)) = packet::header(&self.input) else { return Ok(None) };
+        if length > LONGEST {
+            return Err(self.connector.protocol(Malformed("a packet of a login that is too long")));
+        }
+        let end = packet::HEADER + length;
+        if self.input.len() < end {
+            return Ok(None);
+        }
+        // A server that refuses before the handshake may count its own way.
+        self.sequence = number.wrapping_add(1);
+        Ok(Some(self.input.drain(..end).skip(packet::HEADER).collect()))
+    }
+}

@@ -1,0 +1,1 @@
+"""The published experiments, run again: what `make published` does, and nothing else of dialin uses."""

@@ -1,0 +1,85 @@
+"""Writes what is made from the models of dialin: the JSON Schemas in schema/, and the tables of columns in docs.
+
+    python scripts/schemas_and_columns.py [DOCUMENT ...]
+
+Tables stand in documents between `<!-- columns of samples -->` and `<!-- end -->`. Where documents are named, those alone are
+written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from dialin.frames import columns
+from dialin.frames.columns import Columns
+from dialin.model.analysis import Analysis
+from dialin.model.verdict import Verdict
+from dialin.model.why import Why
+from dialin.question.options import StudyOptions
+from dialin.recipes.library import Recipe
+from dialin.workloads import kinds
+from dialin.workloads.kind import WorkloadKind, option_names
+
+_ROOT = Path(__file__).parents[1]
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_MARKED = re.compile(r"(<!-- columns of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+OUTPUTS: Mapping[str, type[BaseModel]] = {"analysis": Analysis, "verdict": Verdict, "why": Why}
+"""The JSON documents that dialin writes."""
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Return the JSON Schemas, by the name of what they describe."""
+    written = {
+        name: {**_head(name), **model.model_json_schema(by_alias=True, mode="serialization"), "title": f"dialin {name}"}
+        for name, model in OUTPUTS.items()
+    }
+    study = {
+        **_head("study"),
+        **StudyOptions.model_json_schema(by_alias=True),
+        "allOf": [_options_of(kind) for kind in kinds.KINDS if kind.has_fixed_options],
+    }
+    return {**written, "study": study, "recipe": {**_head("recipe"), **Recipe.model_json_schema(by_alias=True)}}
+
+
+def _head(name: str) -> dict[str, str]:
+    return {"$schema": _DIALECT, "$id": f"dialin/{name}/1"}
+
+
+def _options_of(kind: WorkloadKind) -> dict[str, Any]:
+    """Return the condition that workloads of a kind have no other options than those of its model."""
+    return {
+        "if": {"properties": {"workload": {"enum": list(kind.names)}}, "required": ["workload"]},
+        "then": {"properties": {"workload-options": {"propertyNames": {"enum": option_names(kind.options)}}}},
+    }
+
+
+def fill(document: str) -> str:
+    """Return a document with its tables as they are now."""
+    return _MARKED.sub(lambda match: f"{match[1]}\n{_table(columns.EVERY[match[2]])}\n{match[3]}", document)
+
+
+def _table(described: Columns) -> str:
+    rows = [f"| `{name}` | {columns.kind(column)} | {column.meaning} |" for name, column in described.items()]
+    return "\n".join(["| column | holds | meaning |", "|---|---|---|", *rows]) + "\n"
+
+
+def main(documents: list[str]) -> None:
+    """Write schemas and tables, or the tables of these documents."""
+    if not documents:
+        for name, schema in schemas().items():
+            text = json.dumps(schema, indent=2) + "\n"
+            (_ROOT / "schema" / f"{name}.schema.json").write_text(text, encoding="utf-8")
+    for path in [Path(name) for name in documents] or [_ROOT / "docs" / "notebook.md", _ROOT / "docs" / "files.md"]:
+        path.write_text(fill(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
