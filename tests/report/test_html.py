@@ -335,12 +335,11 @@ def test_a_trial_that_did_not_become_steady_is_marked():
     assert "2 did not become steady" in page.words
 
 
-def test_who_left_the_race_and_how_probable_each_is_are_told():
+def test_who_is_behind_and_how_probable_each_is_are_told():
     words = page_of("safe_choice").words
-    assert "Left the race: 2 after block 3; 4 after block 4; 64 after block 5; 8 after block 6." in words
-    assert "How sure 97 % Probability that what is recommended is within 1 % of the best" in words
+    assert "How sure 97 % Probability that the recommended candidate is within 1 % of the best" in words
     rows = [attrs.get("class") for attrs in page_of("safe_choice").all("tr")]
-    assert rows.count("left") == 4
+    assert rows.count("dimmed") == 4
 
 
 def test_every_trial_is_told_with_what_it_is_for_and_what_the_host_took_of_it():

@@ -143,20 +143,21 @@ def test_a_sparkline_starts_at_zero_so_that_noise_looks_like_noise():
     assert sparkline([]) == ""
 
 
-def test_candidates_that_left_the_race_are_marked_and_dimmed():
-    record = example_studies.safe_choice()
+def test_candidates_that_are_out_are_marked_and_dimmed():
+    record = example_studies.failed_candidate()
     clock = Moved()
     live = screen.LiveScreen(Console(file=io.StringIO()), clock)
     drive(record, live, clock.to)
     live._board.verdict = None
     lines = screen.draw(live._board, clock.now(), 80, 30)
-    rows = {line.plain.split()[0]: line for line in lines if line.plain.split()[:1] and line.plain.split()[0].isdigit()}
-    left = {name for name, line in rows.items() if line.plain.endswith("left")}
-    assert left == {"2", "4", "8", "64"}
-    assert {name for name, line in rows.items() if line.style == "dim"} == left
+    rows = {line.plain[:9].strip(): line for line in lines if line.plain.startswith("pool ")}
+    assert len(rows) == 4
+    out = {name for name, line in rows.items() if line.plain.endswith("out")}
+    assert out == {"pool 90G", "pool 900G"}
+    assert {name for name, line in rows.items() if line.style == "dim"} == out
 
 
-def test_a_low_terminal_keeps_those_in_the_race_before_those_that_left():
+def test_a_low_terminal_keeps_those_in_the_race_before_those_that_are_out():
     record = example_studies.safe_choice()
     board = Board()
     board.begin(record.spec, 7, 600, now=0)

@@ -140,13 +140,12 @@ def test_the_ratio_that_a_narrow_table_has_no_room_for_is_in_the_plot_with_its_i
     assert not any("Left out" in line and "baseline" in line for line in lines)
 
 
-def test_who_left_the_race_what_fresh_trials_say_and_what_the_host_took_are_told():
+def test_who_is_behind_what_fresh_trials_say_and_what_the_host_took_are_told():
     text = " ".join(printed(example_studies.safe_choice(), 80).split())
-    assert "Left the race: 2 after block 3; 4 after block 4; 64 after block 5; 8 after block 6." in text
     assert "Fresh trials (6 blocks) confirm +19.2 % (+15.1 % to +23.3 %) throughput against the baseline." in text
     assert "5 s lost to the host and left out." in text
-    assert "How sure: 97 %. Probability that what is recommended is within 1 % of the best" in text
-    assert "(1.5 % was foreseen before the study began)" in text
+    assert "How sure: 97 %. Probability that the recommended candidate is within 1 % of the best" in text
+    assert "(expected before the study: 1.5 %)" in text
 
 
 def test_a_goal_where_lower_is_better_says_so_and_its_ratio_is_plotted():

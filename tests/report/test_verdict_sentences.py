@@ -113,21 +113,28 @@ def test_the_goal_is_told_with_or_without_a_verdict():
 
 def test_a_safe_choice_says_how_probable_it_is_and_that_it_is_no_proof():
     text = verdict_sentences.sureness(example_studies.safe_choice().verdict)
-    assert text.startswith("97 % probability that what is recommended is within 1 % of the best; it was not shown to beat")
+    assert text.startswith("97 % probability that the recommended candidate is within 1 % of the best. Not shown yet: that it is ")
     assert "probability" not in verdict_sentences.sureness(example_studies.winner().verdict)
 
 
-def test_who_left_is_told_by_block():
-    record = example_studies.safe_choice()
-    gone = [one.model_copy(update={"left_after": 3 if one.name in "24" else None}) for one in record.verdict.candidates]
-    verdict = record.verdict.model_copy(update={"candidates": gone})
-    assert verdict_sentences.left(verdict, verdict_sentences.naming(record.spec).labels) == "2 and 4 after block 3"
-    assert verdict_sentences.left(example_studies.winner().verdict, {}) == ""
+@pytest.mark.parametrize(
+    ("better", "best", "text"),
+    [
+        (True, False, "Shown: it is better than the baseline."),
+        (False, True, "Shown: nothing is better than it by more than 1 %."),
+        (True, True, "Shown: it is better than the baseline and nothing is better than it by more than 1 %."),
+        (False, False, "Not shown yet: that it is better than the baseline, or that nothing is better"),
+    ],
+)
+def test_what_is_shown_is_said_apart_from_how_probable_it_is(better, best, text):
+    verdict = example_studies.safe_choice().verdict.model_copy(update={"shown_better": better, "shown_best": best})
+    assert verdict_sentences.proof(verdict).startswith(text)
+    assert text in verdict_sentences.sureness(verdict)
 
 
-def test_a_state_says_when_a_candidate_left():
+def test_a_candidate_that_is_clearly_worse_without_proof_is_behind():
     verdict = example_studies.safe_choice().verdict
-    assert verdict_sentences.state_of(verdict.candidates[2], verdict) == "behind, left after block 4"
+    assert verdict_sentences.state_of(verdict.candidates[2], verdict) == "behind"
 
 
 def test_an_a_a_study_is_called_one():
@@ -136,8 +143,8 @@ def test_an_a_a_study_is_called_one():
     )
 
 
-def test_what_was_foreseen_is_told_beside_what_can_be_told_apart_or_alone():
+def test_what_was_expected_stands_beside_what_can_be_detected_or_alone():
     verdict = example_studies.safe_choice().verdict
-    assert "1.2 % or more can be told apart (1.5 % was foreseen before the study began)" in verdict_sentences.sureness(verdict)
+    assert "1.2 % or more can be detected (expected before the study: 1.5 %)" in verdict_sentences.sureness(verdict)
     alone = verdict_sentences.sureness(verdict.model_copy(update={"detectable": None}))
-    assert "what can be told apart is not known yet (1.5 % was foreseen before the study began)" in alone
+    assert "; expected before the study: 1.5 %." in alone

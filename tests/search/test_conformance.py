@@ -2,15 +2,33 @@
 
 import pytest
 
-from dialin.model.study import Candidate
-from dialin.search.proposer import FixedList
+from dialin.model.study import Candidate, StudySpec
+from dialin.model.workload import WorkloadSpec
+from dialin.search.proposer import Contenders
 from dialin.testing.proposer_conformance import ProposerConformance
-from fixtures.proposers import AddsOne
+from fixtures.proposers import AddsOne, All
 
 
-class TestFixedList(ProposerConformance):
+class TestContenders(ProposerConformance):
     def make_proposer(self):
-        return FixedList()
+        return Contenders()
+
+
+class TestContendersOfMany(ProposerConformance):
+    blocks = 12
+
+    def make_proposer(self):
+        return Contenders()
+
+    def make_spec(self):
+        values = (200, 400, 800, 1600, 3200)
+        candidates = tuple(Candidate(name=str(n), setting={"innodb_io_capacity": n}, server="mysql@9.7") for n in values)
+        return StudySpec(candidates=candidates, baseline="200", workload=WorkloadSpec(kind="sysbench"))
+
+
+class TestAll(ProposerConformance):
+    def make_proposer(self):
+        return All()
 
 
 class TestAddsOne(ProposerConformance):

@@ -57,7 +57,7 @@ class ProposerConformance:
         for history, room in self._course(proposer):
             assert {name for candidate in proposer.propose(history, room) for name in candidate.setting} <= allowed
 
-    def test_a_candidate_that_left_the_race_does_not_come_back(self) -> None:
+    def test_a_candidate_that_is_out_does_not_come_back(self) -> None:
         """What was decided stays decided."""
         proposer = self.make_proposer()
         for history, room in self._course(proposer):
@@ -95,7 +95,7 @@ def _after(history: History, block: int, candidates: Sequence[Candidate]) -> His
     entering = [one.model_copy(update={"born": block}) for name, one in named.items() if name not in known]
     spec, trials, measured = history.spec.with_candidates(entering), list(history.trials), dict(history.figures)
     for position, name in enumerate(named, 1):
-        trial = Trial(len(trials) + 1, 1, block, position, name, TrialState.DONE, 0.0, purpose=Purpose.RACE)
+        trial = Trial(len(trials) + 1, 1, block, position, name, TrialState.DONE, 30.0 * len(trials), purpose=Purpose.RACE)
         trials.append(trial)
         if trial_figures := figures([_second(number, 1000.0 + 10 * position + number % 3) for number in range(_SECONDS)]):
             measured[trial.id] = trial_figures

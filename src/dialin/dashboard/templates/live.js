@@ -33,7 +33,7 @@
 
   function rows(live) {
     const made = live.rows.map((row) => {
-      const line = element("tr", undefined, [row.runs ? "runs" : "", row.out ? "out" : ""].join(" ").trim());
+      const line = element("tr", undefined, [row.runs ? "runs" : "", row.out ? "dimmed" : ""].join(" ").trim());
       const head = element("th");
       head.scope = "row";
       const swatch = element("i", undefined, row.base ? "swatch diamond" : "swatch");

@@ -91,7 +91,7 @@ def _row(candidate: CandidateVerdict, verdict: Verdict, shown: Sequence[FigureCo
     if candidate.name == verdict.recommended_candidate:
         role = RowRole.RECOMMENDED
     elif candidate.state in (CandidateState.BEHIND, CandidateState.UNSAFE):
-        role = RowRole.LEFT
+        role = RowRole.DIMMED
     state = Cell(verdict_sentences.state_alone(candidate), verdict_sentences.state_remarks(candidate, verdict))
     name = Cell(names.labels[candidate.name], order=place, candidate=candidate.name)
     return Row([name, *(column.of(candidate) for column in shown), state], role)

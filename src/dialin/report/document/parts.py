@@ -38,7 +38,7 @@ class RowRole(StrEnum):
 
     PLAIN = "plain"
     RECOMMENDED = "recommended"
-    LEFT = "left"
+    DIMMED = "dimmed"
     BAD = "bad"
 
 

@@ -62,7 +62,7 @@ def columns_of(table: Table) -> list[Column]:
 
 def row_styles(table: Table) -> list[str]:
     """Return how each row of a table is shown."""
-    styles = {RowRole.RECOMMENDED: "bold", RowRole.LEFT: "dim", RowRole.BAD: "red", RowRole.PLAIN: ""}
+    styles = {RowRole.RECOMMENDED: "bold", RowRole.DIMMED: "dim", RowRole.BAD: "red", RowRole.PLAIN: ""}
     return [styles[row.role] for row in table.rows]
 
 
