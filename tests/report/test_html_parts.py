@@ -162,17 +162,17 @@ def test_every_part_that_can_be_folded_keeps_its_name_when_the_page_is_made_anew
 @pytest.mark.parametrize("code", ["client_limit", "client_shares_machine", "busy_load_thread"])
 def test_a_load_driver_that_was_the_limit_is_not_among_what_was_not_found(code):
     verdict = example_studies.tie().verdict
-    assert "a load driver at its limit" in not_found(verdict)
+    assert "a load driver at its limit" in not_found(verdict, saw_machine=True)
     limited = [*verdict.warnings, Note(code=code, text="It was the limit", data={})]
-    assert "a load driver at its limit" not in not_found(verdict.model_copy(update={"warnings": limited}))
+    assert "a load driver at its limit" not in not_found(verdict.model_copy(update={"warnings": limited}), saw_machine=True)
 
 
 def test_what_was_looked_for_and_not_found_is_said_and_what_was_found_is_not_among_it():
     clean = page_of("tie").words
-    assert "Looked for and not found: other variables that differ, a load driver at its limit" in clean
+    assert "Checked and not found: other variables that differ, a load driver at its limit" in clean
     assert "seconds lost to the host." in clean
-    told = page_of("safe_choice").words.partition("Looked for and not found: ")[2].partition(".")[0]
+    told = page_of("safe_choice").words.partition("Checked and not found: ")[2].partition(".")[0]
     assert "lost to the host" not in told
-    told = page_of("failed_candidate").words.partition("Looked for and not found: ")[2].partition(".")[0]
+    told = page_of("failed_candidate").words.partition("Checked and not found: ")[2].partition(".")[0]
     assert "failed trials" not in told
     assert "other variables" not in told

@@ -26,4 +26,4 @@ def holding_for(names: Sequence[str], record: StudyRecord) -> str:
 
 def in_unit(text: str, record: StudyRecord) -> str:
     """Return a text with the load's own unit, such as runs of a timed query, in place of transactions."""
-    return text.replace(f"a {TRANSACTION}", f"a {record.spec.workload.traits.unit}")
+    return text.replace(f"per {TRANSACTION}", f"per {record.spec.workload.traits.unit}")

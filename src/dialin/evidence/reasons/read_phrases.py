@@ -52,5 +52,5 @@ def _time(trials: Sequence[Measured], baseline: str, other: str) -> str:
     fit = blocks.fit(observations, next((group for group in groups if {baseline, other} <= set(group)), ()))
     ratio = fit.ratio(other, baseline, _ALPHA) if fit else None
     if ratio is None or not ratio.excludes_one:
-        return "no difference in time that can be told"
+        return "no detectable difference in time"
     return f"{percent(abs(ratio.mean - 1))} {'more' if ratio.mean > 1 else 'less'} time"

@@ -21,10 +21,10 @@ KINDS = {
     "lock_spins": ("rounds that a kind of InnoDB lock spun", sources.SPINNING),
     "lock_os_waits": ("times that a kind of InnoDB lock put a thread to sleep", sources.SPINNING),
     "mutex_os_waits": ("what SHOW ENGINE INNODB MUTEX counts of a lock", sources.MUTEXES),
-    "event_waits": ("seconds waited in an event of the performance schema", sources.WAIT_SUMMARIES),
+    "event_waits": ("seconds of wait in an event of the performance schema", sources.WAIT_SUMMARIES),
     "file_syncs": ("syncs of the redo log's and the binary log's files", sources.FILE_SUMMARIES),
     "file_read_size": ("bytes that one read of a kind of file brought", sources.FILE_SUMMARIES),
-    "rows_examined": ("rows that statements examined", sources.DIGESTS),
+    "rows_examined": ("rows examined by statements", sources.DIGESTS),
 }
 """The figure and the source of each kind of rule here."""
 
@@ -54,7 +54,7 @@ def _semaphores(trials: Sequence[Measured]) -> Iterator[Rule]:
             "semaphore_waits",
             "semaphores",
             f"semaphore at {visible(place)} ({visible(kind)})",
-            "threads waiting on average",
+            "waiting threads on average",
             sources.SEMAPHORES,
             of,
             floor=_LEAST_THREADS,
@@ -83,8 +83,8 @@ def _spins(trials: Sequence[Measured]) -> Iterator[Rule]:
         yield Rule(
             "lock_os_waits" if waits else "lock_spins",
             "semaphores",
-            f"{_KIND.get(kind, visible(kind))}: {'sleeping waits' if waits else 'spin rounds'}",
-            "a transaction",
+            f"{_KIND.get(kind, visible(kind))}: {'OS waits' if waits else 'spin rounds'}",
+            "per transaction",
             sources.SPINNING,
             per_transaction("innodb", name),
             floor=0.01 if waits else 1.0,
@@ -93,10 +93,10 @@ def _spins(trials: Sequence[Measured]) -> Iterator[Rule]:
 
 
 _KIND = {
-    "mutex": "InnoDB's mutexes",
-    "rw_shared": "InnoDB's shared locks",
-    "rw_excl": "InnoDB's exclusive locks",
-    "rw_sx": "InnoDB's shared-exclusive locks",
+    "mutex": "InnoDB mutexes",
+    "rw_shared": "InnoDB shared locks",
+    "rw_excl": "InnoDB exclusive locks",
+    "rw_sx": "InnoDB shared-exclusive locks",
 }
 
 
@@ -107,7 +107,7 @@ def _mutexes(trials: Sequence[Measured]) -> Iterator[Rule]:
             "mutex_os_waits",
             "semaphores",
             f"{visible(lock or name)}: {what.replace('_', ' ') if lock else 'waits'}",
-            "a transaction",
+            "per transaction",
             sources.MUTEXES,
             by_transaction(_absent_is_none("mutex", name)),
             floor=0.005,
@@ -125,7 +125,7 @@ def _events(trials: Sequence[Measured]) -> Iterator[Rule]:
             "event_waits",
             "waits",
             visible(shorten(short(event), _WIDTH)),
-            "s waited a second",
+            "s of wait per second",
             sources.WAIT_SUMMARIES,
             of,
             floor=_LEAST_WAIT,
@@ -170,7 +170,7 @@ def _files(trials: Sequence[Measured]) -> Iterator[Rule]:
                 "file_syncs",
                 "syncs",
                 f"syncs of {visible(short(event))}",
-                "a transaction",
+                "per transaction",
                 sources.FILE_SUMMARIES,
                 by_transaction(_absent_is_none("waits", name)),
                 floor=0.02,
@@ -181,7 +181,7 @@ def _files(trials: Sequence[Measured]) -> Iterator[Rule]:
                 "file_read_size",
                 "read size",
                 f"reads of {visible(short(event))}",
-                "a call",
+                "per call",
                 sources.FILE_SUMMARIES,
                 quotient(per_second("waits", name), per_second("waits", f"file/{event}/reads"), least=1.0),
                 floor=512,
@@ -196,8 +196,8 @@ def _statements(trials: Sequence[Measured]) -> Iterator[Rule]:
         yield Rule(
             "rows_examined",
             "access",
-            "rows that statements examined",
-            "a transaction",
+            "rows examined by statements",
+            "per transaction",
             sources.DIGESTS,
             per_transaction("statements", *names),
             floor=1.0,

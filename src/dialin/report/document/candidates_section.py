@@ -27,7 +27,7 @@ from dialin.report.document.parts import (
 )
 from dialin.report.document.trade_off import trade_off
 from dialin.report.load_units import units_in
-from dialin.report.verdict_sentences import Naming
+from dialin.report.names import Naming
 from dialin.text import exact_percent
 
 
