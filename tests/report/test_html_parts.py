@@ -1,15 +1,20 @@
 """Parts of the page: what can be switched, the two sides of the charts over time, and what the live page takes."""
 
+import tarfile
 from dataclasses import replace
 
 import pytest
+from plotly.offline import get_plotlyjs_version
 
+from dialin.evidence.why_verdict import explain
 from dialin.model.trial import Step, TrialState
 from dialin.model.verdict import Note
 from dialin.report.charts.windows import MOST_BOXES
 from dialin.report.document.verdict_section import not_found
 from dialin.report.render import html
+from dialin.store.store import Store
 from fixtures import example_studies
+from report.test_example import EXAMPLE
 from report.test_html import Page, page_of
 from report.test_trial_series import long_study
 
@@ -151,6 +156,19 @@ def test_a_page_made_by_somebody_else_gets_the_same_assets():
     assert "window.dialin = { show, copy }" in parts.script
     assert "--paper" in parts.css
     assert "plotly.js" in parts.library[:400]
+
+
+def test_the_charts_library_has_the_version_of_the_one_that_makes_the_figures():
+    assert f"(cartesian - minified) v{get_plotlyjs_version()}" in html.assets().library[:200], "run scripts/plotly.sh"
+
+
+def test_a_report_of_twelve_trials_is_below_one_megabyte(tmp_path):
+    with tarfile.open(EXAMPLE) as packed:
+        packed.extractall(tmp_path, filter="data")
+    with Store.open(tmp_path / "example-study") as store:
+        record = store.read()
+    assert len(record.trials) == 12
+    assert len(html.render(record, explain(record)).encode()) < 1_000_000
 
 
 def test_every_part_that_can_be_folded_keeps_its_name_when_the_page_is_made_anew():
