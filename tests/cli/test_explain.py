@@ -52,7 +52,7 @@ def test_a_study_that_nothing_watched_is_no_error(dialin, stored):
     stored(example_studies.winner(), example_reasons.unknown)
     code, out, err = dialin("study")
     assert (code, err) == (0, "")
-    assert "nothing was watched" in " ".join(out.split())
+    assert "no probe ran" in " ".join(out.split())
 
 
 def test_what_is_no_study_is_one_line(dialin, tmp_path):
