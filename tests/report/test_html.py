@@ -371,3 +371,8 @@ def test_an_option_is_never_broken_after_its_dashes():
     page = Page(html.render(replace(record, verdict=record.verdict.model_copy(update={"reason": reason}))))
     assert ("span", {"class": "option"}) in page.elements
     assert "not recommended; --accept-weaker-durability recommends it <all> the same" in page.words
+
+
+def test_no_rule_of_the_style_sheet_swallows_the_next_one():
+    for selector in re.findall(r"(?:^|(?<=[{};]))([^{};]+)\{", asset("report.css")):
+        assert re.search(r"[^,\s]\s*\n", selector.strip()) is None, selector
