@@ -51,7 +51,9 @@ def test_a_stopwatch_never_runs_backwards():
     assert [text.stopwatch(seconds) for seconds in (-1, 725.9, 36_061)] == ["0:00:00", "0:12:05", "10:01:01"]
 
 
-@pytest.mark.parametrize(("count", "shown"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (135_291_469_824, "126 GiB")])
+@pytest.mark.parametrize(
+    ("count", "shown"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (1_048_575, "1.0 MiB"), (135_291_469_824, "126 GiB")]
+)
 def test_bytes_are_told_in_their_unit(count, shown):
     assert text.size(count) == shown
 

@@ -95,7 +95,7 @@ def test_candidates_that_report_other_numbers_of_pools_and_have_one_are_said_to_
     assert [found["in_force"]["innodb_buffer_pool_instances"] for found in verdict["candidates"]] == ["1", "8"]
     assert [found["real"]["innodb_buffer_pool_instances"] for found in verdict["candidates"]] == ["1", "1"]
     assert verdict["verdict"] == "no_worthwhile_difference"
-    assert "all candidates come to the same" in verdict["headline"]
+    assert "all candidates have identical effective settings" in verdict["headline"]
 
 
 @only_with_all

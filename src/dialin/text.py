@@ -27,6 +27,7 @@ _TO_ASCII = str.maketrans(
         "±": "+/-",
         "×": "x",
         "…": "~",
+        "→": "->",
         "·": "-",
         "’": "'",
         "µ": "u",
@@ -158,7 +159,7 @@ def stopwatch(seconds: float) -> str:
 def size(count: float) -> str:
     """Return a count of bytes in its binary unit: `126 GiB`."""
     value, unit = float(count), 0
-    while abs(value) >= 1024 and unit < len(_UNITS) - 1:
+    while round(abs(value)) >= 1024 and unit < len(_UNITS) - 1:  # 1048575 is 1.0 MiB, not 1024 KiB
         value, unit = value / 1024, unit + 1
     return f"{value:.0f} {_UNITS[unit]}" if value >= 10 or unit == 0 else f"{value:.1f} {_UNITS[unit]}"
 

@@ -29,7 +29,7 @@ def test_reasons_costs_and_all_else_are_printed_and_the_verdict_decides_the_exit
     stored(example_studies.winner())
     code, out, err = dialin("study")
     assert (code, err) == (0, "")
-    assert out.startswith("innodb_buffer_pool_instances = 16 wins")
+    assert out.startswith("innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps")
     assert "Cost per query" in out
 
 
@@ -45,14 +45,14 @@ def test_without_a_verdict_it_says_what_it_can_and_ends_with_1(dialin, stored, m
     stored(make())
     code, out, _ = dialin("study")
     assert code == 1
-    assert "Watching cost at most" in out
+    assert "Probes took at most" in out
 
 
 def test_a_study_that_nothing_watched_is_no_error(dialin, stored):
     stored(example_studies.winner(), example_reasons.unknown)
     code, out, err = dialin("study")
     assert (code, err) == (0, "")
-    assert "nothing was watched" in " ".join(out.split())
+    assert "no probe ran" in " ".join(out.split())
 
 
 def test_what_is_no_study_is_one_line(dialin, tmp_path):

@@ -51,4 +51,4 @@ def test_a_study_that_spent_its_minutes_is_offered_more():
 
 def test_a_failure_is_told_in_its_own_words_and_nothing_in_them_acts():
     text = text_of(State.FAILED, progress(SessionState.FAILED, reason="The disk is full\x1b[2J."), None)
-    assert text.sentence.startswith("The disk is full\\x1b[2J. Every finished trial is safe")
+    assert text.sentence.startswith("The disk is full\\x1b[2J. Completed trials are safe")

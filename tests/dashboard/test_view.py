@@ -68,7 +68,7 @@ def test_a_finished_study_shows_its_candidates_and_no_seconds(spec):
 
 def test_a_study_that_is_still_to_come_can_be_told():
     found = told(State.READYING, Board())
-    assert found["name"] == "Getting ready"
+    assert found["name"] == "Preparing"
     assert found["log"] == []
 
 

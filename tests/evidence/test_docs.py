@@ -13,8 +13,8 @@ from fixtures.all_rules import every
 PAGE = Path(__file__).parents[2] / "docs" / "why.md"
 _BEGIN, _END = "<!-- rules -->\n", "<!-- end of rules -->\n"
 _TITLES = {
-    ReasonKind.MOVED: "What may have moved with the verdict (`moved`)",
-    ReasonKind.UNUSED: "Room that was never used (`unused`)",
+    ReasonKind.MOVED: "Metrics that may have changed with the verdict (`moved`)",
+    ReasonKind.UNUSED: "Capacity that was never used (`unused`)",
     ReasonKind.LIMIT: "Limits that were hit (`limit`)",
 }
 

@@ -181,7 +181,7 @@ def test_a_running_study_gives_what_has_come_since(kept):
 def test_its_words_in_a_notebook_tell_what_is_there(kept):
     text = repr(dialin.open_study(kept(example_studies.winner())))
     assert "Winner, by throughput" in text
-    assert "innodb_buffer_pool_instances = 16 wins" in text
+    assert "innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps" in text
     assert "7 candidates, 35 trials (35 done), 4 looks" in text
     assert all(name in text for name in [*FRAMES, "scan_evidence()", "scan_waits()"])
 

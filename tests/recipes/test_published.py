@@ -29,7 +29,7 @@ def test_the_page_sets_what_was_published_beside_what_was_found(waited):
     text = page([waited])
     assert "## hash-table-locks" in text
     assert waited.recipe.source.address in text
-    assert re.search(r"### .*\n\ninnodb\S+ = 8 wins", text)
+    assert re.search(r"### .*\n\ninnodb\S+ = 8: [\d,]+ → [\d,]+ tps", text)
     (said,) = [found for found in waited.results() if found.expectation.rule == "mean-above-p99"]
     assert said.figures == "it was not measured", "it has other candidates than the recipe"
     assert re.search(r"longer than the 99th percentile.*\*\* Not shown either way: it was not measured\. A handful", text)

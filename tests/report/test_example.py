@@ -2,6 +2,7 @@ import tarfile
 from pathlib import Path
 
 from dialin.evidence.why_verdict import explain
+from dialin.report import verdict_sentences
 from dialin.report.render import html
 from dialin.store.store import Store
 
@@ -16,5 +17,5 @@ def test_the_stored_example_study_is_small_and_can_be_opened(tmp_path):
         record = store.read()
     assert record.verdict is not None
     body = html.body(record, explain(record))
-    assert body.title == record.verdict.headline
+    assert body.title == verdict_sentences.headline(record)
     assert "Variables not at their default" in body.main

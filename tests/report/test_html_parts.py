@@ -1,15 +1,20 @@
 """Parts of the page: what can be switched, the two sides of the charts over time, and what the live page takes."""
 
+import tarfile
 from dataclasses import replace
 
 import pytest
+from plotly.offline import get_plotlyjs_version
 
+from dialin.evidence.why_verdict import explain
 from dialin.model.trial import Step, TrialState
 from dialin.model.verdict import Note
 from dialin.report.charts.windows import MOST_BOXES
 from dialin.report.document.verdict_section import not_found
 from dialin.report.render import html
+from dialin.store.store import Store
 from fixtures import example_studies
+from report.test_example import EXAMPLE
 from report.test_html import Page, page_of
 from report.test_trial_series import long_study
 
@@ -153,6 +158,19 @@ def test_a_page_made_by_somebody_else_gets_the_same_assets():
     assert "plotly.js" in parts.library[:400]
 
 
+def test_the_charts_library_has_the_version_of_the_one_that_makes_the_figures():
+    assert f"(cartesian - minified) v{get_plotlyjs_version()}" in html.assets().library[:200], "run scripts/plotly.sh"
+
+
+def test_a_report_of_twelve_trials_is_below_one_megabyte(tmp_path):
+    with tarfile.open(EXAMPLE) as packed:
+        packed.extractall(tmp_path, filter="data")
+    with Store.open(tmp_path / "example-study") as store:
+        record = store.read()
+    assert len(record.trials) == 12
+    assert len(html.render(record, explain(record)).encode()) < 1_000_000
+
+
 def test_every_part_that_can_be_folded_keeps_its_name_when_the_page_is_made_anew():
     names = [attrs.get("data-key") for attrs in page_of("failed_candidate").all("details")]
     assert all(names)
@@ -162,17 +180,17 @@ def test_every_part_that_can_be_folded_keeps_its_name_when_the_page_is_made_anew
 @pytest.mark.parametrize("code", ["client_limit", "client_shares_machine", "busy_load_thread"])
 def test_a_load_driver_that_was_the_limit_is_not_among_what_was_not_found(code):
     verdict = example_studies.tie().verdict
-    assert "a load driver at its limit" in not_found(verdict)
+    assert "a load driver at its limit" in not_found(verdict, saw_machine=True)
     limited = [*verdict.warnings, Note(code=code, text="It was the limit", data={})]
-    assert "a load driver at its limit" not in not_found(verdict.model_copy(update={"warnings": limited}))
+    assert "a load driver at its limit" not in not_found(verdict.model_copy(update={"warnings": limited}), saw_machine=True)
 
 
 def test_what_was_looked_for_and_not_found_is_said_and_what_was_found_is_not_among_it():
     clean = page_of("tie").words
-    assert "Looked for and not found: other variables that differ, a load driver at its limit" in clean
+    assert "Checked and not found: other variables that differ, a load driver at its limit" in clean
     assert "seconds lost to the host." in clean
-    told = page_of("safe_choice").words.partition("Looked for and not found: ")[2].partition(".")[0]
+    told = page_of("safe_choice").words.partition("Checked and not found: ")[2].partition(".")[0]
     assert "lost to the host" not in told
-    told = page_of("failed_candidate").words.partition("Looked for and not found: ")[2].partition(".")[0]
+    told = page_of("failed_candidate").words.partition("Checked and not found: ")[2].partition(".")[0]
     assert "failed trials" not in told
     assert "other variables" not in told

@@ -46,7 +46,7 @@ def test_headings_come_in_order(page):
 def test_why_stands_between_the_candidates_and_the_charts_over_time():
     words = page_of("winner").words
     order = ["Throughput by threads", "All figures", "Why Waits for hash_table_locks fell", "Cost per query", "Raw waits"]
-    places = [words.index(text) for text in (*order, "Watching cost at most", "Over time Every trial")]
+    places = [words.index(text) for text in (*order, "Probes took at most", "Over time Every trial")]
     assert places == sorted(places)
 
 
@@ -57,7 +57,7 @@ def test_three_reasons_stand_open_and_the_others_are_folded():
     (others,) = find(parts, "reasons").parts
     assert [len(strongest.cards), len(others.cards)] == [3, 2]
     assert others.start == 4
-    assert "More: 1 room hardly used, 1 limit hit" in page_of("winner").words
+    assert "More: 1 unused capacity, 1 limit hit" in page_of("winner").words
 
 
 def test_each_dot_is_told_in_figures_too():
@@ -117,7 +117,7 @@ def test_hostile_text_is_text_wherever_it_stands():
 
 def test_a_study_that_nothing_watched_says_so_in_a_plain_sentence():
     page = Page(html.render(example_studies.winner()))
-    assert "Why Nothing is known of why: nothing was watched while the load was measured." in page.words
+    assert "Why No reasons are available: no probe ran while load was measured." in page.words
     assert "Cost per query" not in page.words
     assert {"scaling", "waits-1"}.isdisjoint(page.data["charts"])
 
@@ -127,8 +127,8 @@ def test_statements_and_semaphores_are_folded_away_with_how_to_read_them():
     words = page.words
     order = ["Throughput by threads", "Statements The statements that took most", "SELECT `c` FROM `sbtest1` WHERE `id` = ?"]
     order += [
-        "Percentiles of how long statements took",
-        "InnoDB semaphores Threads seen waiting",
+        "Percentiles of statement latency",
+        "InnoDB semaphores Threads waiting for InnoDB semaphores",
         "mutexes: OS waits",
         "Raw waits",
     ]
@@ -142,5 +142,5 @@ def test_statements_and_semaphores_are_folded_away_with_how_to_read_them():
 def test_what_a_server_does_not_tell_of_semaphores_is_a_sentence_and_no_table():
     words = page_of("unfinished", "nothing_moved").words
     assert "InnoDB semaphores The server's status tells nothing of semaphores: MariaDB 10.11" in words
-    assert "Threads seen waiting" not in words
+    assert "Threads waiting for InnoDB semaphores" not in words
     assert "Statements" not in words

@@ -16,7 +16,7 @@ def as_html(text):
 
 def test_the_verdict_what_to_set_and_the_table_come_in_that_order():
     text = markdown.render(example_studies.winner())
-    assert text.startswith("# innodb_buffer_pool_instances = 16 wins")
+    assert text.startswith("# innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps")
     assert text.index("# innodb") < text.index("```ini") < text.index("| value | tps")
     assert "| **16** | 1,403 (1,369 to 1,437) | +25.2 % (+21.4 % to +29.1 %) |" in text
 
@@ -37,7 +37,8 @@ def test_the_top_is_short_and_all_else_is_folded_away():
     text = markdown.render(example_studies.winner())
     top, _, rest = text.partition("<details><summary>All figures</summary>")
     assert all(
-        title in top.splitlines()[top.splitlines().index("|---|---:|---:|---:|---:|---|") - 1] for title in ("tps", "CV", "p95")
+        title in top.splitlines()[top.splitlines().index("|---|---:|---:|---:|---:|---:|---|") - 1]
+        for title in ("tps", "CV", "p95", "chance")
     )
     assert "worst second" not in top
     assert "worst second" in rest
@@ -107,7 +108,7 @@ def test_what_is_to_be_chosen_between_who_left_and_what_fresh_trials_say_are_in_
     assert "Fresh trials (6 blocks) confirm +19.2 % (+15.1 % to +23.3 %) throughput against the baseline." in text
     assert "Trade-off: Fastest: 16; steadiest: 8; between: 32." in text
     assert "Left the race: 2 after block 3; 4 after block 4; 64 after block 5; 8 after block 6." in text
-    assert "The goal is throughput; higher is better." in text
+    assert "Goal: throughput; higher is better." in text
 
 
 def test_the_goal_s_ratio_stands_first_with_its_direction():

@@ -16,7 +16,7 @@ def as_html(text):
 
 def test_the_strongest_reasons_are_in_the_open_and_the_others_folded():
     text = rendered(example_studies.winner())
-    head, _, rest = text.partition("<details><summary>More: 1 room hardly used, 1 limit hit</summary>")
+    head, _, rest = text.partition("<details><summary>More: 1 unused capacity, 1 limit hit</summary>")
     assert "**Why**\n\nWaits for hash_table_locks fell" in head
     assert "\n3. Threads waiting" in head
     assert "\n4. The change buffer held at most 4 MiB" in rest
@@ -37,7 +37,7 @@ def test_costs_scaling_and_waits_are_there_with_their_intervals():
     assert "160 (−25.2 %\\*, −28.2 to −22.2)" in text
     assert "2,631 to 2,793" in text
     assert "31,207 (2.5 %)" in text
-    assert "Watching cost at most 0.3 %" in text
+    assert "Probes took at most 0.3 %" in text
 
 
 def test_hostile_text_is_text():
@@ -48,7 +48,7 @@ def test_hostile_text_is_text():
 
 
 def test_a_study_that_nothing_watched_says_so():
-    assert "**Why**\n\nNothing is known of why: nothing was watched" in markdown.render(example_studies.winner())
+    assert "**Why**\n\nNo reasons are available: no probe ran" in markdown.render(example_studies.winner())
     assert "Cost per query" not in rendered(example_studies.winner(), example_reasons.unknown)
 
 

@@ -36,9 +36,9 @@ def test_a_peak_far_beyond_what_was_measured_is_not_told_as_a_figure():
 
 def test_the_chart_in_words_tells_the_highest_mean_at_both_ends_and_the_peaks():
     told = scaling_table.description(full(), LABELS, "transactions/s")
-    assert told.startswith("With 1 thread 64 has the highest mean (344 transactions/s)")
-    assert "; with 64 threads 64 has the highest mean" in told
-    assert "The curves peak at so many threads: 1: 28; 2: 40;" in told
+    assert told.startswith("1 thread: 64 has the highest mean (344 transactions/s)")
+    assert "; 64 threads: 64 has the highest mean" in told
+    assert "Threads at the peak of each curve: 1: 28; 2: 40;" in told
 
 
 def test_who_is_not_told_apart_from_the_highest_is_named():
@@ -50,13 +50,13 @@ def test_who_is_not_told_apart_from_the_highest_is_named():
 
     near = [with_mean(one, 100 - number) for number, one in enumerate(why.scaling[:2])]
     told = scaling_table.description(why.model_copy(update={"scaling": near}), LABELS, "runs/s")
-    assert "has the highest mean (100 runs/s), not told apart from" in told
+    assert "has the highest mean (100 runs/s); the interval overlaps that of" in told
 
 
 def test_where_a_rate_was_asked_for_it_is_said_why_there_is_no_curve():
     why = full()
     flat = why.model_copy(update={"scaling": [one.model_copy(update={"usl": None}) for one in why.scaling]})
-    assert "rate that was asked for" in scaling_table.reading(flat, 200)
+    assert "requested rate" in scaling_table.reading(flat, 200)
     assert scaling_table.reading(flat, 0) == ""
     assert scaling_table.reading(why, 0) == scaling_table.CURVE
     for rate, said in ((200, True), (0, False)):

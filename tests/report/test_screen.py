@@ -116,7 +116,7 @@ def test_an_ascii_terminal_gets_ascii_bars():
 
 
 def test_the_verdict_is_the_last_thing_shown():
-    assert "wins: +25 %" in "\n".join(shown_after(example_studies.winner(), 1_000_000))
+    assert "1,120 → 1,403 tps" in "\n".join(shown_after(example_studies.winner(), 1_000_000))
 
 
 def test_the_terminal_is_left_as_it_was_found():

@@ -24,18 +24,18 @@ def test_the_parts_come_in_order_and_reasons_are_numbered_through():
     places = [
         text.index(part)
         for part in (
-            "innodb_buffer_pool_instances = 16 wins",
+            "innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps",
             "Waits for hash_table_locks fell",
-            "What moved together is a correlation",
-            " 1. hash_table_locks: 0.12 s waited a second with 1",
-            "Correlation with throughput, trial by trial: −0.97.",
+            "A metric that changed with the verdict is correlated with it",
+            " 1. hash_table_locks: 0.12 s of wait per second with 1",
+            "Correlation with throughput over the trials: r = −0.97.",
             " 2. ",
             " 4. The change buffer held at most 4 MiB",
             " 5. ",
             "Cost per query",
             "Cost per transaction",
             "Raw waits",
-            "Watching cost at most 0.3 %",
+            "Probes took at most 0.3 %",
             "What could not be read\ninnodb: The server leaves its SEMAPHORES section empty.",
         )
     ]
@@ -70,7 +70,7 @@ def test_waits_are_told_in_time_and_in_cycles_with_what_was_lost():
 
 def test_a_dot_chart_stands_below_its_reason():
     lines = explained(example_studies.winner(), width=80).splitlines()
-    at = next(number for number, line in enumerate(lines) if line.strip() == "Context switches a transaction")
+    at = next(number for number, line in enumerate(lines) if line.strip() == "Context switches per transaction")
     assert "◆" in lines[at + 1]
     assert all("●" in line for line in lines[at + 2 : at + 8])
     assert lines[at + 8].split() == ["23.0", "33.1"]
@@ -102,7 +102,7 @@ def test_a_study_that_nothing_watched_says_so_and_no_more():
 
 def test_a_study_without_a_verdict_says_what_it_can():
     text = explained(example_studies.unfinished())
-    assert text.startswith("No verdict yet: 6 trials of 3 candidates ended well so far.")
+    assert text.startswith("No verdict yet: 6 trials completed (3 candidates).")
     assert "Cost per query" in text
 
 
@@ -117,15 +117,15 @@ def test_the_verdict_has_the_three_strongest_reasons_and_says_where_the_others_a
 
 def test_a_verdict_of_which_nothing_is_known_why_is_shown_all_the_same():
     text = printed(lambda console: print_verdict(example_studies.winner(), console))
-    assert text.startswith("innodb_buffer_pool_instances = 16 wins")
-    assert "Why: Nothing is known of why" in " ".join(text.split())
+    assert text.startswith("innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps")
+    assert "Why: No reasons are available" in " ".join(text.split())
     assert "dialin explain" not in text
 
 
 def test_statements_and_semaphores_stand_between_scaling_and_raw_waits():
     text = " ".join(explained(example_studies.winner(), width=120).split())
     order = ("Cost per query", "Statements The statements that took most", "SELECT `c` FROM `sbtest1` WHERE `id` = ?")
-    order += ("1 2,106,220 91.2 µs 436 µs 1.05 ms", "InnoDB semaphores Threads seen", "buf0buf.cc:4102 (S-lock) 2.10 1.05")
+    order += ("1 2,106,220 91.2 µs 436 µs 1.05 ms", "InnoDB semaphores Threads waiting", "buf0buf.cc:4102 (S-lock) 2.10 1.05")
     places = [text.index(part) for part in (*order, "mutexes: rounds 120,400 60,200", "Raw waits")]
     assert places == sorted(places)
 

@@ -1,14 +1,14 @@
 from dialin.model.verdict import CandidateState, Estimate
-from dialin.report import verdict_sentences
 from dialin.report.charts.placing import positions
 from dialin.report.document import trade_off
+from dialin.report.names import naming
 from fixtures import example_studies
 
 
 def told(record, **changed):
     candidates = [one.model_copy(update=changed.get(f"c{one.name}", {})) for one in record.verdict.candidates]
     verdict = record.verdict.model_copy(update={"candidates": candidates})
-    return trade_off.trade_off(verdict, verdict_sentences.naming(record.spec).labels)
+    return trade_off.trade_off(verdict, naming(record.spec).labels)
 
 
 def test_the_front_goes_from_the_steadiest_to_the_fastest():
@@ -17,7 +17,7 @@ def test_the_front_goes_from_the_steadiest_to_the_fastest():
 
 def test_the_published_finding_can_be_said():
     text = told(example_studies.by_stability(), c32={"pareto": False})
-    assert text == "Fastest: 64; steadiest: 8. Every other one is beaten at both by one of these."
+    assert text == "Fastest: 64; steadiest: 8. Every other candidate is worse in both than one of these."
 
 
 def test_where_one_is_best_at_both_there_is_nothing_to_choose_between():
@@ -27,7 +27,7 @@ def test_where_one_is_best_at_both_there_is_nothing_to_choose_between():
 def test_a_difference_that_may_be_chance_is_said_to_be_one():
     wide = {"cv": Estimate(mean=0.135, low=0.01, high=0.2), "state": CandidateState.OPEN}
     text = told(example_studies.by_stability(), c64=wide, c8={"state": CandidateState.OPEN})
-    assert text.endswith("Their intervals of CV overlap: that difference may be chance.")
+    assert text.endswith("Their intervals of CV overlap: that difference is inconclusive.")
 
 
 def test_what_the_verdict_proved_is_not_doubted():

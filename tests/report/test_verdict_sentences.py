@@ -3,18 +3,19 @@ import pytest
 from dialin.model.study import Candidate
 from dialin.model.verdict import Confirmation, Estimate
 from dialin.report import verdict_sentences
+from dialin.report.names import naming
 from fixtures import example_studies
 
 
 def test_the_values_of_a_sweep_are_called_by_the_value_in_tables_and_in_full_in_sentences():
-    names = verdict_sentences.naming(example_studies.winner().spec)
+    names = naming(example_studies.winner().spec)
     assert names.subject == "innodb_buffer_pool_instances"
     assert names.labels["16"] == "16"
     assert names.full["16"] == "innodb_buffer_pool_instances = 16"
 
 
 def test_candidates_with_names_of_their_own_keep_them():
-    names = verdict_sentences.naming(example_studies.failed_candidate().spec)
+    names = naming(example_studies.failed_candidate().spec)
     assert names.subject == ""
     assert names.full["pool 8G"] == "pool 8G"
 
@@ -26,7 +27,7 @@ def test_a_sweep_over_builds_is_still_a_sweep_of_its_variable():
         for value in (1, 4)
         for server in ("mysql@8.0", "mysql@9.7")
     )
-    names = verdict_sentences.naming(spec.model_copy(update={"candidates": both, "baseline": both[0].name}))
+    names = naming(spec.model_copy(update={"candidates": both, "baseline": both[0].name}))
     assert names.full["4 on mysql@9.7"] == "innodb_buffer_pool_instances = 4 on mysql@9.7"
 
 
@@ -45,8 +46,7 @@ def test_a_figure_without_an_interval_claims_none(estimate, shown):
 def test_the_gain_names_the_baseline_the_interval_and_the_confidence():
     record = example_studies.winner()
     told = verdict_sentences.gain(record, record.verdict)
-    assert told.startswith("+25.2 % throughput against the baseline, innodb_buffer_pool_instances = 1; between +21.4 %")
-    assert told.endswith("at 95 % confidence.")
+    assert told == "1,120 → 1,403 tps (+25.2 %, 95 % CI +21.4 % to +29.1 %) against the baseline."
 
 
 def test_keeping_the_baseline_gains_nothing_and_says_so():
@@ -57,12 +57,12 @@ def test_keeping_the_baseline_gains_nothing_and_says_so():
 def test_a_gain_without_an_interval_says_so():
     record = example_studies.unresolved()
     verdict = record.verdict.model_copy(update={"recommended_candidate": "4"})
-    assert verdict_sentences.gain(record, verdict).endswith("there is no interval yet.")
+    assert verdict_sentences.gain(record, verdict).endswith("no interval yet) against the baseline.")
 
 
 def test_a_study_without_a_verdict_says_how_to_go_on():
     record = example_studies.unfinished()
-    assert verdict_sentences.headline(record) == "No verdict yet: 6 trials of 3 candidates ended well so far."
+    assert verdict_sentences.headline(record) == "No verdict yet: 6 trials completed (3 candidates)."
     assert verdict_sentences.reason(record).endswith(f"dialin resume {record.directory}")
 
 
@@ -102,7 +102,7 @@ def test_where_lower_is_better_fresh_trials_confirm_what_is_lower():
 def test_a_gain_by_another_goal_names_its_measure_its_direction_and_throughput_beside_it():
     record = example_studies.by_stability()
     text = verdict_sentences.gain(record, record.verdict)
-    assert text.startswith("−89.8 % variation (CV), lower is better, against the baseline, innodb_buffer_pool_instances = 1;")
+    assert text.startswith("CV 19.7 % → 2.1 % (−89.8 %, 95 % CI −91.0 % to −88.4 %) against the baseline.")
     assert text.endswith("Throughput: +11.2 % (+7.4 % to +15.1 %).")
 
 
@@ -111,10 +111,10 @@ def test_the_goal_is_told_with_or_without_a_verdict():
     assert verdict_sentences.goal(example_studies.by_latency()) == "latency, by its p99; lower is better."
 
 
-def test_a_safe_choice_says_how_probable_it_is_and_that_it_is_no_proof():
-    text = verdict_sentences.sureness(example_studies.safe_choice().verdict)
-    assert text.startswith("97 % probability that the recommended candidate is within 1 % of the best. Not shown yet: that it is ")
-    assert "probability" not in verdict_sentences.sureness(example_studies.winner().verdict)
+def test_a_safe_choice_says_how_probable_it_is():
+    text = verdict_sentences.headline(example_studies.safe_choice())
+    assert text.endswith("; within 1 % of the best with 97 % probability.")
+    assert "probability" not in verdict_sentences.headline(example_studies.winner())
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,6 @@ def test_a_safe_choice_says_how_probable_it_is_and_that_it_is_no_proof():
 def test_what_is_shown_is_said_apart_from_how_probable_it_is(better, best, text):
     verdict = example_studies.safe_choice().verdict.model_copy(update={"shown_better": better, "shown_best": best})
     assert verdict_sentences.proof(verdict).startswith(text)
-    assert text in verdict_sentences.sureness(verdict)
 
 
 def test_a_candidate_that_is_clearly_worse_without_proof_is_behind():
@@ -139,12 +138,12 @@ def test_a_candidate_that_is_clearly_worse_without_proof_is_behind():
 
 def test_an_a_a_study_is_called_one():
     assert verdict_sentences.compared(example_studies.a_a()).startswith(
-        "An A/A study: 4 names of one setting of innodb_buffer_pool_instances on"
+        "An A/A study: 4 identical candidates of innodb_buffer_pool_instances on"
     )
 
 
 def test_what_was_expected_stands_beside_what_can_be_detected_or_alone():
     verdict = example_studies.safe_choice().verdict
-    assert "1.2 % or more can be detected (expected before the study: 1.5 %)" in verdict_sentences.sureness(verdict)
-    alone = verdict_sentences.sureness(verdict.model_copy(update={"detectable": None}))
-    assert "; expected before the study: 1.5 %." in alone
+    assert "can detect differences of 1.2 % or more (1.5 % was expected before the study)" in verdict_sentences.noise(verdict)
+    alone = verdict_sentences.noise(verdict.model_copy(update={"detectable": None}))
+    assert "nor the smallest difference that can be detected (1.5 % was expected before the study)" in alone

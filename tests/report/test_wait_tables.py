@@ -54,9 +54,9 @@ def test_the_instrument_that_took_most_time_comes_first():
 def test_words_say_where_the_mean_lies_above_the_p99():
     (group,) = wait_tables.groups(full(), NAMES)
     told = wait_tables.description(group, LABELS)
-    assert told.startswith("Most is waited with 1: 46,063 waits/s, mean 1.40 µs, p99 1.22 µs")
-    assert "; least with 64: " in told
-    assert told.endswith("The mean lies above the p99 with 1, 2, 4, 8, 16, 32 and 64: a few long waits make it.")
+    assert told.startswith("Most wait: 1, 46,063 waits/s, mean 1.40 µs, p99 1.22 µs")
+    assert "; least wait: 64, " in told
+    assert told.endswith("For 1, 2, 4, 8, 16, 32 and 64 the mean is above the p99: a few long waits dominate it.")
 
 
 def test_events_that_were_lost_and_what_collecting_cost_are_told():
@@ -70,5 +70,5 @@ def test_what_stood_in_the_way_of_collecting_is_told_of_its_candidate():
     trials = [why.wait_trials[0].model_copy(update={"notes": ["3 waits ended before they began"]}), *why.wait_trials[1:]]
     labels = {name: f"value {name}" for name in NAMES}
     assert wait_tables.notes(why.model_copy(update={"wait_trials": trials}), labels) == [
-        f"With value {trials[0].candidate}: 3 waits ended before they began."
+        f"value {trials[0].candidate}: 3 waits ended before they began."
     ]

@@ -1,3 +1,4 @@
+from dialin.evidence.reasons import sources
 from dialin.report.document import why_sentences
 from fixtures import example_reasons, example_studies
 
@@ -5,23 +6,24 @@ from fixtures import example_reasons, example_studies
 def test_what_was_not_watched_is_said_in_a_plain_sentence():
     assert why_sentences.summary(None) == why_sentences.UNKNOWN
     assert why_sentences.summary(example_reasons.unknown(example_studies.winner())) == why_sentences.UNKNOWN
-    assert "nothing was watched" in why_sentences.UNKNOWN
+    assert "no probe ran" in why_sentences.UNKNOWN
 
 
 def test_correlation_is_called_correlation_and_the_rule_has_its_source():
     record = example_studies.winner()
     why = example_reasons.full(record)
     told = why_sentences.remark(why.reasons[0], record)
-    assert told.startswith("Correlation with throughput, trial by trial: −0.97. Source: MySQL Reference Manual")
-    assert why_sentences.remark(why.reasons[3], record) == "Source: MySQL Reference Manual, Change Buffer."
+    assert told == "Correlation with throughput over the trials: r = −0.97."
+    assert why_sentences.remark(why.reasons[3], record) == ""
+    assert why_sentences.source(why.reasons[3]) == ("MySQL Reference Manual, Change Buffer", "")
     assert "p99 latency" in why_sentences.remark(why.reasons[0], example_studies.by_latency())
 
 
 def test_the_cost_of_watching_is_one_sentence_and_small_shares_are_not_said_to_be_none():
     told = why_sentences.watching(example_reasons.full(example_studies.winner()))
     assert told == (
-        "Watching cost at most 0.3 % of the server's time: status 0.2 %, waits 0.1 %, innodb <0.1 %, machine 0.0 %. "
-        "dialin itself used 0.2 % of a CPU for it."
+        "Probes took at most 0.3 % of the server's time: status 0.2 %, waits 0.1 %, innodb <0.1 %, machine 0.0 %. "
+        "dialin itself used 0.2 % of a CPU."
     )
 
 
@@ -34,4 +36,20 @@ def test_what_could_not_be_read_is_told_once_for_all_probes_that_say_it():
 
 def test_reasons_are_counted_by_their_kind():
     reasons = example_reasons.full(example_studies.winner()).reasons
-    assert why_sentences.kinds_of(reasons) == "3 moved with the verdict, 1 room hardly used, 1 limit hit"
+    assert why_sentences.kinds_of(reasons) == "3 changed with the verdict, 1 unused capacity, 1 limit hit"
+
+
+def test_a_source_is_a_link_only_where_its_address_is_one_that_rules_name():
+    reason = example_reasons.full(example_studies.winner()).reasons[0]
+
+    def source(text):
+        return why_sentences.source(reason.model_copy(update={"source": text}))
+
+    assert source(sources.STATUS) == (
+        "Server Status Variables, MySQL 8.4 manual (Oracle)",
+        "https://dev.mysql.com/doc/refman/8.4/en/server-status-variables.html",
+    )
+    assert source(sources.REDO_LOG)[0].startswith("Redo Log, MySQL 8.4 manual (Oracle); from seven eighths")
+    assert source("javascript:alert(1) http://evil.example/x")[1] == ""
+    every = [text for name, text in vars(sources).items() if name.isupper()]
+    assert all(source(text)[1].startswith("https://") for text in every if "/" in text.rpartition(", ")[2])

@@ -28,8 +28,8 @@ def measured(tps, *, took=1.0, lost=()):
 @pytest.mark.parametrize(
     ("spec", "took", "told"),
     [
-        (SECONDS, 1.0, "in 2 measured seconds (20.0 %), in 1 trial: they are left out"),
-        (RUNS, 30.0, "during runs of 1 trial, which took 60 seconds (20.0 %): these runs are left out"),
+        (SECONDS, 1.0, "in 2 measured seconds (20.0 %), in 1 trial: they are excluded"),
+        (RUNS, 30.0, "during runs of 1 trial, which took 60 seconds (20.0 %): these runs are excluded"),
     ],
 )
 def test_what_the_host_spoiled_is_counted_in_seconds_or_named_as_runs(spec, took, told):
@@ -57,9 +57,9 @@ def test_at_a_rate_it_is_said_that_latency_was_not_steady_and_a_rate_that_was_mi
 @pytest.mark.parametrize(
     ("tps", "said"),
     [
-        ([100.0] * 40 + [3.0] * 20, "1 fell and did not recover (−97.0 % at most)"),
+        ([100.0] * 40 + [3.0] * 20, "1 collapsed and did not recover (−97.0 % at most)"),
         (([100.0] * 15 + [10.0] * 15) * 2, "1 switched between two levels (−90.0 % from the higher to the lower one at most)"),
-        ([100.0, 300.0, 20.0, 200.0, 10.0, 250.0] * 10, "1 varied too much (coefficient of variation"),
+        ([100.0, 300.0, 20.0, 200.0, 10.0, 250.0] * 10, "1 varied too much (CV up to"),
     ],
 )
 def test_a_trial_that_did_not_keep_a_level_has_its_course_named(tps, said):

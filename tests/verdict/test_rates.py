@@ -43,8 +43,8 @@ def test_a_rate_that_was_reached_or_never_asked_for_is_not_told_of():
 
 def test_a_rate_that_was_not_reached_is_told_with_what_was():
     note = told(at_rate(1000), {"a": 900, "b": 1000})["rate_not_reached"]
-    assert "The rate of 1000 transactions/s was not reached in 1 of 2 trials (a): it was 900 at the least" in note.text
-    assert "its latency tells how long" in note.text
+    assert "The rate of 1000 transactions/s was not reached in 1 of 2 trials (a): the lowest was 900" in note.text
+    assert "their latency includes the wait" in note.text
     assert note.data == {"asked": 1000, "achieved": 900, "candidates": ["a"]}
 
 
@@ -59,7 +59,7 @@ def test_each_number_of_threads_is_judged_by_its_own_seconds():
     spec, one = at_rate(1000, levels=(1, 16)), trial(1, "a")
     samples = {1: [*seconds(250, threads=1), *seconds(1000, threads=16, begin=60)]}
     (note,) = rates.notes(spec, [one], samples, {})
-    assert "it was 250 at the least with 1 thread" in note.text
+    assert "the lowest was 250 with 1 thread" in note.text
     # 1000 and 250 have a geometric mean of 500, which nothing measured.
     assert note.data["achieved"] == 250
 
@@ -86,7 +86,7 @@ def test_a_driver_that_was_late_itself_is_named_whether_the_rate_was_reached_or_
     notes = told(at_rate(1000), {"a": achieved}, load_told(late_ms=late))
     assert ("driver_late" in notes) is named
     if named:
-        assert "The load driver was itself 12 ms late on average" in notes["driver_late"].text
+        assert "The load driver itself was 12 ms late on average" in notes["driver_late"].text
 
 
 @pytest.mark.parametrize(("share", "named"), [(0.6, False), (0.97, True)])

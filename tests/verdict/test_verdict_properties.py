@@ -1,5 +1,6 @@
 """Whatever trials are called, in which order they stand, and in which unit: the verdict is the same."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -53,6 +54,11 @@ def renamed(record, names, order):
     blocks = [replace(block, order=tuple(names[name] for name in block.order)) for block in record.blocks]
     trials = [replace(trial, candidate=names[trial.candidate]) for trial in record.trials]
     return replace(record, spec=spec, blocks=blocks, trials=trials)
+
+
+def words(verdict):
+    """Return the headline without the figures that have a unit: those of the baseline and of a candidate."""
+    return re.sub(r"[\d.,]+(?: %)? → [\d.,]+ ?(?:%|tps|ms)", "…", verdict.headline)
 
 
 def interval(estimate):
@@ -112,7 +118,7 @@ def test_the_unit_changes_no_verdict_and_no_word_of_it(record, unit, other_unit)
     scaled = changed(record, lambda _, one: replace(one, tps=unit * one.tps, latency_ms=other_unit * one.latency_ms))
     found, again = reach_verdict(record).verdict, reach_verdict(scaled).verdict
     assert_same(found, again)
-    assert (again.headline, again.reason) == (found.headline, found.reason)
+    assert (words(again), again.reason) == (words(found), found.reason)
     for one, other in zip(found.candidates, again.candidates, strict=True):
         assert interval(other.tps) == pytest.approx([unit * part for part in interval(one.tps)])
         assert interval(other.latency_ms) == pytest.approx([other_unit * part for part in interval(one.latency_ms)])
@@ -126,7 +132,7 @@ def test_a_drift_that_all_trials_share_changes_no_comparison(record, always, by_
 
     found, again = reach_verdict(record).verdict, reach_verdict(changed(record, drifted)).verdict
     assert_same(found, again)
-    assert (again.headline, again.reason) == (found.headline, found.reason)
+    assert (words(again), again.reason) == (words(found), found.reason)
 
 
 @pytest.mark.parametrize("goal", Goal)

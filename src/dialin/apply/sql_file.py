@@ -43,6 +43,7 @@ class Statements:
         notes: what else is to be known, a sentence each.
         undo_notes: the same of taking it back.
         offered: what would set the sandbox's value; to be written as a comment.
+        needs_start: whether the value is effective only after the next start.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Statements:
     notes: Sequence[str] = ()
     undo_notes: Sequence[str] = ()
     offered: Sequence[str] = ()
+    needs_start: bool = False
 
 
 def statements(record: StudyRecord) -> list[Statements]:
@@ -88,9 +90,18 @@ def render(record: StudyRecord, comments: Comments) -> str | None:
         *_session(done),
     ]
     for one in items:
-        lines += ["", *_comments(one.notes), *one.do]
+        lines += ["", *_with_notes(one)]
     lines += ["", *_comments(["What is in force now."]), _in_force(names)]
     return "\n".join(lines) + "\n"
+
+
+def commented(items: Sequence[Statements]) -> str:
+    """Return the statements of variables, each below its notes as comments; what no statement can set is a comment alone."""
+    return "\n".join(line for one in items for line in _with_notes(one))
+
+
+def _with_notes(one: Statements) -> list[str]:
+    return [*_comments(one.notes), *one.do]
 
 
 def render_undo(record: StudyRecord) -> str | None:
@@ -174,7 +185,8 @@ def _statements(item: Change, *, persists: bool, known: Mapping[str, Variable], 
         return Statements(name, (), notes=[f"{name}: the server shows no such variable; recommended.cnf has its line."])
     variable = known.get(name, Variable(name, Kind.UNKNOWN))
     if variable.dynamic is False and not persists:
-        return Statements(name, (), notes=[f"{name}: only a start can set it; recommended.cnf has its line."])
+        note = f"{name}: only a start can set it; recommended.cnf has its line."
+        return Statements(name, (), notes=[note], needs_start=True)
     value = "DEFAULT" if item.value is None else _literal(item.value, variable.kind)
     if value is None:
         return Statements(name, (), notes=[f"{name}: its value holds characters that are not written into SQL."])
@@ -191,6 +203,7 @@ def _statements(item: Change, *, persists: bool, known: Mapping[str, Variable], 
         _notes(item, name, way, value, variable),
         [*_undo_notes(item, name, way, before), *_persisted_again(name, way)],
         again if item.reported else [],
+        needs_start=way is _Way.AT_START,
     )
 
 
@@ -199,7 +212,8 @@ def _given_back(name: str, way: _Way, reset: Sequence[str], again: Sequence[str]
     do = [*reset, *([] if way is _Way.AT_START else [f"SET GLOBAL {name} = DEFAULT;"])]
     note = f"{name}: the server's own default is to hold. Remove the line that sets it from the option file, too."
     undo_note = f"{name}: put its line back into the option file, too."
-    return Statements(name, do, again, [note], [undo_note, *_persisted_again(name, way)])
+    undo_notes = [undo_note, *_persisted_again(name, way)]
+    return Statements(name, do, again, [note], undo_notes, needs_start=way is _Way.AT_START)
 
 
 def _notes(item: Change, name: str, way: _Way, value: str, variable: Variable) -> list[str]:

@@ -9,7 +9,7 @@ from dialin.model.progress import Progress, SessionState
 from dialin.model.verdict import Outcome, Verdict
 from dialin.text import visible
 
-_SAFE = "Every finished trial is safe"
+_SAFE = "Completed trials are safe"
 
 
 class State(StrEnum):
@@ -49,17 +49,17 @@ def session_state(progress: Progress | None, verdict: Verdict | None, *, held: b
 def text_of(state: State, progress: Progress | None, verdict: Verdict | None) -> StateText:
     """Return the text of a state."""
     if state is State.FINISHED and _is_open(verdict):
-        sentence = "Its minutes are spent and nothing is proven yet. More minutes go on where it stood:"
-        return StateText("Ended, unresolved", sentence)
+        sentence = "The budget is spent and the result is inconclusive. Give it more minutes with:"
+        return StateText("Ended, inconclusive", sentence)
     reason = visible(progress.reason if progress else "").rstrip(".")
     return {
-        State.READYING: StateText("Getting ready", "Data and servers are made ready; the first trial begins when they are."),
+        State.READYING: StateText("Preparing", "Data and servers are being prepared; then the first trial begins."),
         State.RUNNING: StateText("Running", ""),
-        State.FINISHED: StateText("Finished", "The verdict stands below."),
-        State.STOPPED: StateText("Stopped", f"{_SAFE}. Go on where it stood:"),
-        State.FAILED: StateText("Failed", f"{reason}. {_SAFE}. Mend that, then go on:"),
-        State.DEAD: StateText("Dead", f"Its process was killed, or the machine went down. {_SAFE}. Go on where it stood:"),
-        State.RESTING: StateText("Not running", "It has no verdict yet. Go on where it stood:"),
+        State.FINISHED: StateText("Finished", "The verdict is below."),
+        State.STOPPED: StateText("Stopped", f"{_SAFE}. Resume with:"),
+        State.FAILED: StateText("Failed", f"{reason}. {_SAFE}. Fix that, then resume with:"),
+        State.DEAD: StateText("Dead", f"Its process was killed, or the machine went down. {_SAFE}. Resume with:"),
+        State.RESTING: StateText("Not running", "It has no verdict yet. Resume with:"),
     }[state]
 
 

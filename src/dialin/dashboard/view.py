@@ -15,7 +15,7 @@ from dialin.model.trial import Sample, Step
 from dialin.report.board import Board, newest_figures, study_title
 from dialin.report.charts.style import styles
 from dialin.report.load_units import Units, units
-from dialin.report.verdict_sentences import naming
+from dialin.report.names import naming
 from dialin.text import about, change, clock_time, counted, duration, number, visible
 
 _DRAWN = (State.RUNNING, State.DEAD)

@@ -32,7 +32,7 @@ def other_load(trials: Sequence[Trial]) -> list[Note]:
     share = statistics.fmean(shares)
     text = (
         f"Other programs took {percent(share)} of the machine while it was measured (up to {percent(max(shares))} in a trial): "
-        "noise is larger for it. Measure on a machine that has nothing else to do"
+        "this adds noise. Measure on a machine with no other load"
     )
     return [Note(code="other_load", text=text, data={"share": share, "worst": max(shares)})]
 
@@ -62,12 +62,12 @@ def client_limits(spec: StudySpec, trials: Sequence[Trial]) -> list[Note]:
         other = "the server runs elsewhere" if costs[0].server_cpu is None else f"the server {percent(server / cpus)}"
         text = (
             f"The load driver was the limit: it took {percent(share)} of a full machine, {other}. "
-            "Run it on CPUs of its own (--load-cpus), or take a heavier workload"
+            "Give it CPUs of its own (--load-cpus), or use a heavier workload"
         )
         return [Note(code="client_limit", text=text, data=data)]
     text = (
         f"Client and server shared a full machine: the load driver took {percent(share)} of it, the server "
         f"{percent(server / cpus)}. "
-        "Differences come out smaller than on a server that has the machine to itself"
+        "Differences are smaller than on a server that has the machine to itself"
     )
     return [Note(code="client_shares_machine", text=text, data=data)]

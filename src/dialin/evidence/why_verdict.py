@@ -7,7 +7,7 @@ from dialin.evidence.cost import costs, probe_costs
 from dialin.evidence.reasons import machine_rules, server_rules, wait_rules
 from dialin.evidence.reasons.limits_hit import limits
 from dialin.evidence.reasons.raw_wait_reasons import is_explained_by, raw_reasons, with_longest
-from dialin.evidence.reasons.significance import find_changes, pair
+from dialin.evidence.reasons.significance import all_changes, pair, strongest
 from dialin.evidence.reasons.summary import summary
 from dialin.evidence.reasons.unused_capacity import unused
 from dialin.evidence.scaling import scaling
@@ -28,11 +28,14 @@ def explain(record: StudyRecord) -> Why:
     rules = [*server_rules.RULES, *machine_rules.RULES, *wait_rules.rules(trials)]
     changes: list[Reason] = []
     raw: list[Reason] = []
+    found = 0
     if compared:
-        changes = [with_longest(one, summaries, compared) for one in find_changes(rules, record, trials, compared)]
+        every = all_changes(rules, record, trials, compared)
+        found = len(every)
+        changes = [with_longest(one, summaries, compared) for one in strongest(every)]
         raw = [one for one in raw_reasons(summaries, compared) if not is_explained_by(one, changes)]
     return Why(
-        summary=summary(record, trials, changes, compared),
+        summary=summary(record, trials, changes, found, compared),
         reasons=[*changes, *raw, *unused(record, trials), *limits(record, trials)],
         costs=costs(record),
         scaling=scaling(record),

@@ -12,14 +12,15 @@ from dialin.model.trial import Purpose, Sample, Step, Trial
 from dialin.model.verdict import Verdict
 from dialin.model.workload import WorkloadSpec
 from dialin.report.load_units import units
-from dialin.report.verdict_sentences import lost, naming
+from dialin.report.names import naming
+from dialin.report.verdict_sentences import lost
 from dialin.text import counted, duration, number, visible
 
 STEP_LABELS = {
     Step.RESTORE: "restoring data",
     Step.BOOT: "starting the server",
-    Step.SET: "setting the server's variables",
-    Step.VERIFY: "verifying what is in force",
+    Step.SET: "setting variables",
+    Step.VERIFY: "verifying effective values",
     Step.WARM_UP: "warming up",
     Step.MEASURE: "measuring",
     Step.STOP: "stopping the server",

@@ -10,7 +10,8 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.report.load_units import SECONDS, units
-from dialin.report.verdict_sentences import lost, naming
+from dialin.report.names import naming
+from dialin.report.verdict_sentences import lost
 from dialin.text import about, ascii_only, change, counted, number, visible
 
 
@@ -82,7 +83,7 @@ class PlainLines:
         self._write(f"{where} ended{figure}{gone}{so_far}{out}.")
 
     def study_ended(self, verdict: Verdict) -> None:
-        """Say the verdict's sentence."""
+        """Write the verdict's sentence."""
         self._write(f"Verdict: {verdict.headline}")
 
     def _where(self, trial: Trial) -> str:

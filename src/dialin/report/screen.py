@@ -19,7 +19,7 @@ from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
 from dialin.report.board import Board, newest_figures, sparkline, study_title
 from dialin.report.load_units import units
-from dialin.report.verdict_sentences import naming
+from dialin.report.names import naming
 from dialin.text import about, ascii_only, change, counted, duration, number, shorten, stopwatch, visible
 
 _PER_SECOND = 4
@@ -112,7 +112,7 @@ class LiveScreen:
 def draw(board: Board, now: float, width: int, height: int, *, plain: bool = False) -> list[Text]:
     """Return the screen's lines: at most `height`, each at most `width` columns wide."""
     if board.spec is None:
-        top = [Text("dialin: getting ready", style="bold"), *_notice(board, width)]
+        top = [Text("dialin: preparing", style="bold"), *_notice(board, width)]
         return _fitted([*top, *_log(board, max(1, height - len(top)))], width, height, plain=plain)
     top = [*_head(board, board.spec, now, width), *_notice(board, width)]
     running = _running(board, board.spec, now, width, plain=plain)

@@ -1,45 +1,32 @@
-"""The sentences that every form of the report shares. Their figures are the verdict's own; nothing is computed here."""
+"""The sentences that all parts of a report share, made of a verdict's codes and figures when they are shown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from dialin.apply.option_file import Comments
 from dialin.model.measure import deciding, improvement, measure, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.setting import describe
-from dialin.model.study import StudySpec
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, Verdict
+from dialin.report import headline as headlines
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
+
+INCONCLUSIVE = "inconclusive"
+"""What a comparison is called that shows no difference and no equality."""
 
 OUTCOMES = {
     Outcome.WINNER: "Winner",
     Outcome.SAFE_CHOICE: "Safe choice",
     Outcome.TIE: "Tie",
     Outcome.NO_WORTHWHILE_DIFFERENCE: "No worthwhile difference",
-    Outcome.UNRESOLVED: "Unresolved",
+    Outcome.UNRESOLVED: INCONCLUSIVE.capitalize(),
 }
 """What a verdict is called."""
 
-SCOPE = "The verdict holds for this load, this data and this machine, and says nothing of others."
+SCOPE = "The verdict is valid for this load, this data and this machine only."
 """What no study shows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """How a study's candidates are called in tables and in sentences.
-
-    Attributes:
-        subject: the one variable whose values the candidates are, or nothing.
-        labels: by name, what tables and charts show, made visible.
-        full: by name, what a sentence or a heading says: `innodb_buffer_pool_instances = 4`.
-    """
-
-    subject: str
-    labels: Mapping[str, str]
-    full: Mapping[str, str]
 
 
 def outcome(record: StudyRecord) -> str:
@@ -50,32 +37,29 @@ def outcome(record: StudyRecord) -> str:
 def headline(record: StudyRecord) -> str:
     """Return the verdict in one sentence."""
     if record.verdict:
-        return visible(record.verdict.headline)
+        return visible(headlines.headline(record.spec, record.verdict))
     done = sum(1 for trial in record.trials if trial.state is TrialState.DONE)
-    return f"No verdict yet: {counted(done, 'trial')} of {counted(len(record.spec.candidates), 'candidate')} ended well so far."
+    return f"No verdict yet: {counted(done, 'trial')} completed ({counted(len(record.spec.candidates), 'candidate')})."
 
 
 def reason(record: StudyRecord) -> str:
     """Return why this is recommended; where there is no verdict, how to get one."""
     if record.verdict:
-        return visible(record.verdict.reason)
-    return visible(f"The study goes on where it stood with: dialin resume {record.directory}")
+        return visible(headlines.reason(record.spec, record.verdict))
+    return visible(f"Resume the study with: dialin resume {record.directory}")
 
 
 def gain(record: StudyRecord, verdict: Verdict) -> str:
     """Return what the recommendation gains over the baseline by the goal's measure, with its interval."""
     if verdict.recommended_candidate == verdict.baseline:
         return "The baseline is recommended, so nothing changes."
-    best, aim = verdict.chosen, measure_of(verdict)
-    ratio = deciding(best, verdict)
-    if ratio is None:
-        return "No figure: no block holds both the recommended candidate and the baseline."
-    against = f"{aim.phrase} against the baseline, {naming(record.spec).full[verdict.baseline]}"
-    beside = "" if aim.higher_is_better or best.ratio is None else f" Throughput: {change_with_interval(best.ratio)}."
-    if ratio.low is None or ratio.high is None:
-        return f"{change(ratio.mean)} {against}; there is no interval yet.{beside}"
-    between = f"between {change(ratio.low)} and {change(ratio.high)}"
-    return f"{change(ratio.mean)} {against}; {between} at {exact_percent(verdict.confidence)} confidence.{beside}"
+    best = verdict.chosen
+    figures = headlines.gain(record.spec, verdict, best)
+    if not figures:
+        return "No figure is available: no block holds both the recommended candidate and the baseline."
+    is_beside = not measure_of(verdict).higher_is_better and best.ratio is not None
+    beside = f" Throughput: {change_with_interval(best.ratio)}." if is_beside else ""
+    return f"{figures} against the baseline.{beside}"
 
 
 def confirmation(verdict: Verdict) -> str:
@@ -96,8 +80,8 @@ def confirmation(verdict: Verdict) -> str:
 def file_comments(record: StudyRecord, verdict: Verdict) -> Comments:
     """Return what the comments of option files and SQL say of a study."""
     texts = [
-        verdict.headline,
-        verdict.reason,
+        headlines.headline(record.spec, verdict),
+        headlines.reason(record.spec, verdict),
         confirmation(verdict),
         f"Goal: {goal(record)}",
         compared(record),
@@ -111,12 +95,12 @@ def no_change(record: StudyRecord) -> str:
     """Return the sentence for a recommendation that changes no variable."""
     verdict = record.verdict
     if verdict is None:
-        return "Nothing yet: there is no verdict."
+        return "There is no verdict yet."
     if record.spec.compares_builds and verdict.recommended_candidate != verdict.baseline:
-        return f"The options stay as they are; what is recommended is the build {visible(verdict.chosen.server)}."
+        return f"No option changes; the recommendation is the build {visible(verdict.chosen.server)}."
     if verdict.chosen.trials == 0:
-        return "Nothing is recommended: the baseline itself could not be measured."
-    return "Keep the options as the baseline has them: there is nothing to change."
+        return "Nothing is recommended: the baseline could not be measured."
+    return "Nothing changes: keep the options of the baseline."
 
 
 def goal(record: StudyRecord) -> str:
@@ -126,24 +110,25 @@ def goal(record: StudyRecord) -> str:
     return f"{aim.aim}; {aim.direction}."
 
 
-def sureness(verdict: Verdict) -> str:
-    """Return the confidence of the verdict, the noise of a trial, and the smallest difference that can be detected."""
-    best = verdict.chosen
-    text = ""
-    if verdict.verdict is Outcome.SAFE_CHOICE and best.probability is not None:
-        within = f"within {exact_percent(verdict.worthwhile)} of the best"
-        text = f"{chance(best.probability)} probability that the recommended candidate is {within}. "
-    text += f"{proof(verdict)} {counted(verdict.trials, 'trial')}"
-    if verdict.trial_noise is not None:
-        text += f"; trial-to-trial SD {percent(verdict.trial_noise)}"
+def intervals(verdict: Verdict) -> str:
+    """Return what the quoted intervals mean."""
+    return (
+        f"Each interval holds by itself at {exact_percent(verdict.confidence)} confidence; states and claims rest on stricter "
+        "thresholds, which hold for all candidates and looks together."
+    )
+
+
+def noise(verdict: Verdict) -> str:
+    """Return the noise of a trial, and the smallest difference that the study can detect."""
     planned = verdict.detectable_planned
-    expected = "" if planned is None else f"expected before the study: {percent(planned)}"
-    if verdict.detectable is not None:
-        text += f", so differences of {percent(verdict.detectable)} or more can be detected"
-        text += f" ({expected})" if expected else ""
-    elif expected:
-        text += f"; {expected}"
-    return f"{text}. The smallest that matters is {exact_percent(verdict.worthwhile)}."
+    expected = "" if planned is None else f" ({percent(planned)} was expected before the study)"
+    matters = f"The smallest difference that matters is {exact_percent(verdict.worthwhile)}."
+    if verdict.trial_noise is None or verdict.detectable is None:
+        return f"The noise is not known yet, nor the smallest difference that can be detected{expected}. {matters}"
+    return (
+        f"Trial-to-trial SD is {percent(verdict.trial_noise)}, so {counted(verdict.trials, 'trial')} can detect differences of "
+        f"{percent(verdict.detectable)} or more{expected}. {matters}"
+    )
 
 
 def proof(verdict: Verdict) -> str:
@@ -161,7 +146,7 @@ def proof(verdict: Verdict) -> str:
 def length(verdict: Verdict) -> str:
     """Return how long the study took, and how many seconds the host spoiled."""
     load, wall = duration(60 * verdict.minutes_of_load), duration(60 * verdict.minutes_of_wall_clock)
-    left_out = f" {lost(verdict.lost_seconds)} and left out." if verdict.lost_seconds else ""
+    left_out = f" {lost(verdict.lost_seconds)} and excluded." if verdict.lost_seconds else ""
     return f"{load} of measured load in {wall} of wall clock.{left_out}"
 
 
@@ -171,44 +156,30 @@ def lost(seconds: int) -> str:
 
 
 def chance(probability: float | None) -> str:
-    """Return a probability in whole per cent; an estimate is never shown as 0 % or 100 %."""
-    if probability is None:
-        return NOTHING
-    if probability < 0.01:
-        return "<1 %"
-    return ">99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
+    """Return a probability in whole percent; an estimate is never shown as 0 % or 100 %."""
+    return NOTHING if probability is None else headlines.probability(probability)
 
 
 def compared(record: StudyRecord) -> str:
     """Return what was compared, on which builds and under which load."""
     spec = record.spec
+    number_of = (
+        f"An A/A study: {len(spec.candidates)} identical candidates" if spec.aa else counted(len(spec.candidates), "candidate")
+    )
+    shown = conditions(record)
+    return f"{number_of} {'' if shown.startswith('on ') else 'of '}{shown}"
+
+
+def conditions(record: StudyRecord) -> str:
+    """Return which variables were compared, on which builds and under which load."""
+    spec = record.spec
     builds = list(dict.fromkeys(candidate.server for candidate in record.verdict.candidates)) if record.verdict else []
     builds = builds or list(dict.fromkeys(candidate.server for candidate in spec.candidates))
     asked = ", ".join(spec.variables_under_test)
-    subject = f" of {asked}" if asked else ""
+    subject = f"{asked} " if asked else ""
     alike = {**spec.fixed, **spec.held}
-    held = f", with {describe(alike)} for all" if alike else ""
-    number_of = counted(len(spec.candidates), "candidate")
-    if spec.aa:
-        number_of = f"An A/A study: {len(spec.candidates)} names of one setting"
-    what = f"{number_of}{subject} on {' and '.join(builds)}"
-    return visible(f"{what} under {spec.workload.describe()}{held}.")
-
-
-def naming(spec: StudySpec) -> Naming:
-    """Return how candidates are called: by the value alone where one variable is swept, for that is how they are named."""
-    names = [candidate.name for candidate in spec.candidates]
-    labels = {name: visible(name) for name in names}
-    asked = spec.variables_under_test
-    by_value = all(
-        not candidate.setting or candidate.name.partition(" on ")[0] == str(candidate.setting[asked[0]])
-        for candidate in spec.candidates
-        if len(asked) == 1
-    )
-    if len(asked) != 1 or not by_value:
-        return Naming("", labels, labels)
-    full = {one.name: f"{asked[0]} = {labels[one.name]}" if one.setting else labels[one.name] for one in spec.candidates}
-    return Naming(asked[0], labels, full)
+    fixed = f", with {describe(alike)} for all" if alike else ""
+    return visible(f"{subject}on {' and '.join(builds)} under {spec.workload.describe()}{fixed}.")
 
 
 def interval(estimate: Estimate | None, show: Callable[[float], str]) -> str:
@@ -237,7 +208,7 @@ def change_or_no_interval(ratio: Estimate) -> str:
 
 
 def deciding_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
-    """Return the ratio that decides for a chart, with its interval; the baseline's own is only its name."""
+    """Return the ratio that decides for a chart, with its interval; the baseline is only called so."""
     return "baseline" if candidate.name == verdict.baseline else change_with_interval(deciding(candidate, verdict))
 
 
@@ -247,8 +218,8 @@ def state_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
 
 
 def state_alone(candidate: CandidateVerdict) -> str:
-    """Return the state of a candidate in a word or two."""
-    return "not told apart" if candidate.state is CandidateState.OPEN else str(candidate.state)
+    """Return the state of a candidate in a word."""
+    return INCONCLUSIVE if candidate.state is CandidateState.OPEN else str(candidate.state)
 
 
 def state_remarks(candidate: CandidateVerdict, verdict: Verdict) -> list[str]:

@@ -167,8 +167,8 @@ def fit_trials(trials: Iterable[TimedTrial], names: Sequence[str]) -> TrialFit |
     A run's drift is a straight line and half waves with normal priors; their sizes, from none to fifty times the noise, in a
     wandering and in a smooth shape, are averaged by their marginal likelihood, so that what is not known of the drift is in the
     intervals. The variances of candidates have a scaled inverse chi-squared prior about a common one, its weight averaged
-    likewise (Smyth, Statistical Applications in Genetics 3, 2004, there with an estimated weight). A candidate whose seconds are
-    noisier beyond doubt starts with a higher variance. No variance is lower than what a candidate's own seconds show.
+    likewise (Smyth, Statistical Applications in Genetics 3, 2004, there with an estimated weight). A candidate whose seconds
+    are noisier beyond doubt starts with a higher variance. No variance is lower than what a candidate's own seconds show.
 
     Returns:
         The fit; None where fewer than two candidates have trials, no candidate has two, or no trial has a value above zero.

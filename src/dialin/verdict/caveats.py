@@ -11,10 +11,12 @@ from dialin.model.study import WORTHWHILE, Goal, StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import Note
 from dialin.model.workload import LoadLimit
+from dialin.report.names import named
+from dialin.report.note_sentences import NOISIER, noisier
+from dialin.report.verdict_sentences import change_with_interval
 from dialin.stats.decide import Decision
 from dialin.stats.trial_figures import Figures
 from dialin.text import change, counted, duration, listed, percent
-from dialin.verdict.outcome_sentences import interval, named
 
 _MORE_STALLS = 2.0
 """How many times the baseline's stalls a candidate must have for a note."""
@@ -33,7 +35,8 @@ def price_notes(spec: StudySpec, choice: str, speed: Decision, figures: Mapping[
     ratio = speed.ratios.get(choice)
     if spec.goal is not Goal.THROUGHPUT and ratio is not None and ratio.mean < 1 - WORTHWHILE[Goal.THROUGHPUT]:
         shown = ratio.high is not None and ratio.high < 1
-        text = f"{named(spec, choice)} {'costs' if shown else 'may cost'} throughput: {interval(ratio)} against the baseline"
+        costs = "costs" if shown else "may cost"
+        text = f"{named(spec, choice)} {costs} throughput: {change_with_interval(ratio)} against the baseline"
         notes.append(Note(code="costs_throughput", text=text, data={"candidate": choice, "ratio": ratio.mean}))
     if _is_timed_by_the_run(spec):
         return notes  # a run that takes twice as long as others is no stall
@@ -42,8 +45,8 @@ def price_notes(spec: StudySpec, choice: str, speed: Decision, figures: Mapping[
     shares = (stalls / seconds[0], others / seconds[1])
     if stalls >= _LEAST_STALLS and shares[0] >= _MORE_STALLS * shares[1]:
         text = (
-            f"{named(spec, choice)} stalls more than the baseline: {1000 * shares[0]:.1f} seconds in 1000 against "
-            f"{1000 * shares[1]:.1f}. Where steadiness matters, ask with --goal stability"
+            f"{named(spec, choice)} stalls more than the baseline: {1000 * shares[0]:.1f} stalled seconds per 1000 s "
+            f"against {1000 * shares[1]:.1f}. If steadiness matters, use --goal stability"
         )
         notes.append(Note(code="more_stalls", text=text, data={"candidate": choice, "share": shares[0], "baseline": shares[1]}))
     return notes
@@ -65,8 +68,8 @@ def stall_notes(spec: StudySpec, speed: Decision, figures: Mapping[str, Sequence
         if typical.mean <= 1 + spec.worthwhile or cost - reference <= spec.worthwhile:
             continue
         text = (
-            f"{named(spec, name)} is faster when it runs (typical speed {change(typical.mean)}) but stalls more: stalls cost "
-            f"{percent(cost)} of its speed and {percent(reference)} of the baseline's. Throughput decides, stalls included"
+            f"{named(spec, name)} has a higher typical speed ({change(typical.mean)}) but stalls more: stalls cost it "
+            f"{percent(cost)} of that speed, the baseline {percent(reference)}. Throughput decides, and it includes stalls"
         )
         notes.append(
             Note(code="faster_but_stalls_more", text=text, data={"candidate": name, "cost": cost, "baseline": reference})
@@ -105,7 +108,7 @@ def steadiness_notes(
     elif any(shape.too_short for shape in shapes):
         cure = "start a new study with a longer --measure"
     elif all(shape.course in _NO_WARM_UP for shape in shapes):
-        cure = "a longer warm-up does not help; `dialin explain` shows what the server waited for"
+        cure = "a longer warm-up does not help; dialin explain shows what the server waited for"
     else:
         cure = "start a new study with a longer --warmup"
     by = " in latency" if spec.workload.rate else ""
@@ -120,22 +123,22 @@ def _in_words(course: Course, windows: Sequence[Figures]) -> str:
     match course:
         case Course.OSCILLATION:
             period = duration(statistics.median(shape.period or 0.0 for shape in shapes))
-            return f"{count} swung with a period of {period}, and hold less than two of them"
+            return f"{count} oscillated with a period of {period}, and cover less than two periods"
         case Course.SHIFT:
-            return f"in {count} the level shifted ({most} at most)"
+            return f"{count} shifted to another level ({most} at most)"
         case Course.TREND:
-            return f"{count} still grew faster or slower ({most} at most)"
+            return f"{count} still followed a trend ({most} at most)"
         case Course.COLLAPSE:
-            return f"{count} fell and did not recover ({most} at most)"
+            return f"{count} collapsed and did not recover ({most} at most)"
         case Course.TWO_LEVELS:
             return f"{count} switched between two levels ({most} from the higher to the lower one at most)"
         case Course.DEAD:
             return f"{count} completed no transaction"
         case Course.ERRATIC:
             cv = percent(max(window.window.cv for window in windows))
-            return f"{count} varied too much (coefficient of variation {cv} at most)"
+            return f"{count} varied too much (CV up to {cv})"
         case Course.STEADY:
-            return f"{count} took most of the time to settle"
+            return f"{count} needed most of the time to become steady"
 
 
 def load_notes(limits: Sequence[LoadLimit], done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
@@ -156,11 +159,7 @@ def noise_notes(spec: StudySpec, sd: float | None) -> list[Note]:
     expected = spec.expected_noise
     if sd is None or expected is None or sd < _NOISIER * expected:
         return []
-    text = (
-        f"Noise was {percent(sd)} per trial, expected {percent(expected)} from earlier studies: something disturbs "
-        "this machine, so that the budget tells less apart than was said. dialin doctor looks for it"
-    )
-    return [Note(code="noisier_than_expected", text=text, data={"noise": sd, "expected": expected})]
+    return [Note(code=NOISIER, text=noisier(sd, expected), data={"noise": sd, "expected": expected})]
 
 
 def lost_notes(spec: StudySpec, done: Sequence[Trial], figures: Mapping[int, Figures]) -> list[Note]:
@@ -172,11 +171,11 @@ def lost_notes(spec: StudySpec, done: Sequence[Trial], figures: Mapping[int, Fig
     measured = lost + sum(figures[trial.id].seconds for trial in done)
     where, share = counted(len(hit), "trial"), percent(lost / measured)
     what = (
-        f"during runs of {where}, which took {counted(lost, 'second')} ({share}): these runs are left out"
+        f"during runs of {where}, which took {counted(lost, 'second')} ({share}): these runs are excluded"
         if _is_timed_by_the_run(spec)
-        else f"in {counted(lost, 'measured second')} ({share}), in {where}: they are left out"
+        else f"in {counted(lost, 'measured second')} ({share}), in {where}: they are excluded"
     )
-    text = f"The host itself stood still {what}. dialin doctor tells what may be done about it"
+    text = f"The host itself stalled {what}. Run dialin doctor to see what can be done about it"
     return [Note(code="host_lost_seconds", text=text, data={"seconds": lost, "trials": [trial.id for trial in hit]})]
 
 

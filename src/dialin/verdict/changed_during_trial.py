@@ -16,10 +16,10 @@ from dialin.errors import ChangedByOthersError
 from dialin.model.study import StudySpec
 from dialin.model.trial import Step, Trial, TrialState, VariableChange
 from dialin.model.verdict import Note
+from dialin.report.names import several
 from dialin.text import counted, listed, shorten, visible
 from dialin.variables import behaviour, rules
 from dialin.variables.aliases import one_name
-from dialin.verdict.outcome_sentences import several
 
 IN_A_ROW = 2
 """Discarded trials in a row, of all candidates or of one, that end a study."""

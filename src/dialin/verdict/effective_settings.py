@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from dialin.model.study import StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import Note
+from dialin.report.names import several
 from dialin.text import listed
 from dialin.variables import in_force
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.verdict.outcome_sentences import several
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from dialin.model.evidence import Gauge, Watched, load_gauge
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Trial
 from dialin.model.verdict import Note
+from dialin.report.names import several
 from dialin.stats.trial_figures import by_threads
 from dialin.text import counted, percent
-from dialin.verdict.outcome_sentences import several
 
 _SHORT = 0.01
 """The share of the rate asked for by which it may be missed."""
@@ -67,8 +67,8 @@ def before(rate: int, goal: Goal) -> str:
     if not rate or goal is not Goal.THROUGHPUT:
         return ""
     return (
-        f"Candidates that keep up with the rate of {rate} transactions/s all have that throughput, so that it cannot tell "
-        "them apart; --goal latency asks what can"
+        f"Candidates that keep up with the rate of {rate} transactions/s all have that throughput, so throughput cannot "
+        "differ; use --goal latency"
     )
 
 
@@ -100,11 +100,10 @@ def _missed_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed
     least = min(short, key=lambda one: one.achieved)
     where = f" with {counted(least.threads, 'thread')}" if spec.workload.levels else ""
     text = (
-        f"The rate of {rate} transactions/s was not reached in {_among(hit, done)}: "
-        f"it was {least.achieved:.0f} at the least{where}"
+        f"The rate of {rate} transactions/s was not reached in {_among(hit, done)}: the lowest was {least.achieved:.0f}{where}"
     )
     if not dropped:  # else some never began, and have no latency
-        text += ". What could not begin in time waited, and its latency tells how long"
+        text += ". Transactions that could not begin in time waited; their latency includes the wait"
     data = {"asked": rate, "achieved": least.achieved, "candidates": _candidates(hit)}
     return [Note(code="rate_not_reached", text=text, data=data)]
 
@@ -117,8 +116,8 @@ def _dropped_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTr
     total = round(max(1, len(spec.workload.levels)) * sum(mean for _, mean in hit))
     text = (
         f"{counted(total, 'transaction')} {'was' if total == 1 else 'were'} due and never began, in {_among(hit, done)}, "
-        "warm-up included: more waited than the load driver keeps. No latency tells of these, so that it looks better than it "
-        "was; give a lower --rate"
+        "warm-up included: more were waiting than the load driver can queue. Latency does not include them, so it looks better "
+        "than it was; use a lower --rate"
     )
     return [Note(code="transactions_dropped", text=text, data={"dropped": total, "candidates": _candidates(hit)})]
 
@@ -127,9 +126,10 @@ def _late_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTrial
     late = max((gauge.most for _, gauge in _gauges(done, watched, "late_ms")), default=0.0)
     if late <= _LATE_MS:
         return []
-    counted_in = ", which latency holds as well" if spec.workload.rate else ""
+    counted_in = ", which latency includes" if spec.workload.rate else ""
     text = (
-        f"The load driver was itself {late:.0f} ms late on average{counted_in}: it lacks a CPU; give it its own (--load-cpus)"
+        f"The load driver itself was {late:.0f} ms late on average{counted_in}: it lacks CPU; give it CPUs of its own "
+        "(--load-cpus)"
     )
     return [Note(code="driver_late", text=text, data={"late_ms": late})]
 
@@ -141,7 +141,7 @@ def _busy_thread_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[
     most = max(share for _, share in hit)
     text = (
         f"The load driver was the limit in {_among(hit, done)}: its busiest load thread used up to {percent(most)} of a CPU. "
-        "Give it CPUs of its own (--load-cpus), or take a heavier workload"
+        "Give it CPUs of its own (--load-cpus), or use a heavier workload"
     )
     return [Note(code="busy_load_thread", text=text, data={"share": most, "candidates": _candidates(hit)})]
 
@@ -155,7 +155,7 @@ def _unfinished_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[N
     oldest = max(age for _, age in hit)
     text = (
         f"{counted(count, 'transaction')} had not finished at the end of {_among(hit, done)}; the oldest was due "
-        f"{oldest / 1000:.1f} s before, longer than any that finished took. Latency does not include them"
+        f"{oldest / 1000:.1f} s before, longer than any finished one took. Latency does not include them"
     )
     data = {"unfinished": count, "oldest_ms": oldest, "candidates": _candidates(hit)}
     return [Note(code="unfinished_transactions", text=text, data=data)]
@@ -194,8 +194,8 @@ def _reached_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Misse
         return []
     who = "All candidates" if len(reached) == len(spec.candidates) else several(spec, reached)
     text = (
-        f"{who} kept up with the rate of {rate} transactions/s, so that their throughput could not differ. What may differ "
-        "there is latency: start a new study with --goal latency"
+        f"{who} kept up with the rate of {rate} transactions/s, so their throughput could not differ. Their latency may: "
+        "start a new study with --goal latency"
     )
     return [Note(code="rate_reached", text=text, data={"asked": rate, "candidates": reached})]
 

@@ -25,6 +25,7 @@ from dialin.model.verdict import (
     Verdict,
 )
 from dialin.question.plan import plan
+from dialin.report.headline import headline
 from dialin.stats.blocks import fit
 from dialin.stats.decide import Decision
 from dialin.stats.forecast import detectable
@@ -106,13 +107,12 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
             if speed is not None
         }
     )
-    headline = outcome_sentences.headline(spec, outcome, decision, case.identical, case.confounds, case.weaker)
     verdict = Verdict(
         verdict=outcome,
         goal=spec.goal,
         decided_by=decision.decided_by,
         percentile=spec.workload.percentile,
-        headline=" ".join([headline, *outcome_sentences.unsafe_sentences(spec, decision, case.failures)]),
+        headline="",
         reason=reason,
         recommended=dict(spec.candidate(chosen).setting),
         recommended_candidate=chosen,
@@ -143,6 +143,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
             **_table_read(record),
         },
     )
+    verdict = verdict.model_copy(update={"headline": headline(spec, verdict)})
     return Judgement(verdict, decision.is_reached(spec.until, spec.baseline))
 
 

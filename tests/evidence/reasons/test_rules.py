@@ -8,7 +8,7 @@ import pytest
 
 from dialin.evidence.measured import of
 from dialin.evidence.reasons import machine_rules, server_rules, wait_rules
-from dialin.evidence.reasons.significance import find_changes, pair
+from dialin.evidence.reasons.significance import all_changes, pair, strongest
 from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
 from dialin.model.why import ReasonKind
@@ -123,7 +123,7 @@ def found_by(code: str, record: StudyRecord) -> list:
     compared = pair(record, found)
     assert compared is not None
     rules = [*server_rules.RULES, *machine_rules.RULES, *wait_rules.rules(found)]
-    return find_changes([rule for rule in rules if rule.code == code], record, found, compared)
+    return strongest(all_changes([rule for rule in rules if rule.code == code], record, found, compared))
 
 
 def test_every_rule_is_tested_here() -> None:
@@ -153,7 +153,7 @@ def test_a_history_list_that_grows_is_told() -> None:
         gauge = replace(_gauge(), first=1000.0, last=1000.0 + growth)
         seen[trial.id] = {**own, "innodb": replace(own["innodb"], gauges={"history_list": gauge})}
     (reason,) = found_by("purge_lag", replace(record, watched=seen))
-    assert "1,008 undo logs a second with 1, 101 with 16" in reason.text
+    assert "1,008 undo logs per second with 1, 101 with 16" in reason.text
 
 
 def _gauge():
@@ -165,7 +165,7 @@ def _gauge():
 def test_larger_reads_are_told_with_their_calls_and_their_time() -> None:
     record = study(figures("read_size"))
     (reason,) = found_by("read_size", record)
-    assert reason.text.startswith("Reads of files: 12 KiB a call with 1, 196 KiB with 16 (16.1 times as much; 15.5 to 16.8)")
+    assert reason.text.startswith("Reads of files: 12 KiB per call with 1, 196 KiB with 16 (16.1 times as much; 15.5 to 16.8)")
     assert "; the same bytes, a sixteenth of the calls, 15." in reason.text
     assert reason.text.endswith(" % less time with 16.")
 

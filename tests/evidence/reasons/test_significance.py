@@ -38,7 +38,7 @@ def without_raw_waits() -> StudyRecord:
 def test_the_lock_whose_waits_went_is_the_reason() -> None:
     (reason,) = moved(without_raw_waits())
     assert reason.code == "event_waits"
-    assert reason.text.startswith("hash_table_locks: 0.12 s waited a second with 1, 0.01 with 8 (−91.")
+    assert reason.text.startswith("hash_table_locks: 0.12 s of wait per second with 1, 0.01 with 8 (−91.")
     assert "a wait took 5.16 µs with 1 and 1.11 µs with 8" in reason.text
     assert reason.strength > 2
     assert reason.correlation == pytest.approx(-1, abs=0.02)
@@ -48,7 +48,7 @@ def test_the_lock_whose_waits_went_is_the_reason() -> None:
 
 def test_the_summary_calls_correlation_no_proof() -> None:
     text = explain(without_raw_waits()).summary
-    assert "correlation −0.99, which is no proof" in text
+    assert "r = −0.99; correlation, not cause" in text
     assert "hash_table_locks" in text
 
 
@@ -73,7 +73,7 @@ def test_raw_waits_are_a_reason_without_an_interval_where_clean_trials_do_not_te
     seen = {number: {probe: _without(one) for probe, one in own.items()} for number, own in record.watched.items()}
     (reason,) = raw(replace(record, watched=seen))
     assert (reason.code, reason.strength, reason.correlation) == ("raw_waits", 0.0, None)
-    assert "0.12 s waited a second with 1, 0.0099 s with 8; the ten longest waits are 64.0 % of it" in reason.text
+    assert "0.12 s of wait per second with 1, 0.0099 s with 8; the ten longest waits are 64.0 % of it" in reason.text
     assert "there is no interval" in reason.text
 
 
@@ -90,12 +90,12 @@ def _without(one: Watched) -> Watched:
 
 def test_nothing_is_told_where_nothing_moved() -> None:
     assert moved(nothing_moved()) == []
-    assert explain(nothing_moved()).summary == "Nothing that was watched moved, and neither did throughput by what can be told."
+    assert explain(nothing_moved()).summary == "No metric changed, and no difference in throughput was detected."
 
 
 def test_a_winner_without_a_reason_is_said_to_have_none() -> None:
     assert moved(unseen()) == []
-    assert explain(unseen()).summary.startswith("Nothing that was watched moved with throughput")
+    assert explain(unseen()).summary.startswith("No metric changed with throughput")
 
 
 def test_luck_is_told_in_no_more_studies_than_the_error_allows() -> None:
@@ -125,7 +125,7 @@ def test_a_figure_that_differs_while_throughput_does_not_is_told_as_that() -> No
     told = [*ORDINARY, Told("status", "Handler_read_rnd_next", Per.TRANSACTION, {"25": 100.0, "26": 10.0})]
     why = explain(watched(room_unused(), told))
     assert why.reasons[0].code == "rows_scanned"
-    assert why.summary.startswith("Throughput does not differ by what can be told, though ")
+    assert why.summary.startswith("No difference in throughput was detected, though ")
     assert "rows read in a scan" in why.summary
 
 
@@ -145,9 +145,9 @@ def _times(one: Watched, factor: float) -> Watched:
 
 def test_next_to_nothing_is_told_as_it_is() -> None:
     (reason,) = moved(with_told({"1": 2.0, "16": 0.0001}))
-    assert reason.text == "Fsyncs of InnoDB's files: 1.97 a transaction with 1, 0.0001 with 16."
+    assert reason.text == "InnoDB data file fsyncs: 1.97 per transaction with 1, 0.0001 with 16."
     (reason,) = moved(with_told({"1": 2.0, "16": 0.0}))
-    assert reason.text.endswith("1.97 a transaction with 1, none with 16.")
+    assert reason.text.endswith("1.97 per transaction with 1, none with 16.")
 
 
 def test_of_one_theme_one_reason_is_told() -> None:
@@ -204,9 +204,9 @@ def test_one_block_is_too_little() -> None:
 
 def test_a_study_that_was_not_watched_says_so() -> None:
     why = explain(replace(without_raw_waits(), watched={}))
-    assert why.summary.startswith("Nothing was watched")
+    assert why.summary.startswith("No probe ran")
     assert why.reasons == []
 
 
 def test_a_study_without_trials_says_that_nothing_was_compared() -> None:
-    assert explain(replace(without_raw_waits(), trials=[])).summary.startswith("Nothing was watched")
+    assert explain(replace(without_raw_waits(), trials=[])).summary.startswith("No probe ran")

@@ -32,7 +32,7 @@ ROOM: dict[str, tuple[Mapping[str, str], list[Figure], list[Figure], str]] = {
         {"innodb_lru_scan_depth": "1024", "innodb_buffer_pool_instances": "1"},
         [("status", "Innodb_buffer_pool_pages_free", G, 50_000.0), ("status", "Innodb_buffer_pool_pages_total", G, 65_536.0)],
         [("status", "Innodb_buffer_pool_pages_free", G, 1_024.0), ("status", "Innodb_buffer_pool_pages_total", G, 1_200.0)],
-        "687 MiB of the buffer pool's 1.0 GiB were never used (67.1 %).",
+        "687 MiB of the 1.0 GiB buffer pool was never used (67.1 %).",
     ),
     "query_cache_unused": (
         {"query_cache_size": "67108864", "query_cache_type": "ON"},
@@ -68,7 +68,7 @@ ROOM: dict[str, tuple[Mapping[str, str], list[Figure], list[Figure], str]] = {
         {"innodb_log_file_size": str(2**29), "innodb_log_files_in_group": "2"},
         [("innodb", "checkpoint_age", G, float(2**20))],
         [("innodb", "checkpoint_age", G, float(2**29))],
-        "The redo log never held more than 1.0 MiB of its 1.0 GiB that were not written to the tables yet.",
+        "The checkpoint age never exceeded 1.0 MiB of the redo log's 1.0 GiB.",
     ),
 }
 """By rule: what is in force, figures of room unused, figures of room used, the sentence."""
@@ -78,31 +78,31 @@ LIMITS: dict[str, tuple[Mapping[str, str], list[Figure], list[Figure], str]] = {
         {},
         [("status", "Connection_errors_max_connections", S, 2.0)],
         [("status", "Connection_errors_max_connections", S, 0.0)],
-        "Connections were refused for max_connections (2.00 a second).",
+        "Connections were refused because of max_connections (2.00 per second).",
     ),
     "connections_near_limit": (
         {"max_connections": "100"},
         [("status", "Threads_connected", G, 99.0)],
         [("status", "Threads_connected", G, 20.0)],
-        "99.0 % of max_connections were in use.",
+        "99.0 % of max_connections was in use.",
     ),
     "log_buffer_full": (
         {},
         [("status", "Innodb_log_waits", S, 3.0)],
         [("status", "Innodb_log_waits", S, 0.0)],
-        "The log buffer was too small: transactions waited for room in it 3.00 times a second.",
+        "The log buffer was too small: transactions waited for space in it 3.00 times per second.",
     ),
     "no_free_page": (
         {},
         [("status", "Innodb_buffer_pool_wait_free", S, 3.0)],
         [("status", "Innodb_buffer_pool_wait_free", S, 0.0)],
-        "No page of the buffer pool was free 3.00 times a second: flushing did not keep up.",
+        "No page of the buffer pool was free 3.00 times per second: flushing did not keep up.",
     ),
     "redo_log_full": (
         {"innodb_redo_log_capacity": "100000000"},
         [("innodb", "checkpoint_age", G, 80e6)],
         [("innodb", "checkpoint_age", G, 60e6)],
-        "80.0 % of the redo log were in use, so that pages were flushed for its sake: it is small for this load.",
+        "The redo log was 80.0 % full, which forces checkpoint flushing: it is small for this load.",
     ),
     "io_capacity_max_reached": (
         {"innodb_io_capacity_max": "2000"},
@@ -114,13 +114,13 @@ LIMITS: dict[str, tuple[Mapping[str, str], list[Figure], list[Figure], str]] = {
         {},
         [("status", "Table_open_cache_overflows", S, 5.0)],
         [("status", "Table_open_cache_overflows", S, 0.0)],
-        "The table cache was full: 5.00 tables a second were put out of it.",
+        "The table cache was full and evicted 5.00 tables/s.",
     ),
     "open_files_near_limit": (
         {"open_files_limit": "1000"},
         [("status", "Open_files", G, 990.0)],
         [("status", "Open_files", G, 90.0)],
-        "99.0 % of open_files_limit were in use.",
+        "99.0 % of open_files_limit was in use.",
     ),
     "queries_queued_for_concurrency": (
         {"innodb_thread_concurrency": "8"},
@@ -138,7 +138,7 @@ LIMITS: dict[str, tuple[Mapping[str, str], list[Figure], list[Figure], str]] = {
         {},
         [("status", "Sort_merge_passes", T, 3.0)],
         [("status", "Sort_merge_passes", T, 0.0)],
-        "Sorts did not fit sort_buffer_size: 3.00 merge passes a transaction.",
+        "Sorts did not fit sort_buffer_size: 3.00 merge passes per transaction.",
     ),
     "memory_short": (
         {},
@@ -197,7 +197,7 @@ def test_what_costs_little_is_named_only_where_a_study_is_about_it(code: str) ->
 def test_what_holds_for_some_candidates_names_them() -> None:
     told = [Told("status", "Innodb_log_waits", S, {"4": 3.0, "16": 9.0}, 0.0)]
     (reason,) = told_of("log_buffer_full", watched(nothing_moved(), told))
-    assert reason.text.endswith("9.00 times a second, with 4 and 16.")
+    assert reason.text.endswith("9.00 times per second, with 4 and 16.")
 
 
 def test_room_used_in_one_trial_alone_was_used() -> None:
@@ -225,7 +225,7 @@ def test_purge_that_falls_behind_is_named() -> None:
         for number, own in record.watched.items()
     }
     (reason,) = told_of("purge_behind", replace(record, watched=seen))
-    assert reason.text == "Purge did not keep up: the history list grew by 1.13 for each transaction."
+    assert reason.text == "Purge did not keep up: the history list grew by 1.13 per transaction."
 
 
 def test_a_server_that_fills_the_cpus_it_was_given_is_named() -> None:

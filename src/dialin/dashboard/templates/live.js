@@ -106,7 +106,7 @@
     told = live;
     root.toggleAttribute("data-runs", ["running", "readying"].includes(live.state));
     const place = live.block ? `${live.block}` : "";
-    const also = live.stops ? "It stops when this block has ended." : "";
+    const also = live.stops ? "The study stops after this block." : "";
     stand(live.state, live.name, live.sentence);
     const sentence = [live.sentence, also].filter(Boolean).join(" ");
     put("sentence", sentence);
@@ -210,7 +210,7 @@
     root.removeAttribute("data-runs");
   }
 
-  const over = () => gone("This page is no longer served, and shows what it knew last. Serve it anew:", told ? told.watch : "dialin watch DIR");
+  const over = () => gone("This page is no longer served and shows its last state. Serve it again with:", told ? told.watch : "dialin watch DIR");
   const stream = new EventSource("events");
   stream.addEventListener("message", (event) => {
     clearTimeout(lost);
@@ -224,7 +224,7 @@
   });
   stream.addEventListener("error", () => {
     if (stream.readyState === EventSource.CLOSED) over();
-    else if (!lost) lost = setTimeout(() => gone("The connection is lost; it is tried again.", ""), 3000);
+    else if (!lost) lost = setTimeout(() => gone("The connection is lost; trying again.", ""), 3000);
   });
 
   addEventListener("resize", draw);

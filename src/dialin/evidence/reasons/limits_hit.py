@@ -97,10 +97,10 @@ LIMITS: tuple[Limit, ...] = (
     Limit(
         "connections_refused",
         "connections refused",
-        "a second",
+        "per second",
         per_second("status", "Connection_errors_max_connections"),
         1e-9,
-        lambda x: f"Connections were refused for max_connections ({number(x)} a second)",
+        lambda x: f"Connections were refused because of max_connections ({number(x)} per second)",
         sources.CONNECTIONS,
     ),
     Limit(
@@ -109,25 +109,25 @@ LIMITS: tuple[Limit, ...] = (
         "share",
         quotient(_most("status", "Threads_connected"), setting("max_connections")),
         0.95,
-        lambda x: f"{percent(min(x, 1.0))} of max_connections were in use",  # an administrator may have one more
+        lambda x: f"{percent(min(x, 1.0))} of max_connections was in use",  # an administrator may have one more
         sources.CONNECTIONS,
     ),
     Limit(
         "log_buffer_full",
-        "waits for room in the log buffer",
-        "a second",
+        "log buffer waits",
+        "per second",
         per_second("status", "Innodb_log_waits"),
         0.02,
-        lambda x: f"The log buffer was too small: transactions waited for room in it {number(x)} times a second",
+        lambda x: f"The log buffer was too small: transactions waited for space in it {number(x)} times per second",
         sources.LOG_BUFFER,
     ),
     Limit(
         "no_free_page",
         "waits for a free page",
-        "a second",
+        "per second",
         per_second("status", "Innodb_buffer_pool_wait_free"),
         0.02,
-        lambda x: f"No page of the buffer pool was free {number(x)} times a second: flushing did not keep up",
+        lambda x: f"No page of the buffer pool was free {number(x)} times per second: flushing did not keep up",
         sources.BUFFER_POOL,
     ),
     Limit(
@@ -136,9 +136,7 @@ LIMITS: tuple[Limit, ...] = (
         "share",
         _checkpoint_most,
         0.75,
-        lambda x: (
-            f"{percent(x)} of the redo log were in use, so that pages were flushed for its sake: it is small for this load"
-        ),
+        lambda x: f"The redo log was {percent(x)} full, which forces checkpoint flushing: it is small for this load",
         sources.REDO_LOG,
     ),
     Limit(
@@ -152,11 +150,11 @@ LIMITS: tuple[Limit, ...] = (
     ),
     Limit(
         "table_cache_full",
-        "tables put out of the cache",
-        "a second",
+        "tables evicted from the cache",
+        "per second",
         per_second("status", "Table_open_cache_overflows"),
         0.1,
-        lambda x: f"The table cache was full: {number(x)} tables a second were put out of it",
+        lambda x: f"The table cache was full and evicted {number(x)} tables/s",
         sources.TABLE_CACHE,
     ),
     Limit(
@@ -165,7 +163,7 @@ LIMITS: tuple[Limit, ...] = (
         "share",
         quotient(_most("status", "Open_files"), setting("open_files_limit")),
         0.95,
-        lambda x: f"{percent(x)} of open_files_limit were in use",
+        lambda x: f"{percent(x)} of open_files_limit was in use",
         sources.OPEN_FILES,
     ),
     Limit(
@@ -180,10 +178,10 @@ LIMITS: tuple[Limit, ...] = (
     Limit(
         "purge_behind",
         "growth of the history list",
-        "undo logs a transaction",
+        "undo logs per transaction",
         _purge_behind,
         0.5,
-        lambda x: f"Purge did not keep up: the history list grew by {number(x)} for each transaction",
+        lambda x: f"Purge did not keep up: the history list grew by {number(x)} per transaction",
         sources.PURGE,
     ),
     Limit(
@@ -197,11 +195,11 @@ LIMITS: tuple[Limit, ...] = (
     ),
     Limit(
         "sort_buffer_full",
-        "passes that merge sorted runs",
-        "a second",
+        "sort merge passes",
+        "per second",
         per_transaction("status", "Sort_merge_passes"),
         0.05,
-        lambda x: f"Sorts did not fit sort_buffer_size: {number(x)} merge passes a transaction",
+        lambda x: f"Sorts did not fit sort_buffer_size: {number(x)} merge passes per transaction",
         sources.SORTING,
     ),
     Limit(

@@ -9,7 +9,7 @@ from dialin.evidence.reasons.phrases import describe_reads
 from dialin.evidence.reasons.rule import Rule, mean_of, per_second, per_transaction, quotient
 from dialin.text import number, percent, size
 
-_EACH = "a transaction"
+_EACH = "per transaction"
 
 _calls = per_transaction("process", "read_calls")
 _bytes = per_transaction("process", "read_chars")
@@ -43,8 +43,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "server_cpu",
         "cpu",
-        "CPU of the server",
-        "µs a transaction",
+        "server CPU",
+        "µs per transaction",
         sources.PROC_STAT,
         per_transaction("process", "server_cpu_user", "server_cpu_system", factor=1e6),
         floor=1.0,
@@ -52,8 +52,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "system_cpu",
         "cpu",
-        "CPU of the server inside the kernel",
-        "µs a transaction",
+        "server system CPU",
+        "µs per transaction",
         sources.PROC_STAT,
         per_transaction("process", "server_cpu_system", factor=1e6),
         floor=1.0,
@@ -62,7 +62,7 @@ RULES: tuple[Rule, ...] = (
     _each_transaction(
         "context_switches",
         "cpu",
-        "context switches of the server",
+        "server context switches",
         sources.PROC_STATUS,
         "voluntary_switches",
         "involuntary_switches",
@@ -72,25 +72,23 @@ RULES: tuple[Rule, ...] = (
         "read_size",
         "read size",
         "reads of files",
-        "a call",
+        "per call",
         sources.READ_BUFFER,
         quotient(per_second("process", "read_chars"), per_second("process", "read_calls"), least=1.0),
         floor=512,
         form=size,
         more=describe_reads(_calls, _bytes),
     ),
-    Rule("read_calls", "reads", "calls that read", _EACH, sources.PROC_IO, _calls, floor=0.1),
-    _each_transaction("write_calls", "writes", "calls that write", sources.PROC_IO, "write_calls", floor=0.1),
+    Rule("read_calls", "reads", "read syscalls", _EACH, sources.PROC_IO, _calls, floor=0.1),
+    _each_transaction("write_calls", "writes", "write syscalls", sources.PROC_IO, "write_calls", floor=0.1),
     _each_transaction("bytes_from_disk", "reads", "data read from disk", sources.PROC_IO, "read_bytes", floor=512, form=size),
     _each_transaction("bytes_to_disk", "writes", "data written to disk", sources.PROC_IO, "write_bytes", floor=512, form=size),
-    _each_transaction(
-        "minor_faults", "memory", "page faults of the server", sources.PROC_STAT, "minor_faults", floor=0.5, least=0.2
-    ),
+    _each_transaction("minor_faults", "memory", "server page faults", sources.PROC_STAT, "minor_faults", floor=0.5, least=0.2),
     Rule(
         "major_faults",
         "memory",
-        "page faults that went to disk",
-        "a second",
+        "major page faults",
+        "per second",
         sources.PROC_STAT,
         per_second("process", "major_faults"),
         floor=1.0,
@@ -100,16 +98,16 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "resident_memory",
         "memory",
-        "memory of the server",
+        "server memory (RSS)",
         "resident on average",
         sources.PROC_STATUS,
         mean_of("process", "resident_bytes"),
         floor=32 * 2**20,
         form=size,
     ),
-    _disk_time("disk_read_time", "a read of the disk took", "disk_read_seconds", "disk_reads"),
-    _disk_time("disk_write_time", "a write to the disk took", "disk_write_seconds", "disk_writes"),
-    _share_of_time("disk_busy", "disk", "the disk was at work", "disk_busy_seconds", source=sources.DISK_STATS, floor=0.05),
+    _disk_time("disk_read_time", "disk read time", "disk_read_seconds", "disk_reads"),
+    _disk_time("disk_write_time", "disk write time", "disk_write_seconds", "disk_writes"),
+    _share_of_time("disk_busy", "disk", "disk busy", "disk_busy_seconds", source=sources.DISK_STATS, floor=0.05),
     _share_of_time(
         "io_pressure", "disk", "some task waited for a disk", "pressure_io_seconds", source=sources.PRESSURE, floor=0.02
     ),
@@ -128,7 +126,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "run_queue",
         "machine",
-        "tasks that ran or waited for a CPU",
+        "tasks running or waiting for a CPU",
         "on average",
         sources.RUN_QUEUE,
         mean_of("machine", "run_queue"),
@@ -138,8 +136,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "steal",
         "machine",
-        "CPU that the hypervisor gave to others",
-        "s a second",
+        "CPU stolen by the hypervisor",
+        "s per second",
         sources.STEAL,
         per_second("machine", "steal_seconds"),
         floor=0.02,

@@ -30,7 +30,7 @@ def holding_for(names: Sequence[str], record: StudyRecord) -> str:
 
 def in_unit(text: str, record: StudyRecord) -> str:
     """Return a text with the load's own unit, such as runs of a timed query, in place of transactions."""
-    return text.replace(f"a {TRANSACTION}", f"a {record.spec.workload.traits.unit}")
+    return text.replace(f"per {TRANSACTION}", f"per {record.spec.workload.traits.unit}")
 
 
 _SAME = 0.03
@@ -75,5 +75,5 @@ def _time(trials: Sequence[Measured], baseline: str, other: str) -> str:
     fit = blocks.fit(observations, next((group for group in groups if {baseline, other} <= set(group)), ()))
     ratio = fit.ratio(other, baseline, _ALPHA) if fit else None
     if ratio is None or not ratio.excludes_one:
-        return "no difference in time that can be told"
+        return "no detectable difference in time"
     return f"{percent(abs(ratio.mean - 1))} {'more' if ratio.mean > 1 else 'less'} time"

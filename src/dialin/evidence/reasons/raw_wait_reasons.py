@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.significance import Pair
+from dialin.evidence.reasons.wait_rules import short
 from dialin.model.evidence import ALL
 from dialin.model.why import Chart, Reason, ReasonKind, WaitSummary
 from dialin.text import number, percent, visible
@@ -55,7 +56,7 @@ def is_explained_by(reason: Reason, changes: Sequence[Reason]) -> bool:
 
 def _titled(name: str) -> str:
     # The same for clean trials and for raw waits, which are matched by it.
-    return f"{name}, s waited a second"
+    return f"{name}, s of wait per second"
 
 
 def _title(reason: Reason) -> str:
@@ -65,9 +66,7 @@ def _title(reason: Reason) -> str:
 def _of_event(reason: Reason, waits: Sequence[WaitSummary]) -> list[WaitSummary]:
     if reason.code != EVENT:
         return []
-    return [
-        one for one in waits if one.operation == ALL and _titled(visible(one.instrument.rpartition("/")[2])) == _title(reason)
-    ]
+    return [one for one in waits if one.operation == ALL and _titled(visible(short(one.instrument))) == _title(reason)]
 
 
 def _waited(one: WaitSummary) -> float:
@@ -77,12 +76,12 @@ def _waited(one: WaitSummary) -> float:
 def _reason(
     instrument: str, seconds: Sequence[float], worst: WaitSummary | None, waits: Sequence[WaitSummary], compared: Pair
 ) -> Reason:
-    name = visible(instrument.rpartition("/")[2])
+    name = visible(short(instrument))
     here, there = (f"{number(value)} s" if value > 0 else "none" for value in seconds)
     share = f"; the ten longest waits are {percent(worst.ten_share)} of it" if worst else ""
     text = (
-        f"{name}: {here} waited a second with {visible(compared.baseline)}, {there} with {visible(compared.other)}{share}. "
-        "These are raw waits of a trial each, collected with their instruments on: there is no interval."
+        f"{name}: {here} of wait per second with {visible(compared.baseline)}, {there} with {visible(compared.other)}{share}. "
+        "These are raw waits of one trial each, collected with their instruments on, so there is no interval."
     )
     charted = [one for one in waits if one.instrument == instrument and one.operation == ALL]
     return Reason(

@@ -6,7 +6,7 @@ from dialin.evidence.reasons import shared_figures, sources
 from dialin.evidence.reasons.rule import Rule, by_transaction, first_of, mean_of, per_second, per_transaction
 from dialin.text import percent, size
 
-_EACH = "a transaction"
+_EACH = "per transaction"
 _STATUS = sources.STATUS
 
 
@@ -23,7 +23,7 @@ RULES: tuple[Rule, ...] = (
     _status(
         "log_fsyncs",
         "syncs",
-        "flushes of the redo log to disk",
+        "redo log fsyncs",
         "Innodb_os_log_fsyncs",
         source=sources.DURABILITY,
         paced=True,
@@ -39,8 +39,8 @@ RULES: tuple[Rule, ...] = (
         floor=64,
         form=size,
     ),
-    _status("log_waits", "log", "waits for room in the log buffer", "Innodb_log_waits", source=sources.LOG_BUFFER),
-    _status("data_fsyncs", "syncs", "fsyncs of InnoDB's files", "Innodb_data_fsyncs", paced=True),
+    _status("log_waits", "log", "log buffer waits", "Innodb_log_waits", source=sources.LOG_BUFFER),
+    _status("data_fsyncs", "syncs", "InnoDB data file fsyncs", "Innodb_data_fsyncs", paced=True),
     _status("doublewrites", "flushing", "doublewrite operations", "Innodb_dblwr_writes", paced=True),
     Rule(
         "checkpoint_age",
@@ -57,13 +57,13 @@ RULES: tuple[Rule, ...] = (
     _status(
         "pool_misses",
         "pool",
-        "pages that were not in the buffer pool",
+        "buffer pool misses",
         "Innodb_buffer_pool_reads",
         source=sources.BUFFER_POOL,
     ),
     _status("pages_read", "pool", "pages read from disk", "Innodb_pages_read", source=sources.BUFFER_POOL),
     _status("read_ahead", "pool", "pages read ahead", "Innodb_buffer_pool_read_ahead", source=sources.BUFFER_POOL),
-    _status("page_requests", "pool", "requests of pages", "Innodb_buffer_pool_read_requests", floor=1.0),
+    _status("page_requests", "pool", "buffer pool read requests", "Innodb_buffer_pool_read_requests", floor=1.0),
     Rule(
         "emptiest_instance",
         "pool",
@@ -79,7 +79,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "pages_flushed",
         "flushing",
-        "pages written out of the buffer pool",
+        "pages flushed from the buffer pool",
         _EACH,
         sources.FLUSHING,
         by_transaction(shared_figures.pages_written),
@@ -100,7 +100,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "adaptive_hash",
         "adaptive hash",
-        "searches that the adaptive hash index answered",
+        "searches answered by the adaptive hash index",
         "of all",
         sources.ADAPTIVE_HASH,
         shared_figures.hash_share,
@@ -110,7 +110,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "tree_searches",
         "adaptive hash",
-        "searches that went down a B-tree",
+        "B-tree searches",
         _EACH,
         sources.ADAPTIVE_HASH,
         by_transaction(shared_figures.tree_searches),
@@ -119,31 +119,31 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "change_buffer_merges",
         "change buffer",
-        "merges of the change buffer",
+        "change buffer merges",
         _EACH,
         sources.CHANGE_BUFFER,
         per_transaction("metrics", "ibuf_merges"),
         floor=0.01,
     ),
     # locks between transactions
-    _status("row_lock_waits", "row locks", "waits for row locks", "Innodb_row_lock_waits"),
+    _status("row_lock_waits", "row locks", "row lock waits", "Innodb_row_lock_waits"),
     Rule(
         "row_lock_time",
         "row locks",
-        "waiting for row locks",
-        "ms a transaction",
+        "row lock wait time",
+        "ms per transaction",
         _STATUS,
         per_transaction("status", "Innodb_row_lock_time"),
         floor=0.05,
         least=0.1,
     ),
-    _status("table_lock_waits", "row locks", "waits for table locks", "Table_locks_waited"),
+    _status("table_lock_waits", "row locks", "table lock waits", "Table_locks_waited"),
     # purge and concurrency
     Rule(
         "purge_lag",
         "purge",
         "growth of the history list",
-        "undo logs a second",
+        "undo logs per second",
         sources.PURGE,
         shared_figures.history_growth,
         floor=50,
@@ -153,7 +153,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "queries_queued",
         "concurrency",
-        "queries queued before InnoDB",
+        "queries queued for InnoDB",
         "on average",
         sources.CONCURRENCY,
         mean_of("innodb", "queries_queued"),
@@ -163,7 +163,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "threads_running",
         "concurrency",
-        "statements at work at once",
+        "running threads",
         "on average",
         _STATUS,
         mean_of("status", "Threads_running"),
@@ -187,13 +187,13 @@ RULES: tuple[Rule, ...] = (
     _status(
         "memory_tables", "temporary tables", "temporary tables", "Created_tmp_tables", source=sources.TEMPORARY, paced=True
     ),
-    _status("sort_passes", "sorting", "passes that merge sorted runs", "Sort_merge_passes", source=sources.SORTING),
+    _status("sort_passes", "sorting", "sort merge passes", "Sort_merge_passes", source=sources.SORTING),
     _status("rows_scanned", "access", "rows read in a scan", "Handler_read_rnd_next", floor=1.0, paced=True),
     _status("rows_by_index", "access", "rows found through an index", "Handler_read_key", floor=0.5),
     _status("rows_in_order", "access", "rows read in index order", "Handler_read_next", floor=1.0),
     _status("full_joins", "access", "joins without an index", "Select_full_join"),
-    _status("query_cache_hits", "query cache", "answers from the query cache", "Qcache_hits", source=sources.QUERY_CACHE),
-    _status("binlog_spills", "log", "transactions too large for the binary log's cache", "Binlog_cache_disk_use"),
+    _status("query_cache_hits", "query cache", "query cache hits", "Qcache_hits", source=sources.QUERY_CACHE),
+    _status("binlog_spills", "log", "transactions too large for the binary log cache", "Binlog_cache_disk_use"),
     # MyISAM and Aria
     _status("key_reads", "key cache", "index blocks read from disk", "Key_reads", source=sources.KEY_CACHE),
     _status(

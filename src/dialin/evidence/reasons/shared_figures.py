@@ -31,14 +31,14 @@ hash_searches: FigureOf = first_of(
     per_second("status", "Innodb_adaptive_hash_hash_searches"),
     mean_of("innodb", "ahi_hash_searches_per_s"),
 )
-"""Searches that the adaptive hash index answered, a second."""
+"""Searches answered by the adaptive hash index, a second."""
 
 tree_searches: FigureOf = first_of(
     per_second("metrics", "adaptive_hash_searches_btree"),
     per_second("status", "Innodb_adaptive_hash_non_hash_searches"),
     mean_of("innodb", "ahi_other_searches_per_s"),
 )
-"""Searches that went down a B-tree, a second."""
+"""B-tree searches, a second."""
 
 
 def _all_searches(one: Measured) -> float | None:
@@ -47,7 +47,7 @@ def _all_searches(one: Measured) -> float | None:
 
 
 hash_share: FigureOf = quotient(hash_searches, _all_searches, least=1.0)
-"""The share of searches that the adaptive hash index answered; unknown where there is hardly any."""
+"""The share of searches answered by the adaptive hash index; unknown where there is hardly any."""
 
 pages_flushed: FigureOf = first_of(
     per_second("status", "Innodb_buffer_pool_pages_flushed"),
@@ -56,7 +56,7 @@ pages_flushed: FigureOf = first_of(
 """Pages that the page cleaner wrote out of the buffer pool, a second."""
 
 pages_written: FigureOf = first_of(per_second("status", "Innodb_pages_written"), pages_flushed)
-"""All pages written out of the buffer pool, a second.
+"""All pages flushed from the buffer pool, a second.
 
 MySQL 5.6 does not count as flushed those that a thread writes out itself, one by one, because it needs a free page (read on
 5.6.24: a thousand written a second, and none flushed).

@@ -81,11 +81,11 @@ def pair(record: StudyRecord, trials: Sequence[Measured]) -> Pair | None:
     return Pair(baseline, other, (judged or fit.ratio(other, baseline, alpha)).excludes_one)
 
 
-def find_changes(rules: Sequence[Rule], record: StudyRecord, trials: Sequence[Measured], compared: Pair) -> list[Reason]:
-    """Return the reasons that are shown, strongest first: one or two of a theme, six in all."""
+def strongest(changes: Sequence[tuple[str, Reason]]) -> list[Reason]:
+    """Return the reasons that are shown of all changes: one or two of a theme, six in all."""
     reasons: list[Reason] = []
     themes: list[str] = []
-    for theme, reason in all_changes(rules, record, trials, compared):
+    for theme, reason in changes:
         if themes.count(theme) < _A_THEME.get(theme, 1) and len(reasons) < MOST:
             reasons.append(reason)
             themes.append(theme)

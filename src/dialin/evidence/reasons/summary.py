@@ -11,30 +11,41 @@ from dialin.model.record import StudyRecord
 from dialin.model.why import Reason
 
 
-def summary(record: StudyRecord, trials: Sequence[Measured], changes: Sequence[Reason], compared: Pair | None) -> str:
-    """Return one sentence: what changed with the verdict, or that nothing did."""
+def summary(
+    record: StudyRecord, trials: Sequence[Measured], changes: Sequence[Reason], found: int, compared: Pair | None
+) -> str:
+    """Return one sentence: what changed with the verdict, or that nothing did; `found` counts those not shown, too."""
     goal = GOALS[record.spec.goal]
     if not any(one.watched for one in trials):
-        return "Nothing was watched while load was measured, so no reason can be told."
+        return "No probe ran while load was measured, so no reason is available."
     if compared is None:
-        return "No candidate can be compared with the baseline, so no reason can be told."
+        return "No candidate can be compared with the baseline, so no reason is available."
     if not changes:
         if len({one.stratum for one in trials}) < 2:
-            return "One block is too little to tell what moved with the verdict and what by itself."
+            return "One block is too little to separate what changed with the verdict from noise."
         if compared.differ:
-            return f"Nothing that was watched moved with {goal}: what made the difference is not in these figures, or is noise."
-        return f"Nothing that was watched moved, and neither did {goal} by what can be told."
+            return f"No metric changed with {goal}: no recorded metric explains the difference, or it is noise."
+        return f"No metric changed, and no difference in {goal} was detected."
     first = _subject(changes[0])
-    which = f"{len(changes)} figures moved, most of all {first}" if len(changes) > 1 else f"{first} moved"
+    subject = f"{found:,} metrics" if found > 1 else first
+    most = f", {first} most" if found > 1 else ""
+    shown = f"; the {len(changes)} strongest are shown" if found > len(changes) else ""
     if not compared.differ:
-        return f"{goal.capitalize()} does not differ by what can be told, though {which}."
+        return f"No difference in {goal} was detected, though {subject} changed{most}{shown}."
     if changes[0].correlation is None:
-        return f"{which[:1].upper()}{which[1:]}."
-    together = f"{changes[0].correlation:.2f}".replace("-", "−")
-    return f"With {goal} {which} (correlation {together}, which is no proof)."
+        text = f"{subject} changed{most}{shown}."
+    else:
+        r = f"{changes[0].correlation:.2f}".replace("-", "−")
+        text = f"{subject} changed with {goal}{most} (r = {r}; correlation, not cause){shown}."
+    return text if found == 1 and first == _subject_of(changes[0]) else f"{text[:1].upper()}{text[1:]}"
 
 
 def _subject(reason: Reason) -> str:
-    subject = reason.text.partition(": ")[0]
-    # The name of a lock or a file keeps its spelling; a sentence's own first word loses its capital.
-    return f"{subject[:1].lower()}{subject[1:]}" if subject[1:2].islower() else subject
+    subject = _subject_of(reason)
+    # Names such as InnoDB, B-tree or hash_table_locks keep their spelling; any other first word loses its capital.
+    first = subject.split(" ", 1)[0]
+    return f"{subject[:1].lower()}{subject[1:]}" if first[1:].isalpha() and first[1:].islower() else subject
+
+
+def _subject_of(reason: Reason) -> str:
+    return reason.text.partition(": ")[0]

@@ -153,7 +153,7 @@ CAPACITIES: tuple[Capacity, ...] = (
         _buffer_pool,
         0.8,
         lambda use: (
-            f"{size(use[1] - use[0])} of the buffer pool's {size(use[1])} were never used ({percent(1 - use[0] / use[1])})"
+            f"{size(use[1] - use[0])} of the {size(use[1])} buffer pool was never used ({percent(1 - use[0] / use[1])})"
         ),
         sources.BUFFER_POOL,
         "bytes",
@@ -202,9 +202,7 @@ CAPACITIES: tuple[Capacity, ...] = (
         "redo log",
         _redo_log,
         0.25,
-        lambda use: (
-            f"The redo log never held more than {size(use[0])} of its {size(use[1])} that were not written to the tables yet"
-        ),
+        lambda use: f"The checkpoint age never exceeded {size(use[0])} of the redo log's {size(use[1])}",
         sources.REDO_LOG,
         "bytes",
         _REDO,

@@ -42,7 +42,7 @@ def _semaphores(trials: Sequence[Measured]) -> Iterator[Rule]:
             "semaphore_waits",
             "semaphores",
             f"semaphore at {visible(place)} ({visible(kind)})",
-            "threads waiting on average",
+            "waiting threads on average",
             sources.SEMAPHORES,
             of,
             floor=_LEAST_THREADS,
@@ -71,8 +71,8 @@ def _spins(trials: Sequence[Measured]) -> Iterator[Rule]:
         yield Rule(
             "lock_os_waits" if waits else "lock_spins",
             "semaphores",
-            f"{_KIND.get(kind, visible(kind))}: {'sleeping waits' if waits else 'spin rounds'}",
-            "a transaction",
+            f"{_KIND.get(kind, visible(kind))}: {'OS waits' if waits else 'spin rounds'}",
+            "per transaction",
             sources.SPINNING,
             per_transaction("innodb", name),
             floor=0.01 if waits else 1.0,
@@ -81,10 +81,10 @@ def _spins(trials: Sequence[Measured]) -> Iterator[Rule]:
 
 
 _KIND = {
-    "mutex": "InnoDB's mutexes",
-    "rw_shared": "InnoDB's shared locks",
-    "rw_excl": "InnoDB's exclusive locks",
-    "rw_sx": "InnoDB's shared-exclusive locks",
+    "mutex": "InnoDB mutexes",
+    "rw_shared": "InnoDB shared locks",
+    "rw_excl": "InnoDB exclusive locks",
+    "rw_sx": "InnoDB shared-exclusive locks",
 }
 
 
@@ -95,7 +95,7 @@ def _mutexes(trials: Sequence[Measured]) -> Iterator[Rule]:
             "mutex_os_waits",
             "semaphores",
             f"{visible(lock or name)}: {what.replace('_', ' ') if lock else 'waits'}",
-            "a transaction",
+            "per transaction",
             sources.MUTEXES,
             by_transaction(_absent_is_none("mutex", name)),
             floor=0.005,
@@ -113,7 +113,7 @@ def _events(trials: Sequence[Measured]) -> Iterator[Rule]:
             "event_waits",
             "waits",
             visible(shorten(short(event), _WIDTH)),
-            "s waited a second",
+            "s of wait per second",
             sources.WAIT_SUMMARIES,
             of,
             floor=_LEAST_WAIT,
@@ -158,7 +158,7 @@ def _files(trials: Sequence[Measured]) -> Iterator[Rule]:
                 "file_syncs",
                 "syncs",
                 f"syncs of {visible(short(event))}",
-                "a transaction",
+                "per transaction",
                 sources.FILE_SUMMARIES,
                 by_transaction(_absent_is_none("waits", name)),
                 floor=0.02,
@@ -169,7 +169,7 @@ def _files(trials: Sequence[Measured]) -> Iterator[Rule]:
                 "file_read_size",
                 "read size",
                 f"reads of {visible(short(event))}",
-                "a call",
+                "per call",
                 sources.FILE_SUMMARIES,
                 quotient(per_second("waits", name), per_second("waits", f"file/{event}/reads"), least=1.0),
                 floor=512,
@@ -184,8 +184,8 @@ def _statements(trials: Sequence[Measured]) -> Iterator[Rule]:
         yield Rule(
             "rows_examined",
             "access",
-            "rows that statements examined",
-            "a transaction",
+            "rows examined by statements",
+            "per transaction",
             sources.DIGESTS,
             per_transaction("statements", *names),
             floor=1.0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from statistics import median
 
@@ -39,7 +40,7 @@ def pareto(verdict: Verdict, style: Mapping[str, Style]) -> str:
     """Return throughput against steadiness in words: what is to be chosen between, with the figures of each."""
     labels = {name: look.label for name, look in style.items()}
     best = front(verdict)
-    reading = "Filled marks are beaten at both by no other candidate; lines through a mark are its intervals."
+    reading = "No other candidate is better in both than a filled mark; lines through a mark are its intervals."
     figures = "; ".join(
         f"{labels[one.name]}: {with_interval(one.tps)} {units_of(verdict).rate}, CV {with_interval(one.cv, percent)}"
         for one in (best or placed(verdict))
@@ -48,14 +49,14 @@ def pareto(verdict: Verdict, style: Mapping[str, Style]) -> str:
     if len(best) == 1:
         summary = f"{labels[best[0].name]} has both the highest throughput and the lowest CV. "
     elif not trade_off(verdict, labels):
-        summary = "Which is faster and which is steadier may be chance: their intervals overlap, or there are none yet. "
+        summary = "Which is faster and which is steadier is inconclusive: the intervals overlap, or there are none yet. "
     return f"{summary}{reading} {figures}."
 
 
 def key(series: Sequence[Series]) -> str:
     """Return what the marks mean that the charts over time hold."""
     marks = [
-        (f"A triangle marks a {_one(series)} that the host lost, which counts for nothing.", any(one.lost for one in series)),
+        (f"A triangle marks a {_one(series)} that the host lost, which is excluded.", any(one.lost for one in series)),
         ("A circle marks the end of a trial that did not become steady.", any(not one.steady for one in series)),
         ("A cross marks where a trial failed.", any(one.trial.state is TrialState.FAILED for one in series)),
         ("Dotted lines are fresh trials that confirm the choice.", any(one.is_fresh for one in series)),
@@ -123,9 +124,7 @@ def windows(
         elif boxes:
             parts.append(f"{style[name].label}: {span([box.median for _, box in boxes], number)}")
     one_of = _one(series)
-    reading = (
-        f"A box holds the middle half of the {one_of}s of a {of}, its whiskers nine in ten, the tick is the lowest {one_of}."
-    )
+    reading = f"A box holds the middle half of the {one_of}s of a {of}, its whiskers 90 %; the tick is the lowest {one_of}."
     if of == "trial" and any(one.is_fresh for one in series):
         reading += " A shaded box is a fresh trial that confirms the choice."
     if any(one.lost_seconds for one in series):
@@ -136,14 +135,19 @@ def windows(
 def latency(latencies: Mapping[str, Sequence[float]], style: Mapping[str, Style], percentile: int, threads: int | None) -> str:
     """Return the chart of latency's percentiles in words."""
     figures = "; ".join(
-        f"{style[name].label}: {', '.join(number(values[place]) for place in (len(values) // 2, int(0.99 * len(values)), -1))}"
+        f"{style[name].label}: {', '.join(number(at_share(values, share)) for share in (0.5, 0.99, 1.0))}"
         for name, values in latencies.items()
     )
     alone = f" Only seconds with {threads:,} threads." if threads else ""
     return (
-        f"Each second's own p{percentile}; the further to the right, the worse the second.{alone} "
-        f"Milliseconds in the median second, in one of a hundred, and in the worst: {figures}."
+        f"The p{percentile} of each second, sorted: the worst seconds are on the right.{alone} "
+        f"Milliseconds in the median second, the 99th percentile of seconds and the worst second: {figures}."
     )
+
+
+def at_share(values: Sequence[float], share: float) -> float:
+    """Return the sorted value that a share (0 to 1) of all is at or below."""
+    return values[max(0, min(len(values), math.ceil(share * len(values))) - 1)]
 
 
 def _middles(series: Sequence[Series]) -> str:
@@ -169,5 +173,5 @@ def _remarks(series: Sequence[Series]) -> list[str]:
         parts.append(f"{fresh} fresh, to confirm the choice")
     if failed:
         reasons = dict.fromkeys(visible(trial.failure.reason) for trial in failed if trial.failure)
-        parts.append(f"{len(failed)} failed: {', '.join(reasons) or 'the reason is not known'}")
+        parts.append(f"{len(failed)} failed: {', '.join(reasons) or 'reason not available'}")
     return parts

@@ -81,7 +81,7 @@ def waits(group: Group, number_of: int, style: Mapping[str, Style]) -> Chart:
     for place, one in enumerate(group.every):
         figure.add_trace(_distribution(one, style[one.candidate], dash_of(place)))
     labels = {name: look.label for name, look in style.items()}
-    text = f"How many waits a second fell into each doubling of time. {wait_tables.description(group, labels)}"
+    text = f"Waits per second by length, one mark per doubling of time. {wait_tables.description(group, labels)}"
     title, legend = f"How long waits were: {group.instrument}", _legend([one.candidate for one in group.every], style)
     return Chart(f"waits-{number_of}", title, text, 300, plain(figure), legend=legend)
 

@@ -15,7 +15,7 @@ from dialin.report.charts.course_chart import CourseChart
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Series
 from dialin.report.load_units import Units, units_in
-from dialin.report.verdict_sentences import naming
+from dialin.report.names import naming
 
 _FIGURES = 64
 _LATENCY = "%{y:,.3~r} ms"

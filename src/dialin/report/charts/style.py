@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Outcome, Verdict
-from dialin.report.verdict_sentences import naming
+from dialin.report.names import naming
 from dialin.text import shorten
 
 HUES = 7

@@ -127,8 +127,11 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
     for name, values in latencies.items():
         place = list(style).index(name)
         look, marked = style[name], shares[name]
-        hovers = [f"{safe(look.label)}: {100 * share:g} % of seconds up to {number(_at(values, share))} ms" for share in marked]
-        ends = [_at(values, share) for share in marked]
+        hovers = [
+            f"{safe(look.label)}: {100 * share:g} % of seconds up to {number(captions.at_share(values, share))} ms"
+            for share in marked
+        ]
+        ends = [captions.at_share(values, share) for share in marked]
         key = {"key": str(place)}
         figure.add_trace(marked_line([_place(share) for share in marked], ends, look, dash_of(place), hovers, meta=key))
         toggles.append(ChartToggle(str(place), look.label, look.label, look.colour, ()))
@@ -199,10 +202,6 @@ def _latencies(seconds: Sequence[Sample], threads: int | None) -> list[float]:
 def _shares(count: int) -> list[float]:
     """Return the shares that so many seconds can tell apart."""
     return [share for share in _SHARES if share == 0 or (1 - share) * count >= 1]
-
-
-def _at(values: Sequence[float], share: float) -> float:
-    return values[min(len(values) - 1, math.ceil(share * len(values)) - (share > 0))]
 
 
 def _place(share: float) -> float:

@@ -8,7 +8,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateState, CandidateVerdict, Verdict
 from dialin.model.why import Why
 from dialin.report import verdict_sentences
-from dialin.report.charts import compared, explaining
+from dialin.report.charts import by_value, compared, explaining
 from dialin.report.charts.style import Style
 from dialin.report.document import scaling_table, transaction_table
 from dialin.report.document.figure_columns import FigureColumn, columns
@@ -27,7 +27,7 @@ from dialin.report.document.parts import (
 )
 from dialin.report.document.trade_off import trade_off
 from dialin.report.load_units import units_in
-from dialin.report.verdict_sentences import Naming
+from dialin.report.names import Naming
 from dialin.text import exact_percent
 
 
@@ -37,6 +37,11 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
     parts: list[Part] = []
     if verdict is not None:
         parts.append(compared.forest(verdict, style))
+        parts += [
+            chart
+            for chart in (by_value.dose_response(record.spec, verdict, style), by_value.heatmap(record.spec, verdict))
+            if chart is not None
+        ]
     if why.scaling:
         unit = units_in(record)
         parts += [

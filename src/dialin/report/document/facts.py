@@ -13,7 +13,8 @@ from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Purpose, Step, Trial, first_driver_choices
 from dialin.report.charts.trial_series import Series
 from dialin.report.load_units import units
-from dialin.report.verdict_sentences import goal, naming
+from dialin.report.names import naming
+from dialin.report.verdict_sentences import goal
 from dialin.text import (
     NOTHING,
     clock_time,
@@ -94,7 +95,7 @@ class Failed:
     log_tail: str
 
 
-_SWITCHES = {Switch.RESTART: "the server starts anew", Switch.SET: "variables are set in the running server"}
+_SWITCHES = {Switch.RESTART: "the server is restarted", Switch.SET: "variables are set in the running server"}
 
 Pairs = list[tuple[str, str]]
 
@@ -116,7 +117,7 @@ def time_sentence(trials: Sequence[Trial]) -> str:
     spent = sum(sum(trial.steps.values()) for trial in trials)
     measured = sum(trial.steps.get(Step.MEASURE, 0.0) for trial in trials)
     if not spent:
-        return "No step has ended yet."
+        return "No step has completed yet."
     return f"{percent(measured / spent)} of the trials' {duration(spent)} was measured load."
 
 
@@ -165,6 +166,8 @@ def inventory(known: Mapping[str, Any]) -> Pairs:
             pairs += [(f"{label}: {inner}", text) for inner, text in inventory(value)]
         elif key.endswith("_bytes") and isinstance(value, (int, float)):
             pairs.append((label.removesuffix(" bytes"), size(value)))
+        elif isinstance(value, float):
+            pairs.append((label, f"{value:.4g}"))
         elif isinstance(value, bool):
             pairs.append((label, "yes" if value else "no"))
         elif isinstance(value, (list, tuple)):
@@ -190,7 +193,7 @@ def settings(record: StudyRecord) -> Pairs:
     pairs = [
         ("baseline", visible(spec.baseline)),
         ("fixed for all", visible(describe(spec.fixed)) if spec.fixed else "nothing"),
-        ("held still for all", visible(describe(spec.held)) if spec.held else "nothing"),
+        ("pinned for all", visible(describe(spec.held)) if spec.held else "nothing"),
         ("load", visible(spec.workload.describe())),
         *([("load driver", visible(driver))] if (driver := load_driver(record)) else []),
         ("budget", duration(60 * spec.minutes)),
@@ -199,8 +202,8 @@ def settings(record: StudyRecord) -> Pairs:
         ("confidence", exact_percent(spec.confidence)),
         ("smallest difference that matters", exact_percent(spec.worthwhile)),
         *([("between trials", _SWITCHES[spec.switch])] if spec.attachment is None else []),
-        ("choice confirmed afresh", "yes" if spec.confirm else "no"),
-        *([("A/A study", "yes: one setting under several names")] if spec.aa else []),
+        ("choice confirmed in fresh trials", "yes" if spec.confirm else "no"),
+        *([("A/A study", "yes: identical candidates")] if spec.aa else []),
         ("seed", str(spec.seed)),
         ("CPUs of the servers", visible(spec.server_cpus or "all")),
         ("CPUs of the load driver", visible(spec.load_cpus or "all")),
@@ -211,7 +214,7 @@ def settings(record: StudyRecord) -> Pairs:
     ]
     if record.looks:
         blocks = ", ".join(str(look.blocks) for look in record.looks)
-        pairs.append(("looks at the data", f"{len(record.looks)}, after {blocks} blocks"))
+        pairs.append(("interim analyses", f"{len(record.looks)}, after {blocks} blocks"))
     sessions = len({trial.session for trial in record.trials})
     if sessions > 1:
         pairs.append(("sessions", f"{sessions}; the study was resumed {counted(sessions - 1, 'time')}"))
@@ -235,7 +238,7 @@ def log_lines(record: StudyRecord) -> list[tuple[str, str]]:
 
 def _forced(name: str, requested: Value, in_force: str | None, real: str | None, candidates: str) -> Forced:
     if in_force is None:
-        return Forced(candidates, visible(name), visible(requested), NOTHING, "not known", is_other=False)
+        return Forced(candidates, visible(name), visible(requested), NOTHING, "not available", is_other=False)
     so = same_value(requested, in_force) and (real is None or not real.isdecimal() or same_value(requested, real))
     shown = visible(in_force if real is None or real == in_force else f"{in_force} (counted: {real})")
     return Forced(candidates, visible(name), visible(requested), shown, "yes" if so else "no", is_other=not so)

@@ -27,8 +27,8 @@ from dialin.report.document.parts import (
     text_table,
 )
 from dialin.report.load_units import units_in
+from dialin.report.names import Naming
 from dialin.report.studyfile import study_file
-from dialin.report.verdict_sentences import Naming
 from dialin.text import counted, number, visible, without_secrets
 
 _ORDER = {Purpose.RACE: "", Purpose.CONFIRM: ", fresh", Purpose.WAITS: ", for waits"}
@@ -39,7 +39,7 @@ def method_section(record: StudyRecord, series: Sequence[Series], names: Naming)
     """Return the section; `series` are all trials."""
     parts: list[Part] = [
         Group("order", "Order of trials", _order(record, series, names)),
-        Group("time", "Where the time went", _time(record)),
+        Group("time", "Time spent", _time(record)),
         Group("effective", "Requested and effective", [_effective(record)]),
         Group("differing", "Variables that differed", [_differing(record)]),
         *_not_default(record),
@@ -52,7 +52,7 @@ def method_section(record: StudyRecord, series: Sequence[Series], names: Naming)
                 Group("study", "Study", [Pairs(facts.settings(record))]),
             ]
         ),
-        Group("repeat", "Repeat it", _repeat(record)),
+        Group("repeat", "Repeat the study", _repeat(record)),
         Group("log", "Log", [Log(facts.log_lines(record))]),
     ]
     return Section(SectionKey.HOW, "How it was made", parts)
@@ -69,7 +69,7 @@ def _order(record: StudyRecord, series: Sequence[Series], names: Naming) -> list
         cells = [_placed(one, names) for one in placed] + [Cell("")] * (longest - len(placed))
         rows.append(Row([Cell(f"block {block}{kind}"), *cells]))
     caption = (
-        "Each block runs its candidates in random order, from left to right. The figure is the trial's mean, "
+        "Each block runs its candidates in random order, left to right. The figure is the mean of the trial, "
         f"{units_in(record).rate}."
     )
     return [Table("order-table", caption, columns, rows, "No trial has begun yet.")]
@@ -126,7 +126,7 @@ def _differing(record: StudyRecord) -> Table:
         "Every variable whose value differed between candidates, except those that only identify an instance, such as ports "
         "and directories."
     )
-    return Table("differing-table", caption, columns, rows, "None is known.")
+    return Table("differing-table", caption, columns, rows, "None.")
 
 
 def _not_default(record: StudyRecord) -> list[Part]:
@@ -203,7 +203,7 @@ def _servers(record: StudyRecord) -> list[Part]:
 def _repeat(record: StudyRecord) -> list[Part]:
     command = visible(without_secrets(record.command))
     return [
-        Paragraph("By its command, or by the study file below: dialin run FILE."),
+        Paragraph("Run this command, or the study file below with dialin run FILE."),
         Code("command", command, "The command that began the study", "sh"),
         Fold("study file", "The study file", [Code("study-file", study_file(record.spec), "The study file", "toml")]),
     ]

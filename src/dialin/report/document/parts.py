@@ -196,12 +196,14 @@ class Caveats:
 
 @dataclass(frozen=True, slots=True)
 class ReasonCard:
-    """A reason with its chart: a dot for each trial."""
+    """A reason with its source and its chart, which has a dot for each trial; `address` is the source's, or nothing."""
 
     kind: ReasonKind
     label: str
     text: str
     remark: str
+    source: str
+    address: str
     dots: Dots | None
 
 

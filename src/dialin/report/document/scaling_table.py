@@ -11,14 +11,13 @@ from dialin.report.verdict_sentences import interval
 from dialin.text import NOTHING, listed, number, percent
 
 CURVE = (
-    "The curve is the universal scalability law: contention σ is the share of the work that waits its turn, coherency κ the "
-    "price of agreement between each two threads; with κ above 0 there is a peak, beyond which threads only cost."
+    "The curve is the universal scalability law: contention σ is the share of the work that is serialised, coherency κ the "
+    "cost of coordination between each two threads; with κ above 0 throughput has a peak, and more threads reduce it."
 )
 """What the curve's figures mean."""
 
 AT_A_RATE = (
-    "No curve is fitted: transactions came at the rate that was asked for, so that throughput does not tell what so many "
-    "threads could do."
+    "No curve is fitted: transactions came at the requested rate, so throughput does not show what so many threads could do."
 )
 """Why there is no curve where there could be one."""
 
@@ -98,12 +97,12 @@ def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
         if means:
             best, name = means[0]
             alike = [labels[other] for tps, other in means[1:] if tps.may_equal(best)]
-            apart = f", not told apart from {listed(alike)}" if alike else ""
-            parts.append(f"with {title(count)} {labels[name]} has the highest mean ({number(best.mean)} {rate}){apart}")
+            apart = f"; the interval overlaps that of {listed(alike)}" if alike else ""
+            parts.append(f"{title(count)}: {labels[name]} has the highest mean ({number(best.mean)} {rate}){apart}")
     peaks = [f"{labels[one.candidate]}: {peak(one.usl, counts)}" for one in why.scaling if one.usl]
     sentence = f"{'; '.join(parts)}." if parts else ""
     return f"{sentence[:1].upper()}{sentence[1:]}" + (
-        f" The curves peak at so many threads: {'; '.join(peaks)}." if peaks else ""
+        f" Threads at the peak of each curve: {'; '.join(peaks)}." if peaks else ""
     )
 
 

@@ -10,14 +10,14 @@ from dialin.report.document.parts import Cell, Column, Row, Table
 from dialin.text import NOTHING, number, visible
 
 PLACES_READING = (
-    "Threads seen waiting for InnoDB's semaphores at a reading, on average, by place in the source and what they waited for: a "
-    "sample, not a count of all waits."
+    "Threads waiting for InnoDB semaphores, the mean over readings, by place in the source and what they waited for: a sample, "
+    "not a count of all waits."
 )
 """How to read the table of places."""
 
 SPINS_READING = (
-    "What threads did to get InnoDB's locks, by kind, a second: how often they spun, the rounds of it, and how often they were "
-    "put to sleep. Here all count."
+    "How threads acquired InnoDB locks, by kind, per second: how often they spun, in how many rounds, and how often they "
+    "waited in the OS. Every one is counted."
 )
 """How to read the table of spins."""
 

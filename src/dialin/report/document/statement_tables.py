@@ -13,8 +13,8 @@ TITLES = ("executions/s", "mean", "rows examined", "rows sent", "lock wait", "di
 """The columns of a statement; all but the first are means per execution."""
 
 READING = (
-    "The statements that took most of the servers' time, all candidates together, by the performance schema; their values are "
-    "left out. Rows, the wait for table locks and temporary tables on disk are means of an execution."
+    "The statements that took most of the servers' time, all candidates together, from the performance schema, without their "
+    "values. Rows, table lock waits and temporary tables on disk are means per execution."
 )
 """How to read the tables of statements."""
 
@@ -22,8 +22,8 @@ TIME_TITLES = ("statements", "p50", "p95", "p99")
 """The columns of the percentiles."""
 
 TIME_READING = (
-    "Percentiles of how long statements took, by the server's own histogram. It knows whole buckets only, about 5 % wide: a "
-    "figure is the upper end of its bucket, and smaller differences cannot be seen. The probes' own statements count, too."
+    "Percentiles of statement latency, from the server's histogram. Its buckets are about 5 % wide: a figure is the upper end "
+    "of its bucket, and smaller differences are not visible. The statements of the probes are included."
 )
 """How to read the percentiles."""
 

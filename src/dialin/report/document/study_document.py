@@ -14,6 +14,7 @@ from dialin.report.document.parts import Document
 from dialin.report.document.time_section import time_section
 from dialin.report.document.verdict_section import verdict_section
 from dialin.report.document.why_section import why_section
+from dialin.report.names import naming
 from dialin.text import moment, visible
 
 
@@ -23,9 +24,9 @@ def study_document(record: StudyRecord, why: Why | None = None, series: list[Ser
     `series` are the study's trials ready to draw, where the caller has them.
     """
     every = all_series(record) if series is None else series
-    names, style, explanation = verdict_sentences.naming(record.spec), styles(record.spec), why or Why.empty()
+    names, style, explanation = naming(record.spec), styles(record.spec), why or Why.empty()
     sections = [
-        verdict_section(record),
+        verdict_section(record, explanation),
         candidates_section(record, explanation, names, style),
         why_section(record, explanation, names.labels, style),
         time_section(record, drawn(every), style),

@@ -30,8 +30,8 @@ def trade_off(verdict: Verdict, labels: Mapping[str, str]) -> str:
         return ""
     between = [labels[one.name] for one in ends[1:-1]]
     middle = f"; between: {listed(between)}" if between else ""
-    others = " Every other one is beaten at both by one of these." if len(ends) < len(placed(verdict)) else ""
-    doubt = f" Their intervals of {doubted[0]} overlap: that difference may be chance." if doubted else ""
+    others = " Every other candidate is worse in both than one of these." if len(ends) < len(placed(verdict)) else ""
+    doubt = f" Their intervals of {doubted[0]} overlap." if doubted else ""
     return f"Fastest: {labels[fastest.name]}; steadiest: {labels[steadiest.name]}{middle}.{others}{doubt}"
 
 

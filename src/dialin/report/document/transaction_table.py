@@ -11,7 +11,7 @@ from dialin.text import number, visible
 TITLE = "Kinds of transaction"
 
 READING = (
-    "Transactions per second of each kind, and the 95th and 99th percentile of their latency over the measured seconds of a "
+    "Transactions per second of each kind, and the 95th and 99th percentile of their latency in the measured seconds of a "
     "trial. Each figure is the median of the candidate's trials."
 )
 """How to read the table."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
-from dialin.report.verdict_sentences import naming
+from dialin.report.names import naming
 from dialin.text import visible
 from dialin.variables.catalogue import Catalogue
 from dialin.variables.in_force import confounds
@@ -53,7 +53,7 @@ def differing(record: StudyRecord) -> list[Differing]:
         for note in confounds(forced, (), next(iter(forced), "")):
             owners: dict[str, list[str]] = {}
             for name, value in note.data["values"].items():
-                owners.setdefault("not there" if value is None else visible(value) or "empty", []).append(labels[name])
+                owners.setdefault("not available" if value is None else visible(value) or "empty", []).append(labels[name])
             variable = str(note.data["variable"])
             values = [(value, ", ".join(names)) for value, names in owners.items()]
             variables.append(Differing(visible(variable), variable in under_test, values))

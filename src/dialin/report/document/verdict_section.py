@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dialin.apply import sql_file
 from dialin.apply.option_file import Change, changes
-from dialin.model.measure import deciding
 from dialin.model.record import StudyRecord
-from dialin.model.verdict import Note, Outcome, Verdict
+from dialin.model.verdict import Note, Verdict
+from dialin.model.why import Why
 from dialin.report import verdict_sentences
 from dialin.report.charts.trial_series import UNSTEADY
 from dialin.report.document import facts
+from dialin.report.document.before_after import before_after
 from dialin.report.document.parts import (
     Caveat,
     Caveats,
     Code,
     Fold,
     Group,
+    Pairs,
     Paragraph,
     Part,
     Role,
@@ -24,10 +28,12 @@ from dialin.report.document.parts import (
     Tile,
     Tiles,
 )
+from dialin.report.note_sentences import note_text
 from dialin.text import change, counted, duration, exact_percent, listed, visible
+from dialin.variables.rules import loses
 
 
-def verdict_section(record: StudyRecord) -> Section:
+def verdict_section(record: StudyRecord, why: Why) -> Section:
     """Return the section; the headline itself is the document's."""
     verdict = record.verdict
     parts: list[Part] = [
@@ -35,7 +41,11 @@ def verdict_section(record: StudyRecord) -> Section:
         Group("apply", "What to set", _apply(record)),
     ]
     if verdict is not None:
-        parts += [Tiles(_tiles(record, verdict)), Group("caveats", "Caveats", [Caveats(_caveats(verdict))])]
+        parts += [
+            Tiles(before_after(record, verdict, why)),
+            Tiles(_facts(record, verdict)),
+            Group("caveats", "Caveats", [Caveats(_caveats(record, verdict))]),
+        ]
     return Section(SectionKey.VERDICT, "Verdict", parts)
 
 
@@ -49,13 +59,31 @@ def _apply(record: StudyRecord) -> list[Part]:
     parts += [Paragraph(_unwritten(item)) for item in unwritten]
     if not changed:
         parts.append(Paragraph(verdict_sentences.no_change(record)))
-    statements = [line for one in sql_file.statements(record) for line in one.do]
-    sentence = sql_file.files_sentence(record)
-    said: list[Part] = [Paragraph(sentence)] if sentence else []
-    if not statements:
-        return parts + said
-    code = Code("statements", "\n".join(statements), "SQL statements", "sql")
-    return [*parts, Fold("statements-fold", "As statements for a running server", [code]), *said]
+    items = sql_file.statements(record)
+    if any(one.do for one in items):
+        code = Code("statements", sql_file.commented(items), "SQL statements", "sql")
+        parts.append(Fold("statements-fold", "SQL for a running server", [code]))
+    parts += [Paragraph(f"Caution: {text}", Role.LEAD) for text in _cautions(items, record)]
+    if changed:
+        parts.append(Pairs(_consequences(items, record)))
+    return parts
+
+
+def _cautions(items: Sequence[sql_file.Statements], record: StudyRecord) -> list[str]:
+    """Return all that must be known before the values are set; none of it may be lost in what is copied."""
+    verdict = record.verdict
+    weaker = verdict.chosen.weaker_durability if verdict else []
+    texts = [f"{visible(name)} gives up durability: {loses(name)}." for name in weaker]
+    texts += [note for one in items if one.needs_start or not one.do for note in one.notes if note]
+    return texts + [note for one in items if one.do and not one.needs_start for note in one.notes[1:] if note]
+
+
+def _consequences(items: Sequence[sql_file.Statements], record: StudyRecord) -> list[tuple[str, str]]:
+    at_start = [one.name for one in items if one.needs_start or not one.do]
+    restart = f"needed, for {listed(at_start)}" if at_start else "not needed"
+    weaker = record.verdict.chosen.weaker_durability if record.verdict else []
+    durability = f"weaker than the baseline's: {listed([visible(name) for name in weaker])}" if weaker else "unchanged"
+    return [("restart", restart), ("durability", durability), ("files", sql_file.files_sentence(record))]
 
 
 def _unwritten(item: Change) -> str:
@@ -64,27 +92,36 @@ def _unwritten(item: Change) -> str:
     return f"{visible(item.name)} cannot be written as a line: {visible(item.refusal)}."
 
 
-def _tiles(record: StudyRecord, verdict: Verdict) -> list[Tile]:
-    figure, gain = _gain(record, verdict)
-    answers = [
-        ("gain", "What it gains", figure, gain),
-        ("sure", "How sure", _sure(verdict), verdict_sentences.sureness(verdict)),
-        ("took", "How long it took", duration(60 * verdict.minutes_of_wall_clock), verdict_sentences.length(verdict)),
-        (
+def _facts(record: StudyRecord, verdict: Verdict) -> list[Tile]:
+    fresh: list[Tile] = []
+    if verdict.confirmed:
+        sentence = verdict_sentences.confirmation(verdict)
+        fresh.append(Tile("fresh", "Confirmation", change(verdict.confirmed.ratio.mean), sentence))
+    within = exact_percent(verdict.worthwhile)
+    meaning = (
+        f"Probability that the recommended candidate is within {within} of the best. {verdict_sentences.proof(verdict)} "
+        f"{verdict_sentences.noise(verdict)}"
+    )
+    return [
+        *fresh,
+        Tile("sure", "How sure", verdict_sentences.chance(verdict.chosen.probability), meaning),
+        Tile("took", "Duration", duration(60 * verdict.minutes_of_wall_clock), verdict_sentences.length(verdict)),
+        Tile(
             "compared",
-            "What was compared",
+            "Compared",
             counted(len(verdict.candidates), "candidate"),
-            f"{verdict_sentences.compared(record)} The goal is {verdict_sentences.goal(record)}",
+            f"{_variables(record)}{verdict_sentences.conditions(record)} Goal: {verdict_sentences.goal(record)} "
+            f"{verdict_sentences.intervals(verdict)}",
         ),
     ]
-    return [Tile(key, label, figure, _after(figure, sentence)) for key, label, figure, sentence in answers]
 
 
-def _caveats(verdict: Verdict) -> list[Caveat]:
+def _caveats(record: StudyRecord, verdict: Verdict) -> list[Caveat]:
     def caveat(kind: str, note: Note) -> Caveat:
-        return Caveat(kind, visible(note.code), f"{visible(note.text).rstrip('.')}.", facts.inventory(note.data))
+        text = visible(note_text(note)).rstrip(".")
+        return Caveat(kind, visible(note.code), f"{text}.", facts.inventory(note.data))
 
-    checked = not_found(verdict)
+    checked = not_found(verdict, saw_machine=_saw_machine(record))
     return [
         *(caveat("confound", note) for note in verdict.confounds),
         *(caveat("warning", note) for note in verdict.warnings),
@@ -93,41 +130,30 @@ def _caveats(verdict: Verdict) -> list[Caveat]:
     ]
 
 
-def not_found(verdict: Verdict) -> str:
-    """Return the sentence that names the problems that were looked for and not found; empty if all were found."""
+def _variables(record: StudyRecord) -> str:
+    count = len(record.spec.variables_under_test)
+    return "" if count == 0 else "Variable: " if count == 1 else "Variables: "
+
+
+def _saw_machine(record: StudyRecord) -> bool:
+    """Return whether some trial measured the CPU time of the server, and so that of all other programs."""
+    costs = [trial.costs for trial in record.trials if trial.costs]
+    return any(one.seconds > 0 and one.server_cpu is not None for one in costs)
+
+
+def not_found(verdict: Verdict, *, saw_machine: bool) -> str:
+    """Return the sentence that names the problems that were checked for and not found; empty if all were found.
+
+    `saw_machine` is whether the CPU time of other programs was measured: on another machine it cannot be.
+    """
     codes = {note.code for note in verdict.warnings}
     spoiled = {
         "other variables that differ": bool(verdict.confounds),
         "a load driver at its limit": bool(codes & {"client_limit", "client_shares_machine", "busy_load_thread"}),
-        "other load on the machine": "other_load" in codes,
+        **({"other load on the machine": "other_load" in codes} if saw_machine else {}),
         "failed trials": any(candidate.failed for candidate in verdict.candidates),
         "trials that did not become steady": any(candidate.unsteady for candidate in verdict.candidates) or UNSTEADY in codes,
         "seconds lost to the host": verdict.lost_seconds > 0,
     }
     absent = [what for what, is_present in spoiled.items() if not is_present]
-    return f"Looked for and not found: {listed(absent)}." if absent else ""
-
-
-def _gain(record: StudyRecord, verdict: Verdict) -> tuple[str, str]:
-    """Return the gain in figures and its sentence: of fresh trials if there are any, since choosing inflates a gain."""
-    ratio = deciding(verdict.chosen, verdict)
-    if verdict.confirmed:
-        sentence = (
-            f"{verdict_sentences.confirmation(verdict)} In the race it was {verdict_sentences.change_with_interval(ratio)}."
-        )
-        return change(verdict.confirmed.ratio.mean), sentence
-    is_unchanged = verdict.recommended_candidate == verdict.baseline
-    return "no change" if is_unchanged else change(ratio.mean if ratio else None), verdict_sentences.gain(record, verdict)
-
-
-def _sure(verdict: Verdict) -> str:
-    if verdict.verdict is Outcome.UNRESOLVED:
-        return "not yet"
-    if verdict.verdict is Outcome.SAFE_CHOICE:
-        return verdict_sentences.chance(verdict.chosen.probability)
-    return exact_percent(verdict.confidence)
-
-
-def _after(figure: str, sentence: str) -> str:
-    rest = sentence.removeprefix(figure).lstrip()
-    return rest[:1].upper() + rest[1:]
+    return f"Checked and not found: {listed(absent)}." if absent else ""

@@ -85,12 +85,12 @@ def description(group: Group, labels: Mapping[str, str]) -> str:
     """Return an instrument's waits in words: the most and the least waiting, and where a few long waits dominate the mean."""
     ordered = sorted(group.every, key=lambda one: one.total_ms / one.count * one.per_second if one.count else 0.0, reverse=True)
     parts = [
-        f"{role} with {labels[one.candidate]}: {number(one.per_second)} waits/s, mean {nanoseconds(one.mean_ns)}, "
-        f"p99 {nanoseconds(one.p99_ns)}, the longest 1 % are {percent(one.worst_share)} of the total"
-        for role, one in zip(("Most is waited", "least"), (*ordered[:1], *ordered[1:][-1:]), strict=False)
+        f"{role}: {labels[one.candidate]}, {number(one.per_second)} waits/s, mean {nanoseconds(one.mean_ns)}, "
+        f"p99 {nanoseconds(one.p99_ns)}; the longest 1 % are {percent(one.worst_share)} of the total"
+        for role, one in zip(("Most wait", "least wait"), (*ordered[:1], *ordered[1:][-1:]), strict=False)
     ]
     above = [labels[one.candidate] for one in group.every if one.mean_ns > one.p99_ns]
-    remark = f" The mean lies above the p99 with {listed(above)}: a few long waits make it." if above else ""
+    remark = f" For {listed(above)} the mean is above the p99: a few long waits dominate it." if above else ""
     return f"{'; '.join(parts)}.{remark}"
 
 
@@ -132,7 +132,7 @@ def collected(one: WaitTrial) -> Collected:
 
 def notes(why: Why, labels: Mapping[str, str]) -> list[str]:
     """Return what hindered the collection of waits, one sentence for each candidate and note."""
-    return [f"With {labels[one.candidate]}: {visible(note)}." for one in why.wait_trials for note in one.notes]
+    return [f"{labels[one.candidate]}: {visible(note)}." for one in why.wait_trials for note in one.notes]
 
 
 def collected_table(trials: Sequence[Collected], labels: Mapping[str, str], unit: str) -> Table:

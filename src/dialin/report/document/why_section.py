@@ -64,6 +64,7 @@ def _card(reason: Reason, record: StudyRecord, labels: Mapping[str, str]) -> Rea
         why_sentences.KINDS[reason.kind],
         visible(reason.text),
         why_sentences.remark(reason, record),
+        *why_sentences.source(reason),
         drawn if drawn and drawn.rows else None,
     )
 

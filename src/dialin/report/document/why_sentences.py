@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from dialin.model.measure import measure
@@ -9,24 +10,26 @@ from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, ReasonKind, Why
 from dialin.text import counted, percent, visible
 
+_ADDRESS = re.compile(r"(?:dev\.mysql\.com|mariadb\.com|man7\.org|docs\.kernel\.org)/[\w./-]*\w")
+"""The addresses that become links: those that the rules name, and no other."""
+
 SHOWN = 3
 """How many reasons are shown at once; the others are folded away, or a command further."""
 
 KINDS = {
-    ReasonKind.MOVED: "moved with the verdict",
-    ReasonKind.RAW: "raw waits, a trial each",
-    ReasonKind.UNUSED: "room hardly used",
+    ReasonKind.MOVED: "changed with the verdict",
+    ReasonKind.RAW: "raw waits, one trial each",
+    ReasonKind.UNUSED: "unused capacity",
     ReasonKind.LIMIT: "limit hit",
 }
 """What a kind of reason is called beside one."""
 
 UNKNOWN = (
-    "Nothing is known of why: nothing was watched while the load was measured. Probes were off (--no-probes), or no trial "
-    "completed yet."
+    "No reasons are available: no probe ran while load was measured. Probes were off (--no-probes), or no trial completed yet."
 )
 """What stands where no probe watched."""
 
-MOVED_NOTE = "What moved together is a correlation: it may be the cause, an effect, or beside the point."
+MOVED_NOTE = "A metric that changed with the verdict is correlated with it: it may be a cause, an effect, or neither."
 """What is to be known of every reason that moved with the verdict."""
 
 
@@ -43,13 +46,20 @@ def summary(why: Why | None) -> str:
 
 
 def remark(reason: Reason, record: StudyRecord) -> str:
-    """Return the correlation of a reason with the goal, if it has one, and the source of its rule."""
-    parts = []
-    if reason.correlation is not None:
-        noun = measure(record.spec.goal, record.spec.workload.percentile).noun
-        parts.append(f"Correlation with {noun}, trial by trial: {reason.correlation:+.2f}".replace("-", "−"))
-    parts.append(f"Source: {visible(reason.source).rstrip('.')}")
-    return ". ".join(parts) + "."
+    """Return the correlation of a reason with the goal; empty where it has none."""
+    if reason.correlation is None:
+        return ""
+    noun = measure(record.spec.goal, record.spec.workload.percentile).noun
+    return f"Correlation with {noun} over the trials: r = {reason.correlation:+.2f}.".replace("-", "−")
+
+
+def source(reason: Reason) -> tuple[str, str]:
+    """Return where the rule of a reason comes from, and the address of that; the address is empty where none is known."""
+    text = visible(reason.source).rstrip(".")
+    found = _ADDRESS.search(text)
+    if found is None:
+        return text, ""
+    return f"{text[: found.start()].rstrip(', ')}{text[found.end() :]}", f"https://{found[0]}"
 
 
 def kinds_of(reasons: Sequence[Reason]) -> str:
@@ -61,12 +71,12 @@ def kinds_of(reasons: Sequence[Reason]) -> str:
 def watching(why: Why) -> str:
     """Return what the probes cost: the share of time in which each asked the server, and the CPU that dialin itself used."""
     if not why.probes:
-        return "No probe watched."
+        return "No probe ran."
     costly = sorted(why.probes, key=lambda probe: probe.waited_ms_per_s, reverse=True)
     each = ", ".join(f"{visible(probe.probe)} {_share(probe.waited_ms_per_s)}" for probe in costly)
     waited, used_cpu = sum(probe.waited_ms_per_s for probe in costly), sum(probe.cpu_ms_per_s for probe in costly)
-    used = f"dialin itself used {_share(used_cpu)} of a CPU for it"
-    return f"Watching cost at most {_share(waited)} of the server's time: {each}. {used}."
+    used = f"dialin itself used {_share(used_cpu)} of a CPU"
+    return f"Probes took at most {_share(waited)} of the server's time: {each}. {used}."
 
 
 def unread(why: Why) -> list[str]:

@@ -7,7 +7,6 @@ running study shows the same.
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,14 +14,13 @@ from functools import cache
 from typing import Any
 
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from dialin.model.record import StudyRecord
 from dialin.model.why import Why
 from dialin.report.charts.style import styles
 from dialin.report.charts.trial_series import all_series
 from dialin.report.document.study_document import drawn, study_document
-from dialin.report.render.markup import asset, embedded, rendered
+from dialin.report.render.markup import asset, embedded, library, packed_library, rendered
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ class Assets:
 
 def assets() -> Assets:
     """Return what every page of a report needs."""
-    return Assets(asset("report.css"), asset("report.js"), get_plotlyjs())
+    return Assets(asset("report.css"), asset("report.js"), library())
 
 
 def body(record: StudyRecord, why: Why | None = None) -> Body:
@@ -77,7 +75,7 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
             policy=_policy(parts.script, parts.library),
             css=Markup(parts.css),  # noqa: S704
             script=Markup(parts.script),  # noqa: S704
-            library=_packed(parts.library),
+            library=_packed(),
             data=embedded(shown.data),
             title=shown.title,
             main=shown.main,
@@ -87,9 +85,9 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
 
 
 @cache
-def _packed(library: str) -> str:
-    """Return the charts' library gzipped and in base64, which halves the report; the page's script unpacks it."""
-    return base64.b64encode(gzip.compress(library.encode(), 6, mtime=0)).decode()
+def _packed() -> str:
+    """Return the charts' library as it is stored, gzipped, in base64; the page's script unpacks it."""
+    return base64.b64encode(packed_library()).decode()
 
 
 def _policy(*scripts: str) -> str:

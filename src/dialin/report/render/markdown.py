@@ -141,7 +141,8 @@ def _caveats(part: Caveats) -> str:
 
 
 def _reason(number: int, one: ReasonCard) -> str:
-    text = f"{number}. {prose(f'{one.text} ({one.label}) {one.remark}')}"
+    source = f"[{prose(one.source)}]({one.address})" if one.address else prose(one.source)
+    text = f"{number}. {prose(f'{one.text} ({one.label}) {one.remark}'.rstrip())} Source: {source}."
     if one.dots is None:
         return text
     figures = "; ".join(f"{row.label}: {row.figure} ({row.spoken})" for row in one.dots.rows)

@@ -220,7 +220,8 @@ class _Writer:
             page.numbered(number, f"{one.text} ({one.label})")
             if not self._is_whole:
                 continue
-            page.text(one.remark, "dim", _INDENT)
+            source = ", ".join(part for part in (one.source, one.address.removeprefix("https://")) if part)
+            page.text(f"{one.remark} Source: {source}.".lstrip(), "dim", _INDENT)
             if one.dots:
                 page.line([(_INDENT, ""), (one.dots.title, "dim")])
                 room = page.width - len(_INDENT)

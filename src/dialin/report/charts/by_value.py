@@ -1,0 +1,192 @@
+"""The charts of candidates by what they set: dose and response of one variable, and a heatmap of two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from dialin.model.measure import capital, deciding, measure_of
+from dialin.model.setting import Value, as_number
+from dialin.model.study import Goal, StudySpec
+from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+from dialin.report.charts.chart import Chart, axis, blank, error_bars, plain, safe
+from dialin.report.charts.style import Style
+from dialin.report.load_units import mapped, units_of
+from dialin.report.verdict_sentences import change_with_interval, with_interval
+from dialin.text import NOTHING, change, number, percent, visible
+
+_FEWEST = 3
+"""Values below which a curve says no more than the forest plot."""
+_FAR_APART = 8
+"""How many times the smallest value the largest one must be for a logarithmic axis."""
+_SCALE = [[0.0, "#8e3b6c"], [0.5, "#5b626a"], [1.0, "#00694d"]]
+"""From worse to better; each is dark enough for white figures, in both themes."""
+
+_Of = Callable[[CandidateVerdict], Estimate | None]
+
+
+def dose_response(spec: StudySpec, verdict: Verdict, style: Mapping[str, Style]) -> Chart | None:
+    """Return throughput against the value of the one variable under test, and below it CV or latency, each with its interval.
+
+    None where candidates differ in more than one variable or in their build, or fewer than three have a number as their value.
+    The axis is logarithmic where the values are positive and far apart, as sizes are.
+    """
+    variables = spec.variables_under_test
+    if len(variables) != 1 or spec.compares_builds:
+        return None
+    placed = _placed(variables[0], verdict)
+    if len({value for value, _ in placed}) < _FEWEST:
+        return None
+    values = [value for value, _ in placed]
+    is_log = min(values) > 0 and max(values) >= _FAR_APART * min(values)
+    unit = units_of(verdict)
+    name, measured_in, below, show = _second(verdict)
+    figure = blank(
+        margin={"l": 64, "r": 16, "t": 12, "b": 44},
+        xaxis={
+            **axis(visible(variables[0])),
+            "type": "log" if is_log else "linear",
+            "tickvals": values,
+            "ticktext": [safe(style[one.name].label) for _, one in placed],
+            "zeroline": False,
+            "anchor": "y2",
+        },
+        yaxis={**axis(unit.rate), "domain": [0.42, 1.0], "zeroline": False},
+        yaxis2={**axis(f"{name}, {measured_in}"), "domain": [0.0, 0.32], "zeroline": False},
+        meta={"narrow": {"margin": {"l": 52}, "yaxis": {"title": {"text": ""}}, "yaxis2": {"title": {"text": ""}}}},
+    )
+    for which, of, written in (("y", lambda one: one.tps, number), ("y2", below, show)):
+        for trace in _curve(placed, of, written, which, style):
+            figure.add_trace(trace)
+    rows = "; ".join(
+        f"{style[one.name].label}: {with_interval(one.tps)} {unit.rate}, {name} {_second_figure(one, verdict)}"
+        for _, one in placed
+    )
+    title = f"{unit.title} and {name} by {visible(variables[0])}"
+    return Chart("dose-response", title, f"The diamond is the baseline; bars are intervals. {rows}.", 380, plain(figure))
+
+
+def heatmap(spec: StudySpec, verdict: Verdict) -> Chart | None:
+    """Return the change against the baseline for each combination of two variables; None where candidates are no such grid."""
+    variables = spec.variables_under_test
+    if len(variables) != 2 or spec.compares_builds:
+        return None
+    across, up = variables
+    cells = {
+        (str(one.setting[across]), str(one.setting[up])): one
+        for one in verdict.candidates
+        if across in one.setting and up in one.setting
+    }
+    columns, rows = _ordered([key[0] for key in cells]), _ordered([key[1] for key in cells])
+    if len(columns) < 2 or len(rows) < 2 or len(cells) < len(columns) * len(rows) / 2:
+        return None
+    aim = measure_of(verdict)
+    ratios = [[_ratio(cells.get((x, y)), verdict) for x in columns] for y in rows]
+    z = [[None if one is None else 100 * (one.mean - 1) for one in row] for row in ratios]
+    reach = max((abs(value) for row in z for value in row if value is not None), default=1.0) or 1.0
+    text = [[change(one.mean) if one else NOTHING for one in row] for row in ratios]
+    scale = (
+        _SCALE
+        if aim.higher_is_better
+        else [[place, colour] for (place, _), (_, colour) in zip(_SCALE, _SCALE[::-1], strict=True)]
+    )
+    figure = blank(
+        margin={"l": 110, "r": 16, "t": 12, "b": 48},
+        xaxis={**axis(visible(across)), "type": "category", "showgrid": False},
+        yaxis={**axis(visible(up)), "type": "category", "showgrid": False},
+    )
+    figure.add_trace(
+        go.Heatmap(
+            x=[safe(visible(one)) for one in columns],
+            y=[safe(visible(one)) for one in rows],
+            z=z,
+            text=text,
+            texttemplate="%{text}",
+            textfont={"color": "#ffffff", "size": 14},
+            colorscale=scale,
+            zmin=-reach,
+            zmax=reach,
+            xgap=2,
+            ygap=2,
+            showscale=False,
+            hovertemplate="%{x}, %{y}: %{text}<extra></extra>",
+        )
+    )
+    words = "; ".join(
+        f"{visible(x)} and {visible(y)}: {change_with_interval(ratio)}"
+        for y, row in zip(rows, ratios, strict=True)
+        for x, ratio in zip(columns, row, strict=True)
+        if ratio is not None
+    )
+    title = f"{capital(aim.noun)} against the baseline, by {visible(across)} and {visible(up)}"
+    lower = "" if aim.higher_is_better else f"{capital(aim.direction)}. "
+    return Chart("heatmap", title, f"{lower}{words}.", 110 + 56 * len(rows), plain(figure))
+
+
+def _placed(variable: str, verdict: Verdict) -> list[tuple[float, CandidateVerdict]]:
+    """Return the measured candidates with their value as a number, the smallest first."""
+    known = []
+    for one in verdict.candidates:
+        value = _number(one, variable)
+        if value is not None and one.tps is not None:
+            known.append((value, one))
+    return sorted(known, key=lambda pair: pair[0])
+
+
+def _number(candidate: CandidateVerdict, variable: str) -> float | None:
+    """Return a candidate's value: the one it sets, else the one that its server reports."""
+    value: Value | None = candidate.setting.get(variable, candidate.in_force.get(variable))
+    return None if value is None else as_number(value)
+
+
+def _second(verdict: Verdict) -> tuple[str, str, _Of, Callable[[float], str]]:
+    if verdict.goal is Goal.LATENCY:
+        return f"p{verdict.percentile}", "ms", lambda one: one.latency_ms, number
+    return "CV", "%", lambda one: one.cv and mapped(one.cv, lambda value: 100 * value), number
+
+
+def _second_figure(candidate: CandidateVerdict, verdict: Verdict) -> str:
+    return f"{with_interval(candidate.latency_ms)} ms" if verdict.goal is Goal.LATENCY else with_interval(candidate.cv, percent)
+
+
+def _curve(
+    placed: Sequence[tuple[float, CandidateVerdict]],
+    of: _Of,
+    show: Callable[[float], str],
+    which: str,
+    style: Mapping[str, Style],
+) -> list[Any]:
+    known = [(value, one, estimate) for value, one in placed if (estimate := of(one)) is not None]
+    x, y = [value for value, *_ in known], [estimate.mean for *_, estimate in known]
+    line = go.Scatter(
+        x=x, y=y, yaxis=which, mode="lines", line={"color": "var(--ink-2)", "width": 1.4, "dash": "dot"}, hoverinfo="skip"
+    )
+    points = [
+        go.Scatter(
+            x=[value],
+            y=[estimate.mean],
+            yaxis=which,
+            mode="markers",
+            marker={"symbol": style[one.name].symbol, "size": 10, "color": style[one.name].colour},
+            error_y=error_bars([estimate], style[one.name].colour, 1.6, 5) if estimate.low is not None else None,
+            text=[f"{safe(style[one.name].label)}: {with_interval(estimate, show)}"],
+            hovertemplate="%{text}<extra></extra>",
+        )
+        for value, one, estimate in known
+    ]
+    return [line, *points]
+
+
+def _ordered(values: Sequence[str]) -> list[str]:
+    """Return distinct values, numbers by size."""
+    distinct = list(dict.fromkeys(values))
+    numbers = [as_number(value) for value in distinct]
+    if any(one is None for one in numbers):
+        return distinct
+    return [value for _, value in sorted(zip(numbers, distinct, strict=True), key=lambda pair: pair[0] or 0.0)]
+
+
+def _ratio(candidate: CandidateVerdict | None, verdict: Verdict) -> Estimate | None:
+    return deciding(candidate, verdict) if candidate is not None else None

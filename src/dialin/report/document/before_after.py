@@ -1,0 +1,128 @@
+"""The card of main figures: under the baseline, and under what is recommended."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+
+from dialin.evidence import measured
+from dialin.evidence.measured import Measured
+from dialin.model.record import StudyRecord
+from dialin.model.study import Goal
+from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+from dialin.model.why import Why
+from dialin.report import verdict_sentences
+from dialin.report.document.parts import Tile
+from dialin.report.headline import change_with_confidence
+from dialin.report.load_units import Units, seconds_a_run, units_in
+from dialin.text import change, number, percent, size
+
+_CPU = "server CPU"
+"""The name of the cost that is the server's CPU time per query."""
+
+_Show = Callable[[float], str]
+
+
+def before_after(record: StudyRecord, verdict: Verdict, why: Why) -> list[Tile]:
+    """Return a tile for each main figure that is known: throughput, queries, latency, CPU per query and memory."""
+    unit = units_in(record)
+    base = next(one for one in verdict.candidates if one.name == verdict.baseline)
+    trials = measured.of(record)
+    every = [
+        _throughput(verdict, base, unit),
+        _variation(verdict, base) if verdict.goal is Goal.STABILITY else None,
+        _run_time(verdict, base, unit) if unit.by_run else _queries(verdict, trials),
+        None if unit.by_run else _latency(verdict, base),
+        _cpu(verdict, why),
+        _memory(verdict, trials),
+    ]
+    return [tile for tile in every if tile is not None]
+
+
+def _throughput(verdict: Verdict, base: CandidateVerdict, unit: Units) -> Tile | None:
+    ratio = _sentence(verdict.chosen.ratio, verdict)
+    return _of_estimates("throughput", "Throughput", base.tps, verdict.chosen.tps, verdict, number, unit.title, ratio)
+
+
+def _variation(verdict: Verdict, base: CandidateVerdict) -> Tile | None:
+    ratio = _sentence(verdict.chosen.goal_ratio, verdict)
+    return _of_estimates("variation", "Variation (CV)", base.cv, verdict.chosen.cv, verdict, percent, "", ratio)
+
+
+def _latency(verdict: Verdict, base: CandidateVerdict) -> Tile | None:
+    before, after, name = base.latency_ms, verdict.chosen.latency_ms, f"p{verdict.percentile} latency"
+    ratio = _sentence(verdict.chosen.goal_ratio, verdict) if verdict.goal is Goal.LATENCY else ""
+    return _of_estimates("latency", name, before, after, verdict, number, "ms", ratio)
+
+
+def _run_time(verdict: Verdict, base: CandidateVerdict, unit: Units) -> Tile | None:
+    before, after = (seconds_a_run(one.tps, verdict) for one in (base, verdict.chosen))
+    return _of_estimates("run-time", f"Time of a {unit.one}", before, after, verdict, number, "s", "")
+
+
+def _queries(verdict: Verdict, trials: Sequence[Measured]) -> Tile | None:
+    rates = [one for one in trials if one.queries > one.transactions]
+    return _of_means("queries", "Queries", _means(verdict, rates, lambda one: one.queries), verdict, number, "QPS")
+
+
+def _cpu(verdict: Verdict, why: Why) -> Tile | None:
+    row = next((one for one in why.costs if one.name == _CPU), None)
+    if row is None:
+        return None
+    pair = (row.per_query.get(verdict.baseline), row.per_query.get(verdict.recommended_candidate))
+    return _of_means("cpu", "Server CPU per query", pair, verdict, number, row.unit)
+
+
+def _memory(verdict: Verdict, trials: Sequence[Measured]) -> Tile | None:
+    def resident(one: Measured) -> float | None:
+        gauge = one.gauge("process", "resident_bytes")
+        return gauge.mean if gauge else None
+
+    return _of_means("memory", "Server memory (RSS)", _means(verdict, trials, resident), verdict, size, "")
+
+
+def _means(
+    verdict: Verdict, trials: Sequence[Measured], of: Callable[[Measured], float | None]
+) -> tuple[float | None, float | None]:
+    known: dict[str, list[float]] = {verdict.baseline: [], verdict.recommended_candidate: []}
+    for one in trials:
+        value = of(one)
+        if value is not None and one.trial.candidate in known:
+            known[one.trial.candidate].append(value)
+    before, after = known[verdict.baseline], known[verdict.recommended_candidate]
+    return (statistics.fmean(before) if before else None, statistics.fmean(after) if after else None)
+
+
+def _of_estimates(
+    key: str, label: str, before: Estimate | None, after: Estimate | None, verdict: Verdict, show: _Show, unit: str, ratio: str
+) -> Tile | None:
+    if after is None:
+        return None
+    figure = _figure(before.mean if before else None, after.mean, verdict, show, unit)
+    ends = verdict_sentences.interval(after, show)
+    known = f"Interval{'' if _is_unchanged(verdict) else ' of the new value'}: {ends}." if ends else ""
+    return Tile(key, label, figure, " ".join(part for part in (ratio, known) if part))
+
+
+def _of_means(
+    key: str, label: str, pair: tuple[float | None, float | None], verdict: Verdict, show: _Show, unit: str
+) -> Tile | None:
+    before, after = pair
+    if after is None:
+        return None
+    figure = _figure(before, after, verdict, show, unit)
+    is_compared = before is not None and before > 0 and not _is_unchanged(verdict)
+    return Tile(key, label, figure, f"{change(after / before)}, means of the trials." if is_compared and before else "")
+
+
+def _figure(before: float | None, after: float, verdict: Verdict, show: _Show, unit: str) -> str:
+    there = f"{show(after)} {unit}".rstrip()
+    return there if before is None or _is_unchanged(verdict) else f"{show(before)} → {there}"
+
+
+def _is_unchanged(verdict: Verdict) -> bool:
+    return verdict.recommended_candidate == verdict.baseline
+
+
+def _sentence(ratio: Estimate | None, verdict: Verdict) -> str:
+    return "" if ratio is None or _is_unchanged(verdict) else f"{change_with_confidence(ratio, verdict.confidence)}."

@@ -1,0 +1,205 @@
+"""A verdict in one sentence, made of its codes and figures: what changes, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dialin.model.measure import deciding
+from dialin.model.study import Goal, StudySpec
+from dialin.model.verdict import CandidateState, CandidateVerdict, DecidedBy, Estimate, Note, Outcome, Verdict
+from dialin.report.load_units import units
+from dialin.report.names import named, several
+from dialin.text import change, counted, exact_percent, listed, number, percent
+
+IDENTICAL = "same_in_force"
+"""The code of the warning that names candidates with identical effective settings."""
+
+_LEADS = 0.5
+"""The probability from which on the headline of an inconclusive study names a leading candidate."""
+_BEST = {Goal.THROUGHPUT: "slower", Goal.STABILITY: "less steady", Goal.LATENCY: "slower to answer"}
+
+
+def headline(spec: StudySpec, verdict: Verdict) -> str:
+    """Return a verdict in one sentence, and one more for each candidate that is unsafe."""
+    return " ".join([_headline(spec, verdict), *_unsafe(spec, verdict)])
+
+
+def reason(spec: StudySpec, verdict: Verdict) -> str:
+    """Return why the recommendation is what it is: made of the verdict's codes where these suffice, else as it was stored."""
+    chosen = verdict.chosen
+    if spec.aa or chosen.name == verdict.baseline or chosen.weaker_durability or deciding(chosen, verdict) is None:
+        return verdict.reason
+    if verdict.verdict is Outcome.WINNER and verdict.winners == [chosen.name]:
+        return "Every other candidate was shown to be worse."
+    if verdict.verdict is Outcome.SAFE_CHOICE and _choice(verdict) is chosen:
+        return "Which of the candidates near the best is the very best is inconclusive; more minutes can show it."
+    return verdict.reason
+
+
+def before_and_after(verdict: Verdict, candidate: CandidateVerdict, spec: StudySpec) -> str:
+    """Return the goal's figure under the baseline and under a candidate: `2,437 → 2,860 tps`; empty where one is missing."""
+    base = next((one for one in verdict.candidates if one.name == verdict.baseline), None)
+    if base is None:
+        return ""
+    pairs = {
+        Goal.THROUGHPUT: (base.tps, candidate.tps),
+        Goal.STABILITY: (base.cv, candidate.cv),
+        Goal.LATENCY: (base.latency_ms, candidate.latency_ms),
+    }
+    before, after = pairs[verdict.goal]
+    if before is None or after is None:
+        return ""
+    if verdict.goal is Goal.STABILITY:
+        return f"CV {percent(before.mean)} → {percent(after.mean)}"
+    if verdict.goal is Goal.LATENCY:
+        return f"p{verdict.percentile} latency {number(before.mean)} → {number(after.mean)} ms"
+    return f"{number(before.mean)} → {number(after.mean)} {units(spec.workload).title}"
+
+
+def change_with_confidence(ratio: Estimate, confidence: float) -> str:
+    """Return a change with its confidence interval: `+17.4 %, 95 % CI +1.0 % to +36.0 %`."""
+    if ratio.low is None or ratio.high is None:
+        return f"{change(ratio.mean)}, no interval yet"
+    return f"{change(ratio.mean)}, {exact_percent(confidence)} CI {change(ratio.low)} to {change(ratio.high)}"
+
+
+def gain(spec: StudySpec, verdict: Verdict, candidate: CandidateVerdict) -> str:
+    """Return what a candidate gains over the baseline, absolute and relative; empty where they cannot be compared."""
+    ratio = deciding(candidate, verdict)
+    if ratio is None:
+        return ""
+    figures, relative = before_and_after(verdict, candidate, spec), change_with_confidence(ratio, verdict.confidence)
+    return f"{figures} ({relative}{_typical(candidate, verdict)})" if figures else relative
+
+
+def _typical(candidate: CandidateVerdict, verdict: Verdict) -> str:
+    """Return the change of the typical speed where that decided and throughput alone does not show a gain yet."""
+    typical, ratio = candidate.typical_ratio, candidate.ratio
+    is_shown = ratio is not None and ratio.low is not None and ratio.low > 1
+    if verdict.decided_by is not DecidedBy.TYPICAL_SPEED or typical is None or is_shown:
+        return ""
+    return f"; typical speed {change_with_confidence(typical, verdict.confidence)}"
+
+
+def _headline(spec: StudySpec, verdict: Verdict) -> str:
+    near = f"within {exact_percent(verdict.worthwhile)} of the best"
+    if spec.aa:
+        return _of_identical(verdict)
+    if verdict.verdict is Outcome.NO_WORTHWHILE_DIFFERENCE:
+        if _are_identical(verdict):
+            return "No worthwhile difference: all candidates have identical effective settings."
+        return f"No worthwhile difference: no candidate differs from the best by {exact_percent(verdict.worthwhile)} or more."
+    if verdict.verdict is Outcome.TIE:
+        return f"A tie for the best: {several(spec, verdict.winners)} differ by less than {exact_percent(verdict.worthwhile)}."
+    if verdict.verdict is Outcome.UNRESOLVED:
+        return f"Inconclusive: {_why_inconclusive(spec, verdict, near)}."
+    chosen = _candidate(verdict, verdict.winners[0]) if verdict.winners else _choice(verdict)
+    name = named(spec, chosen.name)
+    if chosen.name == verdict.baseline:
+        if verdict.verdict is Outcome.WINNER:
+            return f"Keep {name}, the baseline: every other candidate is {_BEST[verdict.goal]}."
+        return f"Keep {name}, the baseline: {_why_baseline(spec, verdict, chosen, near)}."
+    figures = gain(spec, verdict, chosen) or "the best of those that could be measured"
+    price = "; but it gives up durability" if chosen.weaker_durability else ""
+    if verdict.verdict is Outcome.WINNER:
+        return f"{name}: {figures}{_along(verdict)}{price}."
+    return f"{name} is a safe choice: {figures}; {near} with {probability(chosen.probability)} probability{price}."
+
+
+def probability(share: float | None) -> str:
+    """Return a probability in whole percent; an estimate is never shown as 0 % or 100 %."""
+    if share is None:
+        return "unknown"
+    if share < 0.01:
+        return "<1 %"
+    return ">99 %" if share > 0.99 else f"{100 * share:.0f} %"
+
+
+def _why_baseline(spec: StudySpec, verdict: Verdict, baseline: CandidateVerdict, near: str) -> str:
+    leader = _leader(verdict)
+    is_safest = leader is None or leader.name == baseline.name
+    if baseline.probability is not None and (is_safest or baseline.probability >= verdict.confidence):
+        return f"it is {near} with {probability(baseline.probability)} probability"
+    other = named(spec, leader.name) if leader and leader.name != baseline.name else "another candidate"
+    return f"{other} is as safe a choice, but was not shown to be better"
+
+
+def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
+    serious = [note for note in verdict.confounds if note.data.get("could_explain")]
+    if serious:
+        return f"{serious[0].data.get('variable', 'another variable')} differs too and could explain the result"
+    out = (CandidateState.FAILED, CandidateState.UNSAFE)
+    measured = [one.name for one in verdict.candidates if one.state not in out]
+    if len(measured) < 2 and any(one.state is CandidateState.UNSAFE for one in verdict.candidates):
+        return "no safe candidate is left to compare with the baseline"
+    if len(measured) < 2:
+        return f"only {listed(measured)} could be measured, so nothing could be compared"
+    if verdict.trial_noise is None:
+        return "too few trials to compare the candidates"
+    leader = _leader(verdict)
+    if leader is not None and (leader.probability or 0.0) >= _LEADS:
+        figures = "" if leader.name == verdict.baseline else gain(spec, verdict, leader)
+        name = f"{named(spec, leader.name)}{', the baseline,' if leader.name == verdict.baseline else ''}"
+        return f"{name} leads{f', {figures}' if figures else ''}; {near} with {probability(leader.probability)} probability"
+    may_be_best = [one.name for one in verdict.candidates if one.state in (CandidateState.OPEN, CandidateState.TIES)]
+    if len(may_be_best) < 2:
+        return "too few trials to compare the candidates"
+    return f"{several(spec, may_be_best)} could each be the best"
+
+
+def _of_identical(verdict: Verdict) -> str:
+    if any(one.state is CandidateState.LOSES for one in verdict.candidates):
+        return "Identical candidates came out as different: comparisons on this machine cannot be trusted."
+    names = f"{len(verdict.candidates)} identical candidates"
+    if verdict.trial_noise is None or verdict.detectable is None:
+        return f"{names}: too few trials to measure the noise."
+    return (
+        f"{names}: no difference is claimed, as it should be. Trial-to-trial SD {percent(verdict.trial_noise)}; "
+        f"{counted(verdict.trials, 'trial')} can detect a difference of {percent(verdict.detectable)}."
+    )
+
+
+def _unsafe(spec: StudySpec, verdict: Verdict) -> list[str]:
+    """Return a sentence for each candidate whose server failed more often than the baseline's."""
+    notes = {str(note.data.get("candidate")): note for note in verdict.warnings if note.code == "unsafe"}
+    sentences = []
+    for one in verdict.candidates:
+        if one.state is CandidateState.UNSAFE:
+            known = notes[one.name].data if one.name in notes else {}
+            failed, trials = known.get("failed", one.failed), known.get("trials", one.failed + one.trials)
+            of = counted(trials, "trial") if isinstance(trials, int) else "its trials"
+            sentences.append(f"{named(spec, one.name)} is unsafe: its server failed in {failed} of {of}.")
+    return sentences
+
+
+def _along(verdict: Verdict) -> str:
+    followers = [
+        str(note.data["variable"])
+        for note in verdict.confounds
+        if note.data.get("could_explain") is False and not note.data.get("inert") and "variable" in note.data
+    ]
+    return f", with {listed(followers)}, which the server derives from it" if followers else ""
+
+
+def _are_identical(verdict: Verdict) -> bool:
+    return any(note.code == IDENTICAL and len(_names_of(note)) == len(verdict.candidates) for note in verdict.warnings)
+
+
+def _names_of(note: Note) -> Sequence[object]:
+    names = note.data.get("candidates", ())
+    return names if isinstance(names, (list, tuple)) else ()
+
+
+def _candidate(verdict: Verdict, name: str) -> CandidateVerdict:
+    return next(one for one in verdict.candidates if one.name == name)
+
+
+def _leader(verdict: Verdict) -> CandidateVerdict | None:
+    known = [one for one in verdict.candidates if one.probability is not None]
+    return max(known, key=lambda one: one.probability or 0.0, default=None)
+
+
+def _choice(verdict: Verdict) -> CandidateVerdict:
+    """Return the safe choice: what is recommended, unless that is only because the safe choice gives up durability."""
+    leader = _leader(verdict)
+    return leader if leader is not None and leader.weaker_durability else verdict.chosen

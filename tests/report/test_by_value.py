@@ -1,0 +1,78 @@
+from dataclasses import replace
+
+import pytest
+
+from dialin.report.charts import by_value
+from dialin.report.charts.style import styles
+from fixtures import example_studies
+
+SIZE = "innodb_buffer_pool_size"
+
+
+def dose(record):
+    return by_value.dose_response(record.spec, record.verdict, styles(record.spec))
+
+
+def two_variables():
+    """A study of two by two values of two variables, made of the study of one variable."""
+    record = example_studies.winner()
+    settings = [{"innodb_io_capacity": x, SIZE: y} for x in (200, 2000) for y in ("1G", "512M")]
+    chosen = record.verdict.candidates[:4]
+    candidates = [one.model_copy(update={"setting": setting}) for one, setting in zip(chosen, settings, strict=True)]
+    listed = [
+        one.model_copy(update={"setting": setting}) for one, setting in zip(record.spec.candidates[:4], settings, strict=True)
+    ]
+    verdict = record.verdict.model_copy(update={"candidates": candidates, "recommended_candidate": "8"})
+    return replace(record, spec=record.spec.model_copy(update={"candidates": tuple(listed)}), verdict=verdict)
+
+
+def test_throughput_stands_at_its_value_on_a_logarithmic_axis_with_its_interval_and_cv_below():
+    record = example_studies.winner()
+    chart = dose(record)
+    layout, traces = chart.figure["layout"], chart.figure["data"]
+    assert layout["xaxis"]["type"] == "log"
+    assert layout["xaxis"]["tickvals"] == [1, 2, 4, 8, 16, 32, 64]
+    points = [one for one in traces if one["mode"] == "markers"]
+    assert [one["yaxis"] for one in points] == ["y"] * 7 + ["y2"] * 7
+    best = record.verdict.candidates[4]
+    assert (points[4]["x"], points[4]["y"]) == ([16], [best.tps.mean])
+    assert points[4]["error_y"]["array"] == [pytest.approx(best.tps.high - best.tps.mean)]
+    assert points[11]["y"] == [pytest.approx(100 * best.cv.mean)]
+    assert points[0]["marker"]["symbol"] == "diamond"
+    assert "16: 1,403 (1,369 to 1,437) transactions/s, CV 3.8 % (3.4 % to 4.2 %)" in chart.text
+
+
+def test_values_close_together_have_a_linear_axis_and_latency_stands_below_where_it_is_the_goal():
+    record = example_studies.by_latency()
+    chart = dose(record)
+    assert chart is None or "p99" in chart.title
+    verdict = example_studies.winner().verdict
+    near = [
+        one.model_copy(update={"setting": {"innodb_buffer_pool_instances": 4 + n}}) for n, one in enumerate(verdict.candidates)
+    ]
+    spec = example_studies.winner().spec
+    drawn = by_value.dose_response(spec, verdict.model_copy(update={"candidates": near}), styles(spec))
+    assert drawn.figure["layout"]["xaxis"]["type"] == "linear"
+
+
+@pytest.mark.parametrize("name", ["builds", "failed_candidate", "hostile", "weaker_durability"])
+def test_what_is_no_row_of_three_numbers_has_no_curve(name):
+    assert dose(example_studies.EVERY[name]()) is None
+
+
+def test_two_variables_are_a_heatmap_with_the_change_in_each_cell():
+    record = two_variables()
+    chart = by_value.heatmap(record.spec, record.verdict)
+    (trace,) = chart.figure["data"]
+    assert (list(trace["x"]), list(trace["y"])) == (["200", "2000"], ["512M", "1G"])
+    ratios = [one.ratio.mean for one in record.verdict.candidates]
+    assert [value for row in trace["z"] for value in row] == pytest.approx(
+        [100 * (ratios[place] - 1) for place in (1, 3, 0, 2)]
+    )
+    assert trace["zmax"] == -trace["zmin"]
+    assert "2000 and 512M: +17.6 % (+15.3 % to +20.0 %)" in chart.text
+    assert dose(record) is None
+
+
+def test_one_variable_has_no_heatmap():
+    assert by_value.heatmap(example_studies.winner().spec, example_studies.winner().verdict) is None
