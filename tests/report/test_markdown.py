@@ -47,9 +47,10 @@ def test_the_top_is_short_and_all_else_is_folded_away():
 
 def test_the_statements_for_a_running_server_are_folded_below_the_lines():
     text = markdown.render(example_studies.winner())
-    before, _, after = text.partition("<details><summary>As statements for a running server</summary>")
+    before, _, after = text.partition("<details><summary>SQL for a running server</summary>")
     assert "```ini\n[mysqld]\n" in before
-    assert "```sql\nSET PERSIST innodb_buffer_pool_instances = 16;\n```" in after
+    assert "```sql\n-- innodb_buffer_pool_instances (was 1). If the server says" in after
+    assert "\nSET PERSIST innodb_buffer_pool_instances = 16;\n```" in after
     assert "undo.sql takes these back" in after
     assert "```sql" not in markdown.render(example_studies.no_difference())
 
