@@ -91,17 +91,22 @@ def make_surface(seed: int, *, count: int = 20, gain: float = 0.4, hard: bool = 
             share[resource[index]] = 1.0
             demand -= scale * raw[index] * better[index] * share
         moved = np.minimum(point, 2.0) / 2 - np.minimum(default, 2.0) / 2 + (point - default) / 4
-        return float(-np.log(np.mean(np.exp(sharpness * demand))) / sharpness + idle @ moved)
+        highest = demand.max()
+        return float(-highest - np.log(np.mean(np.exp(sharpness * (demand - highest)))) / sharpness + idle @ moved)
 
     best = default.copy()
     for index in acting:
         best[index] = optima[index]
     # 1.06 x pool + 0.5 GiB + 1.15 x rest <= RAM
     rest = 1.15 * _memory_parts(space.defaults)[1]
-    pool = min(float(space.setting(best)["v0"]), (RAM - 0.5 * GIB - rest) / 1.06 * 0.999)
+    pool = min(float({**space.defaults, **space.setting(best)}["v0"]), (RAM - 0.5 * GIB - rest) / 1.06 * 0.999)
     best[0] = space.dimensions[0].position(int(pool))
     for index in set(range(count)) - acting - {1, 2}:  # those that hardly act
-        choices = [0.0, 1.0] if space.dimensions[index].values == () else [2.0 + i for i in range(len(space.dimensions[index].values))]
+        choices = (
+            [0.0, 1.0]
+            if space.dimensions[index].values == ()
+            else [2.0 + i for i in range(len(space.dimensions[index].values))]
+        )
         best[index] = max([default[index], *choices], key=lambda x, i=index: idle[i] * (min(x, 2.0) / 2 + x / 4))
     low, high = 0.0, 64.0
     target = gain or 0.4
@@ -116,7 +121,12 @@ def make_surface(seed: int, *, count: int = 20, gain: float = 0.4, hard: bool = 
     truth = log_of(best, scale)
     names = frozenset(f"v{index}" for index in acting)
     return Surface(
-        space, Constraints(memory=memory), space.setting(best), truth, names, lambda setting: log_of(space.point(setting), scale)
+        space,
+        Constraints(memory=memory),
+        space.setting(best),
+        truth,
+        names,
+        lambda setting: log_of(space.point(setting), scale),
     )
 
 
@@ -128,24 +138,23 @@ def _variable(
     if kind == "category":
         levels = int(rng.integers(2, 5))
         words = tuple(f"w{number}" for number in range(levels))
-        benefit = -rng.uniform(0, 1, size=levels)
+        worth = -rng.uniform(0, 1, size=levels)
         best = int(rng.integers(1, levels))
         default = best if best_is_default else 0
-        benefit[0] = -1.0
-        benefit[best] = 0.0
+        worth[0], worth[best] = -1.0, 0.0
         rule = _rule(rng, acts)
-        harmful = int(np.argmin(benefit))
+        harmful = int(np.argmin(worth))
         chosen = {"right": words[best], "harmful": words[harmful], "silent": None}[rule]
         dimension = Dimension(name, values=words, static=static, default=words[default], rule=chosen)
-        return dimension, lambda x: float(benefit[int(x) - 2]), 2.0 + best
+        return dimension, lambda x: float(worth[int(x) - 2]), 2.0 + best
     low, high, log = (1024, GIB, True) if kind == "log" else (0, 100, False)
     if kind == "special":
         low, high, log = (1, 10_000, True)
     if index == 0:
         low, high, log = 4 * GIB, 16 * GIB, True
-    side = 1 if index == 0 else int(rng.choice([-1, 1]))
+    side = 1 if index < 3 else int(rng.choice([-1, 1]))
     distance = float(rng.uniform(0.25, 0.55))
-    default = float(rng.uniform(0.02, 0.95 - distance)) if index else 0.1
+    default = 0.1 if index == 0 else float(rng.uniform(0.2, 0.5) if index < 3 else rng.uniform(0.02, 0.95 - distance))
     default = default if side > 0 else 1 - default
     optimum = default if best_is_default else default + side * distance
     width = float(rng.uniform(0.12, 0.25))
@@ -154,34 +163,21 @@ def _variable(
         shape = "peak"
     special_is_best = kind == "special" and rng.random() < 0.3 and not best_is_default
     special_benefit = 0.0 if special_is_best else float(-rng.uniform(0, 1.5))
-    end = 0.95
 
-    def benefit_of(x: float) -> float:
+    def benefit(x: float) -> float:
+        """Return 0 at the best value and less elsewhere."""
         if x >= 2:
             return special_benefit
         along = side * (x - default)
         if shape == "ramp":
-            edge = side * x if side > 0 else 1 - x
-            fall = 0.1 * max(0.0, edge - end) / (1 - end)
-            return -min(math.exp(-along / (width / 2)), 2.5) - fall
+            edge = x if side > 0 else 1 - x
+            return -min(math.exp(-along / (width / 2)), 2.5) - 0.1 * max(0.0, edge - 0.95) / 0.05
         if shape == "peak":
             return -min(((x - optimum) / width) ** 2, 4) / 2
-        return -1 / (1 + math.exp(min((along - distance) / 0.03, 50)))
-
-    def positive(x: float) -> float:  # benefits are 0 at best
-        return benefit_of(x)
+        return -1 / (1 + math.exp(min(max((along - distance) / 0.03, -50), 50)))
 
     grid = np.linspace(0, 1, 401)
-    if shape == "cliff":
-        values = np.array([-1 / (1 + math.exp(min(max((side * (x - default) - distance) / 0.03, -50), 50))) for x in grid])
-        values = -1 - values  # the good side lies beyond the cliff
-
-        def positive(x: float) -> float:  # noqa: F811
-            if x >= 2:
-                return special_benefit
-            return -1 + 1 / (1 + math.exp(-min(max((side * (x - default) - distance) / 0.03, -50), 50)))
-
-    best_at = float(grid[int(np.argmax([positive(float(x)) for x in grid]))])
+    best_at = float(grid[int(np.argmax([benefit(float(x)) for x in grid]))])
     if special_is_best:
         best_at = 2.0
     rule = _rule(rng, acts)
@@ -190,12 +186,15 @@ def _variable(
     whole = Dimension(
         name, low=low, high=high, log=log, special=(0,) if kind == "special" else (), static=static, default=low, step=1
     )
-    value_at = lambda u: whole.value(float(min(max(u, 0.0), 1.0)))  # noqa: E731
+
+    def value_at(share: float) -> Value:
+        return whole.value(min(max(float(share), 0.0), 1.0))
+
     chosen = None if spot is None else 0 if special_is_best and rule == "right" else value_at(spot)
     dimension = Dimension(
         name, low=low, high=high, log=log, special=whole.special, static=static, default=value_at(default), rule=chosen, step=1
     )
-    return dimension, positive, best_at
+    return dimension, benefit, best_at
 
 
 def _rule(rng: np.random.Generator, acts: bool) -> str:

@@ -20,6 +20,7 @@ PRICE = 0.001
 _GENERATIONS = 4
 _CHILDREN = 100
 _PARENTS = 12
+_BOLD = 1.0
 _STEP = 0.12
 """Standard deviation of a small step along a range."""
 
@@ -80,7 +81,7 @@ def propose(space: Space, situation: Situation, rng: np.random.Generator) -> Pro
         points = points[situation.allowed(points)]
         if len(points):
             mean, sd = situation.model.differences(points, situation.best)
-            gain = expected_improvement(mean - PRICE * changed(points, default) + best_price, sd)
+            gain = expected_improvement(mean - PRICE * changed(points, default) + best_price, _BOLD * sd)
             pool = np.vstack([pool, points])
             gains = np.concatenate([gains, gain])
             scores = np.concatenate([scores, gain / situation.costs(points)])
@@ -94,7 +95,11 @@ def propose(space: Space, situation: Situation, rng: np.random.Generator) -> Pro
 
 
 def improve(
-    space: Space, score: Callable[[_Array], _Array], bases: Sequence[Point], rng: np.random.Generator, repair: Callable[[_Array], _Array]
+    space: Space,
+    score: Callable[[_Array], _Array],
+    bases: Sequence[Point],
+    rng: np.random.Generator,
+    repair: Callable[[_Array], _Array],
 ) -> Point:
     """Return the point of the highest score that mutation finds from some bases."""
     default = space.default_point
@@ -110,7 +115,7 @@ def improve(
 
 
 def _mutation(space: Space, parents: Sequence[Point], default: Point, rng: np.random.Generator, *, broad: bool) -> Point:
-    """Return a parent with some variables changed: a quarter back to the default, a quarter random, the rest by a small step."""
+    """Return a parent with some variables changed: a quarter to the default, a quarter random, the rest by a small step."""
     parent = parents[int(rng.integers(len(parents)))].copy()
     if len(parents) > 1 and rng.random() < 0.4:  # some variables of another parent
         other = parents[int(rng.integers(len(parents)))]

@@ -1,6 +1,6 @@
 """What a setting must satisfy before it runs: memory, order between variables, and the fence that a crash moves.
 
-All of it comes in as data. A setting that breaks a constraint is repaired, not rejected: what it changes is still tried, less far.
+All of it comes in as data. A setting that breaks a constraint is repaired, not rejected: it is tried, less far.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from dialin.model.setting import Setting, Value, as_number
 from dialin.search.space import Space
 
 _BELOW_A_CRASH = 0.98
-"""The share of the memory of a setting that crashed, up to which settings may go from then on."""
+"""The share of the memory of a setting that crashed, that later settings stay below."""
+_RETREAT = 0.25
+"""How far the fence moves from what crashed towards the most that ran."""
 _HALVINGS = 30
 
 
@@ -55,7 +57,7 @@ class Constraints:
     Attributes:
         memory: None where memory is not limited.
         order: rules between variables.
-        fence: memory of the smallest setting that crashed, times 0.98; None while none crashed for want of memory.
+        fence: bytes that crashes leave, less than what crashed took; None while none crashed for want of memory.
     """
 
     memory: MemoryFormula | None = None
@@ -74,7 +76,9 @@ class Constraints:
         values = {**space.defaults, **setting}
         broken = []
         if self.memory is not None and self.limit is not None and self.memory.needed(values) > self.limit:
-            broken.append(f"it needs {self.memory.needed(values) / 2**30:.1f} GiB of memory, and {self.limit / 2**30:.1f} are allowed")
+            broken.append(
+                f"it needs {self.memory.needed(values) / 2**30:.1f} GiB of memory, and {self.limit / 2**30:.1f} are allowed"
+            )
         broken += [
             f"{rule.lower} exceeds {rule.upper if rule.share == 1 else f'{rule.share:g} x {rule.upper}'}"
             for rule in self.order
@@ -117,8 +121,8 @@ class Constraints:
     def after_crash(self, space: Space, setting: Setting, ran: float) -> Constraints:
         """Return the constraints after a setting crashed.
 
-        The fence moves below the memory of what crashed, where that is more than any setting took that ran: else memory does
-        not explain the crash.
+        The fence moves a quarter of the way from what crashed to the most that ran, and by 2 % at least. It stays where it is
+        if some setting took as much and ran: memory does not explain the crash then.
 
         Args:
             space: the variables.
@@ -130,7 +134,7 @@ class Constraints:
         needed = self.memory.needed({**space.defaults, **setting})
         if needed <= ran:
             return self
-        below = max(_BELOW_A_CRASH * needed, ran)
+        below = max(min(_BELOW_A_CRASH * needed, needed - _RETREAT * (needed - ran)), ran)
         return replace(self, fence=below if self.fence is None else min(self.fence, below))
 
 

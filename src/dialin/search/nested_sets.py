@@ -1,4 +1,4 @@
-"""The candidates of the proof: a setting from which variables return to their defaults one by one, the least important first."""
+"""The candidates of the proof: a setting from which variables return to their defaults, the least important first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Array = NDArray[np.float64]
 
 LOSSES = (0.004, 0.010, 0.020)
 """The three nested sets are the smallest ones that are expected to lose no more than this, on the log scale."""
-_WORTHLESS = 0.002
+_WORTHLESS = 0.004
 """A variable leaves the whole set if that is expected to cost no more than this, on the log scale."""
 
 
@@ -49,10 +49,10 @@ def elimination(space: Space, point: Point, means: Callable[[_Array], _Array]) -
     return sets
 
 
-def whole_set(space: Space, point: Point, means: Callable[[_Array], _Array], price: float = _WORTHLESS) -> Point:
+def whole_set(space: Space, point: Point, means: Callable[[_Array], _Array]) -> Point:
     """Return the setting without the variables of which none is expected to carry anything; each left is worth its price."""
     sets = elimination(space, point, means)
-    best = min(sets, key=lambda one: (one.loss + price * one.size, one.size))
+    best = min(sets, key=lambda one: (one.loss + _WORTHLESS * one.size, one.size))
     return best.point
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialin.model.verdict import Estimate
-from dialin.search.space import Point
 from dialin.stats.blocks import Observation, fit
 from dialin.stats.decide import Decision, Rules, leaves
 from dialin.stats.throughput import TrialSpeed, decide_throughput
@@ -48,7 +47,7 @@ def who_leaves(trials: Sequence[ProofTrial], names: Sequence[str], racing: Seque
 def block_order(
     statics: Sequence[tuple[object, ...]], running: tuple[object, ...] | None, rng: np.random.Generator
 ) -> list[int]:
-    """Return the order of a block: random, but candidates with one static part in a row, first those of the server that runs."""
+    """Return the order of a block: random, but candidates with one static part in a row, the running server's first."""
     groups = list(dict.fromkeys(statics))
     rng.shuffle(groups)
     groups.sort(key=lambda group: group != running)
@@ -57,8 +56,3 @@ def block_order(
         members = [index for index, static in enumerate(statics) if static == group]
         order += [int(member) for member in rng.permutation(members)]
     return order
-
-
-def points_equal(a: Point, b: Point) -> bool:
-    """Return whether two points are the same setting."""
-    return bool((a == b).all())

@@ -43,7 +43,9 @@ def start_design(space: Space, constraints: Constraints, rng: np.random.Generato
         point[static] = np.where(moves[shared], strata[shared], base)[static]
         points.append(point)
     repaired = [space.point(constraints.repaired(space, space.setting(point))) for point in points]
-    first = [default, space.point(constraints.repaired(space, space.setting(rules))), default] if has_rules else [default, default]
+    first = (
+        [default, space.point(constraints.repaired(space, space.setting(rules))), default] if has_rules else [default, default]
+    )
     return first + repaired
 
 

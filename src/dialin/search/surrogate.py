@@ -2,14 +2,13 @@
 
     log throughput = f(setting) + lack of fit of the setting + drift of the machine + life of the server + noise
 
-f has a kernel for each variable, weighted, and their products: S1 + c (S1^2 - S2) / 2 with S1 = sum w k and S2 = sum w^2 k^2. An
+f has a kernel for each variable, weighted, and their products: S1 + c (S1^2 - S2) / 2, S1 = sum w k, S2 = sum w^2 k^2. An
 exponential prior on each weight leaves most of them at nothing. Predictions are of f alone, as differences between settings.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,7 +95,7 @@ def correlations(a: _Array, b: _Array) -> _Array:
     """Return the kernel of one variable between coordinates: Matern in a range, identity between categories."""
     distance = np.abs(a[:, None] - b[None, :])
     if a.size and b.size and a.min() >= CATEGORY and b.min() >= CATEGORY:
-        return (distance == 0).astype(float)
+        return np.asarray(distance == 0, dtype=float)
     table: _Array = _MATERN[np.minimum(distance * _TABLE + 0.5, _TABLE).astype(np.intp)]
     if (a.size and a.max() >= CATEGORY) or (b.size and b.max() >= CATEGORY):
         a_word, b_word = (a >= CATEGORY)[:, None], (b >= CATEGORY)[None, :]
@@ -220,26 +219,3 @@ class Surrogate:
         prior = 2 * (self._prior - self.kernel(points, reference[None, :])[:, 0])
         variance = prior - np.einsum("ij,ij->i", reduced, reduced)
         return np.asarray(cross @ self._alpha), np.sqrt(np.maximum(variance, 1e-10))
-
-    def given(self, point: Point, variance: float, minutes: float, life: int) -> Surrogate:
-        """Return the process as if a point had been tried and had come out as expected; for a second proposal."""
-        seen, expected = self._seen, float(self.means(point[None, :])[0])
-        level = float(np.median(seen.logs))
-        return Surrogate(
-            Observations(
-                np.vstack([seen.points, point]),
-                np.append(seen.logs, level + expected + self._level_offset()),
-                np.append(seen.variances, variance),
-                np.append(seen.minutes, minutes),
-                np.append(seen.lives, life),
-            ),
-            self.weights,
-        )
-
-    def _level_offset(self) -> float:
-        return float(_LEVEL**2 * self._alpha.sum())
-
-
-def merged(parts: Sequence[_Array]) -> _Array:
-    """Return points of several lists, one a row."""
-    return np.vstack([part for part in parts if len(part)])

@@ -1,28 +1,26 @@
 """A whole search without a server: `ask` names the next trial, `tell` takes its result, `result` says what is shown.
 
-It starts from a design, goes on by expected improvement, and ends with a proof: nested sets of the best setting and the baseline in
-blocks of fresh trials. Only those trials are quoted. The same seed and the same history give the same answers.
+It starts from a design, goes on by expected improvement, and ends with a proof: nested sets of the best setting and the
+baseline in blocks of fresh trials. Only those are quoted. The same seed and the same history give the same answers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dialin.model.setting import Value
-from dialin.model.verdict import Estimate
 from dialin.search import proof
 from dialin.search.acquisition import PRICE, Situation, changed, improve, propose
 from dialin.search.constraints import Constraints
 from dialin.search.nested_sets import nested_sets, whole_set
 from dialin.search.space import CATEGORY, Point, Space
-from dialin.search.start_design import start_design
+from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights
+from dialin.search.trial_records import Ask, Options, Outcome, Purpose, Result, Told
 
 _Array = NDArray[np.float64]
 
@@ -35,113 +33,17 @@ _REFINE_AFTER = 0.7
 """From this share of the search on, every second trial is of the setting that would be proven if the search ended now."""
 _NOTHING = 5
 """So many trials in a row with little to expect end the search."""
-_CAUTION = 0.5
+_CAUTION = 1.0
 """Standard deviations that are taken off what a setting promises before it is chosen."""
 _LITTLE = 0.25
 """The share of a trial's noise below which an expected improvement is little."""
+_BLOCKS = 5
+"""Blocks that the proof has room for at least, before it compares more than two nested sets."""
 _MIN_BLOCKS, _CUT_AFTER = 2, 2
-_SAFE = 0.9
+_QUANTILE = 1.2816
+"""A set is safely within 2 % of the best one when that is so with a probability of 0.9 by the model."""
 _CRASH_REACH = 0.7
 """A point this much like one that crashed, memory apart, is not tried."""
-
-
-class Purpose(StrEnum):
-    """What a trial is for."""
-
-    START = "start"
-    ANCHOR = "anchor"
-    SEARCH = "search"
-    REFINE = "refine"
-    PROOF = "proof"
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How long to search, and what trials cost.
-
-    Attributes:
-        minutes: the budget, proof included.
-        search_seconds: measured in a trial of the search.
-        proof_seconds: measured in a trial of the proof.
-        proof_share: the share of the budget that the proof has.
-        start_seconds: what a start of the server takes before it can be measured.
-        set_seconds: what a change by SET takes before it can be measured.
-        noise: standard deviation of a trial of any length, and the part that falls with its length, as sd * sqrt(seconds).
-    """
-
-    minutes: float
-    search_seconds: float = 20.0
-    proof_seconds: float = 30.0
-    proof_share: float = 0.25
-    start_seconds: float = 60.0
-    set_seconds: float = 8.0
-    noise: tuple[float, float] = (0.02, 0.12)
-
-    def variance(self, seconds: float) -> float:
-        """Return the variance of a trial's noise on the log scale, as assumed for its length."""
-        return self.noise[0] ** 2 + self.noise[1] ** 2 / seconds
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """The next trial.
-
-    Attributes:
-        setting: what it changes of the baseline.
-        seconds: how long to measure.
-        improvement: by how much it is expected to improve on the best setting so far, on the log scale; None where that is not
-            what it is for.
-        block: of the proof; 0 elsewhere.
-        candidate: of the proof.
-    """
-
-    setting: Mapping[str, Value]
-    seconds: float
-    purpose: Purpose
-    improvement: float | None = None
-    block: int = 0
-    candidate: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """How a trial went.
-
-    Attributes:
-        throughput: transactions per second; anything where it did not complete.
-        life: number of the server's life in which it ran.
-        cost: seconds of the budget that it took in all.
-    """
-
-    ask: Ask
-    ok: bool
-    throughput: float
-    life: int
-    cost: float
-
-
-class Outcome(StrEnum):
-    """What a search ends with."""
-
-    GAIN = "gain"
-    NOTHING = "nothing"
-    UNRESOLVED = "unresolved"
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What is recommended, and what fresh trials show of it.
-
-    Attributes:
-        setting: the recommended setting; empty for the baseline.
-        gain: its throughput as a ratio to the baseline's, from fresh trials only; None where there are too few.
-        guess: the best setting by the model, where none is recommended.
-    """
-
-    outcome: Outcome
-    setting: Mapping[str, Value]
-    gain: Estimate | None
-    guess: Mapping[str, Value]
 
 
 @dataclass
@@ -173,10 +75,9 @@ class Tuner:
         self._ends: list[float] = []
         self._spent = 0.0
         self._most_memory = constraints.memory.needed(space.defaults) if constraints.memory else 0.0
-        self._start = start_design(space, self._cautious(), np.random.default_rng([seed, 1]), self._design_size())
+        self._start = start_design(space, constraints, np.random.default_rng([seed, 1]), self._design_size())
         self._weights: tuple[int, Weights] | None = None
         self._model: tuple[int, Surrogate] | None = None
-        self._second: tuple[int, Ask] | None = None
         self._proof: _Proof | None = None
 
     @classmethod
@@ -184,9 +85,8 @@ class Tuner:
         """Return a tuner that goes on after a history as the one that made it would have."""
         tuner = cls(space, constraints, options, seed)
         for told in history:
-            if told.ask.purpose is Purpose.PROOF and tuner._proof is None:
-                tuner._begin_proof()
-            tuner._take_from_queue(told.ask)
+            if told.ask.purpose is Purpose.PROOF:
+                tuner.ask()  # brings the blocks to where they were
             tuner.tell(told.ask, ok=told.ok, throughput=told.throughput, life=told.life, cost=told.cost)
         return tuner
 
@@ -237,14 +137,9 @@ class Tuner:
 
     def _design_size(self) -> int | None:
         """Return how many settings the design has: fewer where the search has no time for as many."""
-        from dialin.search.start_design import FEWEST, design_size
-
         average = self.options.search_seconds + self.options.set_seconds + self.options.start_seconds / 4
         affordable = int(0.4 * (1 - self.options.proof_share) * 60 * self.options.minutes / average)
         return max(FEWEST, min(design_size(len(self.space)), affordable))
-
-    def _cautious(self) -> Constraints:
-        return self.constraints
 
     def _start_ask(self) -> Ask:
         point = self._start[len(self.history)]
@@ -254,6 +149,8 @@ class Tuner:
     def _search_is_over(self) -> bool:
         total = 60 * self.options.minutes
         next_trial = self.options.search_seconds + self.options.set_seconds
+        if len(self.history) >= len(self._start) and not any(told.ok for told in self.history):
+            return True
         return self._spent + next_trial > (1 - self.options.proof_share) * total
 
     def _nothing_to_expect(self) -> bool:
@@ -270,8 +167,6 @@ class Tuner:
 
     def _search_ask(self) -> Ask:
         number = len(self.history)
-        if self._second is not None and self._second[0] == number:
-            return self._second[1]
         running = self._running()
         if self._anchor_is_due(running):
             return Ask({}, self.options.search_seconds, Purpose.ANCHOR)
@@ -298,15 +193,11 @@ class Tuner:
         return Ask(setting, self.options.search_seconds, Purpose.SEARCH, proposal.improvement)
 
     def _anchor_is_due(self, running: Point | None) -> bool:
-        """Return whether the baseline is measured again: after nine trials, or twice as many where it takes a start."""
+        """Return whether the baseline is measured again: after nine trials, once the server runs with its static part."""
         default = self.space.default_point
-        since = 0
-        for point in reversed(self._points):
-            if (point == default).all():
-                break
-            since += 1
-        takes_start = running is None or bool((running != default)[self.space.static].any())
-        return since >= _ANCHOR * (3 if takes_start else 1)
+        if running is None or bool((running != default)[self.space.static].any()):
+            return False
+        return not any((point == default).all() for point in self._points[-_ANCHOR:])
 
     def _running(self) -> Point | None:
         """Return the setting that the server runs with; None after a crash or before the first trial."""
@@ -321,7 +212,7 @@ class Tuner:
         memory = self.constraints.memory
         if memory is None:
             return np.zeros(len(points))
-        total = np.full(len(points), memory.constant)
+        total = np.full(len(points), float(memory.constant))
         for index, dimension in enumerate(self.space.dimensions):
             if factor := memory.factors.get(dimension.name):
                 total += factor * np.maximum(self.space.numbers(points, index), 0.0)
@@ -427,10 +318,19 @@ class Tuner:
                 others = [point for point in best if (point != default).any()]
                 whole = others[0] if others else whole
             if (whole != default).any():
-                for number, point in enumerate(nested_sets(self.space, whole, model.means)):
+                points = nested_sets(self.space, whole, model.means)
+                for number, point in enumerate(points[: self._affordable_sets(whole)]):
                     settings[f"set {number + 1}"] = self.space.setting(point)
         names = list(settings)
         self._proof = _Proof(names, settings, list(names), over=len(names) < 2)
+
+    def _affordable_sets(self, whole: Point) -> int:
+        """Return how many sets can be proven beside the baseline in enough blocks: two to four."""
+        static = self.space.static
+        restarts = int(bool((whole != self.space.default_point)[static].any()))
+        trial = self.options.proof_seconds + self.options.set_seconds
+        per_block = self.seconds_left / _BLOCKS - restarts * (self.options.start_seconds - self.options.set_seconds)
+        return min(max(int(per_block / trial) - 1, 2), 4)
 
     def _proof_ask(self) -> Ask | None:
         state = self._proof
@@ -451,20 +351,12 @@ class Tuner:
             return None
         return Ask(setting, self.options.proof_seconds, Purpose.PROOF, block=state.block, candidate=name)
 
-    def _take_from_queue(self, ask: Ask) -> None:
-        if self._proof is not None and ask.purpose is Purpose.PROOF:
-            while not self._proof.queue or ask.candidate not in self._proof.queue:
-                self._proof.queue = []
-                self._next_block(self._proof)
-                if self._proof.over:
-                    return
-
     def _next_block(self, state: _Proof) -> None:
         trials = self._proof_trials()
         if state.block >= _CUT_AFTER:
             gone = proof.who_leaves(trials, state.names, state.racing, BASELINE)
             state.racing = [name for name in state.racing if name not in gone]
-        if len(state.racing) < 2:
+        if len(state.racing) < 2 or BASELINE not in state.racing or self._shows_nothing(state, trials):
             state.over = True
             return
         statics = [self.space.static_part(state.settings[name]) for name in state.racing]
@@ -480,6 +372,14 @@ class Tuner:
         order = proof.block_order(statics, now, np.random.default_rng([self.seed, 4, state.block]))
         state.queue = [state.racing[index] for index in order]
 
+    def _shows_nothing(self, state: _Proof, trials: list[proof.ProofTrial]) -> bool:
+        """Return whether fresh trials exclude a worthwhile gain of every set that is left."""
+        if state.block < _BLOCKS:
+            return False
+        ratios = [proof.ratio_to_baseline(trials, state.names, name, BASELINE) for name in state.racing if name != BASELINE]
+        highs = [ratio.high for ratio in ratios if ratio is not None and ratio.high is not None]
+        return len(highs) == len(ratios) and max(highs, default=0.0) < 1 + proof.WORTHWHILE
+
     def _proof_trials(self) -> list[proof.ProofTrial]:
         return [
             proof.ProofTrial(told.ask.block, told.ask.candidate, told.throughput)
@@ -494,33 +394,25 @@ class Tuner:
         if state is None or state.block < _MIN_BLOCKS or not trials:
             return Result(Outcome.UNRESOLVED, {}, None, guess)
         present = [name for name in state.names if sum(trial.candidate == name for trial in trials) >= _MIN_BLOCKS]
-        chosen = self._smallest_safe(state, [name for name in present if name in state.racing and name != BASELINE])
-        if chosen is None or BASELINE not in present:
+        sets = [name for name in present if name in state.racing and name != BASELINE]
+        if not sets or BASELINE not in present:
             return Result(Outcome.UNRESOLVED, {}, None, guess)
         used = [trial for trial in trials if trial.candidate in present]
-        ratio = proof.ratio_to_baseline(used, present, chosen, BASELINE)
-        if ratio is None or ratio.low is None or ratio.high is None:
-            return Result(Outcome.UNRESOLVED, {}, ratio, state.settings[chosen])
-        if ratio.low > 1:
-            return Result(Outcome.GAIN, state.settings[chosen], ratio, state.settings[chosen])
-        outcome = Outcome.NOTHING if ratio.high < 1 + proof.WORTHWHILE else Outcome.UNRESOLVED
-        return Result(outcome, {}, ratio, state.settings[chosen])
+        ratios = {name: proof.ratio_to_baseline(used, present, name, BASELINE) for name in sets}
+        safe = self._safe_sets(state, sets)
+        for name in safe:
+            ratio = ratios[name]
+            if ratio is not None and ratio.low is not None and ratio.low > 1:
+                return Result(Outcome.GAIN, state.settings[name], ratio, state.settings[name])
+        highs = [ratio.high if ratio is not None else None for ratio in ratios.values()]
+        nothing = all(high is not None and high < 1 + proof.WORTHWHILE for high in highs)
+        return Result(Outcome.NOTHING if nothing else Outcome.UNRESOLVED, {}, ratios[safe[0]], state.settings[safe[0]])
 
-    def _smallest_safe(self, state: _Proof, names: list[str]) -> str | None:
-        """Return the smallest set that is very probably within 2 % of the best one, by the model with all trials."""
-        if not names:
-            return None
+    def _safe_sets(self, state: _Proof, names: list[str]) -> list[str]:
+        """Return the sets that are very probably within 2 % of the best one by the model with all trials, smallest first."""
         model = self._surrogate()
         points = np.array([self.space.point(state.settings[name]) for name in names])
         best = int(np.argmax(model.means(points)))
         mean, sd = model.differences(points, points[best])
-        safe = [
-            name
-            for name, m, s in zip(names, mean.tolist(), sd.tolist(), strict=True)
-            if m + math.log1p(proof.WORTHWHILE) > _QUANTILE * s
-        ]
-        return min([*safe, names[best]], key=lambda name: len(state.settings[name]))
-
-
-_QUANTILE = 1.2816
-"""The normal quantile of `_SAFE`."""
+        safe = {name for name, m, s in zip(names, mean, sd, strict=True) if m + math.log1p(proof.WORTHWHILE) > _QUANTILE * s}
+        return sorted(safe | {names[best]}, key=lambda name: len(state.settings[name]))
