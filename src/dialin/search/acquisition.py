@@ -20,7 +20,7 @@ PRICE = 0.001
 _GENERATIONS = 4
 _CHILDREN = 100
 _PARENTS = 12
-_BOLD = 1.0
+_CROSSED = 0.4
 _STEP = 0.12
 """Standard deviation of a small step along a range."""
 
@@ -73,15 +73,14 @@ def propose(space: Space, situation: Situation, rng: np.random.Generator) -> Pro
     parents = [np.asarray(base) for base in situation.bases]
     pool, scores, gains = np.empty((0, len(space))), np.empty(0), np.empty(0)
     for generation in range(_GENERATIONS):
-        children = [_mutation(space, parents, default, rng, broad=generation == 0) for _ in range(_CHILDREN)]
-        if situation.static_now is not None:
-            for child in children[::2]:  # half of them keep the server that runs
-                child[space.static] = situation.static_now[space.static]
-        points = situation.repair(np.array(children))
+        children = _mutations(space, parents, rng, broad=generation == 0)
+        if situation.static_now is not None:  # half of them keep the server that runs
+            children[::2, space.static] = situation.static_now[space.static]
+        points = situation.repair(children)
         points = points[situation.allowed(points)]
         if len(points):
             mean, sd = situation.model.differences(points, situation.best)
-            gain = expected_improvement(mean - PRICE * changed(points, default) + best_price, _BOLD * sd)
+            gain = expected_improvement(mean - PRICE * changed(points, default) + best_price, sd)
             pool = np.vstack([pool, points])
             gains = np.concatenate([gains, gain])
             scores = np.concatenate([scores, gain / situation.costs(points)])
@@ -102,35 +101,30 @@ def improve(
     repair: Callable[[_Array], _Array],
 ) -> Point:
     """Return the point of the highest score that mutation finds from some bases."""
-    default = space.default_point
     pool = repair(np.array([np.asarray(base) for base in bases]))
     scores = score(pool)
     for _ in range(2 * _GENERATIONS):
-        parents = list(pool[:_PARENTS])
-        points = repair(np.array([_mutation(space, parents, default, rng, broad=False) for _ in range(_CHILDREN)]))
+        points = repair(_mutations(space, list(pool[:_PARENTS]), rng, broad=False))
         pool, scores = np.vstack([pool, points]), np.concatenate([scores, score(points)])
         order = np.argsort(-scores, kind="stable")[:_PARENTS]
         pool, scores = pool[order], scores[order]
     return np.asarray(pool[0])
 
 
-def _mutation(space: Space, parents: Sequence[Point], default: Point, rng: np.random.Generator, *, broad: bool) -> Point:
-    """Return a parent with some variables changed: a quarter to the default, a quarter random, the rest by a small step."""
-    parent = parents[int(rng.integers(len(parents)))].copy()
-    if len(parents) > 1 and rng.random() < 0.4:  # some variables of another parent
-        other = parents[int(rng.integers(len(parents)))]
-        take = rng.random(len(parent)) < 0.5
-        parent[take] = other[take]
-    share = (rng.choice([1, 2, 4, 8]) if broad else rng.choice([1, 1, 2, 3])) / len(parent)
-    moved = np.flatnonzero(rng.random(len(parent)) < share)
-    if not moved.size:
-        moved = np.array([rng.integers(len(parent))])
-    for index in moved:
-        draw = rng.random()
-        if draw < 0.25:
-            parent[index] = default[index]
-        elif draw < 0.5 or parent[index] >= CATEGORY:
-            parent[index] = space.random_coordinate(int(index), rng)
-        else:
-            parent[index] = min(max(parent[index] + _STEP * rng.standard_normal(), 0.0), 1.0)
-    return parent
+def _mutations(space: Space, parents: Sequence[Point], rng: np.random.Generator, *, broad: bool) -> _Array:
+    """Return parents with some variables changed: a quarter to the default, a quarter random, the rest by a small step.
+
+    Two of five take half of their variables from another parent first.
+    """
+    pool, shape = np.array(parents), (_CHILDREN, len(space))
+    points = pool[rng.integers(len(pool), size=_CHILDREN)]
+    others = pool[rng.integers(len(pool), size=_CHILDREN)]
+    crossed = (rng.random(_CHILDREN) < _CROSSED)[:, None]
+    points = np.where(crossed & (rng.random(shape) < 0.5), others, points)
+    share = rng.choice([1, 2, 4, 8] if broad else [1, 1, 2, 3], size=_CHILDREN) / len(space)
+    moved = rng.random(shape) < share[:, None]
+    moved[np.arange(_CHILDREN), rng.integers(len(space), size=_CHILDREN)] |= ~moved.any(axis=1)
+    draw = rng.random(shape)
+    steps = np.clip(points + _STEP * rng.standard_normal(shape), 0.0, 1.0)
+    anywhere = np.where((draw < 0.5) | (points >= CATEGORY), space.random_points(_CHILDREN, rng), steps)
+    return np.asarray(np.where(moved, np.where(draw < 0.25, space.default_point, anywhere), points))

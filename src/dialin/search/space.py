@@ -7,7 +7,7 @@ the range has one. A special value (0, -1, AUTO) or a member of a list is a cate
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -187,10 +187,6 @@ class Space:
         """Return the point of the setting that a server has in force: points of one setting become equal."""
         return self.point(self.setting(point))
 
-    def rounded_all(self, points: Sequence[Point]) -> Point:
-        """Return many points rounded, one a row."""
-        return np.array([self.rounded(point) for point in points]).reshape(len(points), len(self))
-
     def static_part(self, setting: Setting) -> tuple[Value, ...]:
         """Return the values of the variables that take a start of the server."""
         return tuple(setting.get(one.name, self.defaults[one.name]) for one in self.dimensions if one.static)
@@ -199,11 +195,13 @@ class Space:
         """Return the point of the rules of thumb; a variable without one has its default."""
         return self.point({one.name: one.rule for one in self.dimensions if one.rule is not None})
 
-    def random_coordinate(self, index: int, rng: np.random.Generator) -> float:
-        """Return a random coordinate of a variable; a special value has 15 % of the draws."""
-        dimension = self.dimensions[index]
-        if dimension.values:
-            return CATEGORY + int(rng.integers(len(dimension.values)))
-        if dimension.special and rng.random() < _SPECIAL_SHARE:
-            return CATEGORY + int(rng.integers(len(dimension.special)))
-        return float(rng.random())
+    def random_points(self, count: int, rng: np.random.Generator) -> Point:
+        """Return random points, one a row; a special value has 15 % of the draws."""
+        points = rng.random((count, len(self)))
+        for index, dimension in enumerate(self.dimensions):
+            if dimension.values:
+                points[:, index] = CATEGORY + rng.integers(len(dimension.values), size=count)
+            elif dimension.special:
+                special = rng.random(count) < _SPECIAL_SHARE
+                points[special, index] = CATEGORY + rng.integers(len(dimension.special), size=count)[special]
+        return points
