@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +12,11 @@ from dialin.search.space import Point, Space
 
 _Array = NDArray[np.float64]
 
-LOSSES = (0.004, 0.010, 0.020)
-"""The three nested sets are the smallest ones that are expected to lose no more than this, on the log scale."""
+LOSSES = (0.010, 0.004, 0.020)
+"""The nested sets are the smallest ones that are expected to lose no more than this, on the log scale.
+
+Where there is time for fewer, the first ones are proven.
+"""
 _WORTHLESS = 0.004
 """A variable leaves the whole set if that is expected to cost no more than this, on the log scale."""
 
@@ -56,13 +59,13 @@ def whole_set(space: Space, point: Point, means: Callable[[_Array], _Array]) -> 
     return best.point
 
 
-def nested_sets(space: Space, whole: Point, means: Callable[[_Array], _Array], losses: Sequence[float] = LOSSES) -> list[Point]:
-    """Return the whole set and up to three nested ones, the largest first; never the baseline."""
+def nested_sets(space: Space, whole: Point, means: Callable[[_Array], _Array], count: int = len(LOSSES)) -> list[Point]:
+    """Return the whole set and so many nested ones at most, the largest first; never the baseline."""
     sets = elimination(space, whole, means)
-    chosen = [sets[0]]
-    for most in losses:
+    chosen = {sets[0].size: sets[0]}
+    for most in LOSSES:
         fitting = [one for one in sets if one.size and one.loss <= most]
         smallest = min(fitting, key=lambda one: one.size, default=sets[0])
-        if smallest.size < chosen[-1].size:
-            chosen.append(smallest)
-    return [one.point for one in chosen]
+        if len(chosen) <= count:
+            chosen.setdefault(smallest.size, smallest)
+    return [chosen[size].point for size in sorted(chosen, reverse=True)]

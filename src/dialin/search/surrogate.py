@@ -70,11 +70,6 @@ class Observations:
     def __len__(self) -> int:
         return len(self.logs)
 
-    def first(self, count: int) -> Observations:
-        """Return the first so many of them."""
-        part = slice(0, count)
-        return Observations(self.points[part], self.logs[part], self.variances[part], self.minutes[part], self.lives[part])
-
 
 @dataclass(frozen=True)
 class Weights:

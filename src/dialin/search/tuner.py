@@ -42,6 +42,10 @@ _BLOCKS = 5
 _MIN_BLOCKS, _CUT_AFTER = 2, 2
 _QUANTILE = 1.2816
 """A set is safely within 2 % of the best one when that is so with a probability of 0.9 by the model."""
+_START_SHARE = 0.4
+"""The share of a start's time that counts for a proposal: later trials with the same static part use the server as well."""
+_SOFT = 0.1
+"""Losses of more than this against the typical trial are compressed, on the log scale."""
 _CRASH_REACH = 0.7
 """A point this much like one that crashed, memory apart, is not tried."""
 
@@ -183,7 +187,7 @@ class Tuner:
             model=model,
             best=best[0],
             bases=[*best[:8], self.space.default_point, self.space.rules_point()],
-            costs=lambda points: self._costs(points, running),
+            costs=lambda points: self._costs(points, running, _START_SHARE),
             allowed=self._allowed,
             repair=self._fit_memory,
             static_now=running,
@@ -203,10 +207,12 @@ class Tuner:
         """Return the setting that the server runs with; None after a crash or before the first trial."""
         return self._points[-1] if self.history and self.history[-1].ok else None
 
-    def _costs(self, points: _Array, running: Point | None) -> _Array:
+    def _costs(self, points: _Array, running: Point | None, share: float = 1.0) -> _Array:
+        """Return the seconds that trials of points take; a start counts with a share of what it takes longer than a SET."""
         static = self.space.static
         restarts = np.ones(len(points), dtype=bool) if running is None else (points != running)[:, static].any(axis=1)
-        return self.options.search_seconds + np.where(restarts, self.options.start_seconds, self.options.set_seconds)
+        start = share * (self.options.start_seconds - self.options.set_seconds)
+        return self.options.search_seconds + self.options.set_seconds + np.where(restarts, start, 0.0)
 
     def _needed(self, points: _Array) -> _Array:
         memory = self.constraints.memory
@@ -251,12 +257,13 @@ class Tuner:
 
     # the model
 
-    def _observations(self) -> Observations:
-        completed = [index for index, told in enumerate(self.history) if told.ok]
+    def _observations(self, count: int | None = None) -> Observations:
+        """Return the trials that completed, or the first so many of them."""
+        completed = [index for index, told in enumerate(self.history) if told.ok][:count]
         told = [self.history[index] for index in completed]
         return Observations(
             np.array([self._points[index] for index in completed]).reshape(len(completed), len(self.space)),
-            np.log([one.throughput for one in told]),
+            _softened(told),
             np.array([self.options.variance(one.ask.seconds) for one in told]),
             np.array([self._ends[index] / 60 for index in completed]),
             np.array([one.life for one in told], dtype=np.int64),
@@ -269,7 +276,7 @@ class Tuner:
             return self._model[1]
         base = max(len(seen) - len(seen) % _REFIT, min(len(seen), 2))
         if self._weights is None or self._weights[0] != base:
-            self._weights = base, learn_weights(seen.first(base))
+            self._weights = base, learn_weights(self._observations(base))
         model = Surrogate(seen, self._weights[1])
         self._model = len(seen), model
         return model
@@ -303,7 +310,7 @@ class Tuner:
 
         top = improve(self.space, score, best[:8], rng, self._fit_memory)
         top = self.space.point(self.constraints.repaired(self.space, self.space.setting(top)))
-        return whole_set(self.space, top, cautious)
+        return whole_set(self.space, top, model.means)
 
     # the proof
 
@@ -318,8 +325,8 @@ class Tuner:
                 others = [point for point in best if (point != default).any()]
                 whole = others[0] if others else whole
             if (whole != default).any():
-                points = nested_sets(self.space, whole, model.means)
-                for number, point in enumerate(points[: self._affordable_sets(whole)]):
+                points = nested_sets(self.space, whole, model.means, self._affordable_sets(whole) - 1)
+                for number, point in enumerate(points):
                     settings[f"set {number + 1}"] = self.space.setting(point)
         names = list(settings)
         self._proof = _Proof(names, settings, list(names), over=len(names) < 2)
@@ -416,3 +423,11 @@ class Tuner:
         mean, sd = model.differences(points, points[best])
         safe = {name for name, m, s in zip(names, mean, sd, strict=True) if m + math.log1p(proof.WORTHWHILE) > _QUANTILE * s}
         return sorted(safe | {names[best]}, key=lambda name: len(state.settings[name]))
+
+
+def _softened(trials: list[Told]) -> _Array:
+    """Return logarithms of throughput with losses compressed: how bad a bad setting is says little of good ones."""
+    logs = np.log([told.throughput for told in trials])
+    baseline = [log for log, told in zip(logs, trials, strict=True) if not told.ask.setting]
+    floor = min(float(np.median(logs)), float(np.mean(baseline)) if baseline else np.inf) - _SOFT
+    return np.asarray(np.maximum(logs, floor) - _SOFT * np.log1p(np.maximum(floor - logs, 0.0) / _SOFT))
