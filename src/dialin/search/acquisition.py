@@ -43,7 +43,8 @@ class Situation:
         bases: settings that are worth varying: the best ones, the baseline and the rules.
         costs: seconds that a trial of each point takes.
         allowed: whether each point may run: constraints and crashes.
-        repair: returns points with constraints satisfied and values rounded.
+        repair: returns points that need less memory where they exceed it.
+        static_now: the setting of the server that runs; None where none does.
     """
 
     model: Surrogate

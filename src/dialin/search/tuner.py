@@ -42,8 +42,6 @@ _BLOCKS = 5
 _MIN_BLOCKS, _CUT_AFTER = 2, 2
 _QUANTILE = 1.2816
 """A set is safely within 2 % of the best one when that is so with a probability of 0.9 by the model."""
-_START_SHARE = 0.4
-"""The share of a start's time that counts for a proposal: later trials with the same static part use the server as well."""
 _SOFT = 0.1
 """Losses of more than this against the typical trial are compressed, on the log scale."""
 _CRASH_REACH = 0.7
@@ -187,7 +185,7 @@ class Tuner:
             model=model,
             best=best[0],
             bases=[*best[:8], self.space.default_point, self.space.rules_point()],
-            costs=lambda points: self._costs(points, running, _START_SHARE),
+            costs=lambda points: self._costs(points, running),
             allowed=self._allowed,
             repair=self._fit_memory,
             static_now=running,
@@ -207,12 +205,10 @@ class Tuner:
         """Return the setting that the server runs with; None after a crash or before the first trial."""
         return self._points[-1] if self.history and self.history[-1].ok else None
 
-    def _costs(self, points: _Array, running: Point | None, share: float = 1.0) -> _Array:
-        """Return the seconds that trials of points take; a start counts with a share of what it takes longer than a SET."""
+    def _costs(self, points: _Array, running: Point | None) -> _Array:
         static = self.space.static
         restarts = np.ones(len(points), dtype=bool) if running is None else (points != running)[:, static].any(axis=1)
-        start = share * (self.options.start_seconds - self.options.set_seconds)
-        return self.options.search_seconds + self.options.set_seconds + np.where(restarts, start, 0.0)
+        return self.options.search_seconds + np.where(restarts, self.options.start_seconds, self.options.set_seconds)
 
     def _needed(self, points: _Array) -> _Array:
         memory = self.constraints.memory
@@ -310,7 +306,7 @@ class Tuner:
 
         top = improve(self.space, score, best[:8], rng, self._fit_memory)
         top = self.space.point(self.constraints.repaired(self.space, self.space.setting(top)))
-        return whole_set(self.space, top, model.means)
+        return whole_set(self.space, top, cautious)
 
     # the proof
 
