@@ -21,7 +21,7 @@ def test_variables_return_to_their_defaults_the_least_important_first() -> None:
 
 
 def test_what_carries_nothing_is_not_in_the_whole_set() -> None:
-    assert whole_set(SPACE, np.ones(6), means).tolist() == [1, 1, 1, 1, 0, 0]
+    assert whole_set(SPACE, np.ones(6), means).tolist() == [1, 1, 1, 0, 0, 0]
     assert whole_set(SPACE, np.ones(6), lambda points: np.zeros(len(points))).tolist() == [0] * 6
 
 

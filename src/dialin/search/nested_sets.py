@@ -17,7 +17,7 @@ LOSSES = (0.010, 0.004, 0.020)
 
 Where there is time for fewer, the first ones are proven.
 """
-_WORTHLESS = 0.004
+_WORTHLESS = 0.006
 """A variable leaves the whole set if that is expected to cost no more than this, on the log scale."""
 
 
