@@ -26,6 +26,8 @@ _SPECIAL = 0.2
 """Correlation of a special value with the values of the range."""
 _WEIGHT = 0.01
 """Mean of the exponential prior of each weight, in squares of log throughput."""
+_LEAST = 0.0005
+"""The least weight: the most probable weight of a variable that little is known of is 0, and it would never be tried again."""
 _PRODUCTS, _PRODUCTS_SPREAD = math.log(5.0), 1.0
 """Mean and standard deviation of the logarithm of c, by its prior."""
 _NOISE_SPREAD = 0.5
@@ -137,7 +139,7 @@ def learn_weights(seen: Observations, iterations: int = _ITERATIONS) -> Weights:
         return value, np.concatenate([by_w + 1 / _WEIGHT, [by_c, by_s]])
 
     start = np.concatenate([np.full(variables, 0.5 * _WEIGHT), [_PRODUCTS, 0.0]])
-    bounds = [(0.0, 2.0)] * variables + [(math.log(0.1), math.log(50.0)), (math.log(0.2), math.log(20.0))]
+    bounds = [(_LEAST, 2.0)] * variables + [(math.log(0.1), math.log(50.0)), (math.log(0.2), math.log(20.0))]
     # In units of the prior, so that weights and logarithms take steps of one size.
     scale = np.concatenate([np.full(variables, _WEIGHT), [1.0, 1.0]])
 
