@@ -26,7 +26,7 @@ _SPECIAL = 0.2
 """Correlation of a special value with the values of the range."""
 _WEIGHT = 0.01
 """Mean of the exponential prior of each weight, in squares of log throughput."""
-_LEAST = 0.0005
+LEAST = 0.0005
 """The least weight: the most probable weight of a variable that little is known of is 0, and it would never be tried again."""
 _PRODUCTS, _PRODUCTS_SPREAD = math.log(5.0), 1.0
 """Mean and standard deviation of the logarithm of c, by its prior."""
@@ -100,8 +100,8 @@ def correlations(a: _Array, b: _Array) -> _Array:
     return table
 
 
-def learn_weights(seen: Observations, iterations: int = _ITERATIONS) -> Weights:
-    """Find the most probable weights: L-BFGS on the likelihood and the priors, with the analytic gradient."""
+def learn_weights(seen: Observations, least: float = LEAST) -> Weights:
+    """Find the most probable weights, none below `least`: L-BFGS on likelihood and priors, with the analytic gradient."""
     count, variables = seen.points.shape
     upper = np.triu_indices(count, 1)
     columns = [correlations(seen.points[:, j], seen.points[:, j])[upper] for j in range(variables)]
@@ -139,7 +139,7 @@ def learn_weights(seen: Observations, iterations: int = _ITERATIONS) -> Weights:
         return value, np.concatenate([by_w + 1 / _WEIGHT, [by_c, by_s]])
 
     start = np.concatenate([np.full(variables, 0.5 * _WEIGHT), [_PRODUCTS, 0.0]])
-    bounds = [(_LEAST, 2.0)] * variables + [(math.log(0.1), math.log(50.0)), (math.log(0.2), math.log(20.0))]
+    bounds = [(least, 2.0)] * variables + [(math.log(0.1), math.log(50.0)), (math.log(0.2), math.log(20.0))]
     # In units of the prior, so that weights and logarithms take steps of one size.
     scale = np.concatenate([np.full(variables, _WEIGHT), [1.0, 1.0]])
 
@@ -148,7 +148,7 @@ def learn_weights(seen: Observations, iterations: int = _ITERATIONS) -> Weights:
         return value, gradient * scale
 
     limits = [(low / unit, high / unit) for (low, high), unit in zip(bounds, scale, strict=True)]
-    found = minimize(scaled, start / scale, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": iterations})
+    found = minimize(scaled, start / scale, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": _ITERATIONS})
     theta = np.asarray(found.x) * scale
     return Weights(theta[:-2], math.exp(theta[-2]), math.exp(theta[-1]))
 
