@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from dialin.model.verdict import Estimate
-from dialin.report.document import scaling_table
+from dialin.report import scaling_table
 from dialin.report.render import html, markdown
 from fixtures import example_reasons, example_studies
 

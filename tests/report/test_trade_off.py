@@ -1,6 +1,6 @@
 from dialin.model.verdict import CandidateState, Estimate
+from dialin.report import trade_off
 from dialin.report.charts.placing import positions
-from dialin.report.document import trade_off
 from dialin.report.names import naming
 from fixtures import example_studies
 

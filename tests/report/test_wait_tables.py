@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.report.document import wait_tables
+from dialin.report import wait_tables
 from fixtures import example_reasons, example_studies
 
 NAMES = [str(2**power) for power in range(7)]

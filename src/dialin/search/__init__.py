@@ -1,1 +1,1 @@
-"""What names the candidates of the next block: a fixed list, or a search."""
+"""What names the candidates of the next block, and the search of many variables: space, model, acquisition, proof."""

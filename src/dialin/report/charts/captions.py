@@ -12,8 +12,8 @@ from dialin.model.trial import TrialState
 from dialin.model.verdict import Verdict
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Box, Series, measured
-from dialin.report.document.trade_off import front, placed, trade_off
 from dialin.report.load_units import SECONDS, units_of
+from dialin.report.trade_off import front, placed, trade_off
 from dialin.report.verdict_sentences import change_with_interval, lost, with_interval
 from dialin.text import change, counted, duration, number, percent, span, visible
 

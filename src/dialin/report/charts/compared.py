@@ -14,8 +14,8 @@ from dialin.report.charts.chart import NARROW_LABEL, Chart, axis, blank, error_b
 from dialin.report.charts.forest import plot, scale, widened
 from dialin.report.charts.placing import positions
 from dialin.report.charts.style import Style
-from dialin.report.document.trade_off import front, placed
 from dialin.report.load_units import mapped, units_of
+from dialin.report.trade_off import front, placed
 from dialin.report.verdict_sentences import deciding_of, with_interval
 from dialin.text import percent, shorten
 

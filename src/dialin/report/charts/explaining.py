@@ -9,11 +9,11 @@ from typing import Any
 import plotly.graph_objects as go
 
 from dialin.model.why import Scaling, ScalingPoint, Usl, WaitSummary, Why
+from dialin.report import scaling_table, wait_tables
 from dialin.report.charts.chart import Chart, LegendKey, axis, blank, error_bars, marked_line, pixels, plain, safe
 from dialin.report.charts.style import Style
-from dialin.report.document import scaling_table, wait_tables
-from dialin.report.document.wait_tables import Group, nanoseconds
 from dialin.report.verdict_sentences import with_interval
+from dialin.report.wait_tables import Group, nanoseconds
 from dialin.text import number
 
 DASHES = ("", "8 4", "2 3", "10 3 2 3")

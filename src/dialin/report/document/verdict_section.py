@@ -13,7 +13,8 @@ from dialin.report import verdict_sentences
 from dialin.report.charts.trial_series import UNSTEADY
 from dialin.report.document import facts
 from dialin.report.document.before_after import before_after
-from dialin.report.document.parts import (
+from dialin.report.note_sentences import note_text
+from dialin.report.parts import (
     Caveat,
     Caveats,
     Code,
@@ -28,7 +29,6 @@ from dialin.report.document.parts import (
     Tile,
     Tiles,
 )
-from dialin.report.note_sentences import note_text
 from dialin.text import change, counted, duration, exact_percent, listed, visible
 from dialin.variables.rules import loses
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, Why
+from dialin.report import wait_tables
 from dialin.report.charts import dots, explaining
 from dialin.report.charts.style import Style
-from dialin.report.document import costs, semaphore_tables, statement_tables, wait_tables, why_sentences
-from dialin.report.document.parts import (
+from dialin.report.document import costs, semaphore_tables, statement_tables, why_sentences
+from dialin.report.load_units import units_in
+from dialin.report.parts import (
     Fold,
     Group,
     Paragraph,
@@ -20,7 +22,6 @@ from dialin.report.document.parts import (
     Section,
     SectionKey,
 )
-from dialin.report.load_units import units_in
 from dialin.text import visible
 
 _CHARTED = 2

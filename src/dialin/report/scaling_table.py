@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.why import Scaling, Usl, Why
-from dialin.report.document.parts import Cell, Column, Row, Table
+from dialin.report.parts import Cell, Column, Row, Table
 from dialin.report.verdict_sentences import interval
 from dialin.text import NOTHING, listed, number, percent
 

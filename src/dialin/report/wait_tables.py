@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialin.model.evidence import ALL
 from dialin.model.why import WaitSummary, WaitTrial, Why
-from dialin.report.document.parts import Cell, Column, Row, Table
+from dialin.report.parts import Cell, Column, Row, Table
 from dialin.text import NOTHING, change, duration, listed, number, percent, visible
 
 TITLES = ("mean", "p50", "p90", "p99", "p99.9", "max", "total")

@@ -1,0 +1,220 @@
+"""Prints, as a Markdown table, what `tune` finds and proves on simulated servers, and how often it errs.
+
+    python benchmarks/tune.py [--surfaces 20] [--first 0] [--minutes 60 120] [--gains 0.4 0.7 0] [--methods dialin random tpe]
+
+The servers are those of benchmarks/surfaces.py; each surface and session has its number as seed. dialin is asked and told
+as by a study, its proof included in the budget. Random search and TPE have the same budget, trials of 30 s and the known memory
+formula, and recommend the trial with the highest throughput, as is usual. TPE needs Optuna, which dialin does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import fmean, median
+
+import numpy as np
+from surfaces import Machine, Surface, make_surface
+
+from dialin.model.setting import Value
+from dialin.search.trial_records import Options, Outcome
+from dialin.search.tuner import Tuner
+
+SECONDS = 30.0
+"""Measured in a trial of random search and of TPE."""
+USELESS = 0.003
+"""A recommended variable is useless if its default would cost less than this, on the log scale."""
+WORSE = -0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How one session ended; gains are on the log scale.
+
+    Attributes:
+        true: of the recommended setting.
+        claimed: what the session says of it; None where it claims no gain.
+        interval: of the claim; None where there is none.
+        useless: how many recommended variables carry next to nothing.
+        cpu: seconds that the method took, without the simulation.
+    """
+
+    true: float
+    claimed: float | None
+    interval: tuple[float, float] | None
+    useless: int
+    changed: int
+    crashes: int
+    trials: int
+    cpu: float
+
+
+def ended(
+    surface: Surface,
+    machine: Machine,
+    setting: Mapping[str, Value],
+    claimed: float | None,
+    interval: tuple[float, float] | None,
+    cpu: float,
+) -> Ended:
+    true = surface.log_throughput(setting)
+    without = [{name: value for name, value in setting.items() if name != one} for one in setting]
+    useless = sum(true - surface.log_throughput(one) < USELESS for one in without)
+    return Ended(true, claimed, interval, useless, len(setting), machine.crashes, machine.trials, cpu)
+
+
+def dialin(surface: Surface, minutes: float, seed: int) -> Ended:
+    machine = Machine(surface, seed)
+    begun, simulated = time.process_time(), 0.0
+    tuner = Tuner(surface.space, surface.constraints, Options(minutes), seed)
+    while (ask := tuner.ask()) is not None:
+        before = time.process_time()
+        ok, throughput, cost = machine.run(ask.setting, ask.seconds)
+        simulated += time.process_time() - before
+        tuner.tell(ask, ok=ok, throughput=throughput, life=machine.life, cost=cost)
+    result = tuner.result()
+    cpu = time.process_time() - begun - simulated
+    if machine.clock > 60 * minutes:
+        raise AssertionError("the budget was exceeded")
+    gain = result.gain
+    shown = result.outcome is Outcome.GAIN and gain is not None and gain.low is not None and gain.high is not None
+    if not shown:
+        return ended(surface, machine, result.setting, None, None, cpu)
+    interval = math.log(gain.low), math.log(gain.high)
+    return ended(surface, machine, result.setting, math.log(gain.mean), interval, cpu)
+
+
+def random_search(surface: Surface, minutes: float, seed: int) -> Ended:
+    """Each variable at its default with probability one half, else anywhere; the memory formula is obeyed."""
+    rng, space = np.random.default_rng([seed, 9]), surface.space
+
+    def suggest() -> dict[str, Value]:
+        moves = rng.random(len(space)) < 0.5
+        return space.setting(np.where(moves, space.random_points(1, rng)[0], space.default_point))
+
+    return _luckiest(surface, minutes, seed, suggest, lambda _throughput: None)
+
+
+def tpe(surface: Surface, minutes: float, seed: int) -> Ended:
+    """Optuna's TPE as it comes; special values are numbers at the end of the axis, a crash is a failed trial."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+    study.enqueue_trial({one.name: _coordinate(surface, index) for index, one in enumerate(surface.space.dimensions)})
+    asked = []
+
+    def suggest() -> dict[str, Value]:
+        trial = study.ask()
+        asked.append(trial)
+        point = surface.space.default_point
+        for index, one in enumerate(surface.space.dimensions):
+            if one.values:
+                point[index] = 2.0 + trial.suggest_categorical(one.name, list(range(len(one.values))))
+            else:
+                low = -0.15 if one.special else 0.0
+                drawn = trial.suggest_float(one.name, low, 1.0)
+                point[index] = drawn if drawn >= 0 else 2.0
+        return surface.space.setting(point)
+
+    def learn(throughput: float | None) -> None:
+        state = optuna.trial.TrialState.FAIL if throughput is None else optuna.trial.TrialState.COMPLETE
+        study.tell(asked[-1], throughput, state=state)
+
+    return _luckiest(surface, minutes, seed, suggest, learn)
+
+
+def _coordinate(surface: Surface, index: int) -> float | int:
+    position = float(surface.space.default_point[index])
+    if surface.space.dimensions[index].values:
+        return int(position - 2)
+    return position if position < 2 else -0.1
+
+
+def _luckiest(
+    surface: Surface,
+    minutes: float,
+    seed: int,
+    suggest: Callable[[], dict[str, Value]],
+    learn: Callable[[float | None], None],
+) -> Ended:
+    """Run trials until the budget is over, and recommend the one of the highest throughput, compared with the first."""
+    machine, begun, simulated = Machine(surface, seed), time.process_time(), 0.0
+    _, baseline, _ = machine.run({}, SECONDS)
+    best: tuple[float, dict[str, Value]] = (baseline, {})
+    while machine.clock + SECONDS + 60 <= 60 * minutes:
+        setting = surface.constraints.repaired(surface.space, suggest())
+        before = time.process_time()
+        ok, throughput, _ = machine.run(setting, SECONDS)
+        simulated += time.process_time() - before
+        learn(throughput if ok else None)
+        best = max(best, (throughput, setting), key=lambda one: one[0]) if ok else best
+    cpu = time.process_time() - begun - simulated
+    claimed = math.log(best[0] / baseline) if best[1] and baseline else None
+    return ended(surface, machine, best[1], claimed, None, cpu)
+
+
+METHODS: dict[str, Callable[[Surface, float, int], Ended]] = {"dialin": dialin, "random": random_search, "tpe": tpe}
+COLUMNS = (
+    "method", "best log gain", "minutes", "true gain: median", "P10", "claims a gain", "false claims",
+    "claim too high by, median", "interval covers", "half-width, median", "changed", "useless", "worse than the baseline",
+    "crashes", "trials", "CPU s",
+)  # fmt: skip
+
+
+def row(method: str, gain: float, minutes: float, sessions: list[Ended]) -> list[str]:
+    """Return the cells of one row; a claim is false where its interval lies above 0 and the truth does not exceed 0.005."""
+    claims = [one for one in sessions if one.claimed is not None]
+    false = [one for one in claims if one.true <= 0.005]
+    covered = [one.interval[0] <= one.true <= one.interval[1] for one in claims if one.interval]
+    halves = [(one.interval[1] - one.interval[0]) / 2 for one in claims if one.interval]
+    return [
+        method,
+        f"{gain:g}",
+        f"{minutes:g}",
+        f"{median(one.true for one in sessions):.3f}",
+        f"{np.quantile([one.true for one in sessions], 0.1):.3f}",
+        f"{len(claims)} of {len(sessions)}",
+        f"{len(false)} of {len(sessions)}",
+        f"{100 * median(one.claimed - one.true for one in claims):+.1f}%" if claims else "-",
+        f"{sum(covered)} of {len(covered)}" if covered else "-",
+        f"{100 * median(halves):.1f}%" if halves else "-",
+        f"{fmean(one.changed for one in sessions):.1f}",
+        f"{fmean(one.useless for one in sessions):.1f}",
+        f"{sum(one.true < WORSE for one in sessions)} of {len(sessions)}",
+        f"{fmean(one.crashes for one in sessions):.2f}",
+        f"{fmean(one.trials for one in sessions):.0f}",
+        f"{fmean(one.cpu for one in sessions):.1f}",
+    ]
+
+
+def main() -> None:
+    """Print the table, a row as soon as its sessions ended."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--surfaces", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first surface")
+    parser.add_argument("--minutes", type=float, nargs="+", default=[60.0, 120.0])
+    parser.add_argument("--gains", type=float, nargs="+", default=[0.4, 0.7, 0.0])
+    parser.add_argument("--variables", type=int, default=20)
+    parser.add_argument("--easy", action="store_true", help="a third of the variables act, and resources limit less sharply")
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=["dialin", "random", "tpe"])
+    asked = parser.parse_args()
+    methods = [name for name in asked.methods if name != "tpe" or importlib.util.find_spec("optuna")]
+    kind = "easy" if asked.easy else "hard"
+    print(f"{asked.surfaces} surfaces from {asked.first} on, {asked.variables} variables, {kind}\n")
+    print("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS), flush=True)
+    for gain in asked.gains:
+        seeds = range(asked.first, asked.first + asked.surfaces)
+        surfaces = [make_surface(seed, count=asked.variables, gain=gain, hard=not asked.easy) for seed in seeds]
+        for minutes in asked.minutes:
+            for name in methods:
+                sessions = [METHODS[name](surface, minutes, seed) for surface, seed in zip(surfaces, seeds, strict=True)]
+                print("| " + " | ".join(row(name, gain, minutes, sessions)) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

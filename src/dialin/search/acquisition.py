@@ -1,0 +1,131 @@
+"""Which setting to try next: the highest expected improvement per second that a trial takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from dialin.search.space import CATEGORY, Point, Space
+from dialin.search.surrogate import Surrogate
+
+_Array = NDArray[np.float64]
+
+PRICE = 0.001
+"""What each changed variable costs, on the log scale: a change takes a reason."""
+_GENERATIONS = 4
+_CHILDREN = 100
+_PARENTS = 12
+_CROSSED = 0.4
+_STEP = 0.12
+"""Standard deviation of a small step along a range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A point to try, and by how much it is expected to improve on the best one so far, on the log scale."""
+
+    point: Point
+    improvement: float
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a proposal starts from.
+
+    Attributes:
+        model: what is known.
+        best: the best setting so far, by the model.
+        bases: settings that are worth varying: the best ones, the baseline and the rules.
+        costs: seconds that a trial of each point takes.
+        allowed: whether each point may run: constraints and crashes.
+        repair: returns points that need less memory where they exceed it.
+        static_now: the setting of the server that runs; None where none does.
+    """
+
+    model: Surrogate
+    best: Point
+    bases: Sequence[Point]
+    costs: Callable[[_Array], _Array]
+    allowed: Callable[[_Array], NDArray[np.bool_]]
+    repair: Callable[[_Array], _Array]
+    static_now: Point | None = None
+
+
+def changed(points: _Array, default: Point) -> _Array:
+    """Return how many variables of each point differ from the baseline."""
+    return np.asarray((points != default).sum(axis=1), dtype=float)
+
+
+def expected_improvement(mean: _Array, sd: _Array) -> _Array:
+    """Return the mean of what a normal variable exceeds 0 by."""
+    z = mean / sd
+    return np.asarray(mean * ndtr(z) + sd * np.exp(-z * z / 2) / math.sqrt(2 * math.pi))
+
+
+def propose(space: Space, situation: Situation, rng: np.random.Generator) -> Proposal:
+    """Return the point of the highest expected improvement per second, found by mutation over a few generations."""
+    default = space.default_point
+    best_price = PRICE * float((situation.best != default).sum())
+    parents = [np.asarray(base) for base in situation.bases]
+    pool, scores, gains = np.empty((0, len(space))), np.empty(0), np.empty(0)
+    for generation in range(_GENERATIONS):
+        children = _mutations(space, parents, rng, broad=generation == 0)
+        if situation.static_now is not None:  # half of them keep the server that runs
+            children[::2, space.static] = situation.static_now[space.static]
+        points = situation.repair(children)
+        points = points[situation.allowed(points)]
+        if len(points):
+            mean, sd = situation.model.differences(points, situation.best)
+            gain = expected_improvement(mean - PRICE * changed(points, default) + best_price, sd)
+            pool = np.vstack([pool, points])
+            gains = np.concatenate([gains, gain])
+            scores = np.concatenate([scores, gain / situation.costs(points)])
+            order = np.argsort(-scores)[: 4 * _PARENTS]
+            pool, scores, gains = pool[order], scores[order], gains[order]
+        if len(pool):
+            parents = [*pool[:_PARENTS], *situation.bases[:2]]
+    if not len(pool):
+        return Proposal(situation.best, 0.0)
+    return Proposal(pool[0], float(gains[0]))
+
+
+def improve(
+    space: Space,
+    score: Callable[[_Array], _Array],
+    bases: Sequence[Point],
+    rng: np.random.Generator,
+    repair: Callable[[_Array], _Array],
+) -> Point:
+    """Return the point of the highest score that mutation finds from some bases."""
+    pool = repair(np.array([np.asarray(base) for base in bases]))
+    scores = score(pool)
+    for _ in range(2 * _GENERATIONS):
+        points = repair(_mutations(space, list(pool[:_PARENTS]), rng, broad=False))
+        pool, scores = np.vstack([pool, points]), np.concatenate([scores, score(points)])
+        order = np.argsort(-scores, kind="stable")[:_PARENTS]
+        pool, scores = pool[order], scores[order]
+    return np.asarray(pool[0])
+
+
+def _mutations(space: Space, parents: Sequence[Point], rng: np.random.Generator, *, broad: bool) -> _Array:
+    """Return parents with some variables changed: a quarter to the default, a quarter random, the rest by a small step.
+
+    Two of five take half of their variables from another parent first.
+    """
+    pool, shape = np.array(parents), (_CHILDREN, len(space))
+    points = pool[rng.integers(len(pool), size=_CHILDREN)]
+    others = pool[rng.integers(len(pool), size=_CHILDREN)]
+    crossed = (rng.random(_CHILDREN) < _CROSSED)[:, None]
+    points = np.where(crossed & (rng.random(shape) < 0.5), others, points)
+    share = rng.choice([1, 2, 4, 8] if broad else [1, 1, 2, 3], size=_CHILDREN) / len(space)
+    moved = rng.random(shape) < share[:, None]
+    moved[np.arange(_CHILDREN), rng.integers(len(space), size=_CHILDREN)] |= ~moved.any(axis=1)
+    draw = rng.random(shape)
+    steps = np.clip(points + _STEP * rng.standard_normal(shape), 0.0, 1.0)
+    anywhere = np.where((draw < 0.5) | (points >= CATEGORY), space.random_points(_CHILDREN, rng), steps)
+    return np.asarray(np.where(moved, np.where(draw < 0.25, space.default_point, anywhere), points))

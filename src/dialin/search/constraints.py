@@ -1,0 +1,143 @@
+"""What a setting must satisfy before it runs: memory, order between variables, and the fence that a crash moves.
+
+All of it comes in as data. A setting that breaks a constraint is repaired, not rejected: it is tried, less far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from dialin.model.setting import Setting, Value, as_number
+from dialin.search.space import Space
+
+_BELOW_A_CRASH = 0.98
+"""The share of the memory of a setting that crashed, that later settings stay below."""
+_RETREAT = 0.25
+"""How far the fence moves from what crashed towards the most that ran."""
+_HALVINGS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFormula:
+    """An estimate of the memory that a server takes: a constant plus a factor times each variable's value.
+
+    Attributes:
+        constant: bytes that the server takes in any case.
+        factors: bytes for each unit of a variable: 1 for a pool, the number of connections for a buffer of each.
+        limit: bytes that there are.
+    """
+
+    constant: float
+    factors: Mapping[str, float]
+    limit: float
+
+    def needed(self, values: Mapping[str, Value]) -> float:
+        """Return the estimate for effective values; what is no number takes none."""
+        return self.constant + sum(factor * _size(values.get(name, 0)) for name, factor in self.factors.items())
+
+
+def _size(value: Value) -> float:
+    return max(0.0, float(as_number(value) or 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class AtMost:
+    """One variable must not exceed another, or a fixed share of it: innodb_io_capacity and innodb_io_capacity_max."""
+
+    lower: str
+    upper: str
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """All constraints of a search.
+
+    Attributes:
+        memory: None where memory is not limited.
+        order: rules between variables.
+        fence: bytes that crashes leave, less than what crashed took; None while none crashed for want of memory.
+    """
+
+    memory: MemoryFormula | None = None
+    order: tuple[AtMost, ...] = ()
+    fence: float | None = None
+
+    @property
+    def limit(self) -> float | None:
+        """The bytes that a setting may take; None for no limit."""
+        if self.memory is None:
+            return None
+        return self.memory.limit if self.fence is None else min(self.memory.limit, self.fence)
+
+    def violations(self, space: Space, setting: Setting) -> list[str]:
+        """Return what a setting breaks, a sentence each."""
+        values = {**space.defaults, **setting}
+        broken = []
+        if self.memory is not None and self.limit is not None and self.memory.needed(values) > self.limit:
+            broken.append(
+                f"it needs {self.memory.needed(values) / 2**30:.1f} GiB of memory, and {self.limit / 2**30:.1f} are allowed"
+            )
+        broken += [
+            f"{rule.lower} exceeds {rule.upper if rule.share == 1 else f'{rule.share:g} x {rule.upper}'}"
+            for rule in self.order
+            if _exceeds(rule, values)
+        ]
+        return broken
+
+    def repaired(self, space: Space, setting: Setting) -> dict[str, Value]:
+        """Return the setting, with variables that need too much memory half-way back to their default until it fits.
+
+        On the axis of the search, so half-way on a log scale where the range has one. A variable that exceeds the one it must
+        not exceed gets the highest value that it may have, which is that of the other.
+        """
+        point = space.point(setting)
+        default = space.default_point
+        if self.memory is not None and self.limit is not None:
+            takes = [index for index, one in enumerate(space.dimensions) if self.memory.factors.get(one.name, 0) > 0]
+            for halving in range(_HALVINGS):
+                values = {**space.defaults, **space.setting(point)}
+                if self.memory.needed(values) <= self.limit:
+                    break
+                for index in takes:
+                    above = _size(values[space.dimensions[index].name]) > _size(space.defaults[space.dimensions[index].name])
+                    if above and (point[index] >= 2 or default[index] >= 2 or halving == _HALVINGS - 1):
+                        point[index] = default[index]
+                    elif above:
+                        point[index] = (point[index] + default[index]) / 2
+        fitting = space.setting(point)
+        for rule in self.order:
+            values = {**space.defaults, **fitting}
+            if rule.lower in space.defaults and _exceeds(rule, values):
+                bound = space.dimensions[[one.name for one in space.dimensions].index(rule.lower)]
+                highest = rule.share * float(as_number(values[rule.upper]) or 0.0)
+                fitting[rule.lower] = bound.value(bound.position(min(highest, bound.high)))
+                if _exceeds(rule, {**values, **fitting}):  # rounded up, or the range begins above
+                    fitting.pop(rule.lower)
+                    fitting.pop(rule.upper, None)
+        return {name: value for name, value in fitting.items() if value != space.defaults[name]}
+
+    def after_crash(self, space: Space, setting: Setting, ran: float) -> Constraints:
+        """Return the constraints after a setting crashed.
+
+        The fence moves a quarter of the way from what crashed to the most that ran, and by 2 % at least. It stays where it is
+        if some setting took as much and ran: memory does not explain the crash then.
+
+        Args:
+            space: the variables.
+            setting: what crashed.
+            ran: the most memory that a setting took by the formula and ran, bytes.
+        """
+        if self.memory is None:
+            return self
+        needed = self.memory.needed({**space.defaults, **setting})
+        if needed <= ran:
+            return self
+        below = max(min(_BELOW_A_CRASH * needed, needed - _RETREAT * (needed - ran)), ran)
+        return replace(self, fence=below if self.fence is None else min(self.fence, below))
+
+
+def _exceeds(rule: AtMost, values: Mapping[str, Value]) -> bool:
+    lower, upper = as_number(values.get(rule.lower, 0)), as_number(values.get(rule.upper, 0))
+    return lower is not None and upper is not None and lower > rule.share * upper

@@ -1,0 +1,58 @@
+"""What fresh trials of the proof say: the interval of the gain, by the statistics of every study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dialin.model.verdict import Estimate
+from dialin.stats.blocks import Observation, fit
+from dialin.stats.decide import Decision, Rules, leaves
+from dialin.stats.throughput import TrialSpeed, decide_throughput
+
+WORTHWHILE = 0.02
+"""The smallest set that is safely within this of the best one is recommended; a gain below it is nothing."""
+CONFIDENCE = 0.95
+_RULES = Rules(worthwhile=WORTHWHILE, confidence=CONFIDENCE)
+
+
+@dataclass(frozen=True, slots=True)
+class ProofTrial:
+    """A completed trial of the proof."""
+
+    block: int
+    candidate: str
+    throughput: float
+
+
+def judge(trials: Sequence[ProofTrial], names: Sequence[str], baseline: str) -> Decision:
+    """Return what the trials show, by the decision of a study; intervals hold together for all pairs at 95 %."""
+    speeds = [TrialSpeed(trial.block, trial.candidate, trial.throughput, trial.throughput) for trial in trials]
+    return decide_throughput(speeds, names, baseline, _RULES, alpha=1 - CONFIDENCE)
+
+
+def ratio_to_baseline(trials: Sequence[ProofTrial], names: Sequence[str], candidate: str, baseline: str) -> Estimate | None:
+    """Return a candidate's throughput as a ratio to the baseline's; None while that cannot be estimated."""
+    fitted = fit([Observation(trial.block, trial.candidate, trial.throughput) for trial in trials], names)
+    return fitted.ratio(candidate, baseline, 1 - CONFIDENCE) if fitted else None
+
+
+def who_leaves(trials: Sequence[ProofTrial], names: Sequence[str], racing: Sequence[str], baseline: str) -> frozenset[str]:
+    """Return the candidates that the race goes on without."""
+    return leaves(judge(trials, names, baseline), racing, baseline, _RULES)
+
+
+def block_order(
+    statics: Sequence[tuple[object, ...]], running: tuple[object, ...] | None, rng: np.random.Generator
+) -> list[int]:
+    """Return the order of a block: random, but candidates with one static part in a row, the running server's first."""
+    groups = list(dict.fromkeys(statics))
+    rng.shuffle(groups)
+    groups.sort(key=lambda group: group != running)
+    order: list[int] = []
+    for group in groups:
+        members = [index for index, static in enumerate(statics) if static == group]
+        order += [int(member) for member in rng.permutation(members)]
+    return order

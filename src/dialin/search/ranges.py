@@ -1,0 +1,152 @@
+"""From what a user asks for and what is known of a variable to its axis: `innodb_io_capacity=200..20000`, a list, or a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialin.errors import UserError
+from dialin.model.setting import Value, as_number, canonical_name, parse_value, same_value
+from dialin.search.space import Dimension, is_log_range
+
+_SPAN = 16
+"""Where nobody named a range it goes from a sixteenth of the default to sixteen times it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedVariable:
+    """A variable as a user named it; without `values` and limits its range is that of the catalogue, cut by rules."""
+
+    name: str
+    low: Value | None = None
+    high: Value | None = None
+    values: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VariableFacts:
+    """What is known of a variable on one build and one machine.
+
+    Attributes:
+        default: the baseline's value.
+        static: whether a change takes a start of the server.
+        minimum: the lowest number that the server takes; None where it is not known, or the variable takes none.
+        maximum: the highest one.
+        step: what a number is rounded to a multiple of; 0 for fractions.
+        choices: the words that it takes.
+        special: numbers or words outside of the range's order, e.g. 0 for "the server decides".
+        lowest: the lowest value that makes sense on this machine, by a rule; None for no rule.
+        highest: the highest one, by memory, CPUs, data or disk.
+        rule: what a rule of thumb recommends; None for no rule.
+        source: where the rules are from.
+    """
+
+    name: str
+    default: Value
+    static: bool
+    minimum: float | None = None
+    maximum: float | None = None
+    step: float = 1
+    choices: tuple[Value, ...] = ()
+    special: tuple[Value, ...] = ()
+    lowest: float | None = None
+    highest: float | None = None
+    rule: Value | None = None
+    source: str = ""
+
+
+def parse_asked(text: str) -> AskedVariable:
+    """Read `NAME`, `NAME=LOW..HIGH` or `NAME=VALUE,VALUE`.
+
+    Raises:
+        UserError: the text is none of these, or a range whose ends are no numbers in ascending order.
+    """
+    name, given, values = text.partition("=")
+    try:
+        name = canonical_name(name)
+    except ValueError as error:
+        raise UserError(str(error), "Name a variable, e.g. innodb_io_capacity=200..20000") from error
+    if not given:
+        return AskedVariable(name)
+    if ".." in values:
+        first, _, last = values.partition("..")
+        low, high = parse_value(first), parse_value(last)
+        lowest, highest = as_number(low), as_number(high)
+        if lowest is None or highest is None or lowest >= highest:
+            raise UserError(f"{text}: {values} is not a range", "A range is LOW..HIGH, two numbers, e.g. 64M..8G")
+        return AskedVariable(name, low, high)
+    listed = tuple(parse_value(value) for value in values.split(","))
+    if "" in listed or len(listed) < 2:
+        raise UserError(f"{text}: a list takes at least two values", "A list is VALUE,VALUE, a range is LOW..HIGH")
+    return AskedVariable(name, values=listed)
+
+
+def make_dimension(facts: VariableFacts, asked: AskedVariable | None = None) -> Dimension:
+    """Return the axis of a variable, with the reason for its range.
+
+    Raises:
+        UserError: the variable takes no range, nobody knows one, or the server takes nothing of the range.
+    """
+    if asked is not None and asked.values:
+        return _listed(facts, asked.values, "listed")
+    if facts.choices:
+        if asked is not None and asked.low is not None:
+            raise UserError(f"{facts.name} takes words, not a range", f"List them: {facts.name}={_words(facts.choices[:2])}")
+        return _listed(facts, facts.choices, "all values that the server takes")
+    low, high, reason = _range(facts, asked)
+    if not low < high:
+        raise UserError(f"{facts.name}: the server takes nothing between {low:g} and {high:g}", "Name another range")
+    special = tuple(value for value in facts.special if not _within(value, low, high))
+    default = as_number(facts.default)
+    inside = default is not None and low <= default <= high
+    if not inside and not any(same_value(facts.default, value) for value in special):
+        special = (*special, facts.default)  # the baseline's value is always a choice
+    rule = facts.rule if facts.rule is None or _within(facts.rule, low, high) or facts.rule in special else None
+    return Dimension(
+        facts.name,
+        low,
+        high,
+        log=is_log_range(low, high),
+        step=facts.step,
+        special=special,
+        static=facts.static,
+        default=facts.default,
+        rule=rule,
+        source=facts.source if rule is not None else "",
+        reason=reason,
+    )
+
+
+def _range(facts: VariableFacts, asked: AskedVariable | None) -> tuple[float, float, str]:
+    least = facts.minimum if facts.minimum is not None else float("-inf")
+    most = facts.maximum if facts.maximum is not None else float("inf")
+    if asked is not None and asked.low is not None and asked.high is not None:
+        low, high = float(as_number(asked.low) or 0), float(as_number(asked.high) or 0)
+        return max(low, least), min(high, most), "range as asked for"
+    default = as_number(facts.default)
+    if default is None or default <= 0:
+        if facts.lowest is None or facts.highest is None:
+            raise UserError(f"No range is known for {facts.name}", f"Name one: {facts.name}=LOW..HIGH")
+        return max(facts.lowest, least), min(facts.highest, most), f"rule: {facts.source}"
+    low = facts.lowest if facts.lowest is not None else default / _SPAN
+    high = facts.highest if facts.highest is not None else default * _SPAN
+    ruled = facts.lowest is not None or facts.highest is not None
+    reason = f"rule: {facts.source}" if ruled else f"a sixteenth of the default to {_SPAN} times it"
+    return max(low, least), min(high, most), reason
+
+
+def _listed(facts: VariableFacts, values: tuple[Value, ...], reason: str) -> Dimension:
+    if not any(same_value(facts.default, value) for value in values):
+        values = (facts.default, *values)
+    rule = facts.rule if any(facts.rule is not None and same_value(facts.rule, value) for value in values) else None
+    return Dimension(
+        facts.name, values=values, static=facts.static, default=facts.default, rule=rule, source=facts.source, reason=reason
+    )
+
+
+def _within(value: Value, low: float, high: float) -> bool:
+    number = as_number(value)
+    return number is not None and low <= number <= high
+
+
+def _words(values: tuple[Value, ...]) -> str:
+    return ",".join(str(value) for value in values)

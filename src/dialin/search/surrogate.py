@@ -1,0 +1,218 @@
+"""A Gaussian process on the logarithm of throughput: what trials so far say of settings that were not tried.
+
+    log throughput = f(setting) + lack of fit of the setting + drift of the machine + life of the server + noise
+
+f has a kernel for each variable, weighted, and their products: S1 + c (S1^2 - S2) / 2, S1 = sum w k, S2 = sum w^2 k^2. An
+exponential prior on each weight leaves most of them at nothing. Predictions are of f alone, as differences between settings.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.optimize import minimize
+
+from dialin.search.space import CATEGORY, Point
+
+_Array = NDArray[np.float64]
+
+_LENGTHS = (0.15, 0.6)
+"""Lengths of the two Matern 5/2 kernels whose mean is that of a range."""
+_SPECIAL = 0.2
+"""Correlation of a special value with the values of the range."""
+_WEIGHT = 0.01
+"""Mean of the exponential prior of each weight, in squares of log throughput."""
+LEAST = 0.0005
+"""The least weight: the most probable weight of a variable that little is known of is 0, and it would never be tried again."""
+_PRODUCTS, _PRODUCTS_SPREAD = math.log(5.0), 1.0
+"""Mean and standard deviation of the logarithm of c, by its prior."""
+_NOISE_SPREAD = 0.5
+"""Standard deviation of the logarithm of how far the noise is from the one that was assumed, by its prior."""
+_LEVEL = 1.0
+"""Standard deviation of the common level of all trials: hardly known."""
+_LACK, _DRIFT, _DRIFT_MINUTES, _LIFE = 0.01, 0.04, 40.0, 0.01
+"""Standard deviations of lack of fit, of drift with its length, and of the server's life."""
+_OUTLIER = 3.0
+"""A trial this many standard deviations below what all others predict counts with more noise: something disturbed it."""
+_ITERATIONS = 30
+_TABLE = 1024
+
+
+def _matern_table() -> _Array:
+    r = math.sqrt(5) * np.linspace(0, 1, _TABLE + 1)[:, None] / np.array(_LENGTHS)
+    kernel: _Array = ((1 + r + r * r / 3) * np.exp(-r)).mean(axis=1)
+    return kernel
+
+
+_MATERN = _matern_table()
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Completed trials, a row each.
+
+    Attributes:
+        points: settings as points of the space.
+        logs: logarithm of throughput.
+        variances: of a trial's noise on the log scale, as assumed for its length.
+        minutes: when each trial took place.
+        lives: number of the server's life.
+    """
+
+    points: _Array
+    logs: _Array
+    variances: _Array
+    minutes: _Array
+    lives: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.logs)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What is learnt of the kernel.
+
+    Attributes:
+        variables: the weight of each variable.
+        products: c, by which products count.
+        noise: by how much the variance of noise is larger than was assumed.
+    """
+
+    variables: _Array
+    products: float
+    noise: float
+
+
+def correlations(a: _Array, b: _Array) -> _Array:
+    """Return the kernel of one variable between coordinates: Matern in a range, identity between categories."""
+    distance = np.abs(a[:, None] - b[None, :])
+    if a.size and b.size and a.min() >= CATEGORY and b.min() >= CATEGORY:
+        return np.asarray(distance == 0, dtype=float)
+    table: _Array = _MATERN[np.minimum(distance * _TABLE + 0.5, _TABLE).astype(np.intp)]
+    if (a.size and a.max() >= CATEGORY) or (b.size and b.max() >= CATEGORY):
+        a_word, b_word = (a >= CATEGORY)[:, None], (b >= CATEGORY)[None, :]
+        table = np.where(a_word & b_word, (distance == 0).astype(float), np.where(a_word ^ b_word, _SPECIAL, table))
+    return table
+
+
+def learn_weights(seen: Observations, least: float = LEAST) -> Weights:
+    """Find the most probable weights, none below `least`: L-BFGS on likelihood and priors, with the analytic gradient."""
+    count, variables = seen.points.shape
+    upper = np.triu_indices(count, 1)
+    columns = [correlations(seen.points[:, j], seen.points[:, j])[upper] for j in range(variables)]
+    k = np.array(columns).reshape(variables, -1)
+    squares = k * k
+    fixed, noise = _nuisance(seen), seen.variances
+    y = seen.logs - np.median(seen.logs)
+    diagonal = np.diag_indices(count)
+
+    def objective(theta: _Array) -> tuple[float, _Array]:
+        w, c, s = theta[:-2], math.exp(theta[-2]), math.exp(theta[-1])
+        s1, s2 = w @ k, (w * w) @ squares
+        total, total_squares = float(w.sum()), float(w @ w)
+        kernel = fixed.copy()
+        part = np.zeros((count, count))
+        part[upper] = s1 + c * (s1 * s1 - s2) / 2
+        kernel += part + part.T
+        kernel[diagonal] += total + c * (total**2 - total_squares) / 2 + s * noise
+        try:
+            factor = cho_factor(kernel, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return 1e10, np.zeros_like(theta)
+        inverse = cho_solve(factor, np.eye(count), check_finite=False)
+        alpha = inverse @ y
+        value = 0.5 * float(y @ alpha) + float(np.log(np.diag(factor[0])).sum())
+        g = inverse - np.outer(alpha, alpha)
+        g_upper, g_diagonal = g[upper], g[diagonal]
+        trace = float(g_diagonal.sum())
+        by_w = k @ (g_upper * (1 + c * s1)) - c * w * (squares @ g_upper) + 0.5 * trace * (1 + c * (total - w))
+        by_c = c * (float(g_upper @ (s1 * s1 - s2)) / 2 + 0.25 * trace * (total**2 - total_squares))
+        by_s = 0.5 * s * float(g_diagonal @ noise)
+        value += total / _WEIGHT + ((theta[-2] - _PRODUCTS) / _PRODUCTS_SPREAD) ** 2 / 2 + (theta[-1] / _NOISE_SPREAD) ** 2 / 2
+        by_c += (theta[-2] - _PRODUCTS) / _PRODUCTS_SPREAD**2
+        by_s += theta[-1] / _NOISE_SPREAD**2
+        return value, np.concatenate([by_w + 1 / _WEIGHT, [by_c, by_s]])
+
+    start = np.concatenate([np.full(variables, 0.5 * _WEIGHT), [_PRODUCTS, 0.0]])
+    bounds = [(least, 2.0)] * variables + [(math.log(0.1), math.log(50.0)), (math.log(0.2), math.log(20.0))]
+    # In units of the prior, so that weights and logarithms take steps of one size.
+    scale = np.concatenate([np.full(variables, _WEIGHT), [1.0, 1.0]])
+
+    def scaled(z: _Array) -> tuple[float, _Array]:
+        value, gradient = objective(z * scale)
+        return value, gradient * scale
+
+    limits = [(low / unit, high / unit) for (low, high), unit in zip(bounds, scale, strict=True)]
+    found = minimize(scaled, start / scale, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": _ITERATIONS})
+    theta = np.asarray(found.x) * scale
+    return Weights(theta[:-2], math.exp(theta[-2]), math.exp(theta[-1]))
+
+
+def _nuisance(seen: Observations) -> _Array:
+    """Return the covariance of all that is not f nor noise: level, lack of fit, drift and life."""
+    apart = math.sqrt(3) * np.abs(seen.minutes[:, None] - seen.minutes[None, :]) / _DRIFT_MINUTES
+    drift = _DRIFT**2 * (1 + apart) * np.exp(-apart)
+    life = _LIFE**2 * (seen.lives[:, None] == seen.lives[None, :])
+    _, setting = np.unique(seen.points, axis=0, return_inverse=True)
+    setting = np.asarray(setting).reshape(-1)
+    lack = _LACK**2 * (setting[:, None] == setting[None, :])
+    return np.asarray(_LEVEL**2 + drift + life + lack)
+
+
+class Surrogate:
+    """The process, given what was measured and the weights.
+
+    Args:
+        seen: completed trials; at least one.
+        weights: of `learn_weights`, from these trials or most of them.
+    """
+
+    def __init__(self, seen: Observations, weights: Weights) -> None:
+        self.weights = weights
+        self._seen = seen
+        self._active = [int(j) for j in np.flatnonzero(weights.variables > 1e-7)]
+        total, squares = float(weights.variables.sum()), float(weights.variables @ weights.variables)
+        self._prior = total + weights.products * (total**2 - squares) / 2
+        covariance = self.kernel(seen.points, seen.points) + _nuisance(seen)
+        noise = weights.noise * seen.variances
+        y = seen.logs - np.median(seen.logs)
+        for _ in range(3):
+            lower = np.linalg.cholesky(covariance + np.diag(noise))
+            inverse = solve_triangular(lower, np.eye(len(seen)), lower=True, check_finite=False)
+            precision = np.einsum("ij,ij->j", inverse, inverse)
+            alpha = inverse.T @ (inverse @ y)
+            left_out = alpha / np.sqrt(precision)  # leave-one-out residual in its own standard deviations
+            disturbed = left_out < -_OUTLIER
+            if not disturbed.any():
+                break
+            noise = np.where(disturbed, noise + (alpha / precision) ** 2, noise)
+        self._inverse_lower, self._alpha = inverse, alpha
+
+    def kernel(self, a: _Array, b: _Array) -> _Array:
+        """Return the prior covariance of f between points."""
+        s1, s2 = np.zeros((len(a), len(b))), np.zeros((len(a), len(b)))
+        for j in self._active:
+            part = self.weights.variables[j] * correlations(a[:, j], b[:, j])
+            s1 += part
+            s2 += part * part
+        return np.asarray(s1 + self.weights.products * (s1 * s1 - s2) / 2)
+
+    def means(self, points: _Array) -> _Array:
+        """Return the expected f of points, up to a constant that all points share."""
+        return np.asarray(self.kernel(points, self._seen.points) @ self._alpha)
+
+    def differences(self, points: _Array, reference: Point) -> tuple[_Array, _Array]:
+        """Return by how much f of points is expected to exceed that of a reference, and the standard deviations."""
+        rows = np.vstack([points, reference])
+        cross = self.kernel(rows, self._seen.points)
+        cross -= cross[-1]
+        cross = cross[:-1]
+        reduced = cross @ self._inverse_lower.T
+        prior = 2 * (self._prior - self.kernel(points, reference[None, :])[:, 0])
+        variance = prior - np.einsum("ij,ij->i", reduced, reduced)
+        return np.asarray(cross @ self._alpha), np.sqrt(np.maximum(variance, 1e-10))

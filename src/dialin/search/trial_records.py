@@ -1,0 +1,109 @@
+"""What a search asks for, what it is told, and what it ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dialin.model.setting import Value
+from dialin.model.verdict import Estimate
+
+
+class Purpose(StrEnum):
+    """What a trial is for."""
+
+    START = "start"
+    ANCHOR = "anchor"
+    SEARCH = "search"
+    REFINE = "refine"
+    PROOF = "proof"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How long to search, and what trials cost.
+
+    Attributes:
+        minutes: the budget, proof included.
+        search_seconds: measured in a trial of the search.
+        proof_seconds: measured in a trial of the proof.
+        proof_share: the share of the budget that the proof has.
+        start_seconds: what a start of the server takes before it can be measured.
+        set_seconds: what a change by SET takes before it can be measured.
+        noise: standard deviation of a trial of any length, and the part that falls with its length, as sd * sqrt(seconds).
+    """
+
+    minutes: float
+    search_seconds: float = 15.0
+    proof_seconds: float = 30.0
+    proof_share: float = 0.25
+    start_seconds: float = 60.0
+    set_seconds: float = 8.0
+    noise: tuple[float, float] = (0.02, 0.12)
+
+    def variance(self, seconds: float) -> float:
+        """Return the variance of a trial's noise on the log scale, as assumed for its length."""
+        return self.noise[0] ** 2 + self.noise[1] ** 2 / seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The next trial.
+
+    Attributes:
+        setting: what it changes of the baseline.
+        seconds: how long to measure.
+        improvement: by how much it is expected to improve on the best setting so far, on the log scale; None where that is not
+            what it is for.
+        block: of the proof; 0 elsewhere.
+        candidate: of the proof.
+    """
+
+    setting: Mapping[str, Value]
+    seconds: float
+    purpose: Purpose
+    improvement: float | None = None
+    block: int = 0
+    candidate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How a trial went.
+
+    Attributes:
+        throughput: transactions per second; anything where it did not complete.
+        life: number of the server's life in which it ran.
+        cost: seconds of the budget that it took in all.
+    """
+
+    ask: Ask
+    ok: bool
+    throughput: float
+    life: int
+    cost: float
+
+
+class Outcome(StrEnum):
+    """What a search ends with."""
+
+    GAIN = "gain"
+    NOTHING = "nothing"
+    UNRESOLVED = "unresolved"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What is recommended, and what fresh trials show of it.
+
+    Attributes:
+        setting: the recommended setting; empty for the baseline.
+        gain: its throughput as a ratio to the baseline's, from fresh trials only; None where there are too few.
+        guess: the best setting by the model, where none is recommended.
+    """
+
+    outcome: Outcome
+    setting: Mapping[str, Value]
+    gain: Estimate | None
+    guess: Mapping[str, Value]

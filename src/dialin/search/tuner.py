@@ -1,0 +1,434 @@
+"""A whole search without a server: `ask` names the next trial, `tell` takes its result, `result` says what is shown.
+
+It starts from a design, goes on by expected improvement, and ends with a proof: nested sets of the best setting and the
+baseline in blocks of fresh trials. Only those are quoted. The same seed and the same history give the same answers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialin.model.setting import Value
+from dialin.search import proof
+from dialin.search.acquisition import PRICE, Situation, changed, improve, propose
+from dialin.search.constraints import Constraints
+from dialin.search.nested_sets import nested_sets, whole_set
+from dialin.search.space import CATEGORY, Point, Space
+from dialin.search.start_design import FEWEST, design_size, start_design
+from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights
+from dialin.search.trial_records import Ask, Options, Outcome, Purpose, Result, Told
+
+_Array = NDArray[np.float64]
+
+BASELINE = "baseline"
+_ANCHOR = 9
+"""The baseline is due again after so many trials."""
+_REFIT = 5
+"""The weights are learnt anew after so many trials."""
+_REFINE_AFTER = 0.7
+"""From this share of the search on, every second trial is of the setting that would be proven if the search ended now."""
+_NOTHING = 5
+"""So many trials in a row with little to expect end the search."""
+_CAUTION = 1.0
+"""Standard deviations that are taken off what a setting promises before it is chosen."""
+_LITTLE = 0.25
+"""The share of a trial's noise below which an expected improvement is little."""
+_BLOCKS = 5
+"""Blocks that the proof has room for at least, before it compares more than two nested sets."""
+_MIN_BLOCKS, _CUT_AFTER = 2, 2
+_QUANTILE = 0.5244
+"""A set counts as within 2 % of the best one when that is so with a probability of 0.7 by the model."""
+_SOFT = 0.1
+"""Losses of more than this against the typical trial are compressed, on the log scale."""
+_CRASH_REACH = 0.7
+"""A point this much like one that crashed, memory apart, is not tried."""
+
+
+@dataclass
+class _Proof:
+    names: list[str]
+    settings: dict[str, dict[str, Value]]
+    racing: list[str]
+    block: int = 0
+    queue: list[str] = field(default_factory=list)
+    over: bool = False
+
+
+class Tuner:
+    """Searches a space and proves what it found.
+
+    Args:
+        space: the variables.
+        constraints: what a setting must satisfy before it runs.
+        options: budget and costs.
+        seed: of everything random.
+    """
+
+    def __init__(self, space: Space, constraints: Constraints, options: Options, seed: int = 0) -> None:
+        self.space, self.options, self.seed = space, options, seed
+        self.constraints = constraints
+        self.history: list[Told] = []
+        self.crashes: list[Point] = []
+        self._points: list[Point] = []
+        self._ends: list[float] = []
+        self._spent = 0.0
+        self._most_memory = constraints.memory.needed(space.defaults) if constraints.memory else 0.0
+        self._start = start_design(space, constraints, np.random.default_rng([seed, 1]), self._design_size())
+        self._weights: tuple[int, Weights] | None = None
+        self._model: tuple[int, Surrogate] | None = None
+        self._proof: _Proof | None = None
+
+    @classmethod
+    def resume(cls, space: Space, constraints: Constraints, options: Options, seed: int, history: list[Told]) -> Tuner:
+        """Return a tuner that goes on after a history as the one that made it would have."""
+        tuner = cls(space, constraints, options, seed)
+        for told in history:
+            if told.ask.purpose is Purpose.PROOF:
+                tuner.ask()  # brings the blocks to where they were
+            tuner.tell(told.ask, ok=told.ok, throughput=told.throughput, life=told.life, cost=told.cost)
+        return tuner
+
+    # what is asked
+
+    def ask(self) -> Ask | None:
+        """Return the next trial; None when the budget is over or the answer is known."""
+        if self._proof is None:
+            if len(self.history) < len(self._start) and not self._search_is_over():
+                return self._start_ask()
+            if not self._search_is_over() and not self._nothing_to_expect():
+                return self._search_ask()
+            self._begin_proof()
+        return self._proof_ask()
+
+    def tell(self, ask: Ask, *, ok: bool, throughput: float, life: int, cost: float) -> None:
+        """Take the result of a trial.
+
+        Args:
+            ask: the trial, as `ask` returned it.
+            ok: whether the server survived and the trial completed.
+            throughput: transactions per second.
+            life: number of the server's life.
+            cost: seconds of the budget that it took in all.
+        """
+        ok = ok and math.isfinite(throughput) and throughput > 0
+        point = self.space.point(ask.setting)
+        self._spent += cost
+        self.history.append(Told(ask, ok, throughput, life, cost))
+        self._points.append(point)
+        self._ends.append(self._spent)
+        if self.constraints.memory is not None and ok:
+            self._most_memory = max(self._most_memory, self.constraints.memory.needed({**self.space.defaults, **ask.setting}))
+        if self._proof is not None and self._proof.queue[:1] == [ask.candidate]:
+            self._proof.queue.pop(0)
+        if not ok:
+            before = self.constraints
+            self.constraints = before.after_crash(self.space, ask.setting, self._most_memory)
+            if self.constraints is before:
+                self.crashes.append(point)
+            if self._proof is not None and ask.candidate and ask.candidate != BASELINE:
+                self._proof.racing = [name for name in self._proof.racing if name != ask.candidate]
+
+    @property
+    def seconds_left(self) -> float:
+        """What is left of the budget."""
+        return 60 * self.options.minutes - self._spent
+
+    def _design_size(self) -> int | None:
+        """Return how many settings the design has: fewer where the search has no time for as many."""
+        average = self.options.search_seconds + self.options.set_seconds + self.options.start_seconds / 4
+        affordable = int(0.4 * (1 - self.options.proof_share) * 60 * self.options.minutes / average)
+        return max(FEWEST, min(design_size(len(self.space)), affordable))
+
+    def _start_ask(self) -> Ask:
+        point = self._start[len(self.history)]
+        setting = self.constraints.repaired(self.space, self.space.setting(point))
+        return Ask(setting, self.options.search_seconds, Purpose.START)
+
+    def _search_is_over(self) -> bool:
+        total = 60 * self.options.minutes
+        next_trial = self.options.search_seconds + self.options.set_seconds
+        if len(self.history) >= len(self._start) and not any(told.ok for told in self.history):
+            return True
+        return self._spent + next_trial > (1 - self.options.proof_share) * total
+
+    def _nothing_to_expect(self) -> bool:
+        """Return whether the last five proposals promised little, so that more trials are not worth their time."""
+        asked = [told.ask.improvement for told in self.history if told.ask.purpose is Purpose.SEARCH]
+        recent = [one for one in asked[-_NOTHING:] if one is not None]
+        little = _LITTLE * math.sqrt(self.options.variance(self.options.search_seconds))
+        if len(recent) < _NOTHING or max(recent) >= little:
+            return False
+        model = self._surrogate()
+        best = self._best_tried(model)[0]
+        gain, sd = model.differences(best[None, :], self.space.default_point)
+        return float(gain[0] - sd[0]) < math.log1p(proof.WORTHWHILE) or max(recent) < little / 20
+
+    def _search_ask(self) -> Ask:
+        number = len(self.history)
+        running = self._running()
+        if self._anchor_is_due(running):
+            return Ask({}, self.options.search_seconds, Purpose.ANCHOR)
+        rng = np.random.default_rng([self.seed, 2, number])
+        model = self._surrogate()
+        refining = self._spent > _REFINE_AFTER * (1 - self.options.proof_share) * 60 * self.options.minutes
+        if refining and self.history[-1].ask.purpose is not Purpose.REFINE:
+            return Ask(self.space.setting(self._lean_best(model)), self.options.search_seconds, Purpose.REFINE)
+        return self._proposal(model, running, rng)
+
+    def _proposal(self, model: Surrogate, running: Point | None, rng: np.random.Generator) -> Ask:
+        best = self._best_tried(model)
+        situation = Situation(
+            model=model,
+            best=best[0],
+            bases=[*best[:8], self.space.default_point, self.space.rules_point()],
+            costs=lambda points: self._costs(points, running),
+            allowed=self._allowed,
+            repair=self._fit_memory,
+            static_now=running,
+        )
+        proposal = propose(self.space, situation, rng)
+        setting = self.constraints.repaired(self.space, self.space.setting(proposal.point))
+        return Ask(setting, self.options.search_seconds, Purpose.SEARCH, proposal.improvement)
+
+    def _anchor_is_due(self, running: Point | None) -> bool:
+        """Return whether the baseline is measured again: after nine trials, once the server runs with its static part."""
+        default = self.space.default_point
+        if running is None or bool((running != default)[self.space.static].any()):
+            return False
+        return not any((point == default).all() for point in self._points[-_ANCHOR:])
+
+    def _running(self) -> Point | None:
+        """Return the setting that the server runs with; None after a crash or before the first trial."""
+        return self._points[-1] if self.history and self.history[-1].ok else None
+
+    def _costs(self, points: _Array, running: Point | None) -> _Array:
+        static = self.space.static
+        restarts = np.ones(len(points), dtype=bool) if running is None else (points != running)[:, static].any(axis=1)
+        return self.options.search_seconds + np.where(restarts, self.options.start_seconds, self.options.set_seconds)
+
+    def _needed(self, points: _Array) -> _Array:
+        memory = self.constraints.memory
+        if memory is None:
+            return np.zeros(len(points))
+        total = np.full(len(points), float(memory.constant))
+        for index, dimension in enumerate(self.space.dimensions):
+            if factor := memory.factors.get(dimension.name):
+                total += factor * np.maximum(self.space.numbers(points, index), 0.0)
+        return total
+
+    def _fit_memory(self, points: _Array) -> _Array:
+        limit = self.constraints.limit
+        if limit is None or self.constraints.memory is None:
+            return points
+        points = points.copy()
+        default = self.space.default_point
+        names = self.constraints.memory.factors
+        takes = [i for i, one in enumerate(self.space.dimensions) if names.get(one.name, 0) > 0 and default[i] < CATEGORY]
+        for _ in range(6):
+            beyond = self._needed(points) > limit
+            if not beyond.any():
+                break
+            for index in takes:
+                value, usual = self.space.numbers(points, index), self.space.numbers(default[None, :], index)[0]
+                move = beyond & (value > usual)
+                points[move, index] = (points[move, index] + default[index]) / 2
+        return points
+
+    def _allowed(self, points: _Array) -> NDArray[np.bool_]:
+        allowed = np.ones(len(points), dtype=bool)
+        if (limit := self.constraints.limit) is not None:
+            allowed &= self._needed(points) <= limit
+        default = self.space.default_point
+        for crash in self.crashes:
+            cause = np.flatnonzero(crash != default)
+            likeness = np.ones(len(points))
+            for index in cause:
+                likeness = np.minimum(likeness, correlations(points[:, index], crash[None, index])[:, 0])
+            allowed &= likeness < _CRASH_REACH
+        return allowed
+
+    # the model
+
+    def _observations(self, count: int | None = None) -> Observations:
+        """Return the trials that completed, or the first so many of them."""
+        completed = [index for index, told in enumerate(self.history) if told.ok][:count]
+        told = [self.history[index] for index in completed]
+        return Observations(
+            np.array([self._points[index] for index in completed]).reshape(len(completed), len(self.space)),
+            _softened(told),
+            np.array([self.options.variance(one.ask.seconds) for one in told]),
+            np.array([self._ends[index] / 60 for index in completed]),
+            np.array([one.life for one in told], dtype=np.int64),
+        )
+
+    def _surrogate(self) -> Surrogate:
+        """Return the model of all trials; its weights are learnt from the first 5, 10, 15, ... of them."""
+        seen = self._observations()
+        if self._model is not None and self._model[0] == len(seen):
+            return self._model[1]
+        base = max(len(seen) - len(seen) % _REFIT, min(len(seen), 2))
+        if self._weights is None or self._weights[0] != base:
+            self._weights = base, learn_weights(self._observations(base))
+        model = Surrogate(seen, self._weights[1])
+        self._model = len(seen), model
+        return model
+
+    def _sparse_model(self) -> Surrogate:
+        """Return the model in which weights may be 0: it says which changes may carry nothing, not what to try."""
+        seen = self._observations()
+        return Surrogate(seen, learn_weights(seen, least=0.0))
+
+    def _best_tried(self, model: Surrogate) -> list[Point]:
+        """Return the settings that completed, the best first by the model, less the price of their changes."""
+        points = np.unique(np.array([p for p, told in zip(self._points, self.history, strict=True) if told.ok]), axis=0)
+        points = points[self._allowed(points)] if len(points) > 1 else points
+        if not len(points):
+            points = self.space.default_point[None, :]
+        value = model.means(points) - PRICE * changed(points, self.space.default_point)
+        return list(points[np.argsort(-value, kind="stable")])
+
+    def best(self) -> dict[str, Value]:
+        """Return the best setting that is known so far, without proof; the baseline while nothing completed."""
+        if not any(told.ok for told in self.history):
+            return {}
+        return self.space.setting(self._best_tried(self._surrogate())[0])
+
+    def _lean_best(self, model: Surrogate) -> Point:
+        """Return the setting that promises most, cautiously, without the changes that carry nothing."""
+        default, best = self.space.default_point, self._best_tried(model)
+        rng = np.random.default_rng([self.seed, 3, len(self.history)])
+
+        def cautious(points: _Array) -> _Array:
+            mean, sd = model.differences(points, best[0])
+            return np.asarray(np.where(self._allowed(points), mean - _CAUTION * sd, -np.inf))
+
+        def score(points: _Array) -> _Array:
+            return np.asarray(cautious(points) - PRICE * changed(points, default))
+
+        top = improve(self.space, score, best[:8], rng, self._fit_memory)
+        top = self.space.point(self.constraints.repaired(self.space, self.space.setting(top)))
+        return whole_set(self.space, top, cautious)
+
+    # the proof
+
+    def _begin_proof(self) -> None:
+        default = self.space.default_point
+        settings: dict[str, dict[str, Value]] = {BASELINE: {}}
+        if any(told.ok for told in self.history):
+            model = self._surrogate()
+            best = self._best_tried(model)
+            whole = self._lean_best(model)
+            if (whole == default).all():
+                others = [point for point in best if (point != default).any()]
+                whole = others[0] if others else whole
+            if (whole != default).any():
+                points = nested_sets(self.space, whole, self._sparse_model().means, self._affordable_sets(whole) - 1)
+                for number, point in enumerate(points):
+                    settings[f"set {number + 1}"] = self.space.setting(point)
+        names = list(settings)
+        self._proof = _Proof(names, settings, list(names), over=len(names) < 2)
+
+    def _affordable_sets(self, whole: Point) -> int:
+        """Return how many sets can be proven beside the baseline in enough blocks: two to four."""
+        static = self.space.static
+        restarts = int(bool((whole != self.space.default_point)[static].any()))
+        trial = self.options.proof_seconds + self.options.set_seconds
+        per_block = self.seconds_left / _BLOCKS - restarts * (self.options.start_seconds - self.options.set_seconds)
+        return min(max(int(per_block / trial) - 1, 2), 4)
+
+    def _proof_ask(self) -> Ask | None:
+        state = self._proof
+        if state is None or state.over:
+            return None
+        state.queue = [name for name in state.queue if name in state.racing]
+        if not state.queue:
+            self._next_block(state)
+        if state.over:
+            return None
+        name = state.queue[0]
+        setting = state.settings[name]
+        running = self._running()
+        cost = float(self._costs(self.space.point(setting)[None, :], running)[0])
+        cost += self.options.proof_seconds - self.options.search_seconds
+        if cost > self.seconds_left:
+            state.over = True
+            return None
+        return Ask(setting, self.options.proof_seconds, Purpose.PROOF, block=state.block, candidate=name)
+
+    def _next_block(self, state: _Proof) -> None:
+        trials = self._proof_trials()
+        if state.block >= _CUT_AFTER:
+            gone = proof.who_leaves(trials, state.names, state.racing, BASELINE)
+            state.racing = [name for name in state.racing if name not in gone]
+        if len(state.racing) < 2 or BASELINE not in state.racing or self._shows_nothing(state, trials):
+            state.over = True
+            return
+        statics = [self.space.static_part(state.settings[name]) for name in state.racing]
+        running = self._running()
+        now = self.space.static_part(self.space.setting(running)) if running is not None else None
+        restarts = len({*statics} - {now})
+        cost = len(statics) * (self.options.proof_seconds + self.options.set_seconds)
+        cost += restarts * (self.options.start_seconds - self.options.set_seconds)
+        if cost > self.seconds_left:
+            state.over = True
+            return
+        state.block += 1
+        order = proof.block_order(statics, now, np.random.default_rng([self.seed, 4, state.block]))
+        state.queue = [state.racing[index] for index in order]
+
+    def _shows_nothing(self, state: _Proof, trials: list[proof.ProofTrial]) -> bool:
+        """Return whether fresh trials exclude a worthwhile gain of every set that is left."""
+        if state.block < _BLOCKS:
+            return False
+        ratios = [proof.ratio_to_baseline(trials, state.names, name, BASELINE) for name in state.racing if name != BASELINE]
+        highs = [ratio.high for ratio in ratios if ratio is not None and ratio.high is not None]
+        return len(highs) == len(ratios) and max(highs, default=0.0) < 1 + proof.WORTHWHILE
+
+    def _proof_trials(self) -> list[proof.ProofTrial]:
+        return [
+            proof.ProofTrial(told.ask.block, told.ask.candidate, told.throughput)
+            for told in self.history
+            if told.ok and told.ask.purpose is Purpose.PROOF
+        ]
+
+    def result(self) -> Result:
+        """Return what is recommended and what fresh trials show of it."""
+        guess = self.best()
+        state, trials = self._proof, self._proof_trials()
+        if state is None or state.block < _MIN_BLOCKS or not trials:
+            return Result(Outcome.UNRESOLVED, {}, None, guess)
+        present = [name for name in state.names if sum(trial.candidate == name for trial in trials) >= _MIN_BLOCKS]
+        sets = [name for name in present if name in state.racing and name != BASELINE]
+        if not sets or BASELINE not in present:
+            return Result(Outcome.UNRESOLVED, {}, None, guess)
+        used = [trial for trial in trials if trial.candidate in present]
+        ratios = {name: proof.ratio_to_baseline(used, present, name, BASELINE) for name in sets}
+        safe = self._safe_sets(state, sets)
+        for name in safe:
+            ratio = ratios[name]
+            if ratio is not None and ratio.low is not None and ratio.low > 1:
+                return Result(Outcome.GAIN, state.settings[name], ratio, state.settings[name])
+        highs = [ratio.high if ratio is not None else None for ratio in ratios.values()]
+        nothing = all(high is not None and high < 1 + proof.WORTHWHILE for high in highs)
+        return Result(Outcome.NOTHING if nothing else Outcome.UNRESOLVED, {}, ratios[safe[0]], state.settings[safe[0]])
+
+    def _safe_sets(self, state: _Proof, names: list[str]) -> list[str]:
+        """Return the sets that are very probably within 2 % of the best one by the model with all trials, smallest first."""
+        model = self._sparse_model()
+        points = np.array([self.space.point(state.settings[name]) for name in names])
+        best = int(np.argmax(model.means(points)))
+        mean, sd = model.differences(points, points[best])
+        safe = {name for name, m, s in zip(names, mean, sd, strict=True) if m + math.log1p(proof.WORTHWHILE) > _QUANTILE * s}
+        return sorted(safe | {names[best]}, key=lambda name: len(state.settings[name]))
+
+
+def _softened(trials: list[Told]) -> _Array:
+    """Return logarithms of throughput with losses compressed: how bad a bad setting is says little of good ones."""
+    logs = np.log([told.throughput for told in trials])
+    baseline = [log for log, told in zip(logs, trials, strict=True) if not told.ask.setting]
+    floor = min(float(np.median(logs)), float(np.mean(baseline)) if baseline else np.inf) - _SOFT
+    return np.asarray(np.maximum(logs, floor) - _SOFT * np.log1p(np.maximum(floor - logs, 0.0) / _SOFT))

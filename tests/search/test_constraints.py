@@ -1,0 +1,58 @@
+import pytest
+
+from dialin.search.constraints import AtMost, Constraints, MemoryFormula
+from dialin.search.space import Dimension, Space
+
+GIB = 2**30
+SPACE = Space(
+    (
+        Dimension("pool", GIB, 64 * GIB, log=True, step=2**20, static=True, default=GIB),
+        Dimension("sort", 2**15, 2**30, log=True, step=1, default=2**18),
+        Dimension("capacity", 100, 20_000, log=True, step=1, default=200),
+        Dimension("capacity_max", 100, 40_000, log=True, step=1, default=2000),
+    )
+)
+MEMORY = MemoryFormula(GIB / 2, {"pool": 1, "sort": 64}, 16 * GIB)
+CONSTRAINTS = Constraints(MEMORY, (AtMost("capacity", "capacity_max"),))
+
+
+def test_what_fits_stays_as_it_is() -> None:
+    setting = {"pool": 8 * GIB, "capacity": 1000}
+    assert CONSTRAINTS.violations(SPACE, setting) == []
+    assert CONSTRAINTS.repaired(SPACE, setting) == setting
+
+
+def test_what_needs_too_much_memory_goes_half_way_back_until_it_fits() -> None:
+    repaired = CONSTRAINTS.repaired(SPACE, {"pool": 64 * GIB, "capacity": 1000})
+    assert CONSTRAINTS.violations(SPACE, repaired) == []
+    assert repaired == {"pool": 8 * GIB, "capacity": 1000}, "half-way from 64 GiB to 1 GiB on a log scale"
+
+
+@pytest.mark.parametrize("pool", [20, 40, 64])
+@pytest.mark.parametrize("sort", [2**20, 2**26, 2**30])
+def test_a_repaired_setting_always_fits(pool: int, sort: int) -> None:
+    repaired = CONSTRAINTS.repaired(SPACE, {"pool": pool * GIB, "sort": sort})
+    assert MEMORY.needed({**SPACE.defaults, **repaired}) <= MEMORY.limit
+
+
+def test_a_variable_does_not_exceed_the_one_that_limits_it() -> None:
+    setting = {"capacity": 10_000}
+    assert CONSTRAINTS.violations(SPACE, setting) == ["capacity exceeds capacity_max"]
+    assert CONSTRAINTS.repaired(SPACE, setting) == {"capacity": 2000}
+
+
+def test_a_crash_moves_the_fence_below_what_crashed() -> None:
+    fenced = CONSTRAINTS.after_crash(SPACE, {"pool": 12 * GIB}, ran=8 * GIB)
+    needed = MEMORY.needed({**SPACE.defaults, "pool": 12 * GIB})
+    assert fenced.limit == pytest.approx(needed - (needed - 8 * GIB) / 4)
+    close = CONSTRAINTS.after_crash(SPACE, {"pool": 12 * GIB}, ran=0.99 * needed)
+    assert close.limit == pytest.approx(0.99 * needed), "what ran is never beyond the fence"
+    assert MEMORY.needed({**SPACE.defaults, **fenced.repaired(SPACE, {"pool": 12 * GIB})}) < needed
+    again = fenced.after_crash(SPACE, {"pool": 10 * GIB}, ran=8 * GIB)
+    assert again.limit is not None
+    assert fenced.limit is not None
+    assert again.limit < fenced.limit
+
+
+def test_memory_does_not_explain_a_crash_of_what_needs_less_than_what_ran() -> None:
+    assert CONSTRAINTS.after_crash(SPACE, {"pool": 4 * GIB}, ran=8 * GIB) == CONSTRAINTS

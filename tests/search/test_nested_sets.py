@@ -1,0 +1,35 @@
+import itertools
+
+import numpy as np
+
+from dialin.search.nested_sets import elimination, nested_sets, whole_set
+from dialin.search.space import Dimension, Space
+
+SPACE = Space(tuple(Dimension(f"v{i}", 0, 1, default=0.0) for i in range(6)))
+WORTH = np.array([0.2, 0.1, 0.008, 0.005, 0.001, -0.01])
+
+
+def means(points: np.ndarray) -> np.ndarray:
+    return points @ WORTH
+
+
+def test_variables_return_to_their_defaults_the_least_important_first() -> None:
+    sets = elimination(SPACE, np.ones(6), means)
+    assert [one.size for one in sets] == [6, 5, 4, 3, 2, 1, 0]
+    assert sets[1].point.tolist() == [1, 1, 1, 1, 1, 0]
+    assert sets[4].point.tolist() == [1, 1, 0, 0, 0, 0]
+
+
+def test_what_carries_nothing_is_not_in_the_whole_set() -> None:
+    assert whole_set(SPACE, np.ones(6), means).tolist() == [1, 1, 1, 0, 0, 0]
+    assert whole_set(SPACE, np.ones(6), lambda points: np.zeros(len(points))).tolist() == [0] * 6
+
+
+def test_nested_sets_shrink_and_never_reach_the_baseline() -> None:
+    whole = np.array([1.0, 1, 1, 1, 0, 0])
+    sets = nested_sets(SPACE, whole, means)
+    sizes = [int(point.sum()) for point in sets]
+    assert sizes == sorted(set(sizes), reverse=True)
+    assert sizes[0] == 4
+    assert sizes[-1] == 2
+    assert all((small <= large).all() for large, small in itertools.pairwise(sets))

@@ -1,0 +1,48 @@
+import numpy as np
+
+from dialin.search.constraints import Constraints, MemoryFormula
+from dialin.search.space import Dimension, Space
+from dialin.search.start_design import NEIGHBOURS, design_size, start_design
+
+
+def space(rules: bool = True) -> Space:
+    ranges = [Dimension(f"r{i}", 0, 100, default=50, static=i < 2, rule=80 if rules else None) for i in range(8)]
+    return Space((*ranges, Dimension("word", values=("a", "b", "c"), default="a")))
+
+
+def design(which: Space, constraints: Constraints | None = None) -> list[np.ndarray]:
+    return start_design(which, constraints or Constraints(), np.random.default_rng(3))
+
+
+def test_baseline_rules_baseline_come_first() -> None:
+    which = space()
+    first = [which.setting(point) for point in design(which)[:3]]
+    assert first[0] == first[2] == {}
+    assert first[1] == {f"r{i}": 80.0 for i in range(8)}
+    assert [which.setting(point) for point in design(space(rules=False))[:2]] == [{}, {}]
+
+
+def test_there_are_four_more_settings_than_variables_within_limits() -> None:
+    assert [design_size(count) for count in (1, 9, 20, 50)] == [8, 13, 24, 24]
+    assert len(design(space())) == 3 + 13
+
+
+def test_each_variable_stays_at_its_base_about_half_of_the_time() -> None:
+    which = space(rules=False)
+    points = np.array(
+        [point for seed in range(20) for point in start_design(which, Constraints(), np.random.default_rng(seed))[2:]]
+    )
+    stays = (points[:, 2:8] == which.default_point[2:8]).mean()
+    assert 0.42 < stays < 0.58
+
+
+def test_neighbours_share_their_static_part() -> None:
+    which = space()
+    statics = [which.static_part(which.setting(point)) for point in design(which)[3:]]
+    assert all(len(set(statics[begin : begin + NEIGHBOURS])) == 1 for begin in range(0, len(statics), NEIGHBOURS))
+
+
+def test_no_setting_needs_more_memory_than_there_is() -> None:
+    which = Space((Dimension("pool", 1, 1000, log=True, step=1, default=1), Dimension("x", 0, 1, default=0.5)))
+    limited = Constraints(MemoryFormula(0, {"pool": 1}, 100))
+    assert all(not limited.violations(which, which.setting(point)) for point in design(which, limited))

@@ -1,0 +1,165 @@
+"""The tuner against servers of known truth, without any server."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from dialin.model.setting import Value
+from dialin.search.constraints import Constraints, MemoryFormula
+from dialin.search.space import Dimension, Space
+from dialin.search.trial_records import Options, Outcome, Purpose
+from dialin.search.tuner import BASELINE, Tuner
+
+SPACE = Space(
+    (
+        Dimension("pool", 1, 1024, log=True, step=1, static=True, default=4, rule=200),
+        Dimension("capacity", 100, 20_000, log=True, step=1, default=200),
+        Dimension("limit", 1, 100, special=(0,), default=0),
+        Dimension("method", values=("a", "b"), static=True, default="a"),
+        *(Dimension(f"idle{i}", 0, 100, default=50.0) for i in range(4)),
+    )
+)
+CONSTRAINTS = Constraints(MemoryFormula(0, {"pool": 1}, 800))
+
+
+def gains(setting: Mapping[str, Value]) -> float:
+    """Return a log throughput whose best, 0.4, is at a pool of 512 and a capacity of 3,000."""
+    values = {**SPACE.defaults, **setting}
+    pool, capacity = math.log(float(values["pool"]) / 4), math.log(float(values["capacity"]) / 3000)
+    return 0.25 * min(1.0, pool / math.log(128)) + 0.15 - 0.0205 * capacity**2
+
+
+def no_gain(setting: Mapping[str, Value]) -> float:
+    values = {**SPACE.defaults, **setting}
+    return -0.1 * (values["method"] == "b") - 0.05 * (float(values["limit"]) > 0)
+
+
+@dataclass
+class Server:
+    """What a trial of a simulated server comes to."""
+
+    truth: Callable[[Mapping[str, Value]], float] = gains
+    dies_above: float = 2000.0
+    seed: int = 0
+    life: int = 0
+    static: object = None
+    rng: np.random.Generator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(self.seed)
+
+    def run(self, setting: Mapping[str, Value], seconds: float) -> tuple[bool, float, int, float]:
+        static = SPACE.static_part(setting)
+        cost = 8.0 if static == self.static else 60.0
+        self.life += static != self.static
+        self.static = static
+        if float(setting.get("pool", 4)) > self.dies_above:
+            self.static = None
+            return False, 0.0, self.life, 90.0
+        noise = self.rng.normal(scale=math.sqrt(0.02**2 + 0.12**2 / seconds))
+        return True, 1000 * math.exp(self.truth(setting) + noise), self.life, cost + seconds
+
+
+def play(tuner: Tuner, server: Server, most: int = 1000) -> Tuner:
+    for _ in range(most):
+        if (ask := tuner.ask()) is None:
+            break
+        ok, throughput, life, cost = server.run(ask.setting, ask.seconds)
+        tuner.tell(ask, ok=ok, throughput=throughput, life=life, cost=cost)
+    return tuner
+
+
+def tuner(minutes: float = 60, seed: int = 1) -> Tuner:
+    return Tuner(SPACE, CONSTRAINTS, Options(minutes), seed)
+
+
+@pytest.fixture(scope="module")
+def searched() -> Tuner:
+    return play(tuner(), Server())
+
+
+def test_it_finds_most_of_the_gain_and_proves_it(searched: Tuner) -> None:
+    result = searched.result()
+    truth = gains(result.setting)
+    assert result.outcome is Outcome.GAIN
+    assert truth > 0.34
+    assert result.gain is not None
+    assert result.gain.low is not None
+    assert result.gain.high is not None
+    assert 1 < result.gain.low <= math.exp(truth) <= result.gain.high
+
+
+def test_it_recommends_few_variables_that_carry_nothing(searched: Tuner) -> None:
+    setting = searched.result().setting
+    assert {"pool", "capacity"} <= setting.keys()
+    assert len(setting) <= 4
+
+
+def test_the_proof_rests_on_fresh_trials_in_blocks(searched: Tuner) -> None:
+    trials = [told.ask for told in searched.history if told.ask.purpose is Purpose.PROOF]
+    assert searched.history[-1].ask.purpose is Purpose.PROOF
+    first = [ask.candidate for ask in trials if ask.block == 1]
+    assert BASELINE in first
+    assert len(first) == len(set(first)) >= 2
+    assert max(ask.block for ask in trials) >= 4
+
+
+def test_it_keeps_to_the_budget(searched: Tuner) -> None:
+    assert sum(told.cost for told in searched.history) <= 60 * 60
+
+
+def test_the_search_begins_with_baseline_rules_baseline(searched: Tuner) -> None:
+    assert [dict(told.ask.setting) for told in searched.history[:3]] == [{}, {"pool": 200}, {}]
+
+
+def test_the_same_seed_asks_the_same() -> None:
+    one, other = (play(tuner(30), Server(), 40) for _ in range(2))
+    assert [told.ask for told in one.history] == [told.ask for told in other.history]
+
+
+@pytest.mark.parametrize("after", [3, 17, 31, 60])
+def test_a_tuner_that_was_killed_goes_on_as_it_would_have(searched: Tuner, after: int) -> None:
+    resumed = Tuner.resume(SPACE, CONSTRAINTS, Options(60), 1, searched.history[:after])
+    assert resumed.ask() == searched.history[after].ask
+
+
+def test_one_killed_in_its_proof_ends_the_same(searched: Tuner) -> None:
+    resumed = Tuner.resume(SPACE, CONSTRAINTS, Options(60), 1, searched.history[:-2])
+    for told in searched.history[-2:]:
+        assert resumed.ask() == told.ask
+        resumed.tell(told.ask, ok=told.ok, throughput=told.throughput, life=told.life, cost=told.cost)
+    assert resumed.ask() is None
+    assert resumed.result() == searched.result()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_where_nothing_is_to_gain_nothing_changes(seed: int) -> None:
+    result = play(tuner(60, seed), Server(no_gain, seed=seed)).result()
+    assert result.outcome is not Outcome.GAIN
+    assert result.setting == {}
+
+
+def test_a_crash_is_no_score_and_moves_the_fence() -> None:
+    ended = play(tuner(), Server(dies_above=500))
+    crashed = [told for told in ended.history if not told.ok]
+    assert 1 <= len(crashed) <= 3
+    assert ended.constraints.limit is not None
+    assert ended.constraints.limit < 800
+    assert float(ended.result().setting["pool"]) <= 500
+
+
+def test_a_server_that_never_runs_ends_the_search() -> None:
+    ended = play(tuner(), Server(dies_above=0))
+    assert ended.ask() is None
+    assert ended.result().outcome is Outcome.UNRESOLVED
+    assert ended.best() == {}
+
+
+def test_at_any_time_it_says_what_is_best_so_far() -> None:
+    begun = play(tuner(), Server(), 12)
+    assert gains(begun.best()) > 0.1
+    assert begun.result().outcome is Outcome.UNRESOLVED
+    assert begun.result().setting == {}
