@@ -2,7 +2,7 @@ import pytest
 
 from dialin.model.verdict import Estimate
 from dialin.report.document.figure_columns import columns
-from dialin.report.parts import NO_INTERVAL
+from dialin.report.document.parts import NO_INTERVAL
 from fixtures import example_studies
 
 

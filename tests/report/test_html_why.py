@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
+from dialin.report.document.parts import Reasons, SectionKey, find
 from dialin.report.document.study_document import study_document
-from dialin.report.parts import Reasons, SectionKey, find
 from dialin.report.render import html
 from dialin.report.render.markup import asset
 from fixtures import example_reasons, example_studies

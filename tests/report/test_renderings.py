@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 
 from dialin.model.verdict import TransactionFigures
-from dialin.report import parts
 from dialin.report.charts import forest
+from dialin.report.document import parts
+from dialin.report.document.parts import every_part
 from dialin.report.document.study_document import study_document
-from dialin.report.parts import every_part
 from dialin.report.render import html
 from dialin.report.render.markdown import to_markdown
 from dialin.report.render.terminal import print_document

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialin.model.verdict import Estimate
+from dialin.model.verdict import CandidateState, Estimate
 from dialin.stats.blocks import Observation, fit
-from dialin.stats.decide import Decision, Rules, leaves
+from dialin.stats.decide import Decision, Rules
 from dialin.stats.throughput import TrialSpeed, decide_throughput
 
 WORTHWHILE = 0.02
@@ -28,9 +28,9 @@ class ProofTrial:
 
 
 def judge(trials: Sequence[ProofTrial], names: Sequence[str], baseline: str) -> Decision:
-    """Return what the trials show, by the decision of a study; intervals hold together for all pairs at 95 %."""
-    speeds = [TrialSpeed(trial.block, trial.candidate, trial.throughput, trial.throughput) for trial in trials]
-    return decide_throughput(speeds, names, baseline, _RULES, alpha=1 - CONFIDENCE)
+    """Return what the trials show, by the decision of a study; their order stands for their time."""
+    speeds = [TrialSpeed(0, one.candidate, place, one.throughput, one.throughput) for place, one in enumerate(trials)]
+    return decide_throughput(speeds, names, baseline, _RULES)
 
 
 def ratio_to_baseline(trials: Sequence[ProofTrial], names: Sequence[str], candidate: str, baseline: str) -> Estimate | None:
@@ -40,8 +40,13 @@ def ratio_to_baseline(trials: Sequence[ProofTrial], names: Sequence[str], candid
 
 
 def who_leaves(trials: Sequence[ProofTrial], names: Sequence[str], racing: Sequence[str], baseline: str) -> frozenset[str]:
-    """Return the candidates that the race goes on without."""
-    return leaves(judge(trials, names, baseline), racing, baseline, _RULES)
+    """Return the candidates that get no further trials: clearly worse than the best; never the baseline, nor its last rival."""
+    decision = judge(trials, names, baseline)
+    worse = (CandidateState.BEHIND, CandidateState.LOSES)
+    gone = {name for name in racing if name != baseline and decision.states[name] in worse}
+    if gone and not set(racing) - gone - {baseline}:
+        gone.remove(max(gone, key=lambda name: (decision.chances.get(name, 0.0), name)))
+    return frozenset(gone)
 
 
 def block_order(

@@ -9,11 +9,11 @@ from typing import Any
 import plotly.graph_objects as go
 
 from dialin.model.why import Scaling, ScalingPoint, Usl, WaitSummary, Why
-from dialin.report import scaling_table, wait_tables
+from dialin.report import scaling, wait_groups
 from dialin.report.charts.chart import Chart, LegendKey, axis, blank, error_bars, marked_line, pixels, plain, safe
 from dialin.report.charts.style import Style
 from dialin.report.verdict_sentences import with_interval
-from dialin.report.wait_tables import Group, nanoseconds
+from dialin.report.wait_groups import Group, nanoseconds
 from dialin.text import number
 
 DASHES = ("", "8 4", "2 3", "10 3 2 3")
@@ -30,7 +30,7 @@ def dash_of(place: int) -> str:
 
 def threads(why: Why, style: Mapping[str, Style], rate: str) -> Chart:
     """Return throughput by threads on a scale of doublings: a mark with its interval for each, and the curve."""
-    counts = scaling_table.threads(why)
+    counts = scaling.threads(why)
     ends = [point.tps.high or point.tps.mean for one in why.scaling for point in one.points]
     top = max([*ends, *(value for one in why.scaling for value in _course(one)[1])], default=1.0)
     figure = blank(
@@ -51,7 +51,7 @@ def threads(why: Why, style: Mapping[str, Style], rate: str) -> Chart:
         figure.add_trace(_points(one.points, style[one.candidate], rate))
     labels = {name: look.label for name, look in style.items()}
     legend = _legend([one.candidate for one in why.scaling], style)
-    text = scaling_table.description(why, labels, rate)
+    text = scaling.description(why, labels, rate)
     return Chart("scaling", "Throughput by threads", text, 340, plain(figure), legend=legend)
 
 
@@ -81,7 +81,7 @@ def waits(group: Group, number_of: int, style: Mapping[str, Style]) -> Chart:
     for place, one in enumerate(group.every):
         figure.add_trace(_distribution(one, style[one.candidate], dash_of(place)))
     labels = {name: look.label for name, look in style.items()}
-    text = f"Waits per second by length, one mark per doubling of time. {wait_tables.description(group, labels)}"
+    text = f"Waits per second by length, one mark per doubling of time. {wait_groups.description(group, labels)}"
     title, legend = f"How long waits were: {group.instrument}", _legend([one.candidate for one in group.every], style)
     return Chart(f"waits-{number_of}", title, text, 300, plain(figure), legend=legend)
 
@@ -111,9 +111,7 @@ def _law(usl: Usl, threads: float) -> float:
 
 
 def _points(points: Sequence[ScalingPoint], look: Style, rate: str) -> Any:
-    hovers = [
-        f"{safe(look.label)}, {scaling_table.title(point.threads)}<br>{with_interval(point.tps)} {rate}" for point in points
-    ]
+    hovers = [f"{safe(look.label)}, {scaling.title(point.threads)}<br>{with_interval(point.tps)} {rate}" for point in points]
     return go.Scatter(
         x=[point.threads for point in points],
         y=[point.tps.mean for point in points],

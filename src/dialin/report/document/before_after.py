@@ -12,9 +12,9 @@ from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.model.why import Why
 from dialin.report import verdict_sentences
+from dialin.report.document.parts import Tile
 from dialin.report.headline import change_with_confidence
 from dialin.report.load_units import Units, seconds_a_run, units_in
-from dialin.report.parts import Tile
 from dialin.text import change, number, percent, size
 
 _CPU = "server CPU"

@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateState, CandidateVerdict, Verdict
 from dialin.model.why import Why
-from dialin.report import scaling_table, verdict_sentences
+from dialin.report import verdict_sentences
 from dialin.report.charts import by_value, compared, explaining
 from dialin.report.charts.style import Style
-from dialin.report.document import transaction_table
+from dialin.report.document import scaling_table, transaction_table
 from dialin.report.document.figure_columns import FigureColumn, columns
-from dialin.report.load_units import units_in
-from dialin.report.names import Naming
-from dialin.report.parts import (
+from dialin.report.document.parts import (
     Cell,
     Column,
     Group,
@@ -27,6 +25,8 @@ from dialin.report.parts import (
     SectionKey,
     Table,
 )
+from dialin.report.load_units import units_in
+from dialin.report.names import Naming
 from dialin.report.trade_off import trade_off
 from dialin.text import exact_percent
 

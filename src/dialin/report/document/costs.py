@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dialin.model.why import CostRow, Why
-from dialin.report.parts import Cell, Column, Row, Table
+from dialin.report.document.parts import Cell, Column, Row, Table
 from dialin.report.verdict_sentences import interval
 from dialin.text import NOTHING, change, number, visible
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from dialin.model.measure import deciding, measure_of
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+from dialin.report.document.parts import NO_INTERVAL, Cell
 from dialin.report.load_units import Units, mib_a_second, seconds_a_run, units_of
-from dialin.report.parts import NO_INTERVAL, Cell
 from dialin.report.verdict_sentences import chance, interval
 from dialin.text import NOTHING, change, number, percent
 

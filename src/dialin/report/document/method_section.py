@@ -8,9 +8,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, TrialState
 from dialin.report.charts.trial_series import Series
 from dialin.report.document import facts, variables_shown
-from dialin.report.load_units import units_in
-from dialin.report.names import Naming
-from dialin.report.parts import (
+from dialin.report.document.parts import (
     Beside,
     Cell,
     Code,
@@ -28,6 +26,8 @@ from dialin.report.parts import (
     Table,
     text_table,
 )
+from dialin.report.load_units import units_in
+from dialin.report.names import Naming
 from dialin.report.studyfile import study_file
 from dialin.text import counted, number, visible, without_secrets
 

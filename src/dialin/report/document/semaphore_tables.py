@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.why import Why
-from dialin.report.parts import Cell, Column, Row, Table
+from dialin.report.document.parts import Cell, Column, Row, Table
 from dialin.text import NOTHING, number, visible
 
 PLACES_READING = (

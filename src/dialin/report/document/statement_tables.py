@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dialin.model.why import StatementFigures, StatementTimes, Why
-from dialin.report.parts import Cell, Column, Row, Table
-from dialin.report.wait_tables import nanoseconds
+from dialin.report.document.parts import Cell, Column, Row, Table
+from dialin.report.wait_groups import nanoseconds
 from dialin.text import NOTHING, number, visible
 
 TITLES = ("executions/s", "mean", "rows examined", "rows sent", "lock wait", "disk tables")

@@ -10,11 +10,11 @@ from dialin.report.charts.style import styles
 from dialin.report.charts.trial_series import Series, all_series
 from dialin.report.document.candidates_section import candidates_section
 from dialin.report.document.method_section import method_section
+from dialin.report.document.parts import Document
 from dialin.report.document.time_section import time_section
 from dialin.report.document.verdict_section import verdict_section
 from dialin.report.document.why_section import why_section
 from dialin.report.names import naming
-from dialin.report.parts import Document
 from dialin.text import moment, visible
 
 

@@ -8,7 +8,7 @@ from dialin.model.record import StudyRecord
 from dialin.report.charts import captions, over_time, windows
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Series
-from dialin.report.parts import Grid, MeasureSwitch, Paragraph, Part, Role, Section, SectionKey
+from dialin.report.document.parts import Grid, MeasureSwitch, Paragraph, Part, Role, Section, SectionKey
 
 _READING = (
     "Every trial of a candidate, second by second, all candidates on one scale. Shaded: the warm-up, which is not measured."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dialin.model.verdict import TransactionFigures, Verdict
-from dialin.report.parts import Cell, Column, Row, Table
+from dialin.report.document.parts import Cell, Column, Row, Table
 from dialin.text import number, visible
 
 TITLE = "Kinds of transaction"

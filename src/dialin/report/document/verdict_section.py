@@ -13,8 +13,7 @@ from dialin.report import verdict_sentences
 from dialin.report.charts.trial_series import UNSTEADY
 from dialin.report.document import facts
 from dialin.report.document.before_after import before_after
-from dialin.report.note_sentences import note_text
-from dialin.report.parts import (
+from dialin.report.document.parts import (
     Caveat,
     Caveats,
     Code,
@@ -29,6 +28,7 @@ from dialin.report.parts import (
     Tile,
     Tiles,
 )
+from dialin.report.note_sentences import note_text
 from dialin.text import change, counted, duration, exact_percent, listed, visible
 from dialin.variables.rules import loses
 

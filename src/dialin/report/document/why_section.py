@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, Why
-from dialin.report import wait_tables
+from dialin.report import wait_groups
 from dialin.report.charts import dots, explaining
 from dialin.report.charts.style import Style
-from dialin.report.document import costs, semaphore_tables, statement_tables, why_sentences
-from dialin.report.load_units import units_in
-from dialin.report.parts import (
+from dialin.report.document import costs, semaphore_tables, statement_tables, wait_tables, why_sentences
+from dialin.report.document.parts import (
     Fold,
     Group,
     Paragraph,
@@ -22,6 +21,7 @@ from dialin.report.parts import (
     Section,
     SectionKey,
 )
+from dialin.report.load_units import units_in
 from dialin.text import visible
 
 _CHARTED = 2
@@ -95,7 +95,7 @@ def _semaphores(record: StudyRecord, why: Why, names: Sequence[str], labels: Map
 def _waits(
     record: StudyRecord, why: Why, names: Sequence[str], labels: Mapping[str, str], style: Mapping[str, Style]
 ) -> list[Part]:
-    groups = wait_tables.groups(why, names)
+    groups = wait_groups.groups(why, names)
     if not groups and not why.wait_trials:
         return []
     parts: list[Part] = [Paragraph("Collected one by one in trials of their own, which do not decide.", Role.LEAD)]
@@ -107,14 +107,14 @@ def _waits(
         tables = [one for place, group in enumerate(others, _CHARTED + 1) for one in _instrument(group, place, labels)]
         parts.append(Fold("waits", f"Waits: {why_sentences.more(len(others), 'instrument')}", tables))
     if why.wait_trials:
-        trials = [wait_tables.collected(one) for one in why.wait_trials]
-        notes = [Paragraph(note, Role.SMALL) for note in wait_tables.notes(why, labels)]
+        trials = [wait_groups.collected(one) for one in why.wait_trials]
+        notes = [Paragraph(note, Role.SMALL) for note in wait_groups.notes(why, labels)]
         table = wait_tables.collected_table(trials, labels, units_in(record).title)
         parts.append(Fold("collected", "How they were collected, and what that cost", [table, *notes]))
     return [Group("raw-waits", "Raw waits", parts)]
 
 
-def _instrument(group: wait_tables.Group, place: int, labels: Mapping[str, str]) -> list[Part]:
+def _instrument(group: wait_groups.Group, place: int, labels: Mapping[str, str]) -> list[Part]:
     parts: list[Part] = [wait_tables.table(group, place, labels, by_operation=False)]
     if group.operations:
         table = wait_tables.table(group, place, labels, by_operation=True)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dialin.model.record import StudyRecord
 from dialin.model.why import Why
 from dialin.report.charts.chart import Chart
-from dialin.report.document.study_document import study_document
-from dialin.report.parts import (
+from dialin.report.document.parts import (
     Beside,
     Caveats,
     Code,
@@ -30,6 +29,7 @@ from dialin.report.parts import (
     Table,
     Tiles,
 )
+from dialin.report.document.study_document import study_document
 from dialin.report.render.markdown_text import fenced, folded, prose, table
 from dialin.text import visible
 

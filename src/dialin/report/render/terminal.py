@@ -14,8 +14,7 @@ from dialin.report.charts import dots, forest
 from dialin.report.charts.chart import Chart
 from dialin.report.charts.style import headline_style
 from dialin.report.document import why_sentences
-from dialin.report.document.study_document import study_document
-from dialin.report.parts import (
+from dialin.report.document.parts import (
     Beside,
     Caveats,
     Code,
@@ -35,6 +34,7 @@ from dialin.report.parts import (
     Tiles,
     find,
 )
+from dialin.report.document.study_document import study_document
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import columns_of, row_styles
 from dialin.text import shorten, visible

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
-from dialin.report.parts import RowRole, Table
+from dialin.report.document.parts import RowRole, Table
 from dialin.text import shorten
 
 GAP = 2

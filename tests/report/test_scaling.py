@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from dialin.model.verdict import Estimate
-from dialin.report import scaling_table
+from dialin.report import scaling
 from dialin.report.render import html, markdown
 from fixtures import example_reasons, example_studies
 
@@ -13,9 +13,9 @@ def full():
 
 
 def test_each_candidate_has_its_throughput_at_each_thread_count_and_the_curve_s_figures():
-    rows = scaling_table.rows(full())
-    assert scaling_table.threads(full()) == [1, 4, 16, 64]
-    assert [scaling_table.title(count) for count in (1, 64)] == ["1 thread", "64 threads"]
+    rows = scaling.rows(full())
+    assert scaling.threads(full()) == [1, 4, 16, 64]
+    assert [scaling.title(count) for count in (1, 64)] == ["1 thread", "64 threads"]
     assert (rows[0].candidate, rows[0].points[0]) == ("1", ("320", "310 to 330"))
     assert (rows[0].contention, rows[0].coherency, rows[0].peak, rows[0].error) == ("4.0 %", "0.0012", "28", "2.0 %")
 
@@ -23,19 +23,19 @@ def test_each_candidate_has_its_throughput_at_each_thread_count_and_the_curve_s_
 def test_a_thread_count_that_a_candidate_did_not_measure_is_empty():
     why = full()
     first = why.scaling[0].model_copy(update={"points": why.scaling[0].points[1:], "usl": None})
-    row = scaling_table.rows(why.model_copy(update={"scaling": [first, *why.scaling[1:]]}))[0]
+    row = scaling.rows(why.model_copy(update={"scaling": [first, *why.scaling[1:]]}))[0]
     assert row.points[0] == ("", "")
     assert row.peak == "–"
 
 
 def test_a_peak_far_beyond_what_was_measured_is_not_told_as_a_figure():
     usl = full().scaling[0].usl
-    assert scaling_table.peak(usl.model_copy(update={"peak": 900.0}), [1, 64]) == "beyond 256"
-    assert scaling_table.peak(usl.model_copy(update={"peak": None}), [1, 64]) == "none"
+    assert scaling.peak(usl.model_copy(update={"peak": 900.0}), [1, 64]) == "beyond 256"
+    assert scaling.peak(usl.model_copy(update={"peak": None}), [1, 64]) == "none"
 
 
 def test_the_chart_in_words_tells_the_highest_mean_at_both_ends_and_the_peaks():
-    told = scaling_table.description(full(), LABELS, "transactions/s")
+    told = scaling.description(full(), LABELS, "transactions/s")
     assert told.startswith("1 thread: 64 has the highest mean (344 transactions/s)")
     assert "; 64 threads: 64 has the highest mean" in told
     assert "Threads at the peak of each curve: 1: 28; 2: 40;" in told
@@ -49,16 +49,16 @@ def test_who_is_not_told_apart_from_the_highest_is_named():
         return one.model_copy(update={"points": [point.model_copy(update={"tps": tps}) for point in one.points]})
 
     near = [with_mean(one, 100 - number) for number, one in enumerate(why.scaling[:2])]
-    told = scaling_table.description(why.model_copy(update={"scaling": near}), LABELS, "runs/s")
+    told = scaling.description(why.model_copy(update={"scaling": near}), LABELS, "runs/s")
     assert "has the highest mean (100 runs/s); the interval overlaps that of" in told
 
 
 def test_where_a_rate_was_asked_for_it_is_said_why_there_is_no_curve():
     why = full()
     flat = why.model_copy(update={"scaling": [one.model_copy(update={"usl": None}) for one in why.scaling]})
-    assert "requested rate" in scaling_table.reading(flat, 200)
-    assert scaling_table.reading(flat, 0) == ""
-    assert scaling_table.reading(why, 0) == scaling_table.CURVE
+    assert "requested rate" in scaling.reading(flat, 200)
+    assert scaling.reading(flat, 0) == ""
+    assert scaling.reading(why, 0) == scaling.CURVE
     for rate, said in ((200, True), (0, False)):
         record = example_studies.winner()
         workload = record.spec.workload.model_copy(update={"rate": rate})

@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.report import wait_tables
+from dialin.report import wait_groups
 from fixtures import example_reasons, example_studies
 
 NAMES = [str(2**power) for power in range(7)]
@@ -15,15 +15,15 @@ def full():
     ("value", "text"), [(0.0, "0 ns"), (312, "312 ns"), (1_234, "1.23 µs"), (45_600_000, "45.6 ms"), (2.5e9, "2.50 s")]
 )
 def test_a_time_is_told_in_the_unit_that_suits_it(value, text):
-    assert wait_tables.nanoseconds(value) == text
+    assert wait_groups.nanoseconds(value) == text
 
 
 def test_times_stand_beside_cycles_and_the_shares_of_the_longest():
-    (group,) = wait_tables.groups(full(), NAMES)
+    (group,) = wait_groups.groups(full(), NAMES)
     row = group.rows[0]
     assert (row.candidate, row.operation, row.count) == ("1", "", "2,763,790")
     assert (row.times[0], row.cycles[0]) == ("1.40 µs", "4,060")
-    assert len(row.times) == len(row.cycles) == len(wait_tables.TITLES)
+    assert len(row.times) == len(row.cycles) == len(wait_groups.TITLES)
     assert (row.worst, row.ten) == ("71.0 %", "64.0 %")
 
 
@@ -32,35 +32,35 @@ def test_a_timer_whose_frequency_is_not_known_has_no_cycles():
     none = dict.fromkeys(
         ("mean_cycles", "p50_cycles", "p90_cycles", "p99_cycles", "p999_cycles", "max_cycles", "total_cycles"), 0.0
     )
-    (group,) = wait_tables.groups(why.model_copy(update={"waits": [why.waits[0].model_copy(update=none)]}), NAMES)
+    (group,) = wait_groups.groups(why.model_copy(update={"waits": [why.waits[0].model_copy(update=none)]}), NAMES)
     assert set(group.rows[0].cycles) == {"–"}
 
 
 def test_operations_are_told_apart_only_where_there_are_several():
     why = full()
-    (group,) = wait_tables.groups(why, NAMES)
+    (group,) = wait_groups.groups(why, NAMES)
     assert [row.operation for row in group.operations[:2]] == ["shared_lock", "exclusive_lock"]
     one = [wait for wait in why.waits if wait.operation != "exclusive_lock"]
-    assert wait_tables.groups(why.model_copy(update={"waits": one}), NAMES)[0].operations == []
+    assert wait_groups.groups(why.model_copy(update={"waits": one}), NAMES)[0].operations == []
 
 
 def test_the_instrument_that_took_most_time_comes_first():
     why = full()
     small = [wait.model_copy(update={"instrument": "small", "total_ms": 1.0}) for wait in why.waits[:3]]
-    found = wait_tables.groups(why.model_copy(update={"waits": [*small, *why.waits]}), NAMES)
+    found = wait_groups.groups(why.model_copy(update={"waits": [*small, *why.waits]}), NAMES)
     assert [group.instrument for group in found] == [why.waits[0].instrument, "small"]
 
 
 def test_words_say_where_the_mean_lies_above_the_p99():
-    (group,) = wait_tables.groups(full(), NAMES)
-    told = wait_tables.description(group, LABELS)
+    (group,) = wait_groups.groups(full(), NAMES)
+    told = wait_groups.description(group, LABELS)
     assert told.startswith("Most wait: 1, 46,063 waits/s, mean 1.40 µs, p99 1.22 µs")
     assert "; least wait: 64, " in told
     assert told.endswith("For 1, 2, 4, 8, 16, 32 and 64 the mean is above the p99: a few long waits dominate it.")
 
 
 def test_events_that_were_lost_and_what_collecting_cost_are_told():
-    first, second = (wait_tables.collected(one) for one in full().wait_trials[:2])
+    first, second = (wait_groups.collected(one) for one in full().wait_trials[:2])
     assert (first.events, first.lost, first.timer) == ("1,204,311", "31,207 (2.5 %)", "CYCLE at 2,900 MHz")
     assert (first.change, second.change, second.lost) == ("–", "−14.0 %", "none")
 
@@ -69,6 +69,6 @@ def test_what_stood_in_the_way_of_collecting_is_told_of_its_candidate():
     why = full()
     trials = [why.wait_trials[0].model_copy(update={"notes": ["3 waits ended before they began"]}), *why.wait_trials[1:]]
     labels = {name: f"value {name}" for name in NAMES}
-    assert wait_tables.notes(why.model_copy(update={"wait_trials": trials}), labels) == [
+    assert wait_groups.notes(why.model_copy(update={"wait_trials": trials}), labels) == [
         f"value {trials[0].candidate}: 3 waits ended before they began."
     ]
