@@ -113,7 +113,9 @@ def test_the_goal_is_told_with_or_without_a_verdict():
 
 def test_a_safe_choice_says_how_probable_it_is_and_that_it_is_no_proof():
     text = verdict_sentences.sureness(example_studies.safe_choice().verdict)
-    assert text.startswith("97 % probability that the recommended candidate is within 1 % of the best. Not shown yet: that it is ")
+    assert text.startswith(
+        "97 % probability that the recommended candidate is within 1 % of the best. Not shown yet: that it is "
+    )
     assert "probability" not in verdict_sentences.sureness(example_studies.winner().verdict)
 
 
