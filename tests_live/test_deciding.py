@@ -1,4 +1,4 @@
-"""How studies on a real server come to their end: what was known before, who is behind, what is confirmed, what noise there is."""
+"""How studies on a real server come to their end: what is known before, what is confirmed, what noise there is."""
 
 import json
 

@@ -45,9 +45,8 @@ OPTIONS = {
 def start(what, out, question):
     here = Path(__file__).parent
     words = [sys.executable, str(here / "entering_study.py"), what, str(out), json.dumps(question)]
-    return subprocess.Popen(
-        words, env={**os.environ, "PYTHONPATH": str(here.parent / "tests")}, stderr=subprocess.PIPE, text=True
-    )
+    path = os.pathsep.join([str(here.parent / "tests"), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(words, env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.PIPE, text=True)
 
 
 def killed_in(block, out, question):
