@@ -55,7 +55,7 @@ def test_a_sweep_killed_in_the_middle_of_a_trial_resumes_to_a_verdict_and_leaves
 
     assert verdict["baseline"] == "1"
     assert [found["in_force"]["innodb_buffer_pool_instances"] for found in verdict["candidates"]] == ["1", "4"]
-    assert all(found["trials"] >= 3 and found["tps"]["mean"] > 0 for found in verdict["candidates"])
+    assert all(found["trials"] >= 2 and found["tps"]["mean"] > 0 for found in verdict["candidates"])
     assert 0 < verdict["minutes_of_load"] < verdict["minutes_of_wall_clock"] < 4.5
     assert "innodb_page_cleaners" in {note["data"]["variable"] for note in verdict["confounds"]}
     assert all(len(trial.in_force) > 400 for trial in done)

@@ -28,7 +28,7 @@ def test_a_running_study_tells_where_it_is_and_may_be_stopped(spec):
     found = told(State.RUNNING, board(spec, [sample(1, Step.WARM_UP, 50.0), sample(2), sample(3, gap=0.9)]))
     assert (found["name"], found["command"]) == ("Running", "")
     assert (found["block"], found["left"]) == ("block 1 of about 6", "about 10 min left")
-    assert found["trial"] == ["Trial 2 of 3", "innodb_buffer_pool_instances = 4", "measuring for 20 s"]
+    assert found["trial"] == ["Trial 2 of the block", "innodb_buffer_pool_instances = 4", "measuring for 20 s"]
     assert (found["may_stop"], found["may_end_block"]) == (True, True)
     assert found["what"] == "innodb_buffer_pool_instances on mysql@9.7.4"
     chart = found["chart"]

@@ -1,5 +1,6 @@
 """What is known of a machine's noise: kept after a study, said before the next."""
 
+import re
 import threading
 from dataclasses import replace
 
@@ -66,17 +67,31 @@ def test_a_study_that_other_programs_disturbed_is_not_remembered(tmp_path):
     assert path.exists()
 
 
-def test_before_a_study_it_is_said_what_its_budget_tells_apart(spec, known):
+def test_before_a_study_it_is_said_what_its_budget_can_detect(spec, known):
     allowed = plan(spec)
     unknown = machine_noise.promise(spec, allowed, None)
-    assert "not known yet" in unknown
-    assert "dialin doctor --noise" in unknown
+    assert unknown.startswith("Noise on this machine is not measured yet (dialin doctor --noise). Assuming 3.5 % per trial, ")
     said = machine_noise.promise(spec, allowed, known)
-    assert said.startswith("With the noise that trials had here before")
-    assert f"{spec.minutes:g} minutes tell" in said
+    assert said.startswith("Noise here was ")
+    assert f"{spec.minutes:g} minutes can detect a difference of" in said
     quiet = machine_noise.promise(spec, allowed, replace(known, noise=Noise(0.0001, 0.0001)))
-    assert quiet.endswith("tell 1.0 % apart"), "no more than what is worthwhile need be told apart"
+    assert "can detect a difference of 1.0 %." in quiet, "no more than what is worthwhile need be detected"
     assert machine_noise.promise(spec.model_copy(update={"aa": True}), allowed, known) == ""
+
+
+def test_before_a_study_it_is_said_how_long_a_safe_choice_and_its_proof_take(spec, known):
+    expected = r"If one is better by ([\d.]+ %): a safe choice in about (\d+) minutes?, proof in (\d+) minutes?\."
+
+    def times(**changes):
+        question = spec.model_copy(update={"measure": 30, **changes})
+        return re.findall(expected, machine_noise.promise(question, plan(question), None))
+
+    small, large = times(minutes=60)
+    assert (small[0], large[0]) == ("3 %", "10 %")
+    assert all(int(safe) < int(proof) for _, safe, proof in (small, large))
+    assert int(large[1]) < int(small[1])
+    assert [difference for difference, *_ in times(minutes=60, worthwhile=0.05)] == ["10 %"], "3 % is not worthwhile"
+    assert times(minutes=60, worthwhile=0.2) == []
 
 
 def test_a_longer_trial_is_expected_to_vary_less(spec, known):

@@ -1,6 +1,7 @@
 import pytest
 
 from dialin.errors import UserError
+from dialin.model.study import Until
 from dialin.question.candidates import candidates_of, find_baseline
 from dialin.question.study_file import question, read
 from fixtures.loads import with_traits
@@ -42,6 +43,19 @@ def test_a_study_file_says_all_that_the_options_say(tmp_path):
     assert [candidate.setting for candidate in spec.candidates] == [{"innodb_buffer_pool_instances": v} for v in (1, 4, 16)]
     assert spec.fixed == {"innodb_buffer_pool_size": "1G"}
     assert spec.workload.rand_type == "pareto"
+
+
+@pytest.mark.parametrize("until", Until)
+def test_a_study_file_says_until_when_a_study_runs(tmp_path, until):
+    asked = read(written(tmp_path, f'until = "{until}"\n{GOOD}'))
+    candidates = candidates_of(asked.settings(tmp_path)[0], ["mysql@9.7.4"])
+    assert asked.spec(candidates, "4", asked.workload_spec(tmp_path), tmp_path).until is until
+    assert read(written(tmp_path, GOOD)).until is Until.SAFE
+
+
+def test_a_study_runs_until_nothing_else(tmp_path):
+    with pytest.raises(UserError, match="until"):
+        read(written(tmp_path, f'until = "certain"\n{GOOD}'))
 
 
 @pytest.mark.parametrize(

@@ -20,14 +20,14 @@ def test_a_choice_is_confirmed_against_the_baseline_in_fresh_trials_that_decide_
     assert raced(record) == raced(race)
     own = fresh(record)
     assert len(own) == 2 * CONFIRMING_BLOCKS
-    assert {trial.block for trial in own} == set(range(5, 5 + CONFIRMING_BLOCKS)), (
-        "from an odd one, so that orders are mirrored"
-    )
-    assert all([t.candidate for t in own if t.block == block] in (["1", "4"], ["4", "1"]) for block in range(5, 11))
+    first = 1 + max(block.number for block in race.blocks)
+    assert {trial.block for trial in own} == set(range(first, first + CONFIRMING_BLOCKS))
+    orders = [[t.candidate for t in own if t.block == block] for block in range(first, first + CONFIRMING_BLOCKS)]
+    assert all(order in (["1", "4"], ["4", "1"]) for order in orders)
     assert (verdict.confirmed.candidate, verdict.confirmed.blocks) == ("4", CONFIRMING_BLOCKS)
     assert verdict.confirmed.ratio.low < 1.3 < verdict.confirmed.ratio.high
     assert verdict.candidates == plain.candidates
-    assert (verdict.headline, len(record.looks)) == (plain.headline, 1)
+    assert (verdict.headline, record.looks) == (plain.headline, race.looks)
 
 
 def test_a_baseline_that_is_kept_needs_no_confirming(study, spec):
@@ -38,7 +38,7 @@ def test_a_baseline_that_is_kept_needs_no_confirming(study, spec):
 
 def test_what_the_budget_does_not_hold_is_not_confirmed_and_that_is_said(study, spec):
     verdict, record = study(simulated(four=1300), shorter(spec, confirm=True))
-    assert verdict.confirmed.blocks == 2
+    assert verdict.confirmed.blocks == 4
     assert "The budget is over before all that was to confirm the choice is measured" in [line.text for line in record.log]
     assert sum(sum(trial.steps.values()) for trial in record.trials) <= MAY_OVERRUN * 240
 
@@ -46,14 +46,14 @@ def test_what_the_budget_does_not_hold_is_not_confirmed_and_that_is_said(study, 
 def test_a_study_killed_while_it_confirms_goes_on_with_that(study, spec):
     question = spec.model_copy(update={"minutes": 12, "confirm": True})
     with pytest.raises(Killed):
-        study(kill_at(12, four=1300), question)
+        study(kill_at(13, four=1300), question)
     second = simulated(four=1300)
     verdict, record = study(second, question)
     done = [(trial.block, trial.candidate) for trial in fresh(record) if trial.state is TrialState.DONE]
     assert len(done) == len(set(done)) == 2 * CONFIRMING_BLOCKS
-    assert len(second.ran) == 2 * CONFIRMING_BLOCKS - 3
+    assert len(second.ran) == 2 * CONFIRMING_BLOCKS - (13 - 1 - 5), "the race took 5, and the 13th was killed"
     assert verdict.confirmed.blocks == CONFIRMING_BLOCKS - 1, "the block that was cut in two holds no pair"
-    assert len(record.looks) == 1
+    assert [look.decided for look in record.looks] == [False, True]
 
 
 def test_a_finished_study_may_be_confirmed_later(study, spec):
@@ -74,7 +74,6 @@ def test_an_a_a_study_runs_its_whole_budget_and_claims_nothing(study, spec):
     verdict, record = study(trials, shorter(spec, aa=True))
     assert [sorted(raced(record, block)) for block in (1, 2, 3, 4)] == [["1", "16", "4"]] * 4
     assert {one.state for one in verdict.candidates} <= {CandidateState.OPEN, CandidateState.TIES}
-    assert {one.left_after for one in verdict.candidates} == {None}
     assert (verdict.winners, verdict.recommended_candidate) == ([], "1")
     assert "no difference is claimed" in verdict.headline
     assert verdict.trial_noise == pytest.approx(0.013, rel=0.5)
@@ -84,13 +83,13 @@ def test_an_a_a_study_runs_its_whole_budget_and_claims_nothing(study, spec):
 def test_an_a_a_study_in_which_all_come_out_alike_measures_on_too(study, spec):
     verdict, record = study(simulated(noise=0.0002, jitter=0.0002), shorter(spec, aa=True))
     assert len(record.trials) == 12
-    assert record.looks[0].decided
+    assert any(look.decided for look in record.looks)
     assert verdict.blocks == 4
 
 
 def test_an_a_a_study_that_finds_a_difference_says_that_the_machine_cannot_be_trusted(study, spec):
     verdict, record = study(simulated(four=1300), shorter(spec, aa=True))
-    assert len(record.trials) == 12, "nobody leaves"
+    assert len(record.trials) == 12, "each has all its trials"
     assert "cannot be trusted" in verdict.headline
 
 

@@ -14,8 +14,8 @@ LINK = "http://127.0.0.1:40123/?t=0123456789abcdef0123456789abcdef"
     ("trial", "block", "which"),
     [
         (None, "between trials", ""),
-        (TRIAL, "block 2 of about 6", "Trial 1 of 3"),
-        (replace(TRIAL, block=9), "block 9 of about 9", "Trial 1 of 3"),
+        (TRIAL, "block 2 of about 6", "Trial 1 of the block"),
+        (replace(TRIAL, block=9), "block 9 of about 9", "Trial 1 of the block"),
         (replace(TRIAL, purpose=Purpose.CONFIRM), "block 2 of about 6", "Fresh trial 1 of the block"),
         (replace(TRIAL, purpose=Purpose.WAITS), "collecting raw waits", "Trial 1 for waits"),
     ],
@@ -28,7 +28,7 @@ def test_where_a_study_is_in_its_course_is_said_alike_everywhere(spec, trial, bl
 
 def test_a_trial_says_what_it_does_for_how_long(spec):
     board = Board(spec=spec, blocks=6, trial=TRIAL)
-    assert board.trial_progress(10.0) == ("Trial 1 of 3", "innodb_buffer_pool_instances = 4", "starting")
+    assert board.trial_progress(10.0) == ("Trial 1 of the block", "innodb_buffer_pool_instances = 4", "starting")
     board.begin_step(Step.BOOT, 7.0)
     assert board.trial_progress(10.0)[2] == "starting the server for 3 s"
 

@@ -57,7 +57,7 @@ def shown_after(record, events, width=100, height=30, plain=False):
 def test_the_screen_tells_block_phase_time_left_and_the_last_minute():
     text = "\n".join(shown_after(example_studies.winner(), 800))
     assert "block 2 of about 5, about 38 min left, 14 min 21 s so far" in text
-    assert "Trial 3 of 7: innodb_buffer_pool_instances = 16, warming up for 12 s" in text
+    assert "Trial 3 of the block: innodb_buffer_pool_instances = 16, warming up for 12 s" in text
     assert "transactions/s, p95" in text
     assert "▇" in text
     assert "Data is prepared" in text
@@ -91,7 +91,7 @@ def test_a_terminal_of_a_few_rows_shows_what_runs_now():
     lines = shown_after(example_studies.winner(), 800, width=60, height=5)
     assert lines[0].startswith("dialin  innodb_buffer_pool_instances")
     assert lines[1].startswith("block 2 of about 5, about 38 min left")
-    assert lines[2].startswith("Trial 3 of 7: innodb_buffer_pool_instances = 16")
+    assert lines[2].startswith("Trial 3 of the block: innodb_buffer_pool_instances = 16")
     assert "transactions/s, p95" in lines[3]
 
 

@@ -56,7 +56,7 @@ def _print(record: StudyRecord, known: machine_noise.Known | None, console: Cons
         f"{percent(noise.second / seconds**0.5)} because it holds {seconds:.0f} s only.",
         soft_wrap=False,
     )
-    table = Table(title="What budgets tell apart here, four times out of five", title_justify="left")
+    table = Table(title="The smallest difference that a budget can detect here, four times out of five", title_justify="left")
     for heading in ("budget", "2 candidates", "4 candidates", "8 candidates"):
         table.add_column(heading, justify="left" if heading == "budget" else "right")
     for row in machine_noise.budgets(noise, overhead, seconds, spec.confidence, spec.worthwhile):

@@ -13,7 +13,7 @@ from dialin.fleet.worker import BlockRequest, Worker
 from dialin.model.progress import Watcher
 from dialin.model.record import Look
 from dialin.model.setting import describe
-from dialin.model.study import Candidate, StudySpec
+from dialin.model.study import Candidate, StudySpec, Until
 from dialin.model.trial import Block, Purpose, Trial, TrialState, first_driver_choices
 from dialin.model.verdict import Verdict
 from dialin.preflight.admission import Admit, refuse
@@ -265,7 +265,7 @@ class Runner:
         judgement = reach_verdict(state.record, state.figures)
         state.save_verdict(judgement.verdict, decided=judgement.decided)
         self._to_go = None
-        if not judgement.decided and not spec.aa:
+        if not judgement.decided and not spec.aa and spec.until is Until.SAFE:
             needed = comparison.trials_needed(spec, state.raced, state.figures, judgement.verdict.decided_by)
             self._to_go = None if needed is None else max(SIZE, needed - len(state.ended))
         return judgement.verdict
@@ -288,7 +288,7 @@ class Runner:
         if chosen == baseline:
             return verdict
         looked = max(look.blocks for look in self._state.looks)
-        first = looked + 1 + looked % 2  # an odd one, so that each order is followed by its reverse
+        first = looked + 1
         self.say(f"Confirming {chosen} against the baseline in fresh trials")
         for block in range(first, first + CONFIRMING_BLOCKS):
             fresh = self._state.block(block, Purpose.CONFIRM)
@@ -377,7 +377,7 @@ class Runner:
         return len(self._without_waits(done)) * WAIT_TRIALS * wait_trial_seconds(self._spec, self._trial_seconds(done))
 
     def _seconds_left(self) -> float:
-        """Estimate the seconds left: the trials that a decision is expected to need, and no more than the budget holds."""
+        """Estimate the seconds left: the trials that a safe choice is expected to need, else what the budget holds."""
         done = self._state.trials
         left = max(0.0, self._spec.minutes * 60 - self._spent(done) - self._between(done))
         if self._to_go is None:

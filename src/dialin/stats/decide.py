@@ -177,6 +177,8 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
     standing = {name: _standing(fitted, leader, name, needed, rules.margin) for name in fitted.names if name != leader}
     odds = chances(fitted, rules.worthwhile)
     outcome = _outcome(standing)
+    if outcome is Outcome.WINNER and list(stands_for.values()).count(leader) > 1:  # several names of the best setting
+        outcome = Outcome.TIE
     tied = {leader, *(name for name, state in standing.items() if state is CandidateState.TIES)}
     shown_best = all(fitted.difference(leader, name).z(rules.margin) >= needed.best for name in standing)
     choice: str | None = reference if reference in tied else leader
