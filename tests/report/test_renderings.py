@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -42,8 +43,7 @@ def study(name):
         return record
     kinds = [TransactionFigures(name=kind, per_second=451.25, p95_ms=12.53, p99_ms=31.28) for kind in ("pay", "order")]
     candidates = [one.model_copy(update={"transactions": kinds}) for one in record.verdict.candidates]
-    object.__setattr__(record, "verdict", record.verdict.model_copy(update={"candidates": candidates}))
-    return record
+    return replace(record, verdict=record.verdict.model_copy(update={"candidates": candidates}))
 
 
 @cache
