@@ -76,8 +76,15 @@ def load(name: str) -> StudyRecord:
         samples=samples,
         watched=watched,
         waits={int(number): _raw(raw) for number, raw in kept["waits"].items()},
-        verdict=Verdict.model_validate(kept["verdict"]) if kept["verdict"] else None,
+        verdict=_verdict(kept["verdict"], trials) if kept["verdict"] else None,
     )
+
+
+def _verdict(recorded: Mapping[str, Any], trials: Sequence[Trial]) -> Verdict:
+    """Return a recorded verdict in today's shape."""
+    candidates = [{key: value for key, value in one.items() if key != "left_after"} for one in recorded["candidates"]]
+    done = sum(trial.state is TrialState.DONE and trial.purpose is Purpose.RACE for trial in trials)
+    return Verdict.model_validate({**recorded, "candidates": candidates, "trials": done})
 
 
 def _watched(probe: str, seen: Mapping[str, Any], place: int) -> Watched:

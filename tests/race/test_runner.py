@@ -51,7 +51,7 @@ def test_a_large_difference_is_found_with_two_blocks(study):
 
 
 def test_the_first_block_has_all_candidates_and_the_others_two_contenders(study, spec):
-    _, record = study(simulated(four=1015, noise=0.015), close(spec))
+    _, record = study(simulated(four=1012, noise=0.025), close(spec))
     assert sorted(record.blocks[0].order) == ["1", "16", "4"]
     assert len(record.blocks) > 3
     assert {len(block.order) for block in record.blocks[1:]} == {2}
@@ -79,7 +79,7 @@ def test_one_whose_server_fails_more_often_than_the_baselines_is_out_and_gets_no
 
 
 def test_the_order_of_each_block_is_drawn_by_the_seed(study, spec):
-    trials = simulated(four=1015, noise=0.015)
+    trials = simulated(four=1012, noise=0.025)
     _, record = study(trials, close(spec))
     for block in record.blocks:
         members = [name for name in ("1", "4", "16") if name in block.order]
@@ -171,7 +171,7 @@ def test_a_noisy_machine_ends_unresolved_with_the_budget_and_says_what_it_would_
     assert not any(look.decided for look in record.looks)
     assert record.looks[-1].trials == len(record.trials), "the last look is taken when the budget is over"
     (note,) = [note for note in verdict.warnings if note.code == "unresolved"]
-    assert f"With this noise {len(record.trials)} trials can detect differences of" in note.text
+    assert f"With this noise, {len(record.trials)} trials can detect differences of" in note.text
     assert note.data["trials"] == len(record.trials) < note.data["trials_needed"]
 
 
@@ -223,10 +223,10 @@ def test_a_study_killed_at_any_trial_resumes_and_repeats_no_finished_one(study, 
 
 @pytest.mark.parametrize("at", [2, 4, 7, 8, 10])
 def test_a_study_that_is_resumed_has_the_blocks_that_it_would_have_had(study, spec, at):
-    _, whole = study(simulated(four=1015, noise=0.015), close(spec), directory="whole")
+    _, whole = study(simulated(four=1012, noise=0.025), close(spec), directory="whole")
     with pytest.raises(Killed):
-        study(kill_at(at, four=1015, noise=0.015), close(spec))
-    _, record = study(simulated(four=1015, noise=0.015), close(spec))
+        study(kill_at(at, four=1012, noise=0.025), close(spec))
+    _, record = study(simulated(four=1012, noise=0.025), close(spec))
     begun = record.trials[at - 1].block
     assert [block.order for block in record.blocks[:begun]] == [block.order for block in whole.blocks[:begun]]
 
@@ -450,7 +450,7 @@ def test_seconds_that_the_host_lost_are_left_out_and_counted(study):
 
 def test_the_time_left_is_the_budget_until_a_look_tells_how_many_trials_a_choice_takes(study, spec):
     listening = Listening()
-    _, record = study(simulated(four=1015, noise=0.015), close(spec), watcher=listening)
+    _, record = study(simulated(four=1012, noise=0.025), close(spec), watcher=listening)
     assert listening.left[0] == 3600
     assert listening.left[:3] == [pytest.approx(3600 - 18.1 * trial) for trial in range(3)]
     assert len(record.trials) > 9
