@@ -22,7 +22,7 @@ import numpy as np
 from world import World, observe, truth
 
 from dialin.stats.allocation import next_block
-from dialin.stats.decide import Rules
+from dialin.stats.decide import FEWEST_REPEATS, Rules
 from dialin.stats.looks import is_due
 from dialin.stats.throughput import TrialSpeed, by_typical_speed
 from dialin.stats.trial_fit import fit_trials
@@ -89,7 +89,7 @@ def course(case: Case, seed: int, number: int) -> Course:
         values = by_typical_speed(trials)
         block = list(next_block(values, names, names[0], RULES))
         fitted = fit_trials(values, names)
-        if fitted is None or len(trials) < len(names) + 2 or not is_due(len(trials), looked):
+        if fitted is None or len(trials) < len(names) + FEWEST_REPEATS or not is_due(len(trials), looked):
             continue
         looked = len(trials)
         leader = fitted.names[int(np.argmax(fitted.effects))]

@@ -37,13 +37,13 @@ def close(spec, **changes):
     return spec.model_copy(update={"minutes": 60, "seed": 3, **changes})
 
 
-def test_a_large_difference_is_found_with_two_blocks(study):
+def test_a_large_difference_is_shown_with_three_blocks(study):
     verdict, record = study(simulated(four=1300))
     assert verdict.verdict is Outcome.WINNER
     assert verdict.winners == ["4"]
     assert verdict.recommended == {"innodb_buffer_pool_instances": 4}
-    assert [(look.blocks, look.trials, look.decided) for look in record.looks] == [(1, 3, False), (2, 5, True)]
-    assert (verdict.blocks, verdict.trials) == (2, 5)
+    assert [(look.blocks, look.trials, look.decided) for look in record.looks] == [(1, 3, False), (2, 5, False), (3, 7, True)]
+    assert (verdict.blocks, verdict.trials) == (3, 7)
     assert (verdict.shown_best, verdict.shown_better) == (True, True)
     winner = verdict.candidates[1]
     assert winner.state is CandidateState.WINS
@@ -278,13 +278,13 @@ def test_a_confound_that_could_explain_the_result_leaves_no_winner(study):
     assert verdict.confounds[0].data["variable"] == "innodb_buffer_pool_size"
     assert verdict.recommended_candidate == "1"
     assert record.looks[-1].decided, "more blocks cannot change it"
-    assert len(record.trials) == 5
+    assert len(record.trials) == 7
 
 
 def test_the_costs_of_a_study_are_told(study):
     verdict, _ = study(simulated(four=1300))
-    assert verdict.minutes_of_load == pytest.approx(5 * 10 / 60)
-    assert verdict.minutes_of_wall_clock == pytest.approx(5 * 18.1 / 60)
+    assert verdict.minutes_of_load == pytest.approx(7 * 10 / 60)
+    assert verdict.minutes_of_wall_clock == pytest.approx(7 * 18.1 / 60)
 
 
 def test_what_the_server_derives_from_the_variable_is_named_with_the_winner(study):
@@ -425,7 +425,7 @@ def test_a_trial_that_the_host_spoiled_is_run_again_in_its_block_and_counts_for_
     for block in (1, 2):
         done = [t.candidate for t in record.trials if t.block == block and t.state is TrialState.DONE]
         assert sorted(done) == sorted(set(raced(record, block)))
-    assert [one.trials for one in verdict.candidates] == [2, 2, 1]
+    assert sum(one.trials for one in verdict.candidates) == 7
     assert [one.failed for one in verdict.candidates] == [0, 0, 0]
     assert sum("is run again" in text for text in listening.said_) == 2
 
@@ -439,8 +439,8 @@ def test_a_host_that_spoils_every_trial_ends_with_the_budget(study, spec):
 def test_seconds_that_the_host_lost_are_left_out_and_counted(study):
     verdict, _ = study(simulated(four=1300, lost=2))
     assert verdict.winners == ["4"]
-    assert [one.lost_seconds for one in verdict.candidates] == [4, 4, 2]
-    assert verdict.lost_seconds == 10
+    assert [one.lost_seconds for one in verdict.candidates] == [2 * one.trials for one in verdict.candidates]
+    assert verdict.lost_seconds == 14
     assert verdict.candidates[0].tps.mean == pytest.approx(1000, rel=0.03)
     assert "host_lost_seconds" in {note.code for note in verdict.warnings}
 

@@ -43,18 +43,18 @@ def test_it_goes_on_where_it_stood(study, spec):
 
 
 def test_a_study_that_is_decided_by_its_last_block_has_its_verdict_all_the_same(study):
-    trials, asked = asked_in_trial(5, four=1300)
+    trials, asked = asked_in_trial(7, four=1300)
     verdict, record = study(trials, stop_asked=asked)
     assert verdict.winners == ["4"]
     assert record.looks[-1].decided
 
 
 def test_fresh_trials_and_those_for_waits_are_blocks_too(study, spec):
-    trials, asked = asked_in_trial(5, four=1300)
+    trials, asked = asked_in_trial(7, four=1300)
     with pytest.raises(InterruptedStudyError):
         study(trials, spec.model_copy(update={"confirm": True, "minutes": 30}), stop_asked=asked)
     assert {trial.purpose for trial in trials.ran} == {Purpose.RACE}
-    assert len(trials.ran) == 5
+    assert len(trials.ran) == 7
 
 
 def test_asked_in_the_last_block_that_the_budget_holds_the_study_ends_with_its_verdict(study, spec):
