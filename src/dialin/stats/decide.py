@@ -20,8 +20,8 @@ _GIVEN_UP = 0.5
 _GOOD_ENOUGH = 0.85
 """The baseline's chance from which on it is chosen though another candidate is the safer choice: a change takes a reason."""
 FEWEST_REPEATS = 4
-"""Trials beside the first of each candidate that a decision takes. On a machine whose starts differ by far more than its seconds,
-two that happen to agree hide the noise in one study of twenty-five, four in one of three hundred."""
+"""Trials beside the first of each candidate that a decision takes. On a machine whose starts differ by far more than its
+seconds, two that happen to agree hide the noise in one study of twenty-five, four in one of three hundred."""
 
 _FORESEEN = (1.0, 1.2, 1.5, 2, 2.5, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 """How many times as many trials a forecast looks at."""
