@@ -9,7 +9,9 @@
 
 use dialin_load::account::{Account, Address, Tls, TlsMode};
 use dialin_load::net::client::Client;
-use dialin_load::net::connect::{ConnectError, Connector, Session, connect};
+use dialin_load::net::connect::{Connector, connect};
+use dialin_load::net::connect_error::ConnectError;
+use dialin_load::net::session::Session;
 use dialin_load::plan::{Keep, Value};
 use dialin_load::protocol::command::{self, Execution};
 use dialin_load::protocol::handshake::{WANTED, capability};

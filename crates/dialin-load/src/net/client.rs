@@ -1,6 +1,7 @@
 //! A simple client for what is not load: loading data, checks, questions to the server. Every call waits.
 
-use super::connect::{Connector, Server, Session};
+use super::connect::Connector;
+use super::session::{Server, Session};
 use crate::errors::{self, Error};
 use crate::protocol::cursor::Cursor;
 use crate::protocol::response::{Expect, Outcome, Response};
@@ -90,7 +91,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// See [`ConnectError`](super::connect::ConnectError).
+    /// See [`ConnectError`](super::connect_error::ConnectError).
     pub fn connect(connector: &Connector<'_>) -> errors::Result<Self> {
         let session = connector.connect(PATIENCE)?;
         let response = Response::new(session.dialect);

@@ -2,7 +2,10 @@
 
 pub mod client;
 pub mod connect;
+pub mod connect_error;
+pub mod endpoint;
 pub mod opening;
+pub mod session;
 mod socket;
 pub mod stream;
 mod tls;

@@ -1,6 +1,8 @@
 //! Connecting and logging in step by step, as a socket allows.
 
-use super::connect::{ConnectError, Connector, Server, Session};
+use super::connect_error::ConnectError;
+use super::endpoint::Endpoint;
+use super::session::{Server, Session};
 use super::socket::Connected;
 use super::stream::Stream;
 use super::tls;
@@ -33,7 +35,7 @@ pub enum Progress<'a> {
 /// A connection that is being made: it connects and logs in step by step, as its socket allows, and never waits.
 #[derive(Debug)]
 pub struct Opening<'a> {
-    connector: &'a Connector<'a>,
+    endpoint: &'a Endpoint<'a>,
     wanted: u64,
     stream: Stream,
     stage: Stage<'a>,
@@ -57,9 +59,9 @@ enum Stage<'a> {
 
 impl<'a> Opening<'a> {
     /// On a stream that has yet to connect to the first of the server's addresses, with these capabilities.
-    pub(super) fn new(connector: &'a Connector<'a>, stream: Stream, wanted: u64) -> Self {
+    pub(super) fn new(endpoint: &'a Endpoint<'a>, stream: Stream, wanted: u64) -> Self {
         let (stage, input, output) = (Stage::Connects(0), Vec::new(), Vec::new());
-        Self { connector, wanted, stream, stage, sequence: 0, input, output }
+        Self { endpoint, wanted, stream, stage, sequence: 0, input, output }
     }
 
     /// The socket, to wait for.
@@ -74,7 +76,7 @@ impl<'a> Opening<'a> {
         let error = ErrorKind::TimedOut.into();
         match self.stage {
             Stage::Encrypts(..) => ConnectError::Tls(tls::told(&error)),
-            _ => self.connector.unreachable(&error),
+            _ => self.endpoint.unreachable(&error),
         }
     }
 
@@ -84,7 +86,7 @@ impl<'a> Opening<'a> {
         match self.stream.wait(for_room, deadline) {
             Ok(()) => Ok(self),
             Err(error) if error.kind() == ErrorKind::TimedOut => Err(self.timed_out()),
-            Err(error) => Err(self.connector.unreachable(&error)),
+            Err(error) => Err(self.endpoint.unreachable(&error)),
         }
     }
 
@@ -95,16 +97,16 @@ impl<'a> Opening<'a> {
     /// See [`ConnectError`].
     pub fn advance(mut self) -> Result<Progress<'a>, ConnectError> {
         if let Stage::Connects(target) = self.stage {
-            let targets = self.connector.targets()?;
+            let targets = self.endpoint.targets()?;
             match self.stream.connect(&targets[target]) {
                 Ok(Connected::Yes) => self.stage = Stage::Greets,
                 Ok(Connected::Soon) => return Ok(Progress::Waits(self)),
                 Ok(Connected::QueueFull) => return Ok(Progress::Retries(self)),
                 Err(_) if target + 1 < targets.len() => {
-                    let stream = self.connector.stream(target + 1)?;
+                    let stream = self.endpoint.stream(target + 1)?;
                     return Ok(Progress::Moves(Self { stream, stage: Stage::Connects(target + 1), ..self }));
                 }
-                Err(error) => return Err(self.connector.unreachable(&error)),
+                Err(error) => return Err(self.endpoint.unreachable(&error)),
             }
         }
         loop {
@@ -113,8 +115,8 @@ impl<'a> Opening<'a> {
             }
             if let Stage::Encrypts(..) = self.stage {
                 if !self.stream.is_encrypted() {
-                    let config = self.connector.encryption()?;
-                    let address = &self.connector.account.address;
+                    let config = self.endpoint.encryption()?;
+                    let address = &self.endpoint.account.address;
                     self.stream = self.stream.encrypted(config, address).map_err(ConnectError::Tls)?;
                 }
                 match self.stream.shake() {
@@ -149,25 +151,25 @@ impl<'a> Opening<'a> {
             Ok(Step::Wait) => {}
             Ok(Step::Send(payload)) => self.write(&payload),
             Err(Refusal::Server(code, message)) => {
-                return Err(ConnectError::of_server(&self.connector.account.address, code, message));
+                return Err(ConnectError::of_server(&self.endpoint.account.address, code, message));
             }
             Err(Refusal::NeedsKey) => return Err(ConnectError::NeedsKey),
             Err(Refusal::Plugin(name)) => return Err(ConnectError::Plugin(name)),
-            Err(Refusal::Malformed(malformed)) => return Err(self.connector.protocol(malformed)),
+            Err(Refusal::Malformed(malformed)) => return Err(self.endpoint.protocol(malformed)),
         }
         Ok(None)
     }
 
     /// Answers the server's greeting.
     fn greet(&mut self, first: &[u8]) -> Result<(), ConnectError> {
-        let connector = self.connector;
+        let endpoint = self.endpoint;
         if first.first() == Some(&0xFF) {
-            let (code, _, message) = response::error(first).map_err(|malformed| connector.protocol(malformed))?;
-            return Err(ConnectError::of_server(&connector.account.address, code, message));
+            let (code, _, message) = response::error(first).map_err(|malformed| endpoint.protocol(malformed))?;
+            return Err(ConnectError::of_server(&endpoint.account.address, code, message));
         }
-        let greeting = Greeting::parse(first).map_err(|malformed| connector.protocol(malformed))?;
+        let greeting = Greeting::parse(first).map_err(|malformed| endpoint.protocol(malformed))?;
         let encrypted = self.encrypts(greeting.capabilities)?;
-        let agreed = greeting.agreed(self.wanted, &connector.account.database, encrypted);
+        let agreed = greeting.agreed(self.wanted, &endpoint.account.database, encrypted);
         self.stage = Stage::Encrypts(greeting, agreed);
         if !encrypted {
             self.log_in();
@@ -175,14 +177,14 @@ impl<'a> Opening<'a> {
         }
         // Whatever came in clear by now is no part of the encrypted conversation.
         if !self.input.is_empty() {
-            return Err(connector.protocol(Malformed("more than a greeting")));
+            return Err(endpoint.protocol(Malformed("more than a greeting")));
         }
         self.write(&handshake::encryption_request(agreed));
         Ok(())
     }
 
     fn encrypts(&self, capabilities: u64) -> Result<bool, ConnectError> {
-        let Account { tls, address, .. } = self.connector.account;
+        let Account { tls, address, .. } = self.endpoint.account;
         let offered = capabilities & capability::SSL != 0;
         match (tls.mode, address) {
             (TlsMode::Disabled, _) | (TlsMode::Preferred, Address::Socket(_)) => Ok(false),
@@ -195,7 +197,7 @@ impl<'a> Opening<'a> {
     /// Replies to the greeting, once the stream is encrypted or need not be.
     fn log_in(&mut self) {
         let Stage::Encrypts(greeting, agreed) = mem::replace(&mut self.stage, Stage::Greets) else { return };
-        let account = self.connector.account;
+        let account = self.endpoint.account;
         let channel = match (self.stream.is_encrypted(), &account.address) {
             (true, _) => Channel::Encrypted,
             (false, Address::Socket(_)) => Channel::Local,
@@ -220,23 +222,23 @@ impl<'a> Opening<'a> {
             match self.stream.write(&self.output) {
                 Ok(sent) => drop(self.output.drain(..sent)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-                Err(error) => return Err(self.connector.unreachable(&error)),
+                Err(error) => return Err(self.endpoint.unreachable(&error)),
             }
         }
-        self.stream.flush().map_err(|error| self.connector.unreachable(&error))
+        self.stream.flush().map_err(|error| self.endpoint.unreachable(&error))
     }
 
     /// Receives once; whether there was anything.
     fn receive(&mut self) -> Result<bool, ConnectError> {
         let mut buffer = [0; 4096];
         match self.stream.read(&mut buffer) {
-            Ok(0) => Err(self.connector.unreachable(&ErrorKind::UnexpectedEof.into())),
+            Ok(0) => Err(self.endpoint.unreachable(&ErrorKind::UnexpectedEof.into())),
             Ok(read) => {
                 self.input.extend_from_slice(&buffer[..read]);
                 Ok(true)
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
-            Err(error) => Err(self.connector.unreachable(&error)),
+            Err(error) => Err(self.endpoint.unreachable(&error)),
         }
     }
 
@@ -244,7 +246,7 @@ impl<'a> Opening<'a> {
     fn packet(&mut self) -> Result<Option<Vec<u8>>, ConnectError> {
         let Some((length, number)) = packet::header(&self.input) else { return Ok(None) };
         if length > LONGEST {
-            return Err(self.connector.protocol(Malformed("a packet of a login that is too long")));
+            return Err(self.endpoint.protocol(Malformed("a packet of a login that is too long")));
         }
         let end = packet::HEADER + length;
         if self.input.len() < end {

@@ -8,7 +8,8 @@ use crate::engine::error_policy::{ends_connection, one_line, refused, remedy, sh
 use crate::engine::script::Script;
 use crate::engine::slot::State;
 use crate::errors::{Error, Result};
-use crate::net::connect::{ConnectError, QUEUE_FULL};
+use crate::net::connect::QUEUE_FULL;
+use crate::net::connect_error::ConnectError;
 use crate::net::opening::{Opening, Progress};
 use crate::protocol::response::Outcome;
 use std::cmp::Reverse;

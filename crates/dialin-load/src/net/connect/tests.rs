@@ -1,7 +1,10 @@
 use super::*;
+use crate::account::Address;
 use crate::account::{Tls as Wish, TlsMode};
-use crate::errors::Fault;
+use crate::errors::{Error, Fault};
 use crate::net::client::{Client, SqlError};
+use crate::net::session::Server;
+use crate::protocol::Malformed;
 use crate::protocol::packet;
 use rustls::crypto::ring;
 use rustls::server::{ClientHello, ResolvesServerCert};
@@ -11,6 +14,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersi
 use rustls_pki_types::PrivateKeyDer;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -169,9 +173,9 @@ fn files_for_encryption_are_read_once() {
     let tls = Wish { mode: TlsMode::VerifyCa, ca: Some(path.clone()), ..Wish::default() };
     let account = Account { tls, ..account(Address::Tcp("127.0.0.1".into(), 1), TlsMode::VerifyCa) };
     let connector = Connector::new(&account);
-    let first = connector.encryption().unwrap_err();
+    let first = connector.endpoint.encryption().unwrap_err();
     std::fs::write(&path, "anything").unwrap();
-    assert_eq!(connector.encryption().unwrap_err(), first);
+    assert_eq!(connector.endpoint.encryption().unwrap_err(), first);
     std::fs::remove_file(&path).unwrap();
 }
 
