@@ -142,9 +142,9 @@ def test_a_study_that_is_killed_is_shown_dead_goes_on_and_stops_after_its_block_
     resumed = dialin.start("resume", out)
     one.until(is_state("running"))
     one.page.locator("#after-block").click()
-    one.until("document.getElementById('sentence').textContent.includes('stops when this block has ended')")
+    one.until("document.getElementById('sentence').textContent.includes('The study stops after this block')")
     one.page.locator("#after-block").click()
-    one.until("!document.getElementById('sentence').textContent.includes('stops when this block has ended')")
+    one.until("!document.getElementById('sentence').textContent.includes('The study stops after this block')")
     one.page.locator("#after-block").click()
     _, err = resumed.communicate(timeout=LIMIT)
     assert resumed.returncode == 130, err

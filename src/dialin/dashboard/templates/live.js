@@ -39,7 +39,7 @@
       const swatch = element("i", undefined, row.base ? "swatch diamond" : "swatch");
       swatch.style.background = row.colour;
       head.append(swatch, row.label);
-      if (row.out) head.append(element("small", " out of the race"));
+      if (row.out) head.append(element("small", " no further trials"));
       const trials = element("td", row.trials, "figure");
       if (row.failed) trials.append(element("small", row.failed));
       line.append(head, trials, element("td", row.rate, "figure"), element("td", row.change, "figure"));
