@@ -68,7 +68,7 @@ def main() -> None:
     study = record()
     print("| what | took |\n|---|---|")
     print(
-        f"| verdict of 7 candidates, 10,000 s, 10 trials each | {timed(lambda: reach_verdict(study, 0.01), options.repeat)} |"
+        f"| verdict of 7 candidates, 10,000 s, 10 trials each | {timed(lambda: reach_verdict(study), options.repeat)} |"
     )
     with tempfile.TemporaryDirectory() as made:
         logs = options.logs or Path(made)

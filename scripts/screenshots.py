@@ -120,7 +120,7 @@ def _progress(record: StudyRecord, last: int, shift: float) -> Progress:
         ends=ends + shift,
         step=Step.MEASURE,
         step_began=measured + shift,
-        standings=standings(record.spec, before, figures_of(record, before), {}),
+        standings=standings(record.spec, before, figures_of(record, before)),
     )
 
 
