@@ -67,9 +67,7 @@ def main() -> None:
     options = parser.parse_args()
     study = record()
     print("| what | took |\n|---|---|")
-    print(
-        f"| verdict of 7 candidates, 10,000 s, 10 trials each | {timed(lambda: reach_verdict(study), options.repeat)} |"
-    )
+    print(f"| verdict of 7 candidates, 10,000 s, 10 trials each | {timed(lambda: reach_verdict(study), options.repeat)} |")
     with tempfile.TemporaryDirectory() as made:
         logs = options.logs or Path(made)
         if options.logs is None:

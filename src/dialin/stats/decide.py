@@ -293,6 +293,17 @@ def levels(fitted: TrialFit | None, names: Sequence[str], alpha: float) -> dict[
     return {name: fitted.level(name, alpha) if fitted and name in fitted.names else None for name in names}
 
 
+def point_ratios(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str) -> dict[str, float]:
+    """Return each candidate's ratio to the baseline so far, without intervals; those that cannot be compared are left out."""
+    fitted = fit_trials(trials, names)
+    if fitted is None:
+        estimates = _quotients(_geometric_means(trials), names, baseline)
+        return {name: ratio.mean for name, ratio in estimates.items() if ratio is not None}
+    if baseline not in fitted.names:
+        return {}
+    return {name: math.exp(fitted.difference(name, baseline).mean) for name in fitted.names}
+
+
 def _geometric_means(trials: Sequence[TimedTrial]) -> dict[str, float]:
     """Return each candidate's geometric mean, 0 where a trial of it did nothing."""
     values: dict[str, list[float]] = {}

@@ -178,8 +178,10 @@ def fit_trials(trials: Iterable[TimedTrial], names: Sequence[str]) -> TrialFit |
     Raises:
         ValueError: a value is negative or not a number.
     """
-    used = [trial for trial in trials if trial.candidate in frozenset(names)]
-    present = tuple(name for name in names if any(trial.candidate == name for trial in used))
+    wanted = frozenset(names)
+    used = [trial for trial in trials if trial.candidate in wanted]
+    measured = {trial.candidate for trial in used}
+    present = tuple(name for name in names if name in measured)
     logs = _log_values(used)
     if logs is None or len(present) < 2 or len(used) == len(present):
         return None

@@ -12,7 +12,7 @@ from dialin.stats.decide import Decision, Rules, decide, levels, trials_to_choos
 from dialin.stats.safety import Failures, unsafe
 from dialin.stats.throughput import decide_throughput
 from dialin.stats.trial_figures import FIGURE_OF, Figures, timed_trials, trial_speeds
-from dialin.stats.trial_fit import TimedTrial, fit_trials
+from dialin.stats.trial_fit import fit_trials
 from dialin.verdict import effective_settings
 
 GIVE_UP_AFTER = 2
@@ -107,13 +107,6 @@ def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Map
         ratios=decision.ratios | dict.fromkeys(out),
         levels=decision.levels | {name: level.get(name) for name in out},
     )
-
-
-def point_ratios(spec: StudySpec, trials: Sequence[TimedTrial]) -> dict[str, float]:
-    """Return each candidate's ratio to the baseline so far, without intervals; those that cannot be compared are left out."""
-    names = [candidate.name for candidate in spec.candidates]
-    found = decide(trials, names, spec.baseline, rules(spec)).ratios
-    return {name: ratio.mean for name, ratio in found.items() if ratio is not None}
 
 
 def trials_needed(

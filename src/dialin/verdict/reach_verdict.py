@@ -27,7 +27,7 @@ from dialin.model.verdict import (
 from dialin.question.plan import plan
 from dialin.report.headline import headline
 from dialin.stats.blocks import fit
-from dialin.stats.decide import Decision
+from dialin.stats.decide import Decision, point_ratios
 from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.pareto import front
@@ -192,7 +192,7 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
     done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in figures]
     level = {trial.id: figures[trial.id].window.mean for trial in done}
     names = [candidate.name for candidate in spec.candidates]
-    ratio_of = comparison.point_ratios(spec, by_mean(trial_speeds(done, figures)))
+    ratio_of = point_ratios(by_mean(trial_speeds(done, figures)), names, spec.baseline)
     unsafe = comparison.unsafe_candidates(spec, raced)
     standing = {}
     for name in names:
