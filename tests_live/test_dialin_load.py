@@ -346,8 +346,8 @@ def test_the_connections_of_prepare_and_of_a_run_resume_a_tls_session(server):
     fresh(server, "encrypted", "oltp_read_write", "--threads", 6, "--ssl-mode", "required", tables=6, table_size=10)
     assert [now - then for now, then in zip(count(), before, strict=True)] == [6, 5]
     before = count()
-    # Logins run side by side, and each ticket that the server sends is used once: how many of them resume a session depends on when
-    # the tickets come, but the first ones cannot.
+    # Logins run side by side, and each ticket that the server sends is used once: how many logins resume a session depends on
+    # when tickets come, but the first ones cannot.
     words = ["--ssl-mode", "required", "--connections", 40, "--load-threads", 1, "--transactions", 40]
     load("run", "oltp_point_select", server, *words, database="encrypted", tables=6, table_size=10)
     made, resumed = (now - then for now, then in zip(count(), before, strict=True))
