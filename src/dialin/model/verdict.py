@@ -171,9 +171,9 @@ class Verdict(FrozenModel):
     baseline: str
     candidates: list[CandidateVerdict]
     shown_best: bool = Field(
-        default=False, description="shown that nothing is better than the choice by more than what is worthwhile"
+        default=False, description="shown that nothing is better than the recommended candidate by more than what is worthwhile"
     )
-    shown_better: bool = Field(default=False, description="shown that the choice is better than the baseline")
+    shown_better: bool = Field(default=False, description="shown that the recommended candidate is better than the baseline")
     blocks: int = Field(description="blocks that entered the comparison")
     trials: int = Field(description="completed trials that entered the comparison")
     minutes_of_load: float = Field(description="minutes in which load was measured")

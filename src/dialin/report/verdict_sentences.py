@@ -133,6 +133,8 @@ def noise(verdict: Verdict) -> str:
 
 def proof(verdict: Verdict) -> str:
     """Return what has been shown of the recommended candidate, beyond its being a safe choice."""
+    if verdict.chosen.state is CandidateState.LOSES:
+        return "Another candidate was shown to be better, and is not recommended for the reason above."
     best = f"nothing is better than it by more than {exact_percent(verdict.worthwhile)}"
     shown = [
         *(["it is better than the baseline"] if verdict.shown_better else []),
@@ -140,6 +142,8 @@ def proof(verdict: Verdict) -> str:
     ]
     if shown:
         return f"Shown: {' and '.join(shown)}."
+    if verdict.recommended_candidate == verdict.baseline:
+        return "Not shown yet: that nothing is better (--until best)."
     return "Not shown yet: that it is better than the baseline, or that nothing is better (--until better, --until best)."
 
 

@@ -100,6 +100,8 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         out = (CandidateState.FAILED, CandidateState.UNSAFE)
         states = {name: state if state in out else CandidateState.OPEN for name, state in states.items()}
     chosen, reason = outcome_sentences.recommend(spec, outcome, decision, case.weaker, case.serious)
+    # Nothing was shown of a candidate that is recommended because the choice gives up durability.
+    is_choice = chosen == decision.choice and outcome is not Outcome.UNRESOLVED
     best = front(
         {
             name: (speed.mean, statistics.median(trial.window.cv for trial in case.figures_of(name)))
@@ -121,8 +123,8 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         candidates=[_candidate(case, name, states[name], pareto=name in best) for name in names],
         blocks=max((trial.block for trial in case.done), default=0),
         trials=decision.trials,
-        shown_best=decision.shown_best and outcome is not Outcome.UNRESOLVED,
-        shown_better=decision.shown_better and outcome is not Outcome.UNRESOLVED,
+        shown_best=is_choice and decision.shown_best,
+        shown_better=is_choice and decision.shown_better,
         minutes_of_load=sum(t.steps.get(Step.MEASURE, 0.0) for t in case.done) / 60,
         minutes_of_wall_clock=sum(sum(trial.steps.values()) for trial in record.trials) / 60,
         confidence=spec.confidence,
