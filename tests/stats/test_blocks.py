@@ -96,7 +96,7 @@ def shares_of_trials(observations, names):
 
 
 @pytest.mark.parametrize("dropped", [set(), {1, 6, 7, 13, 20}])
-def test_where_one_candidate_is_erratic_each_has_a_variance_of_its_own(dropped):
+def test_the_covariance_is_that_of_the_shares_that_trials_have_in_each_effect(dropped):
     names = list("abcd")
     rng = np.random.default_rng(11)
     observations = [
@@ -107,31 +107,6 @@ def test_where_one_candidate_is_erratic_each_has_a_variance_of_its_own(dropped):
     ]
     result, shares = fit(observations, names), shares_of_trials(observations, names)
     assert result.covariance == pytest.approx(shares @ shares.T, abs=1e-9)
-    assert result.uneven != result.covariance
-    # Least squares over effects and strata, then one variance for each candidate, drawn towards that of all by four.
-    strata = sorted({one.stratum for one in observations})
-    design = np.array(
-        [
-            [one.stratum == stratum for stratum in strata] + [one.candidate == name for name in names[1:]]
-            for one in observations
-        ],
-        float,
-    )
-    y = np.log([one.value for one in observations])
-    residuals = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
-    weight = {
-        name: (4 + sum(residuals[own] ** 2) / result.sd**2) / (4 + len(own) * result.dof / len(observations))
-        for name in names
-        for own in [[index for index, one in enumerate(observations) if one.candidate == name]]
-    }
-    assert weight["d"] > 3 * weight["a"]
-    expected = shares @ np.diag([weight[one.candidate] for one in observations]) @ shares.T
-    assert result.uneven == pytest.approx(expected, abs=1e-9)
-
-
-def test_candidates_of_like_steadiness_share_one_variance():
-    result = fit(random_table(list("abcd"), 8, seed=12), list("abcd"))
-    assert result.uneven == result.covariance
 
 
 def test_within_one_stratum_the_intervals_are_those_of_scipy_tukey_hsd():

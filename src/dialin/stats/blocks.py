@@ -18,8 +18,6 @@ _Array = NDArray[np.float64]
 
 _PRIOR_DOF = 4.0
 """Degrees of freedom by which a candidate's own variance is drawn towards that of all."""
-_UNEVEN = 3.0
-"""The ratio of the largest to the smallest variance above which candidates count as unequally steady."""
 _STANDSTILL = 0.01
 """A trial counts as at least this share of the median of those beside it: a server that stood still has no logarithm."""
 WIDEST = math.log(1e6)
@@ -48,7 +46,6 @@ class Fit:
         names: the candidates, in the order of all that follows.
         effects: of each candidate on the log scale; they sum to zero.
         covariance: of the effects, for a residual variance of one.
-        uneven: the same where candidates differ much in how steady their trials are; else it is `covariance`.
         sd: standard deviation of one trial within its stratum, on the log scale; None where `dof` is 0.
         dof: degrees of freedom of `sd`; 0 where nothing was repeated.
         paired_errors: standard error of each difference judged by that pair's own differences within strata alone.
@@ -58,7 +55,6 @@ class Fit:
     names: tuple[str, ...]
     effects: tuple[float, ...]
     covariance: tuple[tuple[float, ...], ...]
-    uneven: tuple[tuple[float, ...], ...]
     sd: float | None
     dof: int
     paired_errors: tuple[tuple[float, ...], ...]
@@ -116,13 +112,11 @@ def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None
     residuals = within(logs - effects[candidates])
     dof = len(used) - len(per_stratum) - (k - 1)
     variance = float(residuals @ residuals) / dof if dof > 0 else 0.0
-    weights = _unevenness(residuals, candidates, per_candidate, variance, dof)
     errors, paired_dof = _paired(strata, candidates, counts, within(logs))
     return Fit(
         names=tuple(names),
         effects=tuple(effects.tolist()),
         covariance=_rows(covariance),
-        uneven=_rows(covariance if weights is None else _sandwich(covariance, counts, weights)),
         sd=math.sqrt(variance) if dof > 0 else None,
         dof=dof,
         paired_errors=_rows(errors),
@@ -132,35 +126,6 @@ def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None
 
 def _rows(matrix: NDArray[Any]) -> tuple[tuple[Any, ...], ...]:
     return tuple(tuple(row) for row in matrix.tolist())
-
-
-def _unevenness(
-    residuals: _Array, candidates: NDArray[np.intp], per_candidate: _Array, variance: float, dof: int
-) -> _Array | None:
-    """Return each candidate's residual variance over that of all, where they differ much; None where they do not.
-
-    Few trials tell little of a variance, so each is drawn towards that of all by as much as four degrees of freedom (as Smyth
-    does in Statistical Applications in Genetics 3, 2004, there with a number that is estimated).
-    """
-    if dof <= 0 or variance <= 0:
-        return None
-    squares = np.bincount(candidates, weights=residuals**2, minlength=per_candidate.size)
-    candidate_dof = per_candidate * dof / residuals.size
-    weights: _Array = (_PRIOR_DOF + squares / variance) / (_PRIOR_DOF + candidate_dof)
-    return weights if float(weights.max() / weights.min()) > _UNEVEN else None
-
-
-def _sandwich(covariance: _Array, counts: _Array, weights: _Array) -> _Array:
-    """Return the covariance of the effects where each candidate's trials have a variance of their own."""
-    per_stratum = counts.sum(axis=1, keepdims=True)
-    # Of the sums of values about their stratum's mean: sum over strata of (I - 1 n'/N) diag(n w) (I - n 1'/N).
-    scores = np.diag((counts * weights).sum(axis=0))
-    share = counts / per_stratum
-    weighted = counts * weights
-    scores -= share.T @ weighted + weighted.T @ share
-    scores += share.T @ (weighted.sum(axis=1, keepdims=True) * share)
-    sandwich: _Array = covariance @ scores @ covariance
-    return sandwich
 
 
 def components(observations: Iterable[Observation], names: Sequence[str]) -> list[tuple[str, ...]]:
