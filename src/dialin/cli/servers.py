@@ -32,7 +32,6 @@ BuildName = Annotated[str, typer.Argument(metavar="BUILD", help="Such as mysql@9
 
 @servers.callback(invoke_without_command=True)
 def _list(context: typer.Context) -> None:
-    """List the builds on this machine and those that can be installed."""
     if context.invoked_subcommand is not None:
         return
     workshop = Tools.open(say)

@@ -49,7 +49,6 @@ class Place:
 
     @property
     def cookie(self) -> str:
-        """The name of the page's cookie."""
         return f"dialin_watch_{self.port}"
 
     @property
@@ -96,7 +95,6 @@ class PageServer(uvicorn.Server):
         self._end_streams = end_streams
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End at a signal."""
         super().handle_exit(sig, frame)
         self.end()
 

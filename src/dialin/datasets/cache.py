@@ -46,7 +46,6 @@ class StoredDataset:
 
     @property
     def data(self) -> Path:
-        """The data directory to copy."""
         return self.directory / "data"
 
 

@@ -49,7 +49,6 @@ class Preparer:
         self._say = say
 
     def telling(self, say: Callable[[str], None]) -> Preparer:
-        """Return a preparer that reports its progress to `say`."""
         return Preparer(self._home, self._cache, self._ledger, self._clock, say)
 
     def in_use(self, dataset: StoredDataset) -> AbstractContextManager[None]:

@@ -36,23 +36,19 @@ class Measured:
 
     @property
     def stratum(self) -> tuple[int, int]:
-        """What ran close together in time and is compared with itself only."""
         return (self.trial.block, self.trial.session)
 
     def rate(self, probe: str, name: str) -> float | None:
-        """Return by how much a counter rose per second; None where it was not watched."""
         watched = self.watched.get(probe)
         if watched is None or watched.seconds <= 0 or name not in watched.counters:
             return None
         return watched.counters[name] / watched.seconds
 
     def rise(self, probe: str, name: str) -> float | None:
-        """Return by how much a counter rose altogether; None where it was not watched."""
         watched = self.watched.get(probe)
         return None if watched is None else watched.counters.get(name)
 
     def gauge(self, probe: str, name: str) -> Gauge | None:
-        """Return a gauge's readings; None where it was not watched."""
         watched = self.watched.get(probe)
         return None if watched is None else watched.gauges.get(name)
 
@@ -64,7 +60,6 @@ class Measured:
             return None
 
     def observation(self, value: float) -> Observation:
-        """Return a figure of this trial for `stats.blocks`."""
         return Observation(self.stratum, self.trial.candidate, value)
 
 

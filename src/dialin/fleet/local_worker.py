@@ -32,7 +32,6 @@ class LocalWorker:
         self._context = replace(context, host=host.name)
 
     def run_block(self, request: BlockRequest) -> Generator[Event, None, None]:
-        """Run trials one after another, each as its events are taken; see `Worker.run_block`."""
         self._site.take_in(request.spec, request.effective)
         counted = {name: settings.real for name, settings in request.effective.items()}
         context = replace(self._context, spec=request.spec, counted=counted)

@@ -34,7 +34,6 @@ class AssignmentRule:
 
     @property
     def by_file(self) -> bool:
-        """Whether each run is a candidate of its own."""
         return self.by is None and self.table is None
 
 

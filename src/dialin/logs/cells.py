@@ -43,7 +43,6 @@ class Cells:
     alpha: float
 
     def ordered(self) -> list[tuple[str, ...]]:
-        """Return the cells in the natural order of their values."""
         cells = [cell for cell in self.comparison.cells if isinstance(cell, tuple)]
         return sorted(cells, key=lambda cell: [natural(value) for value in cell])
 
@@ -57,7 +56,6 @@ class Cells:
         return goal_ratio(ratio, self.goal)
 
     def label(self, cell: Sequence[str]) -> str:
-        """Return what a cell is, in words."""
         return ", ".join(f"{key} {value}" for key, value in zip(self.keys, cell, strict=True)) or "all alike"
 
 

@@ -173,7 +173,6 @@ def _finds(expression: str, name: str, value: str) -> bool:
 
 
 def _groups(values: Mapping[str, str]) -> frozenset[frozenset[str]]:
-    """Return the sets of runs with equal values."""
     groups: dict[str, set[str]] = {}
     for name, value in values.items():
         groups.setdefault(value, set()).add(name)

@@ -115,7 +115,6 @@ def _effective_lines(tps: NDArray[np.float64]) -> float:
 
 
 def _of_summary(run: Run, label: str, candidate: str | None, others: Mapping[str, str]) -> RunFigures:
-    """Return the figures of a log without interval reports, from its summary."""
     summary = run.log.summary
     if summary is None:
         raise RuntimeError(f"{run.name} has no summary")

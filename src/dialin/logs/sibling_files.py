@@ -112,7 +112,6 @@ def _words(name: str) -> frozenset[str]:
 
 
 def _agreed(options: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the options without those that two files set to different values."""
     values: dict[str, set[str]] = {}
     for one in options:
         for key, value in one.items():

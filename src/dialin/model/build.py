@@ -38,7 +38,6 @@ class BuildReference:
         return cls(Flavour(match[1]), version)
 
     def matches(self, build: Build) -> bool:
-        """Return whether a build is of this flavour and version."""
         return build.flavour is self.flavour and build.version[: len(self.version)] == self.version
 
     def __str__(self) -> str:

@@ -203,5 +203,4 @@ class Finding:
 
     @classmethod
     def good(cls, subject: str, observed: str, effect: str = "") -> Finding:
-        """Return a finding that needs no action."""
         return cls(subject, observed, Severity.GOOD, effect)

@@ -19,7 +19,6 @@ class Measure:
 
     @property
     def direction(self) -> str:
-        """Which way is better, in words."""
         return "higher is better" if self.higher_is_better else "lower is better"
 
     @property

@@ -215,5 +215,4 @@ class StudySpec(MethodOptions):
 
     @property
     def compares_builds(self) -> bool:
-        """Whether the candidates run on different builds."""
         return len({candidate.server for candidate in self.candidates}) > 1

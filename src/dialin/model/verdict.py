@@ -204,5 +204,4 @@ class Verdict(FrozenModel):
 
     @property
     def chosen(self) -> CandidateVerdict:
-        """The candidate that is recommended."""
         return next(candidate for candidate in self.candidates if candidate.name == self.recommended_candidate)

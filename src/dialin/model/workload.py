@@ -109,7 +109,6 @@ class WorkloadSpec(LoadOptions):
     traits: LoadTraits = LoadTraits()
 
     def describe(self) -> str:
-        """Return the workload in one line."""
         threads = " and ".join(filter(None, [", ".join(map(str, self.levels[:-1])), str(self.threads)]))
         parts = [self.asked, f"{threads} {'thread' if self.threads == 1 else 'threads'}"]
         parts += [self.traits.size] if self.traits.size else []

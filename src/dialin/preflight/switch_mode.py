@@ -38,7 +38,6 @@ class SwitchMode:
 
     @property
     def switch(self) -> Switch:
-        """The mode as a study stores it."""
         return Switch.RESTART if self.changes is None else Switch.SET
 
 

@@ -226,16 +226,13 @@ class _Lines:
         return int(match[1]) if match else None
 
     def all(self) -> list[str]:
-        """Take all lines."""
         lines, self._left = self._left, []
         return lines
 
     def put_back(self, line: str) -> None:
-        """Return a line to those that are not taken."""
         self._left.append(line)
 
     def rest(self) -> tuple[str, ...]:
-        """Return the lines that nothing has taken."""
         return tuple(line for line in self._left if not _UNUSED.fullmatch(line))
 
 

@@ -35,7 +35,6 @@ class MachineProbe:
         self._notes = () if self._disk else (f"No disk is known below {directory or 'the data'}, so the disk is not told",)
 
     def read(self) -> Reading:
-        """Read it; what this kernel does not report is left out."""
         counters: dict[str, float] = {}
         gauges: dict[str, float] = {}
         for line in read(self._stat).splitlines():

@@ -60,7 +60,6 @@ class Recorder:
         return None
 
     def break_off(self) -> None:
-        """Store a running trial as interrupted, to be run again."""
         if self._running is None:
             return
         self._end_step()

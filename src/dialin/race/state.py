@@ -38,7 +38,6 @@ class RaceState:
 
     @property
     def record(self) -> StudyRecord:
-        """The study as it stands."""
         return replace(
             self._stored,
             spec=self.spec,
@@ -51,7 +50,6 @@ class RaceState:
 
     @property
     def raced(self) -> list[Trial]:
-        """The trials that decide."""
         return comparison.racing(self.trials)
 
     @property
@@ -67,28 +65,23 @@ class RaceState:
 
     @property
     def in_the_race(self) -> tuple[Candidate, ...]:
-        """The candidates that are still compared."""
         return self.history({}).in_the_race
 
     def block(self, number: int, purpose: Purpose) -> Block | None:
-        """Return a block that was begun."""
         return next((block for block in self.blocks if (block.number, block.purpose) == (number, purpose)), None)
 
     def begin_block(self, block: Block, entering: Sequence[Candidate] = ()) -> None:
-        """Store a block before it begins, with the candidates that enter in it."""
         self._store.begin_block(block, entering)
         self.spec = self.spec.with_candidates(entering) if entering else self.spec
         self.blocks.append(block)
 
     def add(self, trial: Trial) -> None:
-        """Add a trial that has ended."""
         self.trials.append(trial)
         self._samples[trial.id] = self._store.samples_of(trial.id)
         self._watched[trial.id] = self._store.watched_of(trial.id)
         self._add_figures(trial)
 
     def add_look(self, look: Look) -> None:
-        """Store a look before it is taken."""
         self._store.add_look(look)
         self.looks.append(look)
 

@@ -31,7 +31,6 @@ class Tls:
 
     @property
     def is_required(self) -> bool:
-        """Whether a connection without TLS must be refused."""
         return self.mode not in (TlsMode.DISABLED, TlsMode.PREFERRED)
 
     def context(self) -> ssl.SSLContext | None:
@@ -75,7 +74,6 @@ class Account:
 
     @property
     def is_local(self) -> bool:
-        """Whether the server is on this machine."""
         return self.socket is not None or self.host in ("127.0.0.1", "::1", "localhost")
 
     def __str__(self) -> str:

@@ -80,7 +80,6 @@ class Sandbox:
 
     @property
     def option_file(self) -> Path:
-        """The option file it is started with."""
         return self.directory / "my.cnf"
 
     @property
@@ -184,7 +183,6 @@ class Sandbox:
 
     @property
     def account(self) -> Account:
-        """How it is reached: over its socket, as root."""
         return Account(socket=self.socket)
 
     def connect(self, timeout: float = 10.0) -> AbstractContextManager[Query]:

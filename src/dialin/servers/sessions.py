@@ -26,7 +26,6 @@ class ServerSession:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it waits for a statement of its client."""
         return self.command == "Sleep"
 
 

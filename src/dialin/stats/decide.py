@@ -68,7 +68,6 @@ class Decision:
 
     @property
     def shown_better(self) -> bool:
-        """Whether the choice is shown to be better than the baseline."""
         return self.choice in self.better
 
     def is_reached(self, until: Until, baseline: str) -> bool:
@@ -106,7 +105,6 @@ class Rules:
 
     @property
     def alpha(self) -> float:
-        """The error of each quoted interval."""
         return 1 - self.confidence
 
 
@@ -211,7 +209,6 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
 
 
 def _state_of_leader(outcome: Outcome, standing: Mapping[str, CandidateState]) -> CandidateState:
-    """Return the leader's state by those of the others."""
     all_tie = set(standing.values()) == {CandidateState.TIES}
     if outcome is Outcome.TIE or (outcome is Outcome.NO_WORTHWHILE_DIFFERENCE and all_tie):
         return CandidateState.TIES

@@ -45,12 +45,10 @@ class Levels:
 
     @property
     def switches(self) -> int:
-        """How often the level changed."""
         return len(self.begins) - 1
 
     @property
     def ends_low(self) -> bool:
-        """Whether the last stretch ran at the lower level."""
         return self.high_first == (len(self.begins) % 2 == 0)
 
 

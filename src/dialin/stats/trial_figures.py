@@ -100,12 +100,10 @@ class Level:
 
     @property
     def tps(self) -> list[float]:
-        """Transactions per second of each sample."""
         return [sample.tps for sample in self.counted]
 
     @property
     def throughput(self) -> float:
-        """Transactions per second over all samples."""
         return statistics.fmean(self.tps)
 
     @property

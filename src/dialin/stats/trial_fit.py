@@ -159,7 +159,6 @@ class TrialFit:
 
 
 def _reach(dof: float, alpha: float) -> float:
-    """Return how many standard errors an interval reaches to each side."""
     return max(float(stdtrit(dof, 1 - alpha / 2)), _AT_THE_STOP * float(ndtri(1 - alpha / 2)))
 
 
@@ -252,7 +251,6 @@ class _Data:
 
     @property
     def usual(self) -> float:
-        """The usual variance within trials."""
         return max(float(np.median(self.within)), 1e-12)
 
     def by_candidate(self) -> tuple[_Array, _Array, _Array]:

@@ -274,17 +274,14 @@ class Store:
         return int(self._scalar(select(func.max(schema.trial.c.id))) or 0) + 1
 
     def begin_trial(self, trial: Trial) -> None:
-        """Store a trial before it starts."""
         with self._write() as connection:
             connection.execute(insert(schema.trial).values(**asdict(trial)))
 
     def save_trial(self, trial: Trial) -> None:
-        """Store a trial as it stands now."""
         with self._write() as connection:
             connection.execute(update(schema.trial).where(schema.trial.c.id == trial.id).values(**asdict(trial)))
 
     def add_sample(self, trial_id: int, sample: Sample) -> None:
-        """Store one second of a trial."""
         with self._write() as connection:
             connection.execute(insert(schema.sample).values(trial=trial_id, **asdict(sample)))
 
@@ -407,11 +404,9 @@ class Store:
         return {row.probe: rows.watched(row.saw) for row in self._rows(wanted)}
 
     def waits(self) -> dict[int, RawWaits]:
-        """Return the summaries of raw waits, by trial."""
         return {row.trial: rows.waits(row.summary) for row in self._rows(select(schema.waits))}
 
     def looks(self) -> list[Look]:
-        """Return every look, in order."""
         return [Look(**row._mapping) for row in self._rows(select(schema.look).order_by(schema.look.c.number))]
 
     def read(self, *, samples: bool = True) -> StudyRecord:

@@ -35,7 +35,6 @@ class SharedSandbox:
 
     @property
     def changes(self) -> Changes:
-        """What turns a server from one candidate into another."""
         return self._changes
 
     @changes.setter
@@ -46,7 +45,6 @@ class SharedSandbox:
 
     @property
     def stage(self) -> Stage:
-        """The sandbox that lives, or comes into being."""
         if self._stage is None:
             self._stage = self._begin()
         return self._stage

@@ -104,7 +104,6 @@ class _Progress:
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether somebody else changed a variable under test."""
         return any(change.under_test for change in self.changes)
 
 
@@ -166,7 +165,6 @@ class _RunningTrial:
         self._well = False
 
     def run(self) -> Generator[Event, None, Failure | None]:
-        """Go through the steps; returns why the trial failed, or None."""
         self._progress.conditions["before"] = host.conditions()
         try:
             yield from self._run()

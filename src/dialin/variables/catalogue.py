@@ -93,7 +93,6 @@ class Catalogue:
         return list(dict.fromkeys(holding + alike))[:n]
 
     def to_json(self) -> str:
-        """Return the catalogue as text that `from_json` reads."""
         variables = {name: asdict(variable) for name, variable in self.variables.items()}
         return json.dumps({"format": FORMAT, "build_id": self.build_id, "variables": variables}, indent=1)
 

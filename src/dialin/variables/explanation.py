@@ -56,7 +56,6 @@ class Explanation:
     rules: Mapping[str, Any]
 
     def facts(self) -> dict[str, Any]:
-        """Return all of it, ready for JSON."""
         return {
             "variable": self.name,
             "unit": unit_of(self.name),

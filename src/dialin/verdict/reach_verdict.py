@@ -295,7 +295,6 @@ def _stalls(case: _Case, trials: Sequence[Figures], alpha: float) -> Estimate | 
 
 
 def _speeds(speed: Decision) -> dict[str, Estimate | None]:
-    """Return throughput as it is compared."""
     return speed.ratios if any(ratio and ratio.mean != 1 for ratio in speed.ratios.values()) else speed.levels
 
 

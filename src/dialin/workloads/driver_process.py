@@ -128,7 +128,6 @@ class DriverProcess:
             self._pending = (self._pending + chunk)[-_LOG_LIMIT:]
 
     def cpu_seconds(self) -> float:
-        """Return the CPU seconds that the driver has used so far."""
         try:
             times = psutil.Process(self._process.pid).cpu_times()
         except psutil.Error:
@@ -137,7 +136,6 @@ class DriverProcess:
         return self._cpu
 
     def stop(self) -> None:
-        """End the driver; it is gone when this returns."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()

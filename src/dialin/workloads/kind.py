@@ -70,7 +70,6 @@ class WorkloadKind:
         return self.options.model_config.get("extra") == "forbid"
 
     def applies(self, workload: str) -> bool:
-        """Tell whether it applies a workload of this name."""
         return workload in self.names or bool(self.suffixes and workload.endswith(self.suffixes))
 
     def spec(self, request: LoadRequest) -> WorkloadSpec:

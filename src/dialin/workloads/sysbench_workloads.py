@@ -57,7 +57,6 @@ class SysbenchTables:
         return self.count * self.rows * BYTES_A_ROW
 
     def describe(self) -> str:
-        """Return how many tables of how many rows, in words."""
         noun = "table" if self.count == 1 else "tables"
         return f"{self.count} {noun} of {self.rows:,} rows" if self.rows else f"{self.count} empty {noun}"
 

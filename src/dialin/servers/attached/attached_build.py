@@ -53,7 +53,6 @@ class AttachedBuild:
 
     @property
     def facts(self) -> dict[str, str | int]:
-        """What identifies the server."""
         return {
             "build": self.id,
             "hostname": self.hostname,

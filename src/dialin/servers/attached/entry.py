@@ -61,12 +61,10 @@ class UndoEntry:
 
     @property
     def where(self) -> str:
-        """The server, in a few words."""
         return f"{self.server['build']} at {self.place['socket'] or '{host}:{port}'.format(**self.place)}"
 
     @property
     def host(self) -> str:
-        """The name of the machine that the study runs on."""
         return self.machine.rpartition("/")[2]
 
     def differing(self, now: Mapping[str, str]) -> dict[str, str]:

@@ -76,7 +76,6 @@ class Attached:
             yield query, now
 
     def variables(self) -> dict[str, str]:
-        """Return every variable that the server reports."""
         with self.connect() as query:
             return global_variables(query)
 
@@ -86,7 +85,6 @@ class Attached:
 
     @cached_property
     def build(self) -> AttachedBuild:
-        """What it runs, read once."""
         return AttachedBuild.of(self._initial_variables)
 
     # Its process
@@ -136,7 +134,6 @@ class Attached:
             return activity.reasons(query, global_variables(query), self._clock, not_others=self.claim.connection)
 
     def check_writable(self) -> None:
-        """Raise UserError where the server is set to take no writes."""
         activity.check_writable(self.variables())
 
     def needs_restart(self, names: Iterable[str]) -> list[str]:
@@ -148,7 +145,6 @@ class Attached:
         return variable(name, self._initial_variables)
 
     def exact_values(self, names: Iterable[str]) -> dict[str, Value | None]:
-        """Return variables as SET takes them back: whole where SHOW cuts them off, None where they are NULL."""
         with self.connect() as query:
             return exact_values(query, names)
 

@@ -82,7 +82,6 @@ class AptPackages:
     instead: str = ""
 
     def state(self, downloads: Path) -> Path:
-        """Where apt keeps its private state for this release."""
         return downloads / "apt" / self.suite
 
     def fetch(self, downloads: Path, clients: Clients, archives: Sequence[Archive] | None = None) -> list[Path]:

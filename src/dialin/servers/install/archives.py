@@ -77,7 +77,6 @@ class Contents:
         into: Path,
         clients: Clients,
     ) -> Layout:
-        """Fetch the archive and unpack the server into an empty directory; nothing is fetched for another processor."""
         if platform.machine() != self.machine:
             raise UserError(f"{reference} was built for {self.machine}; this machine is {platform.machine()}")
         return self.unpack(fetch(downloads, clients), downloads, into, clients)

@@ -33,7 +33,6 @@ class Layout:
     libraries: tuple[str, ...] = ()
 
     def launcher(self, root: Path) -> tuple[str, ...]:
-        """Return what stands before the binary on a command line."""
         path = ":".join(str(root / each) for each in self.libraries)
         if self.loader is not None:
             return (str(root / self.loader), "--library-path", path)

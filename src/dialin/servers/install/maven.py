@@ -33,12 +33,10 @@ class Artifact:
 
     @property
     def directory(self) -> str:
-        """Where a repository keeps it."""
         return f"{self.group.replace('.', '/')}/{self.name}/{self.version}"
 
     @property
     def file(self) -> str:
-        """The name of its file."""
         return f"{'-'.join(filter(None, (self.name, self.version, self.classifier)))}.{self.extension}"
 
     def __str__(self) -> str:
