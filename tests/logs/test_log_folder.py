@@ -6,7 +6,7 @@ import pytest
 import zstandard
 
 from dialin.errors import UserError
-from dialin.logs.log_folder import incomplete, load, natural
+from dialin.logs.log_folder import incomplete, load, natural_order
 from dialin.workloads import sysbench_log
 from fixtures.sysbench_logs import HEADER, SUMMARY, csv, human, series, write
 
@@ -128,7 +128,7 @@ def test_a_log_with_lines_missing_or_less_than_its_summary_is_told(tmp_path):
 
 
 def test_numbers_in_names_sort_by_size():
-    assert sorted(["bpi32", "bpi8", "a", "bpi128"], key=natural) == ["a", "bpi8", "bpi32", "bpi128"]
+    assert sorted(["bpi32", "bpi8", "a", "bpi128"], key=natural_order) == ["a", "bpi8", "bpi32", "bpi128"]
 
 
 OLD = "[{second:4d}s] threads: 16, tps: {tps:.2f}, reads: 100.00, writes: 40.00, response time: 21.07ms (95%), errors: 0.00, "

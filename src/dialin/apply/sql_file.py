@@ -12,11 +12,12 @@ from enum import Enum
 
 from dialin.apply import limiting_pairs, option_file
 from dialin.apply.option_file import WIDTH, Change, Comments
+from dialin.errors import UserError
 from dialin.model.build import BuildReference, Flavour
 from dialin.model.record import StudyRecord
-from dialin.model.setting import Value, as_number, canonical_name
+from dialin.model.setting import Value, as_number
 from dialin.text import visible, wrapped
-from dialin.variables.aliases import VARIABLE_OF
+from dialin.variables.aliases import reported_name
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 
 _PERSISTS_FROM = (8, 0)
@@ -178,9 +179,9 @@ def _there(record: StudyRecord, candidate: str) -> Mapping[str, str]:
 
 def _statements(item: Change, *, persists: bool, known: Mapping[str, Variable], there: Mapping[str, str]) -> Statements:
     try:
-        name = _variable(item.name, there)
-    except ValueError as error:
-        return Statements(visible(item.name), (), notes=[f"{item.name}: {error}"])
+        name = reported_name(item.name, there)
+    except UserError as error:
+        return Statements(visible(item.name), (), notes=[f"{item.name}: {error.what}"])
     if there and name not in there:
         return Statements(name, (), notes=[f"{name}: the server shows no such variable; recommended.cnf has its line."])
     variable = known.get(name, Variable(name, Kind.UNKNOWN))
@@ -239,17 +240,6 @@ def _persisted_again(name: str, way: _Way) -> list[str]:
     if way is _Way.FOR_NOW:
         return []
     return [f"{name}: where recommended.sql printed it under PERSISTED, {way.value} that value again."]
-
-
-def _variable(name: str, there: Mapping[str, str]) -> str:
-    """Return the variable that a name or an option's spelling means to a server.
-
-    Raises:
-        ValueError: it cannot be one; such text never reaches SQL.
-    """
-    plain = canonical_name(name)
-    other = VARIABLE_OF.get(plain, plain)
-    return other if plain not in there and other in there else plain
 
 
 def _literal(value: Value, kind: Kind) -> str | None:

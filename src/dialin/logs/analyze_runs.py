@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dialin.errors import UserError
 from dialin.logs import analysis_sentences, cells, course_notes, factors, notes
 from dialin.logs.assignment import AssignmentRule, Sorted, sort
-from dialin.logs.cells import Cells, geometric_mean, goal_ratio
+from dialin.logs.cells import Cells, geometric_mean
 from dialin.logs.factors import Values
 from dialin.logs.log_folder import Folder, incomplete
 from dialin.logs.run_figures import RunFigures, figures
@@ -18,6 +18,7 @@ from dialin.model.verdict import CandidateState, Estimate, Note
 from dialin.stats.blocks import Observation, levels
 from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.runs import Comparison, compare, rank_candidates
+from dialin.stats.trial_figures import goal_ratio
 from dialin.text import listed
 
 _NEVER_ZERO = 1e-9
@@ -177,10 +178,6 @@ def _compare(counted: Sequence[RunFigures], assigned: Sorted, goal: Goal) -> _Co
     )
 
 
-def _cell(run: RunAnalysis) -> tuple[str, ...]:
-    return tuple(run.others.values())
-
-
 def _observations(runs: Sequence[RunAnalysis], goal: Goal) -> list[Observation]:
     """Return one observation for each run, in its cell; more of it is better. Throughput is the plain mean."""
     figure: dict[Goal, Callable[[RunAnalysis], float]] = {
@@ -188,7 +185,7 @@ def _observations(runs: Sequence[RunAnalysis], goal: Goal) -> list[Observation]:
         Goal.STABILITY: lambda run: 1 / max(run.cv or 0.0, _NEVER_ZERO) if run.tps > 0 else _NEVER_ZERO,
         Goal.LATENCY: lambda run: 1 / max(run.latency_ms or 0.0, _NEVER_ZERO),
     }
-    return [Observation(_cell(run), run.candidate or "", figure[goal](run)) for run in runs]
+    return [Observation(run.cell, run.candidate or "", figure[goal](run)) for run in runs]
 
 
 def _candidate(
@@ -197,12 +194,12 @@ def _candidate(
     throughput = compared.throughput
     all_runs = [one for one in compared.counted if one.run.candidate == name]
     shared = throughput.shared(name, baseline) if name != baseline else throughput.cells
-    beside = [one for one in all_runs if _cell(one.run) in shared]
+    beside = [one for one in all_runs if one.run.cell in shared]
     shown = beside or all_runs
     runs = [one.run for one in shown]
     better = compared.decisive.ratio(name, baseline, alpha)
     each = alpha / max(1, len(throughput.names))  # so that all of them hold together
-    seconds = sum(run.seconds - run.warm_up_seconds for run in runs)
+    seconds = sum(run.measured_seconds for run in runs)
     longest = max((length for one in compared.counted for length in one.stalls), default=0.0)
     stalls = [length for one in shown for length in one.stalls]
     is_compared = name != baseline and bool(shared)
@@ -210,7 +207,7 @@ def _candidate(
         name=name,
         runs=len(all_runs),
         compared=throughput.met[name],
-        cells=len({_cell(one.run) for one in beside}),
+        cells=len({one.run.cell for one in beside}),
         tps=_level(runs, throughput.level(name, baseline) if is_compared else None, each),
         baseline_tps=throughput.level(baseline, name) if is_compared else None,
         ratio=throughput.ratio(name, baseline, alpha),
@@ -231,7 +228,7 @@ def _level(runs: Sequence[RunAnalysis], level: float | None, alpha: float) -> Es
     """
     by: dict[tuple[str, ...], list[float]] = {}
     for run in runs:
-        by.setdefault(_cell(run), []).append(run.tps)
+        by.setdefault(run.cell, []).append(run.tps)
     if len(by) == 1 and min(run.tps for run in runs) > 0:
         (estimate,) = levels(_observations(runs, Goal.THROUGHPUT), [runs[0].candidate or ""], alpha).values()
         return estimate

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dialin.errors import UserError
 from dialin.logs import factors, run_names
 from dialin.logs.factors import Options, Values
-from dialin.logs.log_folder import Run, natural
+from dialin.logs.log_folder import Run, natural_order
 from dialin.logs.stamps import Stamp
 from dialin.model.verdict import Note
 from dialin.text import counted, listed
@@ -92,7 +92,7 @@ def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = Non
     confounds: list[Note] = []
     if rule.table is not None:
         others, confounds = _without_what_defines(settings, of)
-    order = list(rule.table) if rule.table is not None else sorted({*of.values()}, key=natural)
+    order = list(rule.table) if rule.table is not None else sorted({*of.values()}, key=natural_order)
     stamps = {name: one.stamp for name, one in parts.items()}
     return Sorted(
         names=tuple(name for name in order if any(of[run.name] == name for run in counting)),
@@ -138,7 +138,7 @@ def _copy_notes(runs: Sequence[Run], of: Mapping[str, str], labels: Mapping[str,
         text = f"{named} {are} of {label}, {alike}: counted as one run"
         data = {"run": original.name, "copies": [run.name for run in copies], "exact": all(run.exact for run in copies)}
         if original.name in torn:
-            candidates = listed(sorted({of[run.name] for run in (original, *copies) if run.name in of}, key=natural))
+            candidates = listed(sorted({of[run.name] for run in (original, *copies) if run.name in of}, key=natural_order))
             text = f"{named} {are} of {label}, {alike}, yet they stand for {candidates}: left out, as nobody knows whose it is"
         notes.append(Note(code="copy_in_two_candidates" if original.name in torn else "copies", text=text, data=data))
     return notes

@@ -7,13 +7,14 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.logs.factors import Values, keys, levels
-from dialin.logs.log_folder import natural
+from dialin.logs.log_folder import natural_order
 from dialin.model.analysis import CellAnalysis, CellCandidate, FactorAnalysis, RunAnalysis
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate, Note
 from dialin.report.verdict_sentences import change_or_no_interval
 from dialin.stats.runs import Comparison
 from dialin.stats.splits import Split, find_split
+from dialin.stats.trial_figures import goal_ratio
 from dialin.text import change, listed, span
 
 _ERROR = 0.05
@@ -44,7 +45,7 @@ class Cells:
 
     def ordered(self) -> list[tuple[str, ...]]:
         cells = [cell for cell in self.comparison.cells if isinstance(cell, tuple)]
-        return sorted(cells, key=lambda cell: [natural(value) for value in cell])
+        return sorted(cells, key=lambda cell: [natural_order(value) for value in cell])
 
     def ratio(self, cell: Hashable, name: str, baseline: str) -> Estimate | None:
         """Return the goal's own figure of a candidate as a ratio to the baseline's in a cell.
@@ -59,20 +60,11 @@ class Cells:
         return ", ".join(f"{key} {value}" for key, value in zip(self.keys, cell, strict=True)) or "all alike"
 
 
-def goal_ratio(ratio: Estimate | None, goal: Goal) -> Estimate | None:
-    """Return a ratio of figures of which more is better as one of the goal's own figure: latency and variation are inverse."""
-    if ratio is None or goal is Goal.THROUGHPUT:
-        return ratio
-    if ratio.low is None or ratio.high is None:
-        return Estimate(mean=1 / ratio.mean, low=None, high=None)
-    return Estimate(mean=1 / ratio.mean, low=1 / ratio.high, high=1 / ratio.low)
-
-
 def analyze_cells(cells: Cells, runs: Sequence[RunAnalysis], names: Sequence[str], baseline: str) -> list[CellAnalysis]:
     """Return each cell with the candidates that ran in it."""
     analyses = []
     for cell in cells.ordered():
-        runs_here = [run for run in runs if tuple(run.others.values()) == cell]
+        runs_here = [run for run in runs if run.cell == cell]
         rows = []
         for name in names:
             tps = [run.tps for run in runs_here if run.candidate == name]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.logs.log_folder import natural
+from dialin.logs.log_folder import natural_order
 from dialin.logs.run_names import NONE, NUMBER, WORDING
 from dialin.logs.stamps import Stamp, take_stamps
 
@@ -117,7 +117,7 @@ def column(factors: Values, key: str) -> dict[str, str]:
 
 def levels(factors: Values, key: str) -> list[str]:
     """Return the values of a factor in their natural order."""
-    return sorted(set(column(factors, key).values()), key=natural)
+    return sorted(set(column(factors, key).values()), key=natural_order)
 
 
 def propose_by(factors: Values) -> list[tuple[str, tuple[str, ...]]]:

@@ -66,7 +66,7 @@ def load(paths: Sequence[Path]) -> Folder:
         UserError: something that was named is not there, or nothing that can be judged was found.
     """
     named, searched = _find(paths)
-    paths_of = sorted({*named, *searched}, key=lambda path: natural(str(path)))
+    paths_of = sorted({*named, *searched}, key=lambda path: natural_order(str(path)))
     if not paths_of:
         raise UserError(f"There is no file in {paths[0]}", "Name files with sysbench's interval reports, or their directory")
     root = Path(os.path.commonpath([path.parent for path in paths_of]))
@@ -88,7 +88,7 @@ def load(paths: Sequence[Path]) -> Folder:
         raise UserError(f"{first.file}: {first.detail}", "Name logs of sysbench with --report-interval=1, or their directory")
     whole = [_trimmed(run, _planned(run, runs)) for run in _with_copies(runs, texts)]
     files += [_entry(run, planned) for run, planned in whole]
-    return Folder(tuple(run for run, _ in whole), tuple(sorted(files, key=lambda entry: natural(entry.file))))
+    return Folder(tuple(run for run, _ in whole), tuple(sorted(files, key=lambda entry: natural_order(entry.file))))
 
 
 def _read(path: Path, name: str, files: list[FileEntry]) -> Iterator[tuple[str, LogFile]]:
@@ -174,7 +174,7 @@ def _entry(run: Run, planned: float | None) -> FileEntry:
     return FileEntry(file=run.name, status=FileStatus.USED, detail="")
 
 
-def natural(text: str) -> list[tuple[int, int, str]]:
+def natural_order(text: str) -> list[tuple[int, int, str]]:
     """Return a key that sorts numbers within text by their size: `8` before `32`."""
     parts = re.split(r"(\d+)", text)
     return [(1, int(part), "") if index % 2 else (0, 0, part) for index, part in enumerate(parts)]

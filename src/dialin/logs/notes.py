@@ -8,7 +8,7 @@ from statistics import fmean, median
 
 from dialin.logs import factors
 from dialin.logs.assignment import Sorted
-from dialin.logs.log_folder import natural
+from dialin.logs.log_folder import natural_order
 from dialin.logs.run_figures import RunFigures
 from dialin.model.analysis import RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
@@ -56,7 +56,7 @@ def more_errors(runs: Sequence[RunAnalysis], names: Sequence[str], baseline: str
     for name in names:
         cells = comparison.shared(name, baseline) if name != baseline else ()
         shares = [
-            tuple([error_share(run) for run in runs if run.candidate == one and _cell(run) == cell] for one in (name, baseline))
+            tuple([error_share(run) for run in runs if run.candidate == one and run.cell == cell] for one in (name, baseline))
             for cell in cells
         ]
         if shares and all(min(of) > max(base) + _ERRORS for of, base in shares):
@@ -84,7 +84,7 @@ def differing_factors(runs: Sequence[RunAnalysis], names: Sequence[str], compari
     """Return a note for each factor whose values are not the same for all candidates; a crossed factor confounds nothing."""
     notes = []
     for key in runs[0].others if len(names) > 1 else ():
-        values = {name: sorted({run.others[key] for run in runs if run.candidate == name}, key=natural) for name in names}
+        values = {name: sorted({run.others[key] for run in runs if run.candidate == name}, key=natural_order) for name in names}
         if len(set(map(tuple, values.values()))) == 1:
             continue
         shown = "; ".join(f"{name}: {', '.join(levels)}" for name, levels in itertools.islice(values.items(), _SHOWN))
@@ -127,12 +127,12 @@ def one_after_the_other(runs: Sequence[RunAnalysis], assigned: Sorted, compariso
     pairs = set()
     for a, b in itertools.combinations(comparison.repeated, 2):
         cells = comparison.shared(a, b)
-        both = [run for run in runs if run.candidate in (a, b) and _cell(run) in cells]
+        both = [run for run in runs if run.candidate in (a, b) and run.cell in cells]
         dates = factors.comparable_stamps([run.file for run in both], assigned.stamps)
         orders = set()
         for cell in cells:
             first, second = (
-                [dates[run.file] for run in both if run.candidate == name and _cell(run) == cell and run.file in dates]
+                [dates[run.file] for run in both if run.candidate == name and run.cell == cell and run.file in dates]
                 for name in (a, b)
             )
             if first and second and {*first} != {*second}:
@@ -144,7 +144,7 @@ def one_after_the_other(runs: Sequence[RunAnalysis], assigned: Sorted, compariso
 
 def in_order(barred: Collection[frozenset[str]]) -> list[Note]:
     """Return the note of candidates that ran one after the other."""
-    pairs = sorted(sorted(pair, key=natural) for pair in barred)
+    pairs = sorted(sorted(pair, key=natural_order) for pair in barred)
     if not pairs:
         return []
     shown = "; ".join(f"{a} and {b}" for a, b in pairs[:_SHOWN])
@@ -169,7 +169,7 @@ def _less_steady_than(
 ) -> Note | None:
     cells = comparison.shared(name, calm)
     rough_runs, calm_runs = (
-        {cell: [one for one in by[who] if _cell(one.run) == cell] for cell in cells} for who in (name, calm)
+        {cell: [one for one in by[who] if one.run.cell == cell] for cell in cells} for who in (name, calm)
     )
     varies = all(all_below(_cvs(calm_runs[cell]), _cvs(rough_runs[cell]), WORTHWHILE[Goal.STABILITY]) for cell in cells)
     shares = [_stalled(rough_runs[cell], calm_runs[cell], alpha / len(cells)) for cell in cells]
@@ -177,7 +177,7 @@ def _less_steady_than(
     if not (varies or stalls):
         return None
     rough, quiet = ([one.run for cell in cells for one in runs[cell]] for runs in (rough_runs, calm_runs))
-    per_1000 = [1000 * sum(run.stall_seconds for run in runs) / sum(map(_measured, runs)) for runs in (rough, quiet)]
+    per_1000 = [1000 * sum(run.stall_seconds for run in runs) / sum(run.measured_seconds for run in runs) for runs in (rough, quiet)]
     said = []
     if stalls:
         said.append(f"more stalls ({number(per_1000[0])} against {number(per_1000[1])} seconds per 1000)")
@@ -206,7 +206,7 @@ def _stalled(rough: Sequence[RunFigures], calm: Sequence[RunFigures], alpha: flo
     longest = max((length for one in (*rough, *calm) for length in one.stalls), default=0.0)
     one, two = (
         stall_seconds_per_1000(
-            [length for each in runs for length in each.stalls], sum(_measured(each.run) for each in runs), longest, alpha
+            [length for each in runs for length in each.stalls], sum(each.run.measured_seconds for each in runs), longest, alpha
         )
         for runs in (rough, calm)
     )
@@ -219,7 +219,7 @@ def single_runs(names: Sequence[str], runs: Sequence[RunAnalysis], comparison: C
     if not alone or len(names) < 2:
         return []
     who = f"{listed(alone)} {'has' if len(alone) == 1 else 'have'}" if len(alone) < len(names) else "Each candidate has"
-    met = {name: sum(run.candidate == name and _cell(run) in comparison.cells for run in runs) for name in alone}
+    met = {name: sum(run.candidate == name and run.cell in comparison.cells for run in runs) for name in alone}
     if max(met.values()) == 1:
         every = {name: sum(run.candidate == name for run in runs) for name in alone}
         of = f" (of {every[alone[0]]})" if len(alone) == 1 and every[alone[0]] > 1 else ""
@@ -300,14 +300,6 @@ def different_logs(runs: Sequence[RunAnalysis]) -> list[Note]:
         text = f"The runs are of different lengths, from {duration(min(lengths))} to {duration(max(lengths))}"
         notes.append(Note(code="different_lengths", text=text, data={"shortest": min(lengths), "longest": max(lengths)}))
     return notes
-
-
-def _cell(run: RunAnalysis) -> tuple[str, ...]:
-    return tuple(run.others.values())
-
-
-def _measured(run: RunAnalysis) -> float:
-    return run.seconds - run.warm_up_seconds
 
 
 def _same(key: str, assigned: Sorted) -> str:

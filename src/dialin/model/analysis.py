@@ -89,6 +89,15 @@ class RunAnalysis(FrozenModel):
     effective_seconds: float = Field(description="how many independent seconds the measured ones are worth")
 
     @property
+    def cell(self) -> tuple[str, ...]:
+        """What must be alike in runs to compare them."""
+        return tuple(self.others.values())
+
+    @property
+    def measured_seconds(self) -> float:
+        return self.seconds - self.warm_up_seconds
+
+    @property
     def slowed_down(self) -> bool:
         """Whether what was left out at its start was clearly faster than the rest: no warm-up."""
         return self.start_change >= _FASTER

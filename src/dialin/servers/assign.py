@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from dialin.errors import DialinError, UserError
@@ -11,7 +11,7 @@ from dialin.model.query import Query
 from dialin.model.setting import Value, as_number
 from dialin.servers.capabilities import Capability, Versioned, has
 from dialin.servers.connection import RefusedError, global_variables
-from dialin.variables.aliases import VARIABLE_OF, checked_name
+from dialin.variables.aliases import checked_name, reported_name
 
 Wanted = Mapping[str, Value | None]
 """Variables with values; None is NULL."""
@@ -44,21 +44,6 @@ class OnlyAtStartError(UserError):
     """A variable that only a start can set."""
 
 
-def variable(name: str, there: Container[str]) -> str:
-    """Return the variable that a name or an option's spelling means to a server.
-
-    Raises:
-        UserError: it cannot be one; such text never reaches SQL.
-    """
-    plain = _canonical(name)
-    other = VARIABLE_OF.get(plain, plain)
-    return plain if plain in there or other not in there else other
-
-
-def _canonical(name: str) -> str:
-    return checked_name(name, "innodb_io_capacity")
-
-
 def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
     """Set one variable, None meaning NULL; the server may round or clamp the value, which is for the caller to read back.
 
@@ -66,7 +51,7 @@ def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
         UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing.
         RefusedError: anything else that the server refused.
     """
-    wanted = _canonical(name)
+    wanted = checked_name(name)
     refusal = _try(query, f"SET @@{scope}.{_quoted(wanted)} = %s", value)
     if refusal is not None:
         raise _explain(refusal, scope, wanted, value) from None
@@ -81,7 +66,7 @@ def is_dynamic(query: Query, name: str) -> bool:
     Raises:
         UserError: there is no such variable, it belongs to a session, or a privilege is missing.
     """
-    wanted = _canonical(name)
+    wanted = checked_name(name)
     quoted = _quoted(wanted)
     try:
         query(f"SET @@GLOBAL.{quoted} = @@GLOBAL.{quoted}, {_NEVER_TRUE}")
@@ -102,7 +87,7 @@ def exact_values(query: Query, names: Iterable[str]) -> dict[str, Value | None]:
     """
     values: dict[str, Value | None] = {}
     shown = global_variables(query)
-    for name in (variable(name, shown) for name in names):
+    for name in (reported_name(name, shown) for name in names):
         if name not in shown:
             raise UserError(f"The server has no variable {name}", "`dialin variables` lists them")
         value = query(f"SELECT @@GLOBAL.{_quoted(name)}")[0][0]
@@ -133,7 +118,7 @@ def reset_persisted(query: Query, name: str) -> None:
         RefusedError: the server refused for another reason.
     """
     try:
-        query(f"RESET PERSIST IF EXISTS {_quoted(_canonical(name))}")
+        query(f"RESET PERSIST IF EXISTS {_quoted(checked_name(name))}")
     except RefusedError as error:
         raise _explain(error, Scope.PERSIST_ONLY, name, None) from None
 

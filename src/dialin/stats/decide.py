@@ -11,7 +11,7 @@ from dialin.model.study import Until
 from dialin.model.verdict import CandidateState, DecidedBy, Estimate, Outcome
 from dialin.stats.forecast import detectable
 from dialin.stats.posterior import Chances, chances
-from dialin.stats.standings import ROUNDING, leader_of
+from dialin.stats.standings import ROUNDING, leader_of, outcome_of, state_of_best
 from dialin.stats.thresholds import Thresholds, thresholds
 from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
 
@@ -175,7 +175,7 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
     leader = leader_of(dict(zip(fitted.names, fitted.effects.tolist(), strict=True)), fitted.names, reference or "")
     standing = {name: _standing(fitted, leader, name, needed, rules.margin) for name in fitted.names if name != leader}
     odds = chances(fitted, rules.worthwhile)
-    outcome = _outcome(standing)
+    outcome = outcome_of(standing.values())
     if outcome is Outcome.WINNER and list(stands_for.values()).count(leader) > 1:  # several names of the best setting
         outcome = Outcome.TIE
     tied = {leader, *(name for name, state in standing.items() if state is CandidateState.TIES)}
@@ -187,7 +187,7 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
     if rules.choose:
         behind = {name for name, chance in odds.near.items() if chance < _GIVEN_UP * rules.alpha}
         standing |= {name: CandidateState.BEHIND for name in behind if standing.get(name) is CandidateState.OPEN}
-    standing[leader] = _state_of_leader(outcome, standing)
+    standing[leader] = state_of_best(outcome, standing.values())
     probable = max(fitted.names, key=lambda name: (odds.near[name], name == leader))
     winners = tied if outcome in (Outcome.WINNER, Outcome.TIE) else set()
 
@@ -208,13 +208,6 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
     )
 
 
-def _state_of_leader(outcome: Outcome, standing: Mapping[str, CandidateState]) -> CandidateState:
-    all_tie = set(standing.values()) == {CandidateState.TIES}
-    if outcome is Outcome.TIE or (outcome is Outcome.NO_WORTHWHILE_DIFFERENCE and all_tie):
-        return CandidateState.TIES
-    return CandidateState.WINS if outcome is Outcome.WINNER else CandidateState.OPEN
-
-
 def is_better(fitted: TrialFit, name: str, baseline: str | None, needed: Thresholds) -> bool:
     """Return whether a candidate is shown to be better than the baseline, of which there is none where that failed."""
     return baseline is not None and name != baseline and fitted.difference(name, baseline).z() >= needed.better
@@ -229,15 +222,6 @@ def _standing(fitted: TrialFit, leader: str, name: str, needed: Thresholds, marg
     if min(not_worse, difference.z(margin)) >= needed.best:
         return CandidateState.TIES
     return CandidateState.OPEN
-
-
-def _outcome(standing: Mapping[str, CandidateState]) -> Outcome:
-    states = set(standing.values())
-    if CandidateState.OPEN in states:
-        return Outcome.UNRESOLVED
-    if states == {CandidateState.TIES}:
-        return Outcome.NO_WORTHWHILE_DIFFERENCE
-    return Outcome.TIE if CandidateState.TIES in states else Outcome.WINNER
 
 
 def _of_chances(

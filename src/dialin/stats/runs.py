@@ -21,7 +21,7 @@ from scipy.special import fdtrc
 from dialin.model.verdict import CandidateState, Estimate, Outcome
 from dialin.stats.blocks import WIDEST, Observation, components, estimate_of_logs, fit, log_values
 from dialin.stats.quantiles import tukey_quantile
-from dialin.stats.standings import ROUNDING, leader_of, outcome_of, state_of
+from dialin.stats.standings import ROUNDING, leader_of, outcome_of, state_against_best, state_of_best
 from dialin.stats.window import Series
 
 _Array = NDArray[np.float64]
@@ -230,15 +230,16 @@ def rank_candidates(
         ratio = comparison.ratio(name, best, alpha)
         if name == best or ratio is None or frozenset({name, best}) in barred:
             continue
-        state = state_of(ratio, worthwhile)
+        state = state_against_best(ratio, worthwhile)
         if not comparison.depends_on_cell(name, best) or (
             state is CandidateState.LOSES and comparison.agrees_in_sign(name, best)
         ):
             states[name] = state
-    outcome, winners, states_with_leader = outcome_of({**states, best: CandidateState.TIES}, best)
-    if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
-        winners = tuple(names)
-    return Standings(outcome, winners, states_with_leader, leader)
+    others = [state for name, state in states.items() if name != best]
+    outcome = outcome_of(others)
+    near = tuple(name for name in names if name == best or states[name] is CandidateState.TIES)
+    states[best] = state_of_best(outcome, others)
+    return Standings(outcome, () if outcome is Outcome.UNRESOLVED else near, states, leader)
 
 
 def weighed(values: Series, weights: Series) -> float | None:

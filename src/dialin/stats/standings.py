@@ -1,4 +1,4 @@
-"""How candidates stand to the best one, by intervals of ratios; the rules of studies and of logs made elsewhere alike."""
+"""How candidates stand to the best one; the rules of studies and of logs made elsewhere alike."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def leader_of(figures: Mapping[str, float], names: Collection[str], baseline: st
     return max(names, key=lambda name: (round(figures[name] / ROUNDING), name == baseline))
 
 
-def state_of(ratio: Estimate, worthwhile: float) -> CandidateState:
-    """Return how a candidate stands, by the ratio of its figure to that of the best one.
+def state_against_best(ratio: Estimate, worthwhile: float) -> CandidateState:
+    """Return how a candidate stands, by the interval of the ratio of its figure to that of the best one.
 
     It ties when the interval lies within 1 / (1 + worthwhile) to 1 + worthwhile, loses when all of it lies below 1, and is open
     else.
@@ -33,14 +33,18 @@ def state_of(ratio: Estimate, worthwhile: float) -> CandidateState:
     return CandidateState.LOSES if ratio.high < 1 else CandidateState.OPEN
 
 
-def outcome_of(states: Mapping[str, CandidateState], leader: str) -> tuple[Outcome, tuple[str, ...], dict[str, CandidateState]]:
-    """Return the outcome, the winners, and the states with the leader's own."""
-    results = set(states.values()) - {CandidateState.FAILED}
-    if CandidateState.OPEN in results:
-        return Outcome.UNRESOLVED, (), {**states, leader: CandidateState.OPEN}
-    if results == {CandidateState.TIES}:
-        return Outcome.NO_WORTHWHILE_DIFFERENCE, (), dict(states)
-    winners = tuple(name for name, state in states.items() if state is CandidateState.TIES)
-    if len(winners) == 1:
-        return Outcome.WINNER, winners, {**states, leader: CandidateState.WINS}
-    return Outcome.TIE, winners, dict(states)
+def outcome_of(others: Collection[CandidateState]) -> Outcome:
+    """Return the outcome, by the states of all candidates but the best one."""
+    if CandidateState.OPEN in others:
+        return Outcome.UNRESOLVED
+    if set(others) == {CandidateState.TIES}:
+        return Outcome.NO_WORTHWHILE_DIFFERENCE
+    return Outcome.TIE if CandidateState.TIES in others else Outcome.WINNER
+
+
+def state_of_best(outcome: Outcome, others: Collection[CandidateState]) -> CandidateState:
+    """Return the state of the best candidate, by the outcome and the states of the others."""
+    all_tie = set(others) == {CandidateState.TIES}
+    if outcome is Outcome.TIE or (outcome is Outcome.NO_WORTHWHILE_DIFFERENCE and all_tie):
+        return CandidateState.TIES
+    return CandidateState.WINS if outcome is Outcome.WINNER else CandidateState.OPEN

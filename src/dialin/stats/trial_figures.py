@@ -154,7 +154,7 @@ def value(measured: Figures, decided_by: DecidedBy) -> float:
             return 0.0 if measured.latency is None else 1 / max(measured.window.cv, _STEADIEST)
 
 
-def natural(ratio: Estimate | None, goal: Goal) -> Estimate | None:
+def goal_ratio(ratio: Estimate | None, goal: Goal) -> Estimate | None:
     """Return the ratio of the goal's own measure: variation and latency are compared as inverses, the higher the better."""
     if ratio is None or goal is Goal.THROUGHPUT:
         return ratio

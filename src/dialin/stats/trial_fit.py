@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtri, stdtr, stdtrit
 
 from dialin.model.verdict import Estimate
-from dialin.stats.blocks import estimate_of_logs
+from dialin.stats.blocks import Observation, estimate_of_logs, log_values
 
 _Array = NDArray[np.float64]
 
@@ -43,8 +42,6 @@ _OF_STARTS = 0.007
 """What is expected beside it: the standard deviation from one start to the next, low for published repeats (0.4 to 3.5 %)."""
 _MUCH_NOISIER = 3.0
 """The ratio to the usual variance within trials from which on a candidate's seconds are noisier beyond doubt."""
-_STANDSTILL = 0.01
-"""A trial counts as at least this share of the median of its run: a server that stood still has no logarithm."""
 _AT_THE_STOP = 1.25
 """The least half-width of an interval, in normal deviates of its confidence. A study stops when its figures look settled, and
 are then further off than at a number of trials that was fixed beforehand; Student's quantile alone covers 89 to 96 %
@@ -181,7 +178,7 @@ def fit_trials(trials: Iterable[TimedTrial], names: Sequence[str]) -> TrialFit |
     used = [trial for trial in trials if trial.candidate in wanted]
     measured = {trial.candidate for trial in used}
     present = tuple(name for name in names if name in measured)
-    logs = _log_values(used)
+    logs = log_values([Observation(None, trial.candidate, trial.value) for trial in used])
     if logs is None or len(present) < 2 or len(used) == len(present):
         return None
     index_of = {name: index for index, name in enumerate(present)}
@@ -193,17 +190,6 @@ def fit_trials(trials: Iterable[TimedTrial], names: Sequence[str]) -> TrialFit |
     design = np.hstack([np.eye(len(present))[candidates], drift])
     data = _Data(candidates, counts, design, logs - centre, within)
     return _fit(present, data, precisions, prior, centre)
-
-
-def _log_values(trials: Sequence[TimedTrial]) -> _Array | None:
-    values = np.array([trial.value for trial in trials], dtype=float)
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError("values must be a number, zero or more")
-    moving = values[values > 0]
-    if moving.size == 0:
-        return None
-    logs: _Array = np.log(np.maximum(values, _STANDSTILL * median(moving.tolist())))
-    return logs
 
 
 def _drift(trials: Sequence[TimedTrial]) -> tuple[_Array, _Array, _Array]:

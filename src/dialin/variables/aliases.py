@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from dialin.errors import UserError
 from dialin.model.setting import canonical_name
 
@@ -44,12 +46,23 @@ _GROUP = {name: min(group) for group in _SAME for name in group}
 _RENAMED = (("slave", "replica"), ("master", "source"))
 
 
-def checked_name(name: str, example: str = "innodb_buffer_pool_size") -> str:
-    """Return a variable's name in the spelling of the server, or raise UserError, with an example, where it cannot be one."""
+def checked_name(name: str) -> str:
+    """Return a variable's name in the spelling of the server, or raise UserError where it cannot be one."""
     try:
         return canonical_name(name)
     except ValueError as error:
-        raise UserError(str(error), f"Write it as the server does, like {example}") from None
+        raise UserError(str(error), "Write it as the server does, like innodb_buffer_pool_size") from None
+
+
+def reported_name(name: str, reported: Container[str]) -> str:
+    """Return the variable that a name, or the spelling of an option, means to a server that reports these variables.
+
+    Raises:
+        UserError: it cannot be one; such text never reaches SQL.
+    """
+    plain = checked_name(name)
+    other = VARIABLE_OF.get(plain, plain)
+    return plain if plain in reported or other not in reported else other
 
 
 def one_name(variable: str) -> str:

@@ -13,7 +13,7 @@ from dialin.report.headline import change_with_confidence
 from dialin.report.names import named, several
 from dialin.stats.decide import Decision
 from dialin.stats.safety import Failures
-from dialin.stats.trial_figures import natural
+from dialin.stats.trial_figures import goal_ratio
 from dialin.text import counted, percent
 from dialin.variables import rules
 
@@ -22,7 +22,7 @@ _MEASURED = {Goal.THROUGHPUT: "throughput ", Goal.STABILITY: "", Goal.LATENCY: "
 
 def gain_in_words(spec: StudySpec, decision: Decision, name: str) -> str:
     """Return by how much a candidate differs from the baseline in the goal's measure; empty where that is not known."""
-    ratio = natural(decision.ratios.get(name), spec.goal)
+    ratio = goal_ratio(decision.ratios.get(name), spec.goal)
     if ratio is None:
         return ""
     what = {Goal.STABILITY: "variation ", Goal.LATENCY: f"p{spec.workload.percentile} latency "}.get(spec.goal, "")

@@ -33,7 +33,7 @@ from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.pareto import front
 from dialin.stats.safety import Failures
 from dialin.stats.throughput import by_mean
-from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, natural, observations, trial_speeds
+from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, goal_ratio, observations, trial_speeds
 from dialin.variables import rules
 from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_sentences, rates
 from dialin.verdict.effective_settings import EffectiveSettings
@@ -246,7 +246,7 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         ratio=case.speed.ratios.get(name),
         typical_ratio=case.speed.typical_ratios.get(name),
         stall_cost=caveats.stall_cost(trials),
-        goal_ratio=natural(case.decision.ratios.get(name), spec.goal),
+        goal_ratio=goal_ratio(case.decision.ratios.get(name), spec.goal),
         probability=case.decision.chances.get(name),
         pareto=pareto,
         cv=typical([trial.window.cv for trial in trials], alpha) if trials else None,
@@ -312,7 +312,7 @@ def _confirmed(record: StudyRecord, chosen: str) -> Confirmation | None:
     fitted = fit(values, (chosen, spec.baseline)) if chosen != spec.baseline else None
     if fitted is None or fitted.dof == 0:
         return None
-    ratio = natural(fitted.ratio(chosen, spec.baseline, 1 - spec.confidence), spec.goal)
+    ratio = goal_ratio(fitted.ratio(chosen, spec.baseline, 1 - spec.confidence), spec.goal)
     return None if ratio is None else Confirmation(candidate=chosen, ratio=ratio, blocks=fitted.paired_dof[0][1] + 1)
 
 

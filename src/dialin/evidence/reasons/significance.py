@@ -31,8 +31,6 @@ _TOGETHER = 0.5
 _FEWEST = 4
 """Trials that a correlation takes."""
 
-_STANDSTILL = 0.01
-
 _UNITS = {size: "bytes", percent: "share"}
 """The unit of a chart, by the format of the sentence."""
 
@@ -140,9 +138,9 @@ def _natural(one: Measured, goal: Goal) -> float:
 
 
 def _less_block(values: Sequence[float], used: Sequence[Measured]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    some = [value for value in values if value > 0]
-    least = _STANDSTILL * float(np.median(some)) if some else 1.0
-    logs = np.log(np.maximum(np.asarray(values, dtype=float), least))
+    logs = blocks.log_values([blocks.Observation(None, one.trial.candidate, value) for one, value in zip(used, values, strict=True)])
+    if logs is None:
+        return np.zeros(len(values))
     strata = [one.stratum for one in used]
     means = {stratum: float(np.mean([x for x, s in zip(logs, strata, strict=True) if s == stratum])) for stratum in set(strata)}
     return np.asarray([x - means[s] for x, s in zip(logs, strata, strict=True)])

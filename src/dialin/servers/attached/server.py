@@ -14,7 +14,7 @@ from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.account import Account
-from dialin.servers.assign import Scope, Wanted, assign, exact_values, is_dynamic, reset_persisted, variable
+from dialin.servers.assign import Scope, Wanted, assign, exact_values, is_dynamic, reset_persisted
 from dialin.servers.attached import activity, restart, server_process
 from dialin.servers.attached.attached_build import AttachedBuild, Facts, check_same
 from dialin.servers.attached.claim import Claim
@@ -23,6 +23,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import connect, global_variables, status
 from dialin.servers.processes import identity
 from dialin.servers.setter import Setter
+from dialin.variables.aliases import reported_name
 
 PATIENCE = 600.0
 """Seconds that a server may take to come into force with a value, or to answer again after a restart."""
@@ -142,7 +143,7 @@ class Attached:
             return [name for name in map(self._variable, names) if not is_dynamic(query, name)]
 
     def _variable(self, name: str) -> str:
-        return variable(name, self._initial_variables)
+        return reported_name(name, self._initial_variables)
 
     def exact_values(self, names: Iterable[str]) -> dict[str, Value | None]:
         with self.connect() as query:

@@ -21,7 +21,6 @@ from dialin.clock import Clock, SystemClock
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.study import Attachment
 from dialin.paths import replace_text
-from dialin.servers.assign import variable
 from dialin.servers.attached import restart as restarts
 from dialin.servers.attached import study_schema as schemas
 from dialin.servers.attached.attached_build import AttachedBuild, check_same, differences
@@ -32,6 +31,7 @@ from dialin.servers.attached.server import PATIENCE, Attached
 from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.origin import machine
 from dialin.text import listed
+from dialin.variables.aliases import reported_name
 
 SCHEMA = "dialin_sbtest"
 """The schema that dialin makes where the user named none."""
@@ -288,7 +288,7 @@ def _describe(
     persisted = attached.persisted() if restart else {}
     file = attachment.defaults_file
     before = attached.variables()
-    wanted = [variable(name, before) for name in names]
+    wanted = [reported_name(name, before) for name in names]
     check_same(attached.build.facts, before)
     return UndoEntry(
         id=uuid.uuid4().hex[:12],
