@@ -22,7 +22,7 @@ from dialin.logs.log_folder import Run, load
 from dialin.logs.sibling_files import parse_options, read_options
 from dialin.model.analysis import Analysis
 from dialin.model.verdict import Outcome
-from dialin.workloads.sysbench_log import Log
+from dialin.workloads.sysbench_log import RunLog
 
 SECONDS = 60
 START, RUN, SECOND, DRIFT = 0.015, 0.007, 0.05, 0.05
@@ -111,8 +111,8 @@ class Maker:
         self.runs.append(Run(name, Path(name), original.log, original.name, exact=True))
 
 
-def log(tps: np.ndarray, threads: int) -> Log:
-    return Log(
+def log(tps: np.ndarray, threads: int) -> RunLog:
+    return RunLog(
         times=np.arange(1.0, tps.size + 1), tps=tps, latency_ms=np.full(tps.size, 10.0), errors=np.zeros(tps.size),
         threads=threads, interval=1.0, percentile=95, transactions=None,
     )  # fmt: skip
@@ -345,7 +345,7 @@ def written(make: Callable[[np.random.Generator], Folder]) -> Callable[[np.rando
     return again
 
 
-def _text(one: Log) -> str:
+def _text(one: RunLog) -> str:
     rows = [
         f"{time:.0f},{one.threads},{tps:.2f},{20 * tps:.2f},{14 * tps:.2f},{4 * tps:.2f},{2 * tps:.2f},10.00,0.00,0.00\n"
         for time, tps in zip(one.times, one.tps, strict=True)

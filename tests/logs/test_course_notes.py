@@ -9,7 +9,7 @@ import pytest
 
 from dialin.logs import course_notes
 from dialin.logs.log_folder import Run
-from dialin.logs.run_figures import figures
+from dialin.logs.run_figures import sum_up_run
 from dialin.model.course import Course
 from dialin.report.run_course import course_cell, start_cell
 from fixtures.sysbench_logs import csv, parse, series
@@ -18,7 +18,7 @@ from fixtures.sysbench_logs import csv, parse, series
 def noted(tps):
     """Return one run's figures, and the texts of what is said of it by code."""
     (log,) = parse(csv(tps))
-    run = figures(Run("a.log", Path("a.log"), log), "a", "a", {}, None).run
+    run = sum_up_run(Run("a.log", Path("a.log"), log), "a", "a", {}, None).run
     kinds = (
         course_notes.unsettled,
         course_notes.long_warm_up,

@@ -96,11 +96,11 @@ def _row(item: Item, trials: Sequence[Measured], record: StudyRecord) -> CostRow
         unit=item.unit,
         per_query={name: statistics.fmean(queries[name]) for name in names},
         per_transaction={name: statistics.fmean(transactions[name]) for name in names},
-        ratio=ratios(observations, names, record.spec.baseline, 1 - record.spec.confidence),
+        ratio=cost_ratios(observations, names, record.spec.baseline, 1 - record.spec.confidence),
     )
 
 
-def ratios(
+def cost_ratios(
     observations: Iterable[blocks.Observation], names: Sequence[str], baseline: str, alpha: float
 ) -> dict[str, Estimate]:
     """Return each candidate's figure as a ratio to the baseline's, for those that common blocks connect to it.

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dialin.evidence import measured
 from dialin.model.record import StudyRecord
 from dialin.model.why import StatementFigures, StatementRow, StatementTimes
+from dialin.stats import counted_times
 
 MOST = 5
 """The most statements that are shown."""
@@ -110,9 +111,5 @@ def _times(name: str, buckets: Mapping[float, float]) -> StatementTimes:
 
 def percentile(buckets: Mapping[float, float], share: float) -> float | None:
     """Return the bucket's upper end at or below which a share (0 to 1) of all lies; None where that bucket has no end."""
-    wanted, below = share * sum(buckets.values()), 0.0
-    for upper in sorted(buckets):
-        below += buckets[upper]
-        if below >= wanted:
-            break
-    return upper if math.isfinite(upper) else None
+    upper = counted_times.percentile(buckets, share)
+    return upper if upper is not None and math.isfinite(upper) else None

@@ -11,7 +11,7 @@ from dialin.logs.assignment import AssignmentRule, Sorted, sort
 from dialin.logs.cells import Cells, geometric_mean
 from dialin.logs.factors import Values
 from dialin.logs.log_folder import Folder, incomplete
-from dialin.logs.run_figures import RunFigures, figures
+from dialin.logs.run_figures import RunFigures, sum_up_run
 from dialin.model.analysis import Analysis, CandidateAnalysis, FileEntry, RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
 from dialin.model.verdict import CandidateState, Estimate, Note
@@ -75,7 +75,7 @@ def analyze(folder: Folder, request: Request, options: Values | None = None) -> 
     beside = options or {}
     assigned = sort(runs, request.rule, {run.name: {**headers.get(run.name, {}), **beside.get(run.name, {})} for run in runs})
     summed_up = [
-        figures(run, assigned.labels[run.name], assigned.of.get(run.name), assigned.others.get(run.name, {}), request.skip)
+        sum_up_run(run, assigned.labels[run.name], assigned.of.get(run.name), assigned.others.get(run.name, {}), request.skip)
         for run in runs
     ]
     broken = [text for run in runs if run.name in assigned.settings and (text := incomplete(run))]

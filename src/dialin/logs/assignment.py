@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialin.errors import UserError
 from dialin.logs import factors, run_names
-from dialin.logs.factors import Options, Values
+from dialin.logs.factors import DifferingOptions, Values
 from dialin.logs.log_folder import Run, natural_order
 from dialin.logs.stamps import Stamp
 from dialin.model.verdict import Note
@@ -59,7 +59,7 @@ class Sorted:
     of: Mapping[str, str]
     settings: Values
     others: Values
-    options: Options
+    options: DifferingOptions
     stamps: Mapping[str, Stamp]
     ordered: Sequence[str] | None
     confounds: Sequence[Note]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.logs.factors import Values, keys, levels
+from dialin.logs.factors import Values, factor_levels, keys
 from dialin.logs.log_folder import natural_order
 from dialin.model.analysis import CellAnalysis, CellCandidate, FactorAnalysis, RunAnalysis
 from dialin.model.study import Goal
@@ -81,7 +81,7 @@ def analyze_factors(settings: Values, of: Mapping[str, str], names: Sequence[str
     for key in keys(settings):
         values = [{settings[file][key] for file in settings if of[file] == name} for name in names]
         crossed = all(candidate_values == values[0] for candidate_values in values)
-        analyses.append(FactorAnalysis(name=key, values=levels(settings, key), crossed=crossed))
+        analyses.append(FactorAnalysis(name=key, values=factor_levels(settings, key), crossed=crossed))
     return analyses
 
 

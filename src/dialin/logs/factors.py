@@ -19,8 +19,8 @@ Values = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """Options of run scripts and option files that are not alike in all runs.
+class DifferingOptions:
+    """DifferingOptions of run scripts and option files that are not alike in all runs.
 
     Attributes:
         values: their values in each run.
@@ -72,7 +72,7 @@ def differing_headers(headers: Mapping[str, Mapping[str, str]]) -> dict[str, dic
     return {name: {key: header[key] for key in differing if key in header} for name, header in headers.items()}
 
 
-def sort_options(options: Values, factors: Values, of: Mapping[str, str], ignored: Collection[str]) -> Options:
+def sort_options(options: Values, factors: Values, of: Mapping[str, str], ignored: Collection[str]) -> DifferingOptions:
     """Return the options that differ between runs, and which of them make cells.
 
     An option that holds a date or the log's own name differs in each run and says nothing of the server; it is left out.
@@ -97,10 +97,10 @@ def sort_options(options: Values, factors: Values, of: Mapping[str, str], ignore
         else:
             making.append(key)
     table = {name: {key: of_runs[name] for key, of_runs in values.items()} for name in runs}
-    return Options(table, tuple(making), same_as, tuple(defining))
+    return DifferingOptions(table, tuple(making), same_as, tuple(defining))
 
 
-def with_options(factors: Values, options: Options) -> dict[str, dict[str, str]]:
+def with_options(factors: Values, options: DifferingOptions) -> dict[str, dict[str, str]]:
     """Return factors with the options that make cells."""
     return {name: {**values, **{key: options.values[name][key] for key in options.factors}} for name, values in factors.items()}
 
@@ -115,7 +115,7 @@ def column(factors: Values, key: str) -> dict[str, str]:
     return {name: values[key] for name, values in factors.items() if key in values}
 
 
-def levels(factors: Values, key: str) -> list[str]:
+def factor_levels(factors: Values, key: str) -> list[str]:
     """Return the values of a factor in their natural order."""
     return sorted(set(column(factors, key).values()), key=natural_order)
 
@@ -139,7 +139,7 @@ def propose_by(factors: Values) -> list[tuple[str, tuple[str, ...]]]:
             counts[candidates[name]] = counts.get(candidates[name], 0) + 1
         met = sum(sum(counts.values()) for counts in cells.values() if len(counts) > 1)
         repeats = sum(count - 1 for counts in cells.values() if len(counts) > 1 for count in counts.values())
-        proposals.append(((-met, -repeats, len(set(candidates.values()))), expression, tuple(levels(factors, key))))
+        proposals.append(((-met, -repeats, len(set(candidates.values()))), expression, tuple(factor_levels(factors, key))))
     return [(expression, values) for _, expression, values in sorted(proposals, key=lambda one: one[0])]
 
 

@@ -15,7 +15,7 @@ from dialin.errors import UserError
 from dialin.model.analysis import FileEntry, FileStatus
 from dialin.text import counted, number
 from dialin.workloads.log_text import DAMAGED, members
-from dialin.workloads.sysbench_log import Log, LogFile, TooLargeError, read
+from dialin.workloads.sysbench_log import LogFile, RunLog, TooLargeError, read
 
 FEWEST = 20
 """Lines below which nothing can be told of a run."""
@@ -41,7 +41,7 @@ class Run:
 
     name: str
     path: Path
-    log: Log
+    log: RunLog
     copy_of: str | None = None
     exact: bool = False
 
@@ -157,7 +157,7 @@ def _trimmed(run: Run, planned: float | None) -> tuple[Run, float | None]:
     return replace(run, log=replace(log, **cut)), planned
 
 
-def _is_short(log: Log, planned: float | None) -> bool:
+def _is_short(log: RunLog, planned: float | None) -> bool:
     return planned is not None and log.times.size > 0 and float(log.times[-1]) < _WHOLE * planned
 
 
@@ -239,7 +239,7 @@ def _with_copies(runs: Sequence[Run], texts: dict[str, tuple[str, int]]) -> list
     ]
 
 
-def _figures(log: Log, length: int) -> bytes:
+def _figures(log: RunLog, length: int) -> bytes:
     if not log.times.size and log.summary is not None:
         return repr(log.summary).encode()
     return np.stack([log.tps[:length], log.latency_ms[:length]]).tobytes()

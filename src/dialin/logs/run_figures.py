@@ -19,7 +19,7 @@ from dialin.stats.steady import examine_run
 from dialin.stats.warm_up_cut import Start, find_start
 from dialin.stats.window import window
 from dialin.text import counted
-from dialin.workloads.sysbench_log import Log
+from dialin.workloads.sysbench_log import RunLog
 
 _DAY = 86_400
 """Lines of a log beyond which its warm-up and its course are found on means of successive lines, in bounded memory."""
@@ -38,7 +38,7 @@ class RunFigures:
     stalls: tuple[float, ...]
 
 
-def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, str], skip: float | None) -> RunFigures:
+def sum_up_run(run: Run, label: str, candidate: str | None, others: Mapping[str, str], skip: float | None) -> RunFigures:
     """Sum up a run.
 
     `candidate` is None where the run is left out; `others` are the factors that are not alike in all runs; `skip` is seconds
@@ -157,7 +157,7 @@ def _of_summary(run: Run, label: str, candidate: str | None, others: Mapping[str
     )
 
 
-def _in_seconds(dip: Dip, log: Log, begin: int) -> PeriodicDip:
+def _in_seconds(dip: Dip, log: RunLog, begin: int) -> PeriodicDip:
     """Return a dip in seconds of the log's clock: a phase is a line's time modulo the period."""
     period = dip.period * log.interval
     seconds = sorted(float(log.times[begin + phase]) % period for phase in dip.phases)

@@ -65,7 +65,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
+class PointColumns:
     """Many figures over time, by column: a trial of hours has millions.
 
     Attributes:

@@ -20,7 +20,7 @@ from typing import Self
 
 from dialin.clock import Clock
 from dialin.errors import DialinError
-from dialin.model.evidence import Gauge, Points, Watched
+from dialin.model.evidence import Gauge, PointColumns, Watched
 from dialin.probes.probe import Probe, Reading
 
 _SHARE = 0.05
@@ -124,9 +124,9 @@ class Watch:
                 for account in self._accounts
             ]
 
-    def points(self) -> Points:
+    def points(self) -> PointColumns:
         """Return every figure over time; counters that stood still are left out."""
-        return Points(tuple(self._names), self._at, self._which, self._value)
+        return PointColumns(tuple(self._names), self._at, self._which, self._value)
 
     def _run(self) -> None:
         nap = _TICK

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 
-def percentile(counts: Mapping[float, int], share: float) -> float | None:
+def percentile(counts: Mapping[float, float], share: float) -> float | None:
     """Return the time that a share (0 to 1) of the transactions did not exceed; None without any.
 
     `counts` holds how many transactions took each time, in any order.

@@ -143,8 +143,8 @@ def decide(
         winners=(),
         states=states,
         chances={},
-        ratios=ratios(fitted, names, baseline, rules.alpha) if fitted else _quotients(means, names, baseline),
-        levels=levels(fitted, names, rules.alpha) if fitted else _points(means, names),
+        ratios=candidate_ratios(fitted, names, baseline, rules.alpha) if fitted else _quotients(means, names, baseline),
+        levels=candidate_levels(fitted, names, rules.alpha) if fitted else _points(means, names),
         sd=fitted.sd if fitted else None,
         trials=len(trials),
         detectable=None,
@@ -263,13 +263,13 @@ def trials_to_choose(
     return None
 
 
-def ratios(fitted: TrialFit | None, names: Sequence[str], baseline: str, alpha: float) -> dict[str, Estimate | None]:
+def candidate_ratios(fitted: TrialFit | None, names: Sequence[str], baseline: str, alpha: float) -> dict[str, Estimate | None]:
     """Return each candidate's ratio to the baseline; None where the two cannot be compared."""
     compared = fitted.names if fitted is not None and baseline in fitted.names else ()
     return {name: fitted.ratio(name, baseline, alpha) if fitted and name in compared else None for name in names}
 
 
-def levels(fitted: TrialFit | None, names: Sequence[str], alpha: float) -> dict[str, Estimate | None]:
+def candidate_levels(fitted: TrialFit | None, names: Sequence[str], alpha: float) -> dict[str, Estimate | None]:
     """Return each candidate's level; None where it has no trial."""
     return {name: fitted.level(name, alpha) if fitted and name in fitted.names else None for name in names}
 

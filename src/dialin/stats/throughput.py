@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import fdtrc
 
 from dialin.model.verdict import CandidateState, DecidedBy, Outcome
-from dialin.stats.decide import Decision, Rules, decide, levels, ratios
+from dialin.stats.decide import Decision, Rules, candidate_levels, candidate_ratios, decide
 from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
 
 _STALLS_DIFFER = 0.2
@@ -83,13 +83,13 @@ def decide_throughput(
             return replace(
                 decision,
                 states=decision.states if plain is None else _states(decision, plain),
-                ratios=ratios(plain, names, baseline, rules.alpha) if plain else decision.ratios,
-                levels=levels(plain, names, rules.alpha) if plain else decision.levels,
+                ratios=candidate_ratios(plain, names, baseline, rules.alpha) if plain else decision.ratios,
+                levels=candidate_levels(plain, names, rules.alpha) if plain else decision.levels,
                 decided_by=DecidedBy.TYPICAL_SPEED,
                 typical_ratios=decision.ratios,
             )
     decision = decide(means, names, baseline, rules, identical=identical)
-    typical_ratios = ratios(fit_trials(typical, names), names, baseline, rules.alpha)
+    typical_ratios = candidate_ratios(fit_trials(typical, names), names, baseline, rules.alpha)
     return replace(decision, typical_ratios=typical_ratios, stalls_differ=differ)
 
 

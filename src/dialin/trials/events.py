@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dialin.model.evidence import Points, RawWaits, Watched
+from dialin.model.evidence import PointColumns, RawWaits, Watched
 from dialin.model.trial import Sample, Step, Trial
 
 
@@ -20,7 +20,7 @@ class Evidence:
     """
 
     watched: tuple[Watched, ...] = ()
-    points: Points = field(default_factory=Points)
+    points: PointColumns = field(default_factory=PointColumns)
     waits: RawWaits | None = None
     waits_file: Path | None = None
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.verdict import CandidateState, DecidedBy, Outcome
-from dialin.stats.decide import Decision, Rules, decide, levels, trials_to_choose
+from dialin.stats.decide import Decision, Rules, candidate_levels, decide, trials_to_choose
 from dialin.stats.safety import Failures, unsafe
 from dialin.stats.throughput import decide_throughput
 from dialin.stats.trial_figures import FIGURE_OF, Figures, timed_trials, trial_speeds
@@ -100,7 +100,7 @@ def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Map
         states = {name: failed if state is failed else CandidateState.OPEN for name, state in decision.states.items()}
         decision = replace(decision, outcome=Outcome.UNRESOLVED, choice=None, winners=(), states=states)
     every = timed_trials(raced, figures, FIGURE_OF[goal])
-    level = levels(fit_trials(every, [candidate.name for candidate in spec.candidates]), sorted(out), rules(spec).alpha)
+    level = candidate_levels(fit_trials(every, [candidate.name for candidate in spec.candidates]), sorted(out), rules(spec).alpha)
     return replace(
         decision,
         states=decision.states | dict.fromkeys(out, CandidateState.UNSAFE),

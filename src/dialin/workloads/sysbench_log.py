@@ -99,7 +99,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Log:
+class RunLog:
     """One run of sysbench, line by line; rates are per second. A run without interval reports has no lines.
 
     Attributes:
@@ -133,7 +133,7 @@ class LogFile:
     """The runs that a file holds, one after the other, and what its text, unpacked, is known by."""
 
     digest: str
-    logs: tuple[Log, ...]
+    logs: tuple[RunLog, ...]
 
 
 class TooLargeError(UserError):
@@ -148,7 +148,7 @@ def parse_line(line: str) -> Second | None:
     return Second(int(match["number"]), *(float(match[name]) for name in _FIGURES))
 
 
-def parse(chunks: Iterable[bytes]) -> tuple[Log, ...]:
+def parse(chunks: Iterable[bytes]) -> tuple[RunLog, ...]:
     """Read every run of a log, in the interval reports of sysbench 1.0 or 0.5, or as CSV.
 
     A new run begins at each line `sysbench VERSION`, and where time goes back. A run without interval reports is one
@@ -271,11 +271,11 @@ def _is_run(begin: int, end: int, events: list[_Event]) -> bool:
     return end > begin or has_total or ("banner" in kinds and "fatal" in kinds)
 
 
-def _log(table: _Array, events: list[_Event]) -> Log:
+def _log(table: _Array, events: list[_Event]) -> RunLog:
     header, summary = _header(events), _summary(events)
     percentile = int(table[0, 5]) if len(table) and table[0, 5] else summary.percentile if summary else None
     threads = header.get("Number of threads", "")
-    return Log(
+    return RunLog(
         times=table[:, 0],
         tps=table[:, 2],
         latency_ms=table[:, 3],

@@ -36,7 +36,7 @@ _PREFIX = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RowShape:
     """What a row holds beside its three numbers, in bytes.
 
     Attributes:
@@ -48,13 +48,13 @@ class Row:
     mean: int
 
 
-def row(options: ScanOptions) -> Row:
+def row(options: ScanOptions) -> RowShape:
     """Return the shape of a row: fixed rows are CHAR only, others about half CHAR and half VARCHAR of 0.5 to 1.5 its mean."""
     text = options.row_bytes - _NUMBERS
     if options.format == "fixed":
-        return Row(tuple([_CHAR] * (text // _CHAR) + ([text % _CHAR] if text % _CHAR else [])), 0)
+        return RowShape(tuple([_CHAR] * (text // _CHAR) + ([text % _CHAR] if text % _CHAR else [])), 0)
     fixed = min(text // 2, _CHAR)
-    return Row((fixed,), text - fixed)
+    return RowShape((fixed,), text - fixed)
 
 
 def bytes_a_row(options: ScanOptions) -> float:
@@ -163,7 +163,7 @@ def _text_of_row(column: str, of: str, salt: int, length: int) -> str:
     return f"CONCAT({_text(of, salt, _PREFIX)}, SUBSTRING({column}, {_PREFIX + 1}))"
 
 
-def _length(shape: Row, of: str, salt: str) -> str:
+def _length(shape: RowShape, of: str, salt: str) -> str:
     """Return an expression of the variable column's length in a row: from half to three halves of its mean."""
     return f"{shape.mean - shape.mean // 2} + CRC32(CONCAT('{salt}', {of})) % {2 * (shape.mean // 2) + 1}"
 
