@@ -170,7 +170,7 @@ def _moves_up(expectation: Expectation, record: StudyRecord, verdict: Verdict, _
         return _NOTHING
     gains = [gain for one in measured.of(record) if (gain := _gain(one, record, levels)) is not None]
     names = [candidate.name for candidate in record.spec.candidates]
-    ratios = cost.ratios(gains, names, verdict.baseline, 1 - record.spec.confidence)
+    ratios = cost.cost_ratios(gains, names, verdict.baseline, 1 - record.spec.confidence)
     what = f"gain from {levels[0]} to {levels[-1]} threads"
     return _ratios({name: ratios.get(name) for name in expectation.candidates}, 1.0, float("inf"), what, verdict.baseline)
 

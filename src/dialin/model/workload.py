@@ -14,6 +14,8 @@ from dialin.model.option_types import LOAD
 TRANSACTION = "transaction"
 """What most loads are counted in."""
 
+MOST_THREADS = 65_535
+
 
 @dataclass(frozen=True, slots=True)
 class Runs:
@@ -82,7 +84,7 @@ class LoadOptions(FrozenModel):
 
 
 class WorkloadSpec(LoadOptions):
-    """The load of a study, as it is stored.
+    """The load of a study, as it is stored; the home of the options that it shares with `StudyOptions`: default, limits, help.
 
     Attributes:
         name: a workload, or the path of its file.
@@ -100,10 +102,10 @@ class WorkloadSpec(LoadOptions):
     name: str = "oltp_read_write"
     kind: str = "sysbench"
     asked: str = Field(default_factory=lambda given: given["name"])
-    threads: int = Field(default=16, ge=1, le=65_535)
+    threads: int = Field(default=16, ge=1, le=MOST_THREADS, description="connections that work at once")
     levels: tuple[int, ...] = ()
-    tables: int = Field(default=4, ge=1, le=10_000)
-    table_size: int = Field(default=100_000, ge=1)
+    tables: int = Field(default=4, ge=1, le=10_000, description="tables to prepare")
+    table_size: int = Field(default=100_000, ge=1, description="rows of each table")
     rand_type: str | None = None
     options: Mapping[str, str] = Field(default_factory=dict)
     traits: LoadTraits = LoadTraits()

@@ -14,7 +14,6 @@ from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.question.candidates import candidates_of
 from dialin.question.plan import Plan, plan
-from dialin.servers.attached.attached_build import AttachedBuild
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA
@@ -119,7 +118,7 @@ def resume_attached(
     was = spec.candidates[0].server
     if attached.build.id != was:
         raise UserError(f"The server runs {attached.build.id} now, and the study began on {was}", "Begin a new study")
-    if _instance(attached.build) != known[was].get("instance"):
+    if attached.build.instance != known[was].get("instance"):
         raise UserError(
             f"{attached.account} is another server than the one that the study began on",
             "Give the account of that one, or begin a new study",
@@ -237,10 +236,6 @@ def _facts(attached: Attached) -> dict[str, Any]:
         "version": build.version_text,
         "origin": f"attached: {attached.account}",
         "flavour": build.flavour.value,
-        "instance": _instance(build),
+        "instance": build.instance,
     }
 
-
-def _instance(build: AttachedBuild) -> dict[str, str | int]:
-    """Return what distinguishes a server from others of its build."""
-    return {"hostname": build.hostname, "port": build.port, "datadir": build.datadir, "uuid": build.uuid}

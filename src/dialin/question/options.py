@@ -15,10 +15,16 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from dialin.model.option_types import ATTACHED, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.setting import Value
 from dialin.model.study import MAX_CANDIDATES, WORTHWHILE, Attachment, Candidate, MethodOptions, StudySpec
-from dialin.model.workload import LoadOptions, WorkloadSpec
+from dialin.model.workload import MOST_THREADS, LoadOptions, WorkloadSpec
 from dialin.question.candidates import Variables, canonical, compared, swept
 from dialin.workloads import kinds
 from dialin.workloads.load_request import LoadRequest
+
+
+def _left_to_its_kind(name: str) -> Any:
+    """Return the field of an option of the load whose default is that of its kind; its limits are those of `WorkloadSpec`."""
+    limits = {key: getattr(one, key) for one in WorkloadSpec.model_fields[name].metadata for key in ("ge", "le") if hasattr(one, key)}
+    return Field(default=None, description=kinds.load_option_help(name), **limits)
 
 
 class StudyOptions(MethodOptions, LoadOptions):
@@ -62,15 +68,11 @@ class StudyOptions(MethodOptions, LoadOptions):
     )
     threads: Annotated[Threads | None, LOAD] = Field(
         default=None,
-        description=f"connections that work at once, {kinds.default_help('threads')}; several, such as "
-        "1,4,16, are all measured in every trial, and show how each candidate scales",
+        description=f"{kinds.load_option_help('threads')}; several, such as 1,4,16, are all measured in every trial, and show how each "
+        "candidate scales",
     )
-    tables: Annotated[int | None, LOAD] = Field(
-        default=None, ge=1, le=10_000, description=f"tables to prepare, {kinds.default_help('tables')}"
-    )
-    table_size: Annotated[int | None, LOAD] = Field(
-        default=None, ge=1, description=f"rows of each table, {kinds.default_help('table-size')}"
-    )
+    tables: Annotated[int | None, LOAD] = _left_to_its_kind("tables")
+    table_size: Annotated[int | None, LOAD] = _left_to_its_kind("table_size")
     rand_type: Annotated[str | None, LOAD] = Field(
         default=None, description="distribution of the rows asked for: " + ", ".join(kinds.rand_types())
     )
@@ -100,8 +102,8 @@ class StudyOptions(MethodOptions, LoadOptions):
     def _distinct_levels(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
         if value is not None and (not value or len(set(value)) != len(value)):
             raise ValueError("needs one number, or several different ones")
-        if value is not None and not all(1 <= number <= 65_535 for number in value):
-            raise ValueError("must be 1 to 65535")
+        if value is not None and not all(1 <= number <= MOST_THREADS for number in value):
+            raise ValueError(f"must be 1 to {MOST_THREADS}")
         return value
 
     @model_validator(mode="after")

@@ -11,7 +11,7 @@ def percentile(counts: Mapping[float, float], share: float) -> float | None:
 
     `counts` holds how many transactions took each time, in any order.
     """
-    wanted = max(1, math.ceil(share * sum(counts.values()) - 1e-9))
+    wanted: float = max(1, math.ceil(share * sum(counts.values()) - 1e-9))
     for time in sorted(counts):
         wanted -= counts[time]
         if wanted <= 0:

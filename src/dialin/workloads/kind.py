@@ -34,7 +34,7 @@ class WorkloadKind:
         suffixes: how names of the files end that it runs.
         threads: connections that work at once, where a study does not say; None for the usual number.
         rand_types: the distributions that it can draw row numbers from.
-        defaults: its defaults of options such as `table-size` in words, where they are not the usual ones; for `--help`.
+        defaults: its defaults of options such as `table_size` in words, where they are not the usual ones; for `--help`.
         specify: fills in the defaults of a request, and refuses what does not fit (UserError); None where a workload has no
             options but those of the model, and no tables that `--tables` and `--table-size` size.
         how_to_install: a sentence, where it needs something.

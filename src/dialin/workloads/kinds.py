@@ -104,11 +104,11 @@ def rand_types() -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for kind in KINDS for name in kind.rand_types))
 
 
-def default_help(option: str) -> str:
-    """Return the default of an option of the load, and the kinds that have another one."""
-    usual = WorkloadSpec.model_fields[option.replace("-", "_")].default
+def load_option_help(option: str) -> str:
+    """Return the help of an option of the load, with its default and the kinds that have another one."""
+    field = WorkloadSpec.model_fields[option]
     others = ", ".join(f"{kind.defaults[option]} for {kind.name}" for kind in KINDS if option in kind.defaults)
-    return f"default {usual}{f' ({others})' if others else ''}"
+    return f"{field.description}, default {field.default}{f' ({others})' if others else ''}"
 
 
 def options_help() -> str:

@@ -52,14 +52,13 @@ class AttachedBuild:
         return f"{self.flavour}@{'.'.join(map(str, self.version))}"
 
     @property
+    def instance(self) -> dict[str, str | int]:
+        """What distinguishes it from others of its build."""
+        return {"hostname": self.hostname, "port": self.port, "datadir": self.datadir, "uuid": self.uuid}
+
+    @property
     def facts(self) -> dict[str, str | int]:
-        return {
-            "build": self.id,
-            "hostname": self.hostname,
-            "port": self.port,
-            "datadir": self.datadir,
-            "uuid": self.uuid,
-        }
+        return {"build": self.id, **self.instance}
 
 
 def differences(expected: Facts, actual: Facts) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -73,11 +73,7 @@ def write(root: Path, layout: Layout, build: Build, source: str) -> None:
         "build": build.id,
         "version_text": build.version_text,
         "source": source,
-        "binary": layout.binary,
-        "basedir": layout.basedir,
-        "messages": layout.messages,
-        "loader": layout.loader,
-        "libraries": list(layout.libraries),
+        **asdict(layout),
     }
     replace_text(root / MANIFEST, json.dumps(document, indent=2) + "\n")
 
@@ -89,13 +85,8 @@ def read(root: Path) -> Build | None:
         if document["schema"] != _SCHEMA:
             return None
         reference = BuildReference.parse(document["build"])
-        layout = Layout(
-            binary=document["binary"],
-            basedir=document["basedir"],
-            messages=document["messages"],
-            loader=document["loader"],
-            libraries=tuple(document["libraries"]),
-        )
+        places = {each.name: document[each.name] for each in fields(Layout)}
+        layout = Layout(**{**places, "libraries": tuple(places["libraries"])})
         build = build_at(root, layout, (reference.flavour, reference.version, document["version_text"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None

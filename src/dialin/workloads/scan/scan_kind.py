@@ -39,6 +39,6 @@ KIND = WorkloadKind(
     options_help="engine, size, query, cache (docs/scan.md)",
     unit=UNIT,
     threads=1,
-    defaults={"threads": "1", "tables": "1", "table-size": "512 MiB"},
+    defaults={"threads": "1", "tables": "1", "table_size": "512 MiB"},
     specify=_specify,
 )

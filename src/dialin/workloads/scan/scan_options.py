@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from dialin.model.setting import share_of
+from dialin.model.option_types import Fraction, kebab
 from dialin.workloads.kind import option_error
 
 SCAN = "scan"
@@ -59,10 +59,6 @@ def _bytes(value: object) -> object:
     return value
 
 
-def _share(value: object) -> object:
-    return share_of(value) if isinstance(value, str) else value
-
-
 def _engine(value: object) -> object:
     named = {name.lower(): name for name in _FORMATS}
     if isinstance(value, str) and value.lower() in named:
@@ -81,7 +77,7 @@ class ScanOptions(BaseModel):
         fragmented: the share of rows that are deleted and put back, and of those that are updated, after loading.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=lambda name: name.replace("_", "-"))
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=kebab)
 
     engine: Annotated[str, BeforeValidator(_engine)] = "InnoDB"
     size: Annotated[int | None, BeforeValidator(_bytes)] = Field(default=None, ge=1024**2, le=16 * 1024**4)
@@ -91,7 +87,7 @@ class ScanOptions(BaseModel):
     sql: str | None = Field(default=None, min_length=1)
     cache: Cache = Cache.COLD
     runs: int = Field(default=3, ge=1, le=1000)
-    fragmented: Annotated[float, BeforeValidator(_share)] = Field(default=0.0, ge=0, le=0.9)
+    fragmented: Fraction = Field(default=0.0, ge=0, le=0.9)
 
     @field_validator("row_format")
     @classmethod
