@@ -100,7 +100,7 @@ def running(record: StudyRecord, directory: Path) -> Iterator[Path]:
                 store.add_sample(begun.id, replace(sample, at=sample.at + shift))
             if one is not trial:
                 store.save_trial(replace(begun, state=one.state))
-                store.save_watched(begun.id, record.watched.get(one.id, {}).values(), ())
+                store.save_watched(begun.id, record.watched.get(one.id, {}).values())
         for line in record.log:
             if line.at + shift < time.time():
                 store.say(line.at + shift, line.text)

@@ -9,7 +9,7 @@ import pytest
 import dialin
 from dialin.errors import UserError
 from dialin.frames import columns
-from dialin.model.evidence import Point
+from dialin.model.evidence import PointColumns
 from dialin.model.setting import describe
 from dialin.model.trial import Step
 from dialin.store import waits_file
@@ -120,7 +120,7 @@ def test_what_probes_saw_is_there_by_trial_and_over_time(kept):
     directory = kept(record)
     one = next(iter(record.watched[1].values()))
     with Store.open(directory) as store:
-        store.save_watched(1, [one], [Point(1_788_350_460.25, one.probe, "rows", 7.5)])
+        store.save_watched(1, [one], PointColumns([(one.probe, "rows")], (1_788_350_460.25,), (0,), (7.5,)))
     study = dialin.open_study(directory)
     risen = study.counters.filter(trial=1, probe=one.probe)
     assert dict(zip(risen["name"], risen["rise"], strict=True)) == dict(one.counters)

@@ -98,7 +98,7 @@ def test_a_counter_that_did_not_move_is_kept(clock):
         with watch.window():
             clock.pass_time(10)
         assert saw(watch).counters == {"n": 0}
-        assert not list(watch.points())
+        assert not watch.points().at
 
 
 def test_a_counter_that_was_reset_began_anew_and_one_that_is_new_began_at_nothing(clock):
@@ -214,8 +214,9 @@ def test_rates_and_values_over_time_are_told_with_one_time_for_each_reading(cloc
         with watch.window():
             clock.tick(2)
             clock.pass_time(3)
-        points = [(point.at - 100, point.name, point.value) for point in watch.points()]
-    assert points == [
+        points = watch.points()
+    figures = zip(points.at, points.which, points.value, strict=True)
+    assert [(at - 100, points.names[which][1], value) for at, which, value in figures] == [
         (0, "g", 0),
         (2, "g", -10),
         (2, "n", 5),

@@ -2,17 +2,19 @@ import polars as pl
 import pytest
 
 from dialin.errors import DialinError
-from dialin.model.evidence import Gauge, Point, Watched
+from dialin.model.evidence import Gauge, PointColumns, Watched
 from dialin.model.trial import Trial, TrialState
 from dialin.store import series
 from dialin.store.store import Store
 from fixtures.recorded import begun
 
-POINTS = [
-    Point(1.5, "status", "Questions", 20.25),
-    Point(1.5, "status", "Threads_running", 3.0),
-    Point(1.75, "machine", "run_queue", 0.0),
-    Point(2.5, "status", "Questions", 1e12),
+NAMES = (("status", "Questions"), ("status", "Threads_running"), ("machine", "run_queue"))
+POINTS = PointColumns(NAMES, (1.5, 1.5, 1.75, 2.5), (0, 1, 2, 0), (20.25, 3.0, 0.0, 1e12))
+ROWS = [
+    (1.5, "status", "Questions", 20.25),
+    (1.5, "status", "Threads_running", 3.0),
+    (1.75, "machine", "run_queue", 0.0),
+    (2.5, "status", "Questions", 1e12),
 ]
 WATCHED = Watched(
     probe="status",
@@ -35,19 +37,19 @@ def store(tmp_path, spec):
 
 def read(path):
     frame = pl.read_parquet(path)
-    return [Point(at, str(probe), str(name), value) for at, probe, name, value in frame.iter_rows()]
+    return [(at, str(probe), str(name), value) for at, probe, name, value in frame.iter_rows()]
 
 
 def test_points_are_read_back_in_their_order(tmp_path):
     path = tmp_path / "evidence" / series.file_name(7)
-    series.write(path, iter(POINTS))
-    assert read(path) == POINTS
+    series.write(path, POINTS)
+    assert read(path) == ROWS
     assert [each.name for each in path.parent.iterdir()] == ["trial-7.parquet"], "nothing half made is left"
 
 
 def test_without_points_there_is_no_file(tmp_path):
     path = tmp_path / "evidence" / series.file_name(7)
-    series.write(path, [])
+    series.write(path, PointColumns())
     assert not path.parent.exists()
 
 
@@ -55,14 +57,14 @@ def test_what_probes_saw_is_read_back(store):
     store.save_watched(1, [WATCHED, Watched("machine", 1.0)], POINTS)
     assert store.watched() == {1: {"status": WATCHED, "machine": Watched("machine", 1.0)}}
     assert store.read().watched == store.watched()
-    assert read(store.directory_of_series / "trial-1.parquet") == POINTS
+    assert read(store.directory_of_series / "trial-1.parquet") == ROWS
 
 
 def test_what_is_saved_again_takes_the_place_of_what_was_there(store):
-    store.save_watched(1, [Watched("status", 1.0)], POINTS[:1])
+    store.save_watched(1, [Watched("status", 1.0)], PointColumns(NAMES, (1.5,), (0,), (20.25,)))
     store.save_watched(1, [WATCHED], POINTS)
     assert store.watched() == {1: {"status": WATCHED}}
-    assert read(store.directory_of_series / "trial-1.parquet") == POINTS
+    assert read(store.directory_of_series / "trial-1.parquet") == ROWS
 
 
 def test_a_file_that_cannot_be_written_says_how_to_go_on(store):

@@ -110,4 +110,4 @@ def test_a_trial_is_watched_over_one_connection_and_what_was_seen_is_kept(clock,
             assert server.made == 1
         evidence = watched.evidence(7)
     assert (server.made, server.open) == (1, 0)
-    assert ([one.probe for one in evidence.watched], list(evidence.points)) == (["mine"], [])
+    assert ([one.probe for one in evidence.watched], list(evidence.points.at)) == (["mine"], [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 ALL = "(all)"
@@ -51,22 +51,10 @@ def load_gauge(watched: Mapping[str, Watched], name: str) -> Gauge | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """One figure at one time: a counter's rate per second since the previous reading, or a gauge's value.
-
-    Attributes:
-        at: seconds since the epoch.
-    """
-
-    at: float
-    probe: str
-    name: str
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
 class PointColumns:
-    """Many figures over time, by column: a trial of hours has millions.
+    """Figures over time, by column: a trial of hours has millions.
+
+    A counter has its rate per second since the reading before, a gauge its value.
 
     Attributes:
         names: the probe and the name of each figure.
@@ -79,11 +67,6 @@ class PointColumns:
     at: Sequence[float] = ()
     which: Sequence[int] = ()
     value: Sequence[float] = ()
-
-    def __iter__(self) -> Iterator[Point]:
-        """Yield them in the order that they were read."""
-        for at, which, value in zip(self.at, self.which, self.value, strict=True):
-            yield Point(at, *self.names[which], value)
 
 
 @dataclass(frozen=True, slots=True)

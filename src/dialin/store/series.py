@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
 from pathlib import Path
 
-from dialin.model.evidence import Point
+from dialin.model.evidence import PointColumns
 
 
 def file_name(trial_id: int) -> str:
@@ -14,22 +13,24 @@ def file_name(trial_id: int) -> str:
     return f"trial-{trial_id}.parquet"
 
 
-def write(path: Path, points: Iterable[Point]) -> None:
+def write(path: Path, points: PointColumns) -> None:
     """Write points to a file that is there whole or not at all; none where there are no points.
 
     Raises:
         OSError: it cannot be written.
     """
+    import numpy as np
     import polars as pl
 
-    rows = [(point.at, point.probe, point.name, point.value) for point in points]
-    if not rows:
+    if not points.at:
         return
-    schema = {"at": pl.Float64, "probe": pl.Categorical, "name": pl.Categorical, "value": pl.Float64}
+    labels = pl.DataFrame(list(points.names), schema={"probe": pl.Categorical, "name": pl.Categorical}, orient="row")
+    of_points = labels[np.asarray(points.which, dtype=np.int64)]
+    at, value = (pl.Series(np.asarray(figures, dtype=np.float64)) for figures in (points.at, points.value))
     path.parent.mkdir(exist_ok=True)
     making = path.with_suffix(".making")
     try:
-        pl.DataFrame(rows, schema=schema, orient="row").write_parquet(making, compression="zstd")
+        of_points.select(at.alias("at"), "probe", "name", value.alias("value")).write_parquet(making, compression="zstd")
         making.replace(path)
     except pl.exceptions.PolarsError as error:  # a full disk is reported like this
         raise OSError(errno.EIO, str(error)) from error

@@ -19,7 +19,7 @@ from sqlalchemy import URL, Connection, Engine, Row, Select, create_engine, even
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from dialin.errors import DialinError, UserError
-from dialin.model.evidence import Point, RawWaits, Watched
+from dialin.model.evidence import PointColumns, RawWaits, Watched
 from dialin.model.progress import Progress
 from dialin.model.record import LogLine, Look, StudyRecord
 from dialin.model.study import Candidate, StudySpec
@@ -285,7 +285,7 @@ class Store:
         with self._write() as connection:
             connection.execute(insert(schema.sample).values(trial=trial_id, **asdict(sample)))
 
-    def save_watched(self, trial_id: int, watched: Iterable[Watched], points: Iterable[Point]) -> None:
+    def save_watched(self, trial_id: int, watched: Iterable[Watched], points: PointColumns = PointColumns()) -> None:
         """Store what the probes of a trial read; figures over time go into `evidence/trial-N.parquet`."""
         with self._write() as connection:
             for one in watched:
