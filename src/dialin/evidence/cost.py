@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialin.evidence import measured
@@ -101,22 +101,19 @@ def _row(item: Item, trials: Sequence[Measured], record: StudyRecord) -> CostRow
 
 
 def cost_ratios(
-    observations: Iterable[blocks.Observation], names: Sequence[str], baseline: str, alpha: float
+    observations: Sequence[blocks.Observation], names: Sequence[str], baseline: str, alpha: float
 ) -> dict[str, Estimate]:
     """Return each candidate's figure as a ratio to the baseline's, for those that common blocks connect to it.
 
     A candidate that spent nothing has no ratio. Figures that differ by a factor of 50 or more have a ratio without an interval.
     """
-    observations = list(observations)
     spent = {name: statistics.fmean([one.value for one in observations if one.candidate == name]) for name in names}
     some = {one.candidate for one in observations if one.value > 0}
-    groups = blocks.components(observations, [name for name in names if name in some])
-    together = next((group for group in groups if baseline in group), ())
-    fit = blocks.fit(observations, together)
+    fit = blocks.fit_connected(observations, [name for name in names if name in some], {baseline})
     if fit is None:
         return {}
     estimates = {}
-    for name in together:
+    for name in fit.names:
         ratio = spent[name] / spent[baseline]
         near = 1 / FAR < ratio < FAR
         if name != baseline:

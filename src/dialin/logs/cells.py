@@ -103,11 +103,7 @@ def dependence(cells: Cells, names: Sequence[str], baseline: str, barred: Collec
 def claims(cells: Cells, name: str, baseline: str) -> dict[tuple[str, ...], Estimate]:
     """Return the cells in which the interval of a candidate's ratio to the baseline excludes 1."""
     ratios = {cell: cells.ratio(cell, name, baseline) for cell in cells.ordered()}
-    return {
-        cell: ratio
-        for cell, ratio in ratios.items()
-        if ratio and ratio.low is not None and ratio.high is not None and (ratio.low > 1 or ratio.high < 1)
-    }
+    return {cell: ratio for cell, ratio in ratios.items() if ratio and ratio.excludes_one}
 
 
 def geometric_mean(values: Sequence[float]) -> float:

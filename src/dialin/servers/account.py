@@ -33,6 +33,11 @@ class Tls:
     def is_required(self) -> bool:
         return self.mode not in (TlsMode.DISABLED, TlsMode.PREFERRED)
 
+    @property
+    def files(self) -> dict[str, str | None]:
+        """The files that are given, by the option of the standard client that names each."""
+        return {"ssl-ca": self.ca, "ssl-cert": self.certificate, "ssl-key": self.key}
+
     def context(self) -> ssl.SSLContext | None:
         """Return what the connection is made with; None where TLS is off.
 

@@ -12,6 +12,8 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
+from dialin.probes.kernel_files import read
+
 _MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _PID_NAMESPACE = Path("/proc/self/ns/pid")
@@ -57,21 +59,14 @@ class Origin:
 @cache
 def origin() -> Origin:
     """Return the origin of this process. What the system does not say is empty, and then equal for all who lack it."""
-    return Origin(machine(), _text(_BOOT_ID), _link(_PID_NAMESPACE))
+    return Origin(machine(), read(_BOOT_ID), _link(_PID_NAMESPACE))
 
 
 @cache
 def machine() -> str:
     """Return what distinguishes this machine from others that share a directory with it."""
-    ids = (text for path in _MACHINE_IDS if (text := _text(path)))
+    ids = (text for path in _MACHINE_IDS if (text := read(path)))
     return f"{next(ids, '')}/{socket.gethostname()}"
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii", errors="replace").strip()
-    except OSError:
-        return ""
 
 
 def _link(path: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -122,6 +122,12 @@ def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None
         paired_errors=_rows(errors),
         paired_dof=_rows(paired_dof),
     )
+
+
+def fit_connected(observations: Sequence[Observation], names: Sequence[str], to: Collection[str]) -> Fit | None:
+    """Return the fit of those candidates that chains of common strata connect to some of them; None where there is none."""
+    groups = components(observations, names)
+    return fit(observations, next((group for group in groups if set(to) <= set(group)), ()))
 
 
 def _rows(matrix: NDArray[Any]) -> tuple[tuple[Any, ...], ...]:

@@ -14,8 +14,6 @@ CONFIG = "dialin-load.cnf"
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b"}
 """What stands otherwise between the quotes of an option file."""
 
-_FILES = (("ca", "ca"), ("certificate", "cert"), ("key", "key"))
-
 
 def check(account: Account) -> None:
     """Make sure that dialin-load can log in as an account.
@@ -34,10 +32,9 @@ def check(account: Account) -> None:
             f"ssl-{there} is given without ssl-{missing}: a client's certificate and its key go together",
             f"Give ssl-{missing} as well; it is the same file where that holds both",
         )
-    for part, option in _FILES:
-        given = getattr(tls, part)
-        if given and not os.access(_path(given), os.R_OK):
-            raise UserError(f"ssl-{option} {_path(given)} cannot be read", "Correct the path, or its permissions")
+    for option, file in tls.files.items():
+        if file and not os.access(_path(file), os.R_OK):
+            raise UserError(f"{option} {_path(file)} cannot be read", "Correct the path, or its permissions")
 
 
 def options(account: Account, directory: Path, database: str) -> list[str]:
@@ -52,9 +49,7 @@ def options(account: Account, directory: Path, database: str) -> list[str]:
     else:
         words += [f"--host={account.host}", f"--port={account.port}"]
     words += [f"--user={account.user}", f"--database={database}", f"--ssl-mode={account.tls.mode}"]
-    for part, option in _FILES:
-        if given := getattr(account.tls, part):
-            words.append(f"--ssl-{option}={_path(given)}")
+    words += [f"--{option}={_path(file)}" for option, file in account.tls.files.items() if file]
     if account.fetches_public_key:
         words.append("--get-server-public-key")
     return words
@@ -64,5 +59,5 @@ def _escaped(password: str) -> str:
     return "".join(_ESCAPES.get(character, character) for character in password)
 
 
-def _path(given: str) -> Path:
-    return Path(given).expanduser().absolute()
+def _path(file: str) -> Path:
+    return Path(file).expanduser().absolute()

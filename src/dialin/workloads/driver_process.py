@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import psutil
-
 from dialin.errors import WorkloadError
+from dialin.probes import host
 from dialin.servers.processes import spawn, tail
 
 _LOG_LIMIT = 16 * 1024**2
@@ -128,11 +127,7 @@ class DriverProcess:
             self._pending = (self._pending + chunk)[-_LOG_LIMIT:]
 
     def cpu_seconds(self) -> float:
-        try:
-            times = psutil.Process(self._process.pid).cpu_times()
-        except psutil.Error:
-            return self._cpu
-        self._cpu = times.user + times.system
+        self._cpu = max(self._cpu, host.cpu_seconds(self._process.pid))  # it counts though it is gone
         return self._cpu
 
     def stop(self) -> None:

@@ -14,8 +14,8 @@ CONFIG = "sysbench.cnf"
 _LONGEST = 255
 """Bytes of a line of its configuration file, line end included; sysbench 1.0.20 takes what follows for a line of its own."""
 
-_TLS_FILES = {"ca": "cacert.pem", "certificate": "client-cert.pem", "key": "client-key.pem"}
-"""The only names under which sysbench looks for certificates, in the directory that it runs in."""
+_TLS_FILES = {"ssl-ca": "cacert.pem", "ssl-cert": "client-cert.pem", "ssl-key": "client-key.pem"}
+"""The only names under which sysbench looks for these files, in the directory that it runs in."""
 
 _REMEDIES = (
     ("error 3159", "The server wants TLS: give ssl-ca, ssl-cert and ssl-key, which sysbench needs all three for it"),
@@ -80,8 +80,7 @@ def remedy(words: str) -> str:
 
 def _takes_tls(account: Account) -> bool:
     """Return whether TLS is used: where it is required; on a socket, which nobody listens in on, where it can be."""
-    can = all(getattr(account.tls, part) for part in _TLS_FILES)
-    return account.tls.is_required and (account.socket is None or can)
+    return account.tls.is_required and (account.socket is None or all(account.tls.files.values()))
 
 
 def _password_line(password: str) -> str:
@@ -99,18 +98,14 @@ def _password_line(password: str) -> str:
 
 def _tls_files(account: Account) -> dict[str, Path]:
     files = {}
-    for part, name in _TLS_FILES.items():
-        given = getattr(account.tls, part)
-        if not given:
+    for option, file in account.tls.files.items():
+        if not file:
             raise UserError(
-                f"TLS is required, and sysbench takes it only with a certificate of the client: ssl-{_OPTION[part]} is missing",
+                f"TLS is required, and sysbench takes it only with a certificate of the client: {option} is missing",
                 "Give ssl-ca, ssl-cert and ssl-key, or connect through the server's unix socket",
             )
-        path = Path(given).expanduser().absolute()
+        path = Path(file).expanduser().absolute()
         if not os.access(path, os.R_OK):
-            raise UserError(f"ssl-{_OPTION[part]} {path} cannot be read", "Correct the path, or its permissions")
-        files[name] = path
+            raise UserError(f"{option} {path} cannot be read", "Correct the path, or its permissions")
+        files[_TLS_FILES[option]] = path
     return files
-
-
-_OPTION = {"ca": "ca", "certificate": "cert", "key": "key"}

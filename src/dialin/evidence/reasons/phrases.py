@@ -69,10 +69,10 @@ def _times(ratio: float) -> str:
 
 
 def _time(trials: Sequence[Measured], baseline: str, other: str) -> str:
-    # FigureOf all candidates together: the pair was picked among them.
+    # Of all candidates together: the pair was picked among them.
     observations = [one.observation(1 / one.transactions) for one in trials if one.transactions > 0]
-    groups = blocks.components(observations, list(dict.fromkeys(one.candidate for one in observations)))
-    fit = blocks.fit(observations, next((group for group in groups if {baseline, other} <= set(group)), ()))
+    names = list(dict.fromkeys(one.candidate for one in observations))
+    fit = blocks.fit_connected(observations, names, {baseline, other})
     ratio = fit.ratio(other, baseline, _ALPHA) if fit else None
     if ratio is None or not ratio.excludes_one:
         return "no detectable difference in time"

@@ -162,8 +162,7 @@ def _follow(rule: Rule, trials: Sequence[Measured], names: Sequence[str], compar
 
 def _fit(values: Mapping[int, float], trials: Sequence[Measured], baseline: str, names: Sequence[str]) -> blocks.Fit | None:
     observations = [one.observation(values[one.trial.id]) for one in trials if one.trial.id in values]
-    groups = blocks.components(observations, names)
-    return blocks.fit(observations, next((group for group in groups if baseline in group), ()))
+    return blocks.fit_connected(observations, names, {baseline})
 
 
 def _selected(followed: Sequence[_Followed], compared: Pair, alpha: float) -> list[tuple[_Followed, Estimate]]:
