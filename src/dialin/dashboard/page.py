@@ -90,13 +90,13 @@ def _text(path: str, text: Callable[[], str], kind: str) -> Route:
 
 async def _asked(request: Request) -> Any:
     """Return the JSON of a request; None where it is not valid."""
-    said = b""
+    received = b""
     async for piece in request.stream():
-        said += piece
-        if len(said) > _LONGEST_BODY:
+        received += piece
+        if len(received) > _LONGEST_BODY:
             return None
     try:
-        return json.loads(said)
+        return json.loads(received)
     except ValueError:
         return None
 

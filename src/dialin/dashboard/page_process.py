@@ -38,16 +38,16 @@ def start(arguments: Sequence[str], patience: float = _PATIENCE) -> tuple[subpro
         )
     except OSError as error:
         raise _did_not_begin(error.strerror or str(error)) from error
-    said, complained = process.stdout, process.stderr
-    assert said is not None  # noqa: S101 - both are piped
-    assert complained is not None  # noqa: S101
-    with said, complained:
-        link = _first_line(said, patience)
+    output, errors = process.stdout, process.stderr
+    assert output is not None  # noqa: S101 - both are piped
+    assert errors is not None  # noqa: S101
+    with output, errors:
+        link = _first_line(output, patience)
         if link.startswith("http"):
             return process, link
         process.kill()
         process.wait()
-        last = complained.read(_MOST_READ).decode("utf-8", "replace").strip().rpartition("\n")[2].removeprefix("dialin: ")
+        last = errors.read(_MOST_READ).decode("utf-8", "replace").strip().rpartition("\n")[2].removeprefix("dialin: ")
     raise _did_not_begin(last or "it said nothing")
 
 

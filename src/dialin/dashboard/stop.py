@@ -44,11 +44,11 @@ def _has_open(pid: int, path: Path) -> bool:
     Raises:
         OSError: the file is gone, or the process, or it is another user's.
     """
-    wanted = path.lstat()
-    if not stat.S_ISREG(wanted.st_mode):
+    facts = path.lstat()
+    if not stat.S_ISREG(facts.st_mode):
         return False
     for descriptor in Path(f"/proc/{pid}/fd").iterdir():
         with suppress(OSError):  # closed meanwhile
-            if os.path.samestat(descriptor.stat(), wanted):
+            if os.path.samestat(descriptor.stat(), facts):
                 return True
     return False

@@ -49,11 +49,11 @@ def client_limits(spec: StudySpec, trials: Sequence[Trial]) -> list[Note]:
     driver = statistics.fmean(c.driver_cpu / c.seconds for c in costs)
     server = statistics.fmean((c.server_cpu or 0.0) / c.seconds for c in costs)
     busy = statistics.fmean(c.machine_busy / c.seconds / c.cpus for c in costs)
-    given = statistics.fmean(c.driver_cpus for c in costs)
+    driver_may_use = statistics.fmean(c.driver_cpus for c in costs)
     cpus = statistics.fmean(c.cpus for c in costs)
-    data = {"driver_cpus_used": driver, "server_cpus_used": server, "machine_busy": busy, "driver_cpus": given}
-    if spec.load_cpus and driver > SATURATED * given:
-        text = f"The load driver was the limit: it used {driver:.2f} of its {given:.0f} CPUs. Give it more --load-cpus"
+    data = {"driver_cpus_used": driver, "server_cpus_used": server, "machine_busy": busy, "driver_cpus": driver_may_use}
+    if spec.load_cpus and driver > SATURATED * driver_may_use:
+        text = f"The load driver was the limit: it used {driver:.2f} of its {driver_may_use:.0f} CPUs. Give it more --load-cpus"
         return [Note(code="client_limit", text=text, data=data)]
     if busy < FULL or spec.load_cpus:
         return []

@@ -71,9 +71,9 @@ def of_item(item: Item, one: Measured) -> float | None:
     """Return what a trial spent per second, in the item's unit; None where no source has it."""
     for probe, counters in item.sources:
         rates = [one.rate(probe, counter) for counter in counters]
-        known = [rate for rate in rates if rate is not None]
-        if len(known) == len(rates):
-            return item.factor * sum(known)
+        known_rates = [rate for rate in rates if rate is not None]
+        if len(known_rates) == len(rates):
+            return item.factor * sum(known_rates)
     return None
 
 

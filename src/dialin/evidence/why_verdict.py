@@ -28,14 +28,14 @@ def explain(record: StudyRecord) -> Why:
     rules = [*server_rules.RULES, *machine_rules.RULES, *wait_rules.rules(trials)]
     changes: list[Reason] = []
     raw: list[Reason] = []
-    found = 0
+    count_of_changes = 0
     if compared:
         every = all_changes(rules, record, trials, compared)
-        found = len(every)
+        count_of_changes = len(every)
         changes = [with_longest(one, summaries, compared) for one in strongest(every)]
         raw = [one for one in raw_reasons(summaries, compared) if not is_explained_by(one, changes)]
     return Why(
-        summary=summary(record, trials, changes, found, compared),
+        summary=summary(record, trials, changes, count_of_changes, compared),
         reasons=[*changes, *raw, *unused(record, trials), *limits(record, trials)],
         costs=costs(record),
         scaling=scaling(record),

@@ -128,7 +128,7 @@ def _dependence_of(cells: Cells, name: str, baseline: str, error: float) -> Note
         return None
     separates = split is not None and split.gap > 1
     where = f"depends on {split.factor}" if split and separates else "depends on the cell"
-    said = _groups(split) if split and separates else _ranges(cells, shared, ratios)
+    ratios_in_words = _groups(split) if split and separates else _ranges(cells, shared, ratios)
     data = {
         "candidate": name,
         "baseline": baseline,
@@ -137,7 +137,7 @@ def _dependence_of(cells: Cells, name: str, baseline: str, error: float) -> Note
         "ratios": ratios,
         "repeated": probability is not None,
     }
-    text = f"{name} against {baseline} {where}: {said} ({how})"
+    text = f"{name} against {baseline} {where}: {ratios_in_words} ({how})"
     if clear := claims(cells, name, baseline):
         shown = [f"{change_or_no_interval(ratio)} at {cells.label(cell)}" for cell, ratio in list(clear.items())[:_SHOWN]]
         text += f". The interval excludes 0 % in {len(clear)} of {len(shared)} cells: {listed(shown)}"

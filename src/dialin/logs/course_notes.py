@@ -100,8 +100,8 @@ def _sentence(run: RunAnalysis) -> str | None:
 def _swing(run: RunAnalysis) -> str | None:
     if not run.period or not run.cycles or (run.change < _SWING and run.cycles >= _CYCLES):
         return None
-    said = f"swung by {percent(run.change)} about its mean with a period of {duration(run.period)}"
-    return said + (f", {run.cycles:.1f} cycles" if run.cycles >= _CYCLES else ": less than two cycles were measured")
+    swing = f"swung by {percent(run.change)} about its mean with a period of {duration(run.period)}"
+    return swing + (f", {run.cycles:.1f} cycles" if run.cycles >= _CYCLES else ": less than two cycles were measured")
 
 
 def _dips_of(period: float, dipping: Sequence[RunAnalysis], runs: Sequence[RunAnalysis]) -> Note:

@@ -86,9 +86,9 @@ def load(paths: Sequence[Path]) -> Folder:
     if not runs:
         first = next((entry for entry in files if entry.status is not FileStatus.NO_LOG), files[0])
         raise UserError(f"{first.file}: {first.detail}", "Name logs of sysbench with --report-interval=1, or their directory")
-    whole = [_trimmed(run, _planned(run, runs)) for run in _with_copies(runs, texts)]
-    files += [_entry(run, planned) for run, planned in whole]
-    return Folder(tuple(run for run, _ in whole), tuple(sorted(files, key=lambda entry: natural_order(entry.file))))
+    trimmed = [_trimmed(run, _planned(run, runs)) for run in _with_copies(runs, texts)]
+    files += [_entry(run, planned) for run, planned in trimmed]
+    return Folder(tuple(run for run, _ in trimmed), tuple(sorted(files, key=lambda entry: natural_order(entry.file))))
 
 
 def _read(path: Path, name: str, files: list[FileEntry]) -> Iterator[tuple[str, LogFile]]:

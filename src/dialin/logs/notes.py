@@ -178,18 +178,18 @@ def _less_steady_than(
         return None
     rough, quiet = ([one.run for cell in cells for one in runs[cell]] for runs in (rough_runs, calm_runs))
     per_1000 = [1000 * sum(run.stall_seconds for run in runs) / sum(run.measured_seconds for run in runs) for runs in (rough, quiet)]
-    said = []
+    differences = []
     if stalls:
-        said.append(f"more stalls ({number(per_1000[0])} against {number(per_1000[1])} seconds per 1000)")
+        differences.append(f"more stalls ({number(per_1000[0])} against {number(per_1000[1])} seconds per 1000)")
     if varies:
         cvs = [span([run.cv or 0.0 for run in runs], percent) for runs in (rough, quiet)]
-        said.append(f"a higher coefficient of variation ({cvs[0]} against {cvs[1]})")
+        differences.append(f"a higher coefficient of variation ({cvs[0]} against {cvs[1]})")
     where = f"in {counted(len(rough), 'run')} of {name} and {len(quiet)} of {calm}"
     where = "in one run each" if len(rough) == len(quiet) == 1 else where
     where += f", in each of {len(cells)} cells" if len(cells) > 1 else ""
     return Note(
         code="less_steady",
-        text=f"{name} had {' and '.join(said)} than {calm}, {where}",
+        text=f"{name} had {' and '.join(differences)} than {calm}, {where}",
         data={
             "candidate": name,
             "steadier": calm,

@@ -44,8 +44,8 @@ class Permission:
             UserError: there are some.
         """
         if self.live or self.restart_command is not None:
-            given = "--restart-command" if self.restart_command is not None else "--i-know-it-is-live"
-            raise UserError(f"{given} is for a server that dialin is attached to", "Give --attach as well, or leave it out")
+            option = "--restart-command" if self.restart_command is not None else "--i-know-it-is-live"
+            raise UserError(f"{option} is for a server that dialin is attached to", "Give --attach as well, or leave it out")
 
 
 NO_PERMISSION = Permission()
@@ -72,11 +72,11 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
             raise UserError(f"{option} is for sandboxes, which dialin starts itself", "Leave it out")
     attached = reach_server(attachment, workshop)
     workload.check_account(attached.account)
-    known = _read_catalogue(attached)
-    values = known.defaults()
-    candidates = candidates_of(settings, [known.build_id])
-    spec = request.specify(candidates, {known.build_id: values})
-    notes = check.check_study(spec, {known.build_id: known}, {})
+    reported = _read_catalogue(attached)
+    values = reported.defaults()
+    candidates = candidates_of(settings, [reported.build_id])
+    spec = request.specify(candidates, {reported.build_id: values})
+    notes = check.check_study(spec, {reported.build_id: reported}, {})
     allowed = plan(spec)
     spec = with_plan(spec, allowed)
     site = _site(spec, attachment, attached, workload, workshop, permission)
@@ -85,13 +85,13 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
     return CheckedStudy(
         spec=spec,
         plan=allowed,
-        servers={known.build_id: _facts(attached)},
+        servers={reported.build_id: _facts(attached)},
         workload=workload,
         site=site,
         notes=texts,
         changes=tuple(_changes(site, values)),
         admit=_admission(site),
-        catalogues={known.build_id: effective_settings.excerpt(known, spec.set_variables)},
+        catalogues={reported.build_id: effective_settings.excerpt(reported, spec.set_variables)},
     )
 
 
@@ -218,8 +218,8 @@ def _changes(site: AttachedServer, values: Mapping[str, str]) -> list[str]:
     spec, account = site.spec, site.attached.account
     lines = [f"dialin did not start this server: {site.attached.build.id}, {account}. It will"]
     for name in spec.set_variables:
-        asked = [str(setting[name]) for c in spec.candidates if name in (setting := spec.setting_of(c.name))]
-        lines.append(f"  set {name} (now {values.get(name, 'unknown')}) to {', '.join(dict.fromkeys(asked))}")
+        values_of_name = [str(setting[name]) for c in spec.candidates if name in (setting := spec.setting_of(c.name))]
+        lines.append(f"  set {name} (now {values.get(name, 'unknown')}) to {', '.join(dict.fromkeys(values_of_name))}")
     if site.attachment.database:
         lines.append(f"  run the load on the tables of the schema {site.attachment.database}; a load that writes changes them")
     else:

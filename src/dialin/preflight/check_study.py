@@ -113,9 +113,9 @@ def _where_it_runs(
 
 
 def _expecting(ready: CheckedStudy, workshop: Tools) -> CheckedStudy:
-    known = machine_noise.recall(workshop.home.noise, ready.spec)
-    promised = machine_noise.promise(ready.spec, ready.plan, known)
-    return replace(ready, spec=machine_noise.expecting(ready.spec, ready.plan, known), promise=promised)
+    noise = machine_noise.recall(workshop.home.noise, ready.spec)
+    promised = machine_noise.promise(ready.spec, ready.plan, noise)
+    return replace(ready, spec=machine_noise.expecting(ready.spec, ready.plan, noise), promise=promised)
 
 
 def _with_notes(ready: CheckedStudy, *first: str) -> CheckedStudy:

@@ -122,12 +122,12 @@ def check_cpus(spec: StudySpec) -> None:
     Raises:
         UserError: they do not, or it cannot.
     """
-    there = os.sched_getaffinity(0)
+    available = os.sched_getaffinity(0)
     for option, text in (("server-cpus", spec.server_cpus), ("load-cpus", spec.load_cpus)):
         if text is None:
             continue
-        if missing := parse_cpus(text) - there:
-            here = f"There are {min(there)} to {max(there)}"
+        if missing := parse_cpus(text) - available:
+            here = f"There are {min(available)} to {max(available)}"
             raise UserError(f"--{option} {text}: there is no CPU {min(missing)} here", here)
         if shutil.which("taskset") is None:
             raise UserError(f"--{option} needs the program taskset", "Install it: apt-get install util-linux")

@@ -62,11 +62,11 @@ def remember(path: Path, record: StudyRecord) -> None:
 
     Errors of writing are ignored: only a forecast depends on it.
     """
-    known = of_study(record)
+    noise = of_study(record)
     disturbed = record.verdict is not None and any(note.code == "other_load" for note in record.verdict.warnings)
-    if known is None or disturbed:
+    if noise is None or disturbed:
         return
-    _keep(path, known)
+    _keep(path, noise)
 
 
 def _keep(path: Path, known: Known) -> None:

@@ -8,7 +8,6 @@ Cost: 10 wake-ups of one thread a second, about 0.1 % of one CPU. Privileges: no
 from __future__ import annotations
 
 import threading
-from types import TracebackType
 from typing import Self
 
 from dialin.clock import Clock
@@ -33,7 +32,7 @@ class Heartbeat:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join()
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 from dialin.clock import Clock
@@ -47,8 +46,8 @@ class HiccupProbe:
         self._heartbeat.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._heartbeat.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._heartbeat.__exit__()
 
     def taken(self) -> Hiccups:
         """Return what the host took since the last call."""

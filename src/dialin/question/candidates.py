@@ -41,13 +41,13 @@ def find_baseline(asked: str, candidates: Sequence[Candidate]) -> str:
         if candidate.name == asked:
             return asked
     value = parse_value(asked.rpartition("=")[2])
-    meant = [
+    matching = [
         candidate.name
         for candidate in candidates
         if len(candidate.setting) == 1 and same_value(value, next(iter(candidate.setting.values())))
     ]
-    if len(meant) == 1:
-        return meant[0]
+    if len(matching) == 1:
+        return matching[0]
     raise UserError(f"The baseline {asked!r} is not one of the candidates", f"They are {', '.join(c.name for c in candidates)}")
 
 

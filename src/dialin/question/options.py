@@ -108,14 +108,14 @@ class StudyOptions(MethodOptions, LoadOptions):
 
     @model_validator(mode="after")
     def _one_way_to_name_candidates(self) -> StudyOptions:
-        given = [name for name in ("sweep", "compare", "candidates", "aa") if getattr(self, name)]
-        if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} cannot be given together; candidates come from one of them")
+        ways = [name for name in ("sweep", "compare", "candidates", "aa") if getattr(self, name)]
+        if len(ways) > 1:
+            raise ValueError(f"{' and '.join(ways)} cannot be given together; candidates come from one of them")
         if self.attach and self.servers:
             raise ValueError("attach and server cannot be given together; an attached server is what it is")
         if not self.attach and (self.defaults_file or self.login_path or self.database):
             raise ValueError("defaults-file, login-path and database are of an attached server; give attach as well")
-        if not given and len(self.servers) < 2:
+        if not ways and len(self.servers) < 2:
             raise ValueError("nothing is compared; give sweep, compare, candidates or aa, or several servers")
         return self
 
@@ -152,10 +152,10 @@ class StudyOptions(MethodOptions, LoadOptions):
     def _given_of_load(self) -> dict[str, Any]:
         """Return the options that are stored with the load under their own names, but not those left to its kind."""
         names = (name for name in StudyOptions.model_fields if name in WorkloadSpec.model_fields)
-        given = {name: value for name in names if (value := getattr(self, name)) is not None}
+        options = {name: value for name in names if (value := getattr(self, name)) is not None}
         if self.threads:
-            given |= {"threads": max(self.threads), "levels": tuple(sorted(self.threads)) if len(self.threads) > 1 else ()}
-        return given
+            options |= {"threads": max(self.threads), "levels": tuple(sorted(self.threads)) if len(self.threads) > 1 else ()}
+        return options
 
     def attachment(self, directory: Path) -> Attachment | None:
         """Return where the account of an attached server is found, or None; a path is relative to a directory."""

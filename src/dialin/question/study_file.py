@@ -64,13 +64,13 @@ def _mistake(error: ValidationError, where: str, spelled: Callable[[str], str], 
     place = f"{where}: " if where else ""
     # A value of several allowed types is reported once for each; the key is the part before the type's name.
     key = ".".join(str(part) for part in first["loc"][:2] if not re.search(r"[\[( ]|^(str|int|float|bool)$", str(part)))
-    known = [kebab(name) for name in StudyOptions.model_fields]
+    keys_known = [kebab(name) for name in StudyOptions.model_fields]
     if first["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(kebab(key), known, n=1, cutoff=0.5)
-        keys = f"Did you mean {near[0]!r}?" if near else f"The keys are {', '.join(known)}"
+        near = difflib.get_close_matches(kebab(key), keys_known, n=1, cutoff=0.5)
+        keys = f"Did you mean {near[0]!r}?" if near else f"The keys are {', '.join(keys_known)}"
         return UserError(f"{place}unknown key {key!r}", keys)
     text = first["msg"].removeprefix("Value error, ")
-    given = first.get("input")
-    shown = f" (given: {given!r})" if isinstance(given, (str, int, float)) and repr(given) not in text else ""
+    value = first.get("input")
+    shown = f" (given: {value!r})" if isinstance(value, (str, int, float)) and repr(value) not in text else ""
     subject = f"{spelled(key)}: " if key else ""
     return UserError(f"{place}{subject}{text[:1].lower()}{text[1:]}{shown}", remedy)

@@ -247,10 +247,10 @@ def names() -> list[str]:
 
 def find(name: str) -> Recipe:
     """Return a recipe; raise UserError where there is none of that name."""
-    known = names()
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-        remedy = f"Did you mean {near[0]!r}?" if near else f"They are {', '.join(known)}"
+    all_names = names()
+    if name not in all_names:
+        near = difflib.get_close_matches(name, all_names, n=1, cutoff=0.4)
+        remedy = f"Did you mean {near[0]!r}?" if near else f"They are {', '.join(all_names)}"
         raise UserError(f"There is no recipe {name!r}", remedy)
     return read(directory() / f"{name}.toml")
 

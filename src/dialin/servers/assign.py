@@ -51,10 +51,10 @@ def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
         UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing.
         RefusedError: anything else that the server refused.
     """
-    wanted = checked_name(name)
-    refusal = _try(query, f"SET @@{scope}.{_quoted(wanted)} = %s", value)
+    variable = checked_name(name)
+    refusal = _try(query, f"SET @@{scope}.{_quoted(variable)} = %s", value)
     if refusal is not None:
-        raise _explain(refusal, scope, wanted, value) from None
+        raise _explain(refusal, scope, variable, value) from None
 
 
 def is_dynamic(query: Query, name: str) -> bool:
@@ -66,15 +66,15 @@ def is_dynamic(query: Query, name: str) -> bool:
     Raises:
         UserError: there is no such variable, it belongs to a session, or a privilege is missing.
     """
-    wanted = checked_name(name)
-    quoted = _quoted(wanted)
+    variable = checked_name(name)
+    quoted = _quoted(variable)
     try:
         query(f"SET @@GLOBAL.{quoted} = @@GLOBAL.{quoted}, {_NEVER_TRUE}")
     except RefusedError as error:
         if error.number == READ_ONLY:
             return False
         if error.number in (UNKNOWN, SESSION_ONLY, *_NOT_ALLOWED):
-            raise _explain(error, Scope.GLOBAL, wanted, None) from None
+            raise _explain(error, Scope.GLOBAL, variable, None) from None
     return True
 
 

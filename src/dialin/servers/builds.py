@@ -134,9 +134,9 @@ def add_directory(home: Home, path: Path) -> list[Build]:
             f"There is no mysqld or mariadbd in {directory}", "Name the directory that an archive was unpacked to, or its bin"
         )
     builds = [_build(binary, basedir, f"added: {directory}") for binary, basedir in binaries]
-    known = added_directories(home)
-    if directory not in known:
-        _remember(home, [*known, directory])
+    directories = added_directories(home)
+    if directory not in directories:
+        _remember(home, [*directories, directory])
     return builds
 
 
@@ -147,10 +147,10 @@ def forget_directory(home: Home, path: Path) -> None:
         UserError: it was not added.
     """
     directory = path.expanduser().resolve()
-    known = added_directories(home)
-    if directory not in known:
+    directories = added_directories(home)
+    if directory not in directories:
         raise UserError(f"{directory} was not added", "`dialin servers` lists what was")
-    _remember(home, [each for each in known if each != directory])
+    _remember(home, [each for each in directories if each != directory])
 
 
 def _remember(home: Home, directories: Sequence[Path]) -> None:
@@ -167,8 +167,8 @@ def resolve(reference: BuildReference, builds: Sequence[Build]) -> Build:
     matching = [build for build in builds if reference.matches(build)]
     if matching:
         return max(matching, key=lambda build: build.version)
-    there = ", ".join(dict.fromkeys(build.id for build in builds)) or "none at all"
-    what = f"No build of {reference} is on this machine, which has {there}"
+    ids = ", ".join(dict.fromkeys(build.id for build in builds)) or "none at all"
+    what = f"No build of {reference} is on this machine, which has {ids}"
     if any(row.covers(reference) for row in INSTALLABLE):
         raise UserError(what, f"`dialin servers install {reference}` brings it")
     near = nearest(

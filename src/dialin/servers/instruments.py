@@ -51,8 +51,8 @@ def matching(pattern: str, names: Iterable[str]) -> list[str]:
     """Return the instruments whose name contains a pattern, or is like it where it holds `%`; case does not matter."""
     if "%" not in pattern:
         return [name for name in names if pattern.casefold() in name.casefold()]
-    wanted = re.compile(".*".join(map(re.escape, pattern.split("%"))), re.IGNORECASE)
-    return [name for name in names if wanted.fullmatch(name)]
+    like = re.compile(".*".join(map(re.escape, pattern.split("%"))), re.IGNORECASE)
+    return [name for name in names if like.fullmatch(name)]
 
 
 def nearest(pattern: str, names: Sequence[str]) -> list[str]:
@@ -60,8 +60,8 @@ def nearest(pattern: str, names: Sequence[str]) -> list[str]:
     by_part: dict[str, str] = {}
     for name in names:
         by_part.setdefault(name.rpartition("/")[2].casefold(), name)
-    asked = pattern.replace("%", "").rpartition("/")[2].casefold()
-    return [by_part[part] for part in difflib.get_close_matches(asked, by_part, n=_NEAREST, cutoff=0.4)]
+    last_part = pattern.replace("%", "").rpartition("/")[2].casefold()
+    return [by_part[part] for part in difflib.get_close_matches(last_part, by_part, n=_NEAREST, cutoff=0.4)]
 
 
 def timer(query: Query) -> tuple[str, float]:

@@ -176,8 +176,8 @@ def levels(observations: Iterable[Observation], names: Sequence[str], alpha: flo
 
 
 def _of(observations: Iterable[Observation], names: Sequence[str]) -> list[Observation]:
-    wanted = frozenset(names)
-    return [one for one in observations if one.candidate in wanted]
+    candidates = frozenset(names)
+    return [one for one in observations if one.candidate in candidates]
 
 
 def log_values(observations: Sequence[Observation]) -> _Array | None:

@@ -174,8 +174,8 @@ def fit_trials(trials: Iterable[TimedTrial], names: Sequence[str]) -> TrialFit |
     Raises:
         ValueError: a value is negative or not a number.
     """
-    wanted = frozenset(names)
-    used = [trial for trial in trials if trial.candidate in wanted]
+    compared = frozenset(names)
+    used = [trial for trial in trials if trial.candidate in compared]
     measured = {trial.candidate for trial in used}
     present = tuple(name for name in names if name in measured)
     logs = log_values([Observation(None, trial.candidate, trial.value) for trial in used])

@@ -362,8 +362,8 @@ class Store:
 
     def log_after(self, number: int) -> list[tuple[int, LogLine]]:
         """Return the lines of the log after a line number, each with its own number; all after 0."""
-        wanted = select(schema.log).where(schema.log.c.id > number).order_by(schema.log.c.id)
-        return [(row.id, LogLine(row.at, row.text)) for row in self._rows(wanted)]
+        query = select(schema.log).where(schema.log.c.id > number).order_by(schema.log.c.id)
+        return [(row.id, LogLine(row.at, row.text)) for row in self._rows(query)]
 
     def trials(self) -> list[Trial]:
         """Return every trial, in the order they began."""
@@ -380,15 +380,15 @@ class Store:
     def samples_of(self, trial_id: int, after: int = 0) -> list[Sample]:
         """Return the samples of one trial after a second, in order of time."""
         is_wanted = (schema.sample.c.trial == trial_id) & (schema.sample.c.second > after)
-        wanted = select(schema.sample).where(is_wanted).order_by(schema.sample.c.second)
-        return [rows.sample(row) for row in self._rows(wanted)]
+        query = select(schema.sample).where(is_wanted).order_by(schema.sample.c.second)
+        return [rows.sample(row) for row in self._rows(query)]
 
     def sample_columns(self, size: int) -> Iterator[dict[str, Sequence[Any]]]:
         """Yield the samples of all trials in pieces of `size` rows, each by column; in order of trial and second."""
-        wanted = select(schema.sample).order_by(schema.sample.c.trial, schema.sample.c.second)
+        query = select(schema.sample).order_by(schema.sample.c.trial, schema.sample.c.second)
         names = schema.sample.columns.keys()
         with self._engine.connect() as connection:
-            for piece in connection.execution_options(yield_per=size).execute(wanted).partitions():
+            for piece in connection.execution_options(yield_per=size).execute(query).partitions():
                 yield dict(zip(names, zip(*piece, strict=True), strict=True))
 
     def watched(self) -> dict[int, dict[str, Watched]]:
@@ -400,8 +400,8 @@ class Store:
 
     def watched_of(self, trial_id: int) -> dict[str, Watched]:
         """Return what the probes saw in one trial, by probe."""
-        wanted = select(schema.watched).where(schema.watched.c.trial == trial_id)
-        return {row.probe: rows.watched(row.saw) for row in self._rows(wanted)}
+        query = select(schema.watched).where(schema.watched.c.trial == trial_id)
+        return {row.probe: rows.watched(row.saw) for row in self._rows(query)}
 
     def waits(self) -> dict[int, RawWaits]:
         return {row.trial: rows.waits(row.summary) for row in self._rows(select(schema.waits))}

@@ -315,15 +315,15 @@ def check(pattern: str | None, builds: Mapping[str, Build], workshop: Tools) -> 
     if pattern is None:
         return []
     without: list[str] = []
-    known: dict[str, None] = {}
+    every: dict[str, None] = {}
     for name, build in builds.items():
         with workshop.preparer.running(build, {"performance_schema": "ON"}) as sandbox, sandbox.connect() as query:
-            there = instruments.all_waits(query)
-        known.update(dict.fromkeys(there))
-        if not instruments.matching(pattern, there):
+            available = instruments.all_waits(query)
+        every.update(dict.fromkeys(available))
+        if not instruments.matching(pattern, available):
             without.append(name)
     if len(without) == len(builds):
-        near = instruments.nearest(pattern, list(known))
+        near = instruments.nearest(pattern, list(every))
         remedy = f"The nearest are {listed(near)}" if near else "They are in performance_schema.setup_instruments"
         raise UserError(f"No wait instrument of {listed(sorted(builds))} is like {pattern!r}", remedy)
     return [f"{name} has no wait instrument like {pattern}: no raw waits are collected from it" for name in without]

@@ -176,9 +176,9 @@ class _RunningTrial:
             return self._failure("server", error.what, error.log_tail)
         except WorkloadError as error:
             # A driver that loses its server dies too; the server is the one to name.
-            there = self._stage.instance()
-            if there is not None and there.is_gone():
-                return self._failure("server", f"The server ended: {there.exit_reason()}", there.log_tail())
+            instance = self._stage.instance()
+            if instance is not None and instance.is_gone():
+                return self._failure("server", f"The server ended: {instance.exit_reason()}", instance.log_tail())
             return self._failure("workload", str(error), error.log_tail)
         finally:
             self._stop()
@@ -306,13 +306,13 @@ class _RunningTrial:
                     yield from self._read(load, Step.WARM_UP)
                 return load
             # A rate that is reached makes throughput flat at once, whatever the server still has to warm.
-            whole = context.spec.whole_warmup or context.spec.workload.rate > 0
+            is_whole = context.spec.whole_warmup or context.spec.workload.rate > 0
             series: list[float] = []
             # What is measured must not change because the driver has yet to choose.
             while context.clock.monotonic() < limit or self._is_choosing:
                 sample = yield from self._read(load, Step.WARM_UP)
                 series.append(sample.tps)
-                if not whole and not self._is_choosing and is_steady(series):
+                if not is_whole and not self._is_choosing and is_steady(series):
                     # Of several numbers of threads one that did not settle is the one to tell of.
                     self._progress.warm_up_end = self._progress.warm_up_end or WarmUpEnd.STEADY
                     return load
@@ -327,8 +327,8 @@ class _RunningTrial:
         limit = clock.monotonic() + _POOL_PATIENCE
         with instance.connect() as query:
             while clock.monotonic() < limit:
-                said = status(query, "Innodb_buffer_pool_load_status") or ""
-                if not is_loading_pool(said):
+                load_status = status(query, "Innodb_buffer_pool_load_status") or ""
+                if not is_loading_pool(load_status):
                     return
                 clock.sleep(0.1)
 
@@ -374,11 +374,11 @@ class _RunningTrial:
 
     def _read_steady_seconds(self, load: Load) -> Generator[Event, None, bool]:
         """Read the planned seconds, and more where they are not steady or the host lost some; False where half are not left."""
-        wanted = max(1, round(self._context.plan.measure))
-        enough = wanted
+        planned = max(1, round(self._context.plan.measure))
+        enough = planned
         series: list[float] = []
         transactions = 0.0
-        for _ in range(LONGEST * wanted):
+        for _ in range(LONGEST * planned):
             sample = yield from self._read(load, Step.MEASURE)
             if not sample.lost:
                 transactions += sample.tps
@@ -388,8 +388,8 @@ class _RunningTrial:
                 if shape.steady or shape.course is Course.DEAD:  # more seconds of nothing say no more
                     break
                 # Asked again at half of the plan, not each second: an answer that one waits for long enough always comes.
-                enough += max(1, wanted // 2)
-        if 2 * len(series) < wanted:
+                enough += max(1, planned // 2)
+        if 2 * len(series) < planned:
             return False
         self._hang.end_of_window(transactions)
         return True
@@ -426,8 +426,8 @@ class _RunningTrial:
         return sample
 
     def _log_tail(self) -> str:
-        there = self._stage.instance()
-        return there.log_tail() if there else ""
+        instance = self._stage.instance()
+        return instance.log_tail() if instance else ""
 
     def _stop(self) -> None:
         with self._timed(Step.STOP):

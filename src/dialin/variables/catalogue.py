@@ -85,11 +85,11 @@ class Catalogue:
 
     def nearest(self, name: str, n: int = 3) -> list[str]:
         """Return the names most like the one given, the best first: those that contain it, then those spelled alike."""
-        wanted = name.lower().replace("-", "_")
-        holding = sorted((known for known in self.variables if len(wanted) >= 4 and wanted in known), key=len)
+        spelled = name.lower().replace("-", "_")
+        holding = sorted((known for known in self.variables if len(spelled) >= 4 and spelled in known), key=len)
         tails = {known.partition("_")[2]: known for known in self.variables}
-        alike = difflib.get_close_matches(wanted, self.variables, n=n, cutoff=0.7)
-        alike += [tails[tail] for tail in difflib.get_close_matches(wanted, tails, n=n, cutoff=0.8)]
+        alike = difflib.get_close_matches(spelled, self.variables, n=n, cutoff=0.7)
+        alike += [tails[tail] for tail in difflib.get_close_matches(spelled, tails, n=n, cutoff=0.8)]
         return list(dict.fromkeys(holding + alike))[:n]
 
     def to_json(self) -> str:
@@ -115,7 +115,7 @@ class Catalogue:
 def read(query: Query, build_id: str) -> Catalogue:
     """Read the variables of a server that was started with nothing set, so that its values are its defaults."""
     defaults = {_text(name).lower(): _text(value) for name, value in query("SHOW GLOBAL VARIABLES")}
-    there = {
+    tables = {
         _text(name).lower()
         for (name,) in query(
             "SELECT table_name FROM information_schema.tables"
@@ -129,7 +129,7 @@ def read(query: Query, build_id: str) -> Catalogue:
         "system_variables": lambda: _from_system_variables(query),
     }
     # A source that is there and empty is as good as none.
-    rows: list[Variable] = next(filter(None, (list(ask()) for table, ask in sources.items() if table in there)), [])
+    rows: list[Variable] = next(filter(None, (list(ask()) for table, ask in sources.items() if table in tables)), [])
     variables = {name: Variable(name, Kind.UNKNOWN) for name in defaults} | {reported.name: reported for reported in rows}
     return Catalogue(build_id, {name: _complete(variables[name], defaults) for name in sorted(variables)})
 

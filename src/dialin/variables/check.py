@@ -42,8 +42,8 @@ def check_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variabl
 
 def known_as(name: str, catalogue: Catalogue) -> Variable | None:
     """Return what a build reports of a variable, by its name or that of its option; None where it has none."""
-    wanted = checked_name(name)
-    return catalogue.variables.get(wanted) or catalogue.variables.get(VARIABLE_OF.get(wanted, ""))
+    spelled = checked_name(name)
+    return catalogue.variables.get(spelled) or catalogue.variables.get(VARIABLE_OF.get(spelled, ""))
 
 
 def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable:
@@ -54,18 +54,18 @@ def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable
     """
     if known := known_as(name, catalogue):
         return known
-    wanted, build = checked_name(name), catalogue.build_id
+    spelled, build = checked_name(name), catalogue.build_id
     for prefix in _PREFIXES:
-        if (plain := wanted.removeprefix(prefix)) != wanted and plain in catalogue.variables:
+        if (plain := spelled.removeprefix(prefix)) != spelled and plain in catalogue.variables:
             raise UserError(
-                f"{wanted} is the spelling of an option, not a variable of {build}",
+                f"{spelled} is the spelling of an option, not a variable of {build}",
                 f"Write {plain} and its value, ON or OFF say",
             )
-    near = catalogue.nearest(wanted)
-    lacking = f"{build} has no variable {wanted}"
-    if (ignored := behaviour.WITHOUT_EFFECT.get(wanted)) and ignored.is_of(build):
+    near = catalogue.nearest(spelled)
+    lacking = f"{build} has no variable {spelled}"
+    if (ignored := behaviour.WITHOUT_EFFECT.get(spelled)) and ignored.is_of(build):
         lacking += f": it takes the option without effect, for {ignored.text}"
-    if having := sorted((other for other, ask in elsewhere.items() if other != build and _has(ask, wanted)), key=_newest_first):
+    if having := sorted((other for other, ask in elsewhere.items() if other != build and _has(ask, spelled)), key=_newest_first):
         nearest = f" (the nearest: {', '.join(near)})" if near else ""
         raise UserError(
             f"{lacking}; {listed(having)} {'has' if len(having) == 1 else 'have'} it",
@@ -171,14 +171,14 @@ def check_setting(setting: Setting, catalogue: Catalogue, elsewhere: Elsewhere) 
 def _check_number(variable: Variable, value: Value, build_id: str) -> None:
     number = as_number(value)
     lettered = isinstance(value, str) and number is not None and value.strip()[-1:].isalpha()
-    whole = variable.kind is Kind.INTEGER
+    is_whole = variable.kind is Kind.INTEGER
     reach = _range(variable, lettered=lettered)
-    if number is None or (whole and isinstance(number, float)) or (lettered and not whole):
-        wanted = f"a {'whole ' if whole else ''}number{f', {reach}' if reach else ''}"
+    if number is None or (is_whole and isinstance(number, float)) or (lettered and not is_whole):
+        wanted = f"a {'whole ' if is_whole else ''}number{f', {reach}' if reach else ''}"
         raise _make_refusal(variable, wanted, repr(value) if number is None else str(value), build_id)
     low, high = variable.minimum, variable.maximum
     # A limit of decimals is reported without its fraction: 99 stands for 99.999 (innodb_max_dirty_pages_pct, read on 9.7.4).
-    if (low is not None and number < low) or (high is not None and (number > high if whole else number >= high + 1)):
+    if (low is not None and number < low) or (high is not None and (number > high if is_whole else number >= high + 1)):
         raise _make_refusal(variable, reach, str(value), build_id)
 
 
@@ -213,10 +213,10 @@ def _is_choice(text: str, choices: Sequence[str]) -> bool:
 
 def _has(ask: Callable[[], Catalogue], name: str) -> bool:
     try:
-        known = ask().variables
+        variables = ask().variables
     except DialinError:  # A build that does not start has nothing to offer here.
         return False
-    return name in known or VARIABLE_OF.get(name) in known
+    return name in variables or VARIABLE_OF.get(name) in variables
 
 
 def _alike(one: Candidate, other: Candidate) -> bool:

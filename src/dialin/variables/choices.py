@@ -55,8 +55,8 @@ def with_choices(variables: Mapping[str, Variable], ask: Asking, plain: Reply) -
 
 def _hold_default(words: Sequence[str], default: str) -> bool:
     # A default of other words shows that these are not all: the variable takes text that a number is the beginning of.
-    there = {word.strip().lower() for word in words}
-    return all(part.strip().lower() in there for part in default.split(",") if part)
+    lower_words = {word.strip().lower() for word in words}
+    return all(part.strip().lower() in lower_words for part in default.split(",") if part)
 
 
 def may_be_choices(variable: Variable, takes: str) -> bool:

@@ -72,17 +72,17 @@ def facts(variable: Variable) -> dict[str, Any]:
 
 def matching(pattern: str | None, catalogue: Catalogue) -> list[Variable]:
     """Return the variables whose names contain a text, or match a pattern with `*` and `?`; all where there is none."""
-    wanted = (pattern or "").strip().lower().replace("-", "_")
-    if not any(character in wanted for character in "*?["):
-        wanted = f"*{wanted}*"
-    return [variable for name, variable in sorted(catalogue.variables.items()) if fnmatch.fnmatchcase(name, wanted)]
+    glob = (pattern or "").strip().lower().replace("-", "_")
+    if not any(character in glob for character in "*?["):
+        glob = f"*{glob}*"
+    return [variable for name, variable in sorted(catalogue.variables.items()) if fnmatch.fnmatchcase(name, glob)]
 
 
 def explain_variable(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
     """Explain a variable by the catalogues of several builds."""
     ordered = sorted(catalogues, key=_age)
     builds = {each.build_id: each.variables[name] for each in ordered if name in each.variables}
-    known = {other for each in ordered for other in each.variables}
+    all_names = {other for each in ordered for other in each.variables}
     reported = (
         ("Type", {build: _KINDS[variable.kind] for build, variable in builds.items()}),
         ("Range", {build: range_of(variable) for build, variable in builds.items()}),
@@ -93,13 +93,13 @@ def explain_variable(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
     lines = [ExplainLine(label, text) for label, by_build in reported if (text := _together(by_build))]
     if (unit := unit_of(name)) and any(variable.kind in _NUMBERS for variable in builds.values()):
         lines.insert(1, ExplainLine("Unit", unit))
-    if others := _other_names(name, known):
+    if others := _other_names(name, all_names):
         lines.append(ExplainLine("Same as", ", ".join(others)))
     having = [each for each in ordered if name in each.variables]
     lines += _rules_of(name, having)
     lines += [ExplainLine("Builds", text) for text in _presence(name, ordered)]
     lacking = tuple(each.build_id for each in ordered if name not in each.variables)
-    return Explanation(name, builds, lacking, tuple(lines), _rules_as_data(name, known, having))
+    return Explanation(name, builds, lacking, tuple(lines), _rules_as_data(name, all_names, having))
 
 
 def range_of(variable: Variable, *, short: bool = False) -> str:
@@ -177,10 +177,10 @@ def _named(builds: Sequence[str], among: Iterable[str]) -> str:
     """Return builds in short: a flavour alone where all of it are meant, else with versions."""
     parts = []
     for flavour, title in _FLAVOURS.items():
-        meant = [version for build in builds if (version := _version(build, flavour))]
-        there = [version for build in among if (version := _version(build, flavour))]
-        if meant:
-            parts.append(title if meant == there and len(there) > 1 else f"{title} {', '.join(meant)}")
+        versions = [version for build in builds if (version := _version(build, flavour))]
+        all_versions = [version for build in among if (version := _version(build, flavour))]
+        if versions:
+            parts.append(title if versions == all_versions and len(all_versions) > 1 else f"{title} {', '.join(versions)}")
     return "; ".join(parts)
 
 
@@ -210,10 +210,10 @@ def _about(rules_: Iterable[Behaviour], having: Sequence[Catalogue], of: tuple[s
     """Return the rules for the builds, each with the variables that it is derived from on these builds."""
     applying = []
     for one in rules_:
-        there = [each for each in having if one.is_of(each.build_id)]
-        known = tuple(name for name in of if any(name in each.variables for each in there))
-        if there and (known or not of):
-            applying.append(_Rule(one, tuple(each.build_id for each in there), known))
+        applicable = [each for each in having if one.is_of(each.build_id)]
+        sources = tuple(name for name in of if any(name in each.variables for each in applicable))
+        if applicable and (sources or not of):
+            applying.append(_Rule(one, tuple(each.build_id for each in applicable), sources))
     return applying
 
 
@@ -301,15 +301,15 @@ def _presence(name: str, ordered: Sequence[Catalogue]) -> list[str]:
 
 
 def _span(versions: Sequence[str], having: Sequence[bool]) -> str:
-    there = [version for version, has in zip(versions, having, strict=True) if has]
+    present = [version for version, has in zip(versions, having, strict=True) if has]
     absent = ", ".join(version for version, has in zip(versions, having, strict=True) if not has)
-    if not there:
+    if not present:
         return f"not in {absent}"
     if not absent:
-        return f"in {', '.join(there)}"
+        return f"in {', '.join(present)}"
     first, last = having.index(True), len(having) - 1 - having[::-1].index(True)
     if not all(having[first : last + 1]):
-        return f"in {', '.join(there)}; not in {absent}"
+        return f"in {', '.join(present)}; not in {absent}"
     since = f"since {versions[first]}" if first > 0 else ""
     until = f"until {versions[last]}" if last < len(versions) - 1 else ""
     return f"{' '.join(filter(None, (since, until)))} of the builds here; not in {absent}"

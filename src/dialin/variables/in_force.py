@@ -183,12 +183,12 @@ def _by_value(by_candidate: Mapping[str, str | None]) -> str:
 
 
 def _deviation(name: str, requested: Value, reported: str, catalogue: Catalogue | None) -> tuple[str, str]:
-    wanted, got = as_number(requested), as_number(reported)
+    requested_number, reported_number = as_number(requested), as_number(reported)
     variable = catalogue.variables.get(name) if catalogue else None
-    if wanted is not None and got is not None:
-        if wanted in _AUTOMATIC and (variable is None or variable.minimum is None or wanted >= variable.minimum):
+    if requested_number is not None and reported_number is not None:
+        if requested_number in _AUTOMATIC and (variable is None or variable.minimum is None or requested_number >= variable.minimum):
             return "automatic", "the server chose {}"
-        if _is_rounding(wanted, got, variable):
+        if _is_rounding(requested_number, reported_number, variable):
             return "rounded", "the server rounded it to {}"
         return "clamped", "the server took {}"
     if variable and variable.default is not None and same_value(variable.default, reported):

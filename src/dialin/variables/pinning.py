@@ -41,9 +41,9 @@ def _pool(in_force: Mapping[str, Mapping[str, str]]) -> dict[str, Value]:
     if not all(instances) or not all(sizes):
         return {}
     parts = math.lcm(*instances)
-    asked = min(sizes)
-    chunk = math.ceil(asked / parts / _MIB) * _MIB
-    if parts > _MOST_CHUNKS or chunk * parts > asked * (1 + _MOST_GROWTH):
+    smallest = min(sizes)
+    chunk = math.ceil(smallest / parts / _MIB) * _MIB
+    if parts > _MOST_CHUNKS or chunk * parts > smallest * (1 + _MOST_GROWTH):
         return {}
     return {POOL: with_letter(chunk * parts), CHUNK: with_letter(chunk)}
 

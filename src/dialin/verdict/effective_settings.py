@@ -134,10 +134,10 @@ def catalogues_of(texts: Mapping[str, str]) -> dict[str, Catalogue]:
 
 def excerpt(catalogue: Catalogue, names: Iterable[str]) -> str:
     """Return a catalogue as text for the store: these variables in full, and the defaults of all others."""
-    wanted = set(names)
+    in_full = set(names)
     variables = {
-        name: known if name in wanted else Variable(name, Kind.UNKNOWN, default=known.default)
+        name: known if name in in_full else Variable(name, Kind.UNKNOWN, default=known.default)
         for name, known in catalogue.variables.items()
-        if name in wanted or known.default is not None
+        if name in in_full or known.default is not None
     }
     return Catalogue(catalogue.build_id, variables).to_json()

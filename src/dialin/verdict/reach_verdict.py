@@ -282,8 +282,8 @@ def _transactions(trials: Sequence[Trial]) -> list[TransactionFigures]:
 
 
 def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return statistics.median(numbers) if numbers else None
 
 
 def _stalls(case: _Case, trials: Sequence[Figures], alpha: float) -> Estimate | None:

@@ -98,8 +98,8 @@ def option_error(kind: str, error: ValidationError, model: type[BaseModel], see:
     if first["type"] == "extra_forbidden":
         return UserError(f"The workload {kind} has no option {key!r}", names)
     text = first["msg"].removeprefix("Value error, ")
-    given = f" (given: {first['input']!r})" if key and first["type"] != "missing" else ""
-    return UserError(f"{kind}: {f'{key}: ' if key else ''}{text}{given}", see or names)
+    shown = f" (given: {first['input']!r})" if key and first["type"] != "missing" else ""
+    return UserError(f"{kind}: {f'{key}: ' if key else ''}{text}{shown}", see or names)
 
 
 def option_names(model: type[BaseModel]) -> list[str]:

@@ -35,15 +35,15 @@ def find_kind(workload: str) -> tuple[WorkloadKind, str]:
         UserError: the kind in front does not apply it, and another one does.
     """
     prefix, colon, name = workload.partition(":")
-    asked = next((kind for kind in KINDS if colon and kind.is_prefix and kind.name == prefix), None)
-    if asked is None:
+    prefixed = next((kind for kind in KINDS if colon and kind.is_prefix and kind.name == prefix), None)
+    if prefixed is None:
         return _first(workload) or _OF_UNKNOWN_NAMES, workload
     other = _first(name)
-    if other is not None and not asked.applies(name):
+    if other is not None and not prefixed.applies(name):
         raise UserError(
-            f"{asked.name} does not apply the workload {name!r}", f"Give --workload {name}; {_who(other)} applies it"
+            f"{prefixed.name} does not apply the workload {name!r}", f"Give --workload {name}; {_who(other)} applies it"
         )
-    return asked, name
+    return prefixed, name
 
 
 def _first(workload: str) -> WorkloadKind | None:

@@ -36,17 +36,17 @@ def find(environment: Mapping[str, str] = os.environ, python: str = sys.executab
     Raises:
         UserError: what the environment names is no program.
     """
-    asked = environment.get(VARIABLE)
-    if asked == WITHOUT:
+    named = environment.get(VARIABLE)
+    if named == WITHOUT:
         return None
-    if asked:
-        if program := _program(Path(asked).expanduser().absolute()):
+    if named:
+        if program := _program(Path(named).expanduser().absolute()):
             return program
-        raise UserError(f"{VARIABLE} names {asked}, which is no program", "Correct its path, or unset it")
+        raise UserError(f"{VARIABLE} names {named}, which is no program", "Correct its path, or unset it")
     if python and (beside := _program(Path(python).absolute().parent / NAME)):
         return beside
-    there = shutil.which(NAME, path=environment.get("PATH"))
-    return Path(there).absolute() if there else None
+    on_path = shutil.which(NAME, path=environment.get("PATH"))
+    return Path(on_path).absolute() if on_path else None
 
 
 def need(environment: Mapping[str, str] = os.environ, python: str = sys.executable) -> Path:

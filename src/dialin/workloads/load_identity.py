@@ -27,8 +27,8 @@ def check(spec: StudySpec, begun: Mapping[str, Any], workload: Workload) -> None
     Raises:
         UserError: its file is another one now.
     """
-    known = begun.get(_DIGEST)
-    if known is not None and workload.digest() != known:
+    first_digest = begun.get(_DIGEST)
+    if first_digest is not None and workload.digest() != first_digest:
         name = spec.workload.name
         beside = ", or a script beside it," if name.endswith(".lua") else ""
         raise UserError(f"{name}{beside} is not what the study began with", "Begin a new study, or put it back as it was")

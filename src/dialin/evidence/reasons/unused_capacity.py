@@ -91,17 +91,17 @@ def _buffer_pool(one: Measured) -> Use | None:
 
 
 def _query_cache(one: Measured) -> Use | None:
-    there, hits = one.setting("query_cache_size"), one.rise("status", "Qcache_hits")
-    if not there or hits is None or one.trial.in_force.get("query_cache_type", "").upper() in ("OFF", "0"):
+    size_of_cache, hits = one.setting("query_cache_size"), one.rise("status", "Qcache_hits")
+    if not size_of_cache or hits is None or one.trial.in_force.get("query_cache_type", "").upper() in ("OFF", "0"):
         return None
-    return (0.0 if hits == 0 else there), there
+    return (0.0 if hits == 0 else size_of_cache), size_of_cache
 
 
 def _key_buffer(one: Measured) -> Use | None:
-    there, blocks = one.setting("key_buffer_size"), one.gauge("status", "Key_blocks_used")
-    if there is None or blocks is None or there < _WORTH_TELLING:
+    size_of_buffer, blocks = one.setting("key_buffer_size"), one.gauge("status", "Key_blocks_used")
+    if size_of_buffer is None or blocks is None or size_of_buffer < _WORTH_TELLING:
         return None
-    return blocks.most * (one.setting("key_cache_block_size") or 1024), there
+    return blocks.most * (one.setting("key_cache_block_size") or 1024), size_of_buffer
 
 
 _WORTH_TELLING = 64 * 2**20

@@ -176,8 +176,8 @@ def _place(gathered: _Gathered, environment: Mapping[str, str], sockets: Sequenc
     if protocol == "tcp" or (protocol != "socket" and host != "localhost"):
         return host, port, None
     named = gathered.text("socket") or environment.get("MYSQL_UNIX_PORT", "")
-    there = [Path(named)] if named else [path for path in sockets if path.exists()]
-    return host, port, (there or list(sockets))[0]
+    existing = [Path(named)] if named else [path for path in sockets if path.exists()]
+    return host, port, (existing or list(sockets))[0]
 
 
 def _port(text: str) -> int:
@@ -204,8 +204,8 @@ def _tls(gathered: _Gathered) -> Tls:
         try:
             mode = TlsMode(written.lower().replace("-", "_"))
         except ValueError:
-            known = ", ".join(each.value.upper() for each in TlsMode)
-            raise UserError(f"ssl-mode {written} is unknown", f"There are {known}") from None
+            modes = ", ".join(each.value.upper() for each in TlsMode)
+            raise UserError(f"ssl-mode {written} is unknown", f"There are {modes}") from None
     elif "ssl" in gathered.values and not _is_on(gathered, "ssl"):
         mode = TlsMode.DISABLED
     elif _is_on(gathered, "ssl_verify_server_cert"):

@@ -47,16 +47,16 @@ def _put_back_persisted(
     others = journal.persisted_by_others(now)
     left = [name for name in changed if name in others]
     for name in left:
-        there, before = _as_persisted(now.get(name)), _as_persisted(entry.persisted[name])
-        lines.append(f"{name}: left {there}, which dialin did not do; it was {before} before")
-    wanted = {name: entry.persisted[name] for name in changed if name not in others}
+        value_now, before = _as_persisted(now.get(name)), _as_persisted(entry.persisted[name])
+        lines.append(f"{name}: left {value_now}, which dialin did not do; it was {before} before")
+    to_bring_back = {name: entry.persisted[name] for name in changed if name not in others}
     try:
-        attached.bring_back_persisted(wanted)
+        attached.bring_back_persisted(to_bring_back)
     except DialinError as error:
         faults.append(error.what)
         return left
     lines += [
-        f"{name}: {'no longer persisted' if was is None else f'persisted as {was} again'}" for name, was in wanted.items()
+        f"{name}: {'no longer persisted' if was is None else f'persisted as {was} again'}" for name, was in to_bring_back.items()
     ]
     if restart_command is not None and _runs_with_ours(entry, attached):
         try:
@@ -147,8 +147,8 @@ def _to_look_at(entry: UndoEntry, now: Mapping[str, str]) -> list[str]:
     names = [*entry.exact, *entry.also_changed]
     if entry.restarted or entry.pending:
         names += now
-    there = (name for name in names if name in now and name in entry.before and not rules.is_identity(name))
-    return list(dict.fromkeys(there))
+    present = (name for name in names if name in now and name in entry.before and not rules.is_identity(name))
+    return list(dict.fromkeys(present))
 
 
 def _is_ours(entry: UndoEntry, name: str, value: str) -> bool:

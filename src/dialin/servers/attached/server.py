@@ -100,8 +100,8 @@ class Attached:
         return self._process[0]
 
     def _find_process(self) -> int | None:
-        known = {} if self._account.socket is not None else self._initial_variables
-        return server_process.find(self._account, known, self._started)
+        variables = {} if self._account.socket is not None else self._initial_variables
+        return server_process.find(self._account, variables, self._started)
 
     def _started(self) -> float:
         with self.connect() as query:
@@ -162,27 +162,27 @@ class Attached:
             Their values in force, read right after the last of them was set; the server may have rounded them.
         """
         journal = self._must_have_journal()
-        wanted = {self._variable(name): value for name, value in setting.items()}
-        if not wanted:
+        values = {self._variable(name): value for name, value in setting.items()}
+        if not values:
             return {}
         self.claim.take()
         with self.to_change() as (query, before):
-            journal.about_to_set(wanted, before)
+            journal.about_to_set(values, before)
             setter = self._setter(query)
-            also_changed = {name: value for name, value in journal.also_changed().items() if name not in wanted}
+            also_changed = {name: value for name, value in journal.also_changed().items() if name not in values}
 
             def write_down(after: Mapping[str, str]) -> None:
-                journal.was_set({name: value for name, value in after.items() if name in wanted or value != before.get(name)})
+                journal.was_set({name: value for name, value in after.items() if name in values or value != before.get(name)})
 
             try:
-                setter.start_from(journal.before(wanted), also_changed)
-                setter.set_all(wanted)
+                setter.start_from(journal.before(values), also_changed)
+                setter.set_all(values)
             except BaseException:
                 write_down(global_variables(query))
                 raise
             # Not read again: what somebody else sets a moment later must not be taken for dialin's own value.
             write_down(setter.last_read)
-        return {name: setter.last_read[name] for name in wanted if name in setter.last_read}
+        return {name: setter.last_read[name] for name in values if name in setter.last_read}
 
     def bring_back(self, wanted: Wanted) -> dict[str, DialinError]:
         """Set variables of the running server to what they were; returns the errors of those that were refused, by name."""
@@ -196,12 +196,12 @@ class Attached:
         """Give variables values for the next start (SET PERSIST_ONLY); None removes what is persisted."""
         journal = self._must_have_journal()
         self.check_persists()
-        wanted = {self._variable(name): value for name, value in setting.items()}
+        values = {self._variable(name): value for name, value in setting.items()}
         with self.to_change() as (query, _):
-            journal.about_to_persist(wanted)
-            self._persisted_here |= dict.fromkeys(wanted)
-            _persist(query, wanted)
-            journal.was_persisted(wanted, _persisted(query))
+            journal.about_to_persist(values)
+            self._persisted_here |= dict.fromkeys(values)
+            _persist(query, values)
+            journal.was_persisted(values, _persisted(query))
 
     def persisted_by_others(self) -> dict[str, tuple[str, str]]:
         """Return what somebody else persisted or took out since dialin persisted it; each change is returned once.
@@ -252,13 +252,13 @@ class Attached:
                 out where a value that was persisted may be the reason.
         """
         restart.split_command(command)
-        known, started = self.pid, self._started()
+        pid_before, started = self.pid, self._started()
         claimed = self.claim.connection is not None
         if self.journal is not None:
             self.journal.about_to_restart()
         try:
             printed = restart.run(command)
-            self._wait_for_restart(started, known, printed)
+            self._wait_for_restart(started, pid_before, printed)
         except ServerError as error:
             self._process = None
             if not self._persisted_here or not self.is_gone():
@@ -270,10 +270,10 @@ class Attached:
         if claimed:
             self.claim.take()
 
-    def _wait_for_restart(self, started: float, known: int | None, printed: str) -> None:
+    def _wait_for_restart(self, started: float, pid_before: int | None, printed: str) -> None:
         self._process = None
         limit = self._clock.monotonic() + self.patience
-        while not self._has_restarted(started, known):
+        while not self._has_restarted(started, pid_before):
             if self._clock.monotonic() > limit:
                 raise ServerError(
                     f"The server did not answer within {self.patience:.0f} s of its restart",
@@ -282,7 +282,7 @@ class Attached:
                 )
             self._clock.sleep(_POLL)
 
-    def _has_restarted(self, started: float, known: int | None) -> bool:
+    def _has_restarted(self, started: float, pid_before: int | None) -> bool:
         if self._account.socket is not None and not server_process.listens(self._account):
             return False
         try:
@@ -291,8 +291,8 @@ class Attached:
             return False
         if now > started + _SAME_START:
             return True
-        number = self._find_process() if known is not None else None
-        return number is not None and number != known
+        number = self._find_process() if pid_before is not None else None
+        return number is not None and number != pid_before
 
     def _must_have_journal(self) -> WrittenJournal:
         if self.journal is None:

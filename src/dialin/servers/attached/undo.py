@@ -273,8 +273,8 @@ def find_attached(
 
 def _check_same_server(entry: UndoEntry, attached: Attached) -> None:
     """Raise UserError where the server that answers is not the one that was changed."""
-    there = AttachedBuild.of(attached.variables()).facts
-    if other := differences(entry.server, there):
+    actual = AttachedBuild.of(attached.variables()).facts
+    if other := differences(entry.server, actual):
         raise UserError(
             f"Another server answers where {entry.where} was: its {listed(other)} differ{'s' if len(other) == 1 else ''}",
             f"Nothing was changed there. Bring that server back, or give it up: dialin restore --forget {entry.id}",
@@ -288,7 +288,7 @@ def _describe(
     persisted = attached.persisted() if restart else {}
     file = attachment.defaults_file
     before = attached.variables()
-    wanted = [reported_name(name, before) for name in names]
+    variables = [reported_name(name, before) for name in names]
     check_same(attached.build.facts, before)
     return UndoEntry(
         id=uuid.uuid4().hex[:12],
@@ -306,8 +306,8 @@ def _describe(
         },
         server=attached.build.facts,
         before=before,
-        exact=attached.exact_values(wanted),
-        persisted={name: persisted.get(name) for name in wanted} if restart else {},
+        exact=attached.exact_values(variables),
+        persisted={name: persisted.get(name) for name in variables} if restart else {},
         schema=schema,
     )
 

@@ -90,8 +90,8 @@ class WrittenJournal:
 
 def is_known(entry: UndoEntry, name: str, value: str) -> bool:
     """Tell whether a value is known to have come of what dialin did: it gave it, or its restart left it."""
-    given = any(same(each, value) for each in entry.given.get(name, []))
-    return given or (entry.as_started is not None and entry.as_started.get(name) == value)
+    was_given = any(same(each, value) for each in entry.given.get(name, []))
+    return was_given or (entry.as_started is not None and entry.as_started.get(name) == value)
 
 
 def same(left: str, right: str) -> bool:

@@ -43,7 +43,7 @@ class Clients:
         Raises:
             UserError: it is not on this machine, or it failed.
         """
-        there = directory_megabytes(arrival.directory) if arrival else 0.0
+        megabytes_before = directory_megabytes(arrival.directory) if arrival else 0.0
         try:
             process = subprocess.Popen(
                 arguments,
@@ -60,7 +60,7 @@ class Clients:
             raise missing(arguments[0]) from None
         with process:
             try:
-                output = self._wait(process, arrival, there)
+                output = self._wait(process, arrival, megabytes_before)
             except BaseException:
                 process.kill()
                 raise
@@ -68,13 +68,13 @@ class Clients:
             raise UserError(f"{arguments[0]} failed: {telling_line(output)}")
         return output
 
-    def _wait(self, process: subprocess.Popen[str], arrival: Arrival | None, there: float) -> str:
+    def _wait(self, process: subprocess.Popen[str], arrival: Arrival | None, megabytes_before: float) -> str:
         while True:
             try:
                 return process.communicate(timeout=self.interval)[0]
             except subprocess.TimeoutExpired:
                 if arrival:
-                    arrived = max(0.0, directory_megabytes(arrival.directory) - there)
+                    arrived = max(0.0, directory_megabytes(arrival.directory) - megabytes_before)
                     self.say(f"  {arrived:.0f} of {arrival.megabytes:.0f} MB")
 
 

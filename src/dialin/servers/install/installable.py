@@ -53,9 +53,9 @@ class Installable:
         """Tell whether this is what a reference asks for: `mysql@9.7.4` and `mysql` both ask for `mysql@9.7`."""
         if reference.flavour is not self.reference.flavour:
             return False
-        known = self.exact or self.reference.version
-        length = min(len(known), len(reference.version))
-        return known[:length] == reference.version[:length]
+        version = self.exact or self.reference.version
+        length = min(len(version), len(reference.version))
+        return version[:length] == reference.version[:length]
 
 
 _CRYPT = AptPackages("bookworm", ("libcrypt1",), alone=True)

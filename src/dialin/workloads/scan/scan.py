@@ -146,12 +146,12 @@ class Scan(Workload):
     def _runs(self) -> Runs:
         options = self._options
         seconds = table.table_bytes(options, self._rows) / _RATE[options.is_cold]
-        wanted = options.runs
+        measured = options.runs
         return Runs(
             warm_up=0 if options.is_cold else 1,
-            measured=wanted,
+            measured=measured,
             # What a run has read is no longer cold, and there are as many copies as runs.
-            most=wanted if self._is_cold_innodb else 2 * wanted,
+            most=measured if self._is_cold_innodb else 2 * measured,
             # Threads that read the same table share the disk, and not the CPUs.
             seconds=seconds * statistics.fmean(max(1.0, threads / 2) for threads in self._levels),
         )
@@ -188,12 +188,12 @@ class Scan(Workload):
 
     def _set_sandbox(self, query: Query) -> None:
         """Give each table a file of its own, and keep the list of pages from the next start where runs are cold."""
-        wanted = {"innodb_file_per_table": "ON"}
+        variables = {"innodb_file_per_table": "ON"}
         if self._options.format == "compressed":
-            wanted["innodb_file_format"] = "Barracuda"
+            variables["innodb_file_format"] = "Barracuda"
         if self._is_cold_innodb:
-            wanted["innodb_buffer_pool_dump_at_shutdown"] = "OFF"
-        for name, value in wanted.items():
+            variables["innodb_buffer_pool_dump_at_shutdown"] = "OFF"
+        for name, value in variables.items():
             with suppress(RefusedError):  # a build that does not know it does so of itself, or has nothing to keep
                 query(f"SET GLOBAL {name} = {value}")
 
@@ -218,8 +218,8 @@ class Scan(Workload):
                     query(f"FLUSH TABLES {table.TABLE}")
                 files = _files(target.data / target.database)
                 cold.drop(files)
-                whole = sum(file.stat().st_size for file in files)
-                facts[_CACHED] = cold.cached(files) / max(1, whole)
+                size_of_files = sum(file.stat().st_size for file in files)
+                facts[_CACHED] = cold.cached(files) / max(1, size_of_files)
             if self._options.sql is None:
                 facts["bytes_a_run"] = float(threads * _table_bytes(query, target.database))
         return facts

@@ -59,15 +59,15 @@ def row(options: ScanOptions) -> RowShape:
 
 def bytes_a_row(options: ScanOptions) -> float:
     """Return about how many bytes of disk a row takes, its share of the primary key's index included (measured)."""
-    whole = options.row_bytes
+    columns = options.row_bytes
     if options.engine == "InnoDB":
-        plain = (whole + 25) * 1.075
+        plain = (columns + 25) * 1.075
         return plain / 2 if options.format == "compressed" else plain
     if options.format == "page":
-        return (whole + 12) * 1.03 + 8
+        return (columns + 12) * 1.03 + 8
     if options.format == "fixed":
-        return whole + 1 + 11
-    return whole + 6 + 11
+        return columns + 1 + 11
+    return columns + 6 + 11
 
 
 def rows_of(options: ScanOptions, size: int) -> int:
@@ -81,8 +81,8 @@ def rows_asked(options: Mapping[str, str]) -> int:
     Raises:
         UserError: an option is unknown, or does not fit.
     """
-    asked = parse(options)
-    return rows_of(asked, asked.size or 0)
+    parsed = parse(options)
+    return rows_of(parsed, parsed.size or 0)
 
 
 def table_bytes(options: ScanOptions, rows: int) -> int:
@@ -178,8 +178,8 @@ def fragment(options: ScanOptions, name: str, rows: int) -> Iterator[str]:
         within = f"id BETWEEN {begin + 1} AND {begin + count}"
         yield f"DELETE FROM {name} WHERE {within} AND CRC32(CONCAT('gone', id)) % 1000 < {promille}"
     for begin, count in _chunks(rows):
-        gone = f"CRC32(CONCAT('gone', s.id + {begin})) % 1000 < {promille}"
-        yield f"INSERT INTO {name} {_rows(options, rows, begin, 'back')} WHERE s.id <= {count} AND {gone} ORDER BY CRC32(s.id)"
+        deleted = f"CRC32(CONCAT('gone', s.id + {begin})) % 1000 < {promille}"
+        yield f"INSERT INTO {name} {_rows(options, rows, begin, 'back')} WHERE s.id <= {count} AND {deleted} ORDER BY CRC32(s.id)"
         if shape.mean:
             yield (
                 f"UPDATE {name} AS t JOIN {SEED} AS s ON s.id = t.id - {begin} "
