@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json as jsonlib
 import os
 from collections.abc import Callable, Sequence
@@ -62,7 +63,7 @@ def variables(
     elif _is_pattern(pattern or ""):
         raise UserError(f"No variable of {catalogue.build_id} fits {pattern}", "`dialin variables` lists them all")
     else:
-        check.find_name(pattern or "", catalogue, {build.id: _asking(workshop, build) for build in others})
+        check.find_name(pattern or "", catalogue, {build.id: functools.partial(workshop.catalogue, build) for build in others})
 
 
 def _is_pattern(text: str) -> bool:
@@ -90,10 +91,6 @@ def _catalogues(wanted: Sequence[Build], workshop: Tools) -> list[Catalogue]:
         except ServerError as error:
             say(f"{build.id} is left out: {error.what}")
     return list(by_id.values())
-
-
-def _asking(workshop: Tools, build: Build) -> Callable[[], Catalogue]:
-    return lambda: workshop.catalogue(build)
 
 
 def _explain(name: str, catalogue: Catalogue, others: Sequence[Build], workshop: Tools, *, json: bool) -> None:

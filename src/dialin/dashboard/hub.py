@@ -55,7 +55,8 @@ class Hub:
         self._news = asyncio.Event()
         self._snapshot = Snapshot(State.READYING, Board())
         self._live = b""
-        self._report = b""
+        self.report = b""
+        """The newest report, as JSON: its number, title, inside and data; empty where there is none yet."""
         self._number = 0
         self._key: Key = ()
         self._rests_until = 0.0
@@ -63,11 +64,6 @@ class Hub:
         self._trouble = ""
         self._stopped: Holder | None = None
         self._over = False
-
-    @property
-    def report(self) -> bytes:
-        """The newest report, as JSON: its number, title, inside and data; empty where there is none yet."""
-        return self._report
 
     async def run(self) -> None:
         """Look at the study until the page ends."""
@@ -172,7 +168,7 @@ class Hub:
     async def _made(self, key: Key) -> None:
         took = 0.0
         try:
-            self._report, took = await asyncio.to_thread(self._written, self._number + 1)
+            self.report, took = await asyncio.to_thread(self._written, self._number + 1)
             self._number += 1
             self._trouble = ""
         except DialinError as error:

@@ -34,10 +34,6 @@ class Measured:
     windows: int = 1
     server_cpus: int | None = None
 
-    @property
-    def stratum(self) -> tuple[int, int]:
-        return (self.trial.block, self.trial.session)
-
     def rate(self, probe: str, name: str) -> float | None:
         watched = self.watched.get(probe)
         if watched is None or watched.seconds <= 0 or name not in watched.counters:
@@ -60,7 +56,7 @@ class Measured:
             return None
 
     def observation(self, value: float) -> Observation:
-        return Observation(self.stratum, self.trial.candidate, value)
+        return Observation(self.trial.stratum, self.trial.candidate, value)
 
 
 FigureOf = Callable[[Measured], float | None]

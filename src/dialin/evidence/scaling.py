@@ -23,7 +23,7 @@ def scaling(record: StudyRecord) -> list[Scaling]:
     for one in trials:
         for threads, level in by_threads(record.samples[one.trial.id], rate=rate).items():
             levels.setdefault(one.trial.candidate, set()).add(threads)
-            observations.append(blocks.Observation(one.stratum, _key(one.trial.candidate, threads), level.throughput))
+            observations.append(blocks.Observation(one.trial.stratum, _key(one.trial.candidate, threads), level.throughput))
     keys = {_key(name, threads) for name, numbers in levels.items() for threads in numbers}
     estimates = blocks.levels(observations, sorted(keys), 1 - record.spec.confidence)
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 
@@ -47,12 +48,13 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     catalogues = {name: workshop.catalogue(build) for name, build in used.items()}
     defaults = {name: catalogue.defaults() for name, catalogue in catalogues.items()}
     spec = request.specify(_candidates(settings, chosen), defaults)
-    elsewhere = {build.id: _asking(workshop, build) for build in installed if build.id not in used}
+    elsewhere = {build.id: functools.partial(workshop.catalogue, build) for build in installed if build.id not in used}
     notes = check.check_study(spec, catalogues, elsewhere)
     expected = expect_switch(question.switch, spec, catalogues)
     spec = spec.model_copy(update={"switch": expected.mode})
     allowed = plan(spec)  # a budget that is too small is refused before servers start
-    _check_settings(spec, used, defaults)
+    for candidate in spec.candidates:
+        _check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server])
     _check_disk(workshop, workload, len(used))
     without = raw_waits.check(spec.waits, used, workshop)
 
@@ -152,15 +154,6 @@ def _inspection_notes(
     differing = [note for note in effective_settings.confounds(spec, inspected) if not note.data["inert"]]
     warned = ["No winner will be claimed while that differs"] if any(note.data["could_explain"] for note in differing) else []
     return held + [note.text for note in notes + differing] + warned
-
-
-def _asking(workshop: Tools, build: Build) -> Callable[[], Catalogue]:
-    return lambda: workshop.catalogue(build)
-
-
-def _check_settings(spec: StudySpec, used: Mapping[str, Build], defaults: Mapping[str, Mapping[str, str]]) -> None:
-    for candidate in spec.candidates:
-        _check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server])
 
 
 def _check_candidate(spec: StudySpec, candidate: Candidate, build: Build, defaults: Mapping[str, str]) -> None:

@@ -55,6 +55,10 @@ class Sandbox:
         self._clock = clock
         self._process: subprocess.Popen[bytes] | None = None
         self.socket = Path(entry.socket)
+        self.data = directory / "data"
+        self.log = directory / "error.log"
+        self.option_file = directory / "my.cnf"
+        self.account = Account(socket=self.socket)
 
     @classmethod
     def create(cls, build: Build, home: Home, ledger: Ledger, clock: Clock, *, keep: bool = False, port: int = 0) -> Sandbox:
@@ -69,18 +73,6 @@ class Sandbox:
         socket.parent.mkdir(mode=0o700, exist_ok=socket.parent == directory)
         (directory / "tmp").mkdir()
         return cls(build, directory, entry, ledger, clock)
-
-    @property
-    def data(self) -> Path:
-        return self.directory / "data"
-
-    @property
-    def log(self) -> Path:
-        return self.directory / "error.log"
-
-    @property
-    def option_file(self) -> Path:
-        return self.directory / "my.cnf"
 
     @property
     def pid(self) -> int | None:
@@ -180,10 +172,6 @@ class Sandbox:
         except (pymysql.MySQLError, OSError):
             return False
         return True
-
-    @property
-    def account(self) -> Account:
-        return Account(socket=self.socket)
 
     def connect(self, timeout: float = 10.0) -> AbstractContextManager[Query]:
         return connect(self.account, timeout=timeout)

@@ -14,7 +14,6 @@ from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.setting import Value
 from dialin.model.study import Attachment, StudySpec
 from dialin.model.trial import Step, Trial, VariableChange
-from dialin.servers.attached.attached_build import AttachedBuild
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA, UndoLog
 from dialin.servers.instance import Instance
@@ -129,14 +128,11 @@ class AttachedStage:
     """One trial on an attached server: its variables are set, and left so until the next trial or the end."""
 
     def __init__(self, opened: OpenAttachedServer, setting: Mapping[str, Value | None]) -> None:
+        self.build = opened.site.attached.build
         self.detector = opened.detector
         self._opened = opened
         self._site = opened.site
         self._setting = setting
-
-    @property
-    def build(self) -> AttachedBuild:
-        return self._site.attached.build
 
     def ready(self) -> Generator[Step, None, Instance]:
         """Restore the data where the load changes it, then set the candidate's variables; restart where one takes that."""

@@ -19,7 +19,7 @@ from dialin.servers.account import Account
 from dialin.workloads import dialin_load_account, driver_process, load_binary, private
 from dialin.workloads.base import Second, Target, Workload, digest_of
 from dialin.workloads.dialin_load_lines import OTHER_STREAM, STREAM, Fault, Report, parse
-from dialin.workloads.driver_process import DriverProcess, EndedError
+from dialin.workloads.driver_process import DriverLoad, DriverProcess, EndedError
 from dialin.workloads.load_binary import LOAD_WORKLOADS, WITH_ONE_TABLE, WORKLOAD_FILE
 from dialin.workloads.sysbench_workloads import (
     BULK_INSERT,
@@ -218,11 +218,11 @@ class DialinLoad(Workload):
         return DialinLoadRun(driver, self._spec.percentile)
 
 
-class DialinLoadRun:
+class DialinLoadRun(DriverLoad):
     """A running dialin-load; `percentile` is that of latency."""
 
     def __init__(self, driver: DriverProcess, percentile: int) -> None:
-        self._driver = driver
+        super().__init__(driver)
         self._percentile = percentile
         self._timers = 0
         self._late_ms = 0.0
@@ -263,9 +263,6 @@ class DialinLoadRun:
         self._failed_ms = max(self._failed_ms, report.failed_ms)
         self._busiest_thread.append(report.busiest_thread)
 
-    def cpu_seconds(self) -> float:
-        return self._driver.cpu_seconds()
-
     def facts(self) -> Mapping[str, float]:
         """Return what the latencies of this load leave out, and how late the driver's own timers were.
 
@@ -288,9 +285,6 @@ class DialinLoadRun:
         if self._timers:
             facts |= {"late_ms": self._late_ms / self._timers, "latest_ms": self._latest_ms}
         return facts
-
-    def stop(self) -> None:
-        self._driver.stop()
 
 
 def _tpcc_bytes(options: Mapping[str, str]) -> int:

@@ -136,3 +136,19 @@ class DriverProcess:
         self._process.wait()
         os.close(self._output)
         self._log.close()
+
+
+class DriverLoad:
+    """A load that a driver process applies; how its lines are read is the subclass's."""
+
+    def __init__(self, driver: DriverProcess) -> None:
+        self._driver = driver
+
+    def cpu_seconds(self) -> float:
+        return self._driver.cpu_seconds()
+
+    def facts(self) -> Mapping[str, float]:
+        return {}
+
+    def stop(self) -> None:
+        self._driver.stop()

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import driver_process, private, sysbench_account
 from dialin.workloads.base import Second, Target, Workload, digest_of
-from dialin.workloads.driver_process import DriverProcess, EndedError
+from dialin.workloads.driver_process import DriverLoad, DriverProcess, EndedError
 from dialin.workloads.sysbench_log import parse_line
 from dialin.workloads.sysbench_workloads import (
     BULK_INSERT,
@@ -189,11 +188,8 @@ class Sysbench(Workload):
         return SysbenchLoad(DriverProcess.start(arguments, target.directory, cpus=cpus, environment=self._environment))
 
 
-class SysbenchLoad:
+class SysbenchLoad(DriverLoad):
     """A running sysbench."""
-
-    def __init__(self, driver: DriverProcess) -> None:
-        self._driver = driver
 
     def read(self, timeout: float) -> Second | None:
         try:
@@ -201,15 +197,6 @@ class SysbenchLoad:
         except EndedError as ended:
             words = ended.words
         raise WorkloadError(f"sysbench ended by itself: {_fatal(words)}", sysbench_account.remedy(words), words)
-
-    def cpu_seconds(self) -> float:
-        return self._driver.cpu_seconds()
-
-    def facts(self) -> Mapping[str, float]:
-        return {}
-
-    def stop(self) -> None:
-        self._driver.stop()
 
 
 def _fatal(text: str) -> str:

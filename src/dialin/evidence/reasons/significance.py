@@ -141,7 +141,7 @@ def _less_block(values: Sequence[float], used: Sequence[Measured]) -> np.ndarray
     logs = blocks.log_values([blocks.Observation(None, one.trial.candidate, value) for one, value in zip(used, values, strict=True)])
     if logs is None:
         return np.zeros(len(values))
-    strata = [one.stratum for one in used]
+    strata = [one.trial.stratum for one in used]
     means = {stratum: float(np.mean([x for x, s in zip(logs, strata, strict=True) if s == stratum])) for stratum in set(strata)}
     return np.asarray([x - means[s] for x, s in zip(logs, strata, strict=True)])
 

@@ -21,7 +21,7 @@ def summary(
     if compared is None:
         return "No candidate can be compared with the baseline, so no reason is available."
     if not changes:
-        if len({one.stratum for one in trials}) < 2:
+        if len({one.trial.stratum for one in trials}) < 2:
             return "One block is too little to separate what changed with the verdict from noise."
         if compared.differ:
             return f"No metric changed with {goal}: no recorded metric explains the difference, or it is noise."

@@ -44,7 +44,7 @@ class Attached:
     """
 
     def __init__(self, account: Account, clock: Clock, *, timeout: float = 10.0, patience: float = PATIENCE) -> None:
-        self._account = account
+        self.account = account
         self._clock = clock
         self._timeout = timeout
         self._process: tuple[int, str] | None = None
@@ -55,12 +55,8 @@ class Attached:
         self.journal: WrittenJournal | None = None
         self.claim = Claim(self.connect)
 
-    @property
-    def account(self) -> Account:
-        return self._account
-
     def connect(self, timeout: float | None = None) -> AbstractContextManager[Query]:
-        return connect(self._account, timeout=timeout or self._timeout)
+        return connect(self.account, timeout=timeout or self._timeout)
 
     def bind(self, facts: Facts) -> None:
         """Change this server alone from now on, the one whose undo was written down, whichever answers."""
@@ -100,8 +96,8 @@ class Attached:
         return self._process[0]
 
     def _find_process(self) -> int | None:
-        variables = {} if self._account.socket is not None else self._initial_variables
-        return server_process.find(self._account, variables, self._started)
+        variables = {} if self.account.socket is not None else self._initial_variables
+        return server_process.find(self.account, variables, self._started)
 
     def _started(self) -> float:
         with self.connect() as query:
@@ -115,7 +111,7 @@ class Attached:
             with self.connect(3.0):
                 return False
         except ServerError:
-            return not server_process.listens(self._account)  # one that takes no more connections is not gone
+            return not server_process.listens(self.account)  # one that takes no more connections is not gone
 
     def exit_reason(self) -> str:
         """Return in one line why it ended, as far as that can be seen from here."""
@@ -125,7 +121,7 @@ class Attached:
 
     def log_tail(self) -> str:
         """Return the last lines of its log, where that is a file of this machine which can be read."""
-        return server_process.log_tail(self._account, self.__dict__.get("_initial_variables", {}))
+        return server_process.log_tail(self.account, self.__dict__.get("_initial_variables", {}))
 
     # Looking before touching
 
@@ -283,7 +279,7 @@ class Attached:
             self._clock.sleep(_POLL)
 
     def _has_restarted(self, started: float, pid_before: int | None) -> bool:
-        if self._account.socket is not None and not server_process.listens(self._account):
+        if self.account.socket is not None and not server_process.listens(self.account):
             return False
         try:
             now = self._started()
