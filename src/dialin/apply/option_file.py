@@ -85,7 +85,7 @@ def render(record: StudyRecord, comments: Comments) -> str:
     figure = (together if deciding(verdict.chosen, verdict) else "") + comments.gain
     for item in changed:
         lines += ["", *_lines_of(item, figure)]
-    return _file(lines)
+    return "\n".join(lines) + "\n"
 
 
 def warnings(verdict: Verdict) -> list[str]:
@@ -105,10 +105,6 @@ def _lines_of(item: Change, figure: str) -> list[str]:
 
 def _comment(text: str) -> list[str]:
     return wrapped(visible(text), WIDTH, indent="# ", hanging="#   ")
-
-
-def _file(lines: list[str]) -> str:
-    return "\n".join(lines) + "\n"
 
 
 def _change(name: str, value: Value, before: Value | None, *, reported: bool) -> Change:

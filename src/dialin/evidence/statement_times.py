@@ -44,7 +44,7 @@ def statements(record: StudyRecord) -> list[StatementRow]:
             candidates={
                 name: _figures(by_digest[digest], seconds[name])
                 for name, by_digest in sums.items()
-                if _ran(by_digest.get(digest))
+                if digest in by_digest and by_digest[digest]["count"] > 0
             },
         )
         for digest, took in sorted(taken.items(), key=lambda item: -item[1])[:MOST]
@@ -81,10 +81,6 @@ def _sums(record: StudyRecord) -> tuple[dict[str, float], dict[str, dict[str, _S
             if figure in _FIGURES:
                 sums[name].setdefault(digest, dict.fromkeys(_FIGURES, 0.0))[figure] += rise
     return seconds, sums
-
-
-def _ran(figures: Mapping[str, float] | None) -> bool:
-    return figures is not None and figures["count"] > 0
 
 
 def _figures(sums: Mapping[str, float], seconds: float) -> StatementFigures:

@@ -50,7 +50,6 @@ class Worker(Protocol):
     @property
     def host(self) -> WorkerHost:
         """The machine that it runs on."""
-        ...
 
     def run_block(self, request: BlockRequest) -> Generator[Event, None, None]:
         """Run trials one after another, and yield what they report.
@@ -60,4 +59,3 @@ class Worker(Protocol):
         Raises:
             DialinError: the block cannot go on; the trial under way has no end.
         """
-        ...

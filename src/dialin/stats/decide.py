@@ -149,7 +149,7 @@ def decide(
         trials=len(trials),
         detectable=None,
     )
-    if len(set(stands_for.values())) == 1 and (len(present) > 1 or _all_identical(names, identical)):
+    if len(set(stands_for.values())) == 1 and (len(present) > 1 or len(set(_representatives(names, identical).values())) == 1):
         return replace(
             decision,
             outcome=Outcome.NO_WORTHWHILE_DIFFERENCE,
@@ -310,10 +310,6 @@ def _representatives(present: Sequence[str], identical: Sequence[frozenset[str]]
         if first is not None:
             stands_for = {name: first if other in members else other for name, other in stands_for.items()}
     return stands_for
-
-
-def _all_identical(names: Sequence[str], identical: Sequence[frozenset[str]]) -> bool:
-    return len(set(_representatives(names, identical).values())) == 1
 
 
 def _merged(trials: Sequence[TimedTrial], stands_for: Mapping[str, str]) -> list[TimedTrial]:

@@ -73,14 +73,10 @@ def find_dip(x: _Array, interval: float = 1.0) -> Dip | None:
 def without(x: _Array, dip: Dip) -> _Array:
     """Return the series with the figures of a dip raised to the level beside them."""
     flat = x.copy()
-    low = _is_low(x.size, dip)
+    low = np.isin(np.arange(x.size) % dip.period, dip.phases)
     places = np.arange(x.size)
     flat[low] = np.interp(places[low], places[~low], x[~low])
     return flat
-
-
-def _is_low(size: int, dip: Dip) -> NDArray[np.bool_]:
-    return np.isin(np.arange(size) % dip.period, dip.phases)
 
 
 def _fold(x: _Array, period: int, limit: float) -> tuple[Dip, float] | None:

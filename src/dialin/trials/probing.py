@@ -38,7 +38,6 @@ class Watching(Protocol):
 
     def window(self) -> AbstractContextManager[None]:
         """Watch while this is open: the load is measured then."""
-        ...
 
     def evidence(self, trial_id: int) -> Evidence:
         """Return what was seen; asked once the trial has been measured.
@@ -46,7 +45,6 @@ class Watching(Protocol):
         Raises:
             DialinError: a file of it cannot be written.
         """
-        ...
 
 
 TrialWatcher = Callable[[Trial, Instance, Versioned, ClientCpu], AbstractContextManager[Watching]]

@@ -21,12 +21,10 @@ class Stage(Protocol):
     @property
     def build(self) -> Versioned:
         """What runs."""
-        ...
 
     @property
     def detector(self) -> ChangeDetector:
         """What notices variables that somebody else changes on this instance."""
-        ...
 
     def ready(self) -> Generator[Step, None, Instance]:
         """Bring the instance about: yield each step as it begins, and return the instance.
@@ -35,23 +33,18 @@ class Stage(Protocol):
             ServerError: it does not start, or refuses the setting.
             VariablesChangedError: a server is not as dialin started or left it; it was not set.
         """
-        ...
 
     def instance(self) -> Instance | None:
         """Return the instance, once there is one."""
-        ...
 
     def target(self) -> Target:
         """Return where the load goes."""
-        ...
 
     def hide(self, value: str) -> str:
         """Return a variable's value without what differs from trial to trial."""
-        ...
 
     def end(self, *, well: bool) -> None:
         """Take away what this trial brought about; where it ended `well`, the next trial may use what it leaves."""
-        ...
 
 
 class OpenSite(Protocol):
@@ -59,7 +52,6 @@ class OpenSite(Protocol):
 
     def stage(self, trial: Trial) -> Stage:
         """Set up the stage of a trial."""
-        ...
 
     def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:
         """Make ready for candidates that have entered the study since; `effective` is as they were inspected.
@@ -67,7 +59,6 @@ class OpenSite(Protocol):
         Raises:
             DialinError: their data cannot be prepared.
         """
-        ...
 
 
 class Site(Protocol):
@@ -79,4 +70,3 @@ class Site(Protocol):
         Raises:
             DialinError: it cannot be made ready, or not be put back at the end.
         """
-        ...

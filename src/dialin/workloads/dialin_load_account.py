@@ -42,7 +42,8 @@ def options(account: Account, directory: Path, database: str) -> list[str]:
     words = []
     if account.password:
         path = directory / CONFIG
-        private.write(path, f'[client]\npassword = "{_escaped(account.password)}"\n')
+        escaped = "".join(_ESCAPES.get(character, character) for character in account.password)
+        private.write(path, f'[client]\npassword = "{escaped}"\n')
         words.append(f"--defaults-file={path}")
     if account.socket is not None:
         words.append(f"--socket={account.socket}")
@@ -53,10 +54,6 @@ def options(account: Account, directory: Path, database: str) -> list[str]:
     if account.fetches_public_key:
         words.append("--get-server-public-key")
     return words
-
-
-def _escaped(password: str) -> str:
-    return "".join(_ESCAPES.get(character, character) for character in password)
 
 
 def _path(file: str) -> Path:

@@ -40,18 +40,14 @@ def find_kind(workload: str) -> tuple[WorkloadKind, str]:
         return _first(workload) or _OF_UNKNOWN_NAMES, workload
     other = _first(name)
     if other is not None and not prefixed.applies(name):
-        raise UserError(
-            f"{prefixed.name} does not apply the workload {name!r}", f"Give --workload {name}; {_who(other)} applies it"
-        )
+        applying = other.name if other.is_prefix else "dialin"
+        remedy = f"Give --workload {name}; {applying} applies it"
+        raise UserError(f"{prefixed.name} does not apply the workload {name!r}", remedy)
     return prefixed, name
 
 
 def _first(workload: str) -> WorkloadKind | None:
     return next((kind for kind in KINDS if kind.applies(workload)), None)
-
-
-def _who(kind: WorkloadKind) -> str:
-    return kind.name if kind.is_prefix else "dialin"
 
 
 def asked_as(kind: WorkloadKind, name: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import statistics
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from dialin.errors import ServerError, UserError, WorkloadError
@@ -216,7 +215,8 @@ class Scan(Workload):
                     self._take_copy(query)
                 else:
                     query(f"FLUSH TABLES {table.TABLE}")
-                files = _files(target.data / target.database)
+                tables = (target.data / target.database).glob(f"{table.TABLE}.*")
+                files = sorted(path for path in tables if path.is_file())
                 cold.drop(files)
                 size_of_files = sum(file.stat().st_size for file in files)
                 facts[_CACHED] = cold.cached(files) / max(1, size_of_files)
@@ -232,10 +232,6 @@ class Scan(Workload):
         number = self._copies - len(fresh)
         moves = [f"{table.TABLE} TO scan_read{number}"] if number else []
         query(f"RENAME TABLE {', '.join([*moves, f'{fresh[0]} TO {table.TABLE}'])}")
-
-
-def _files(directory: Path) -> list[Path]:
-    return sorted(path for path in directory.glob(f"{table.TABLE}.*") if path.is_file())
 
 
 def _table_bytes(query: Query, database: str) -> int:
