@@ -1,4 +1,4 @@
-"""Where dialin keeps things on this machine, and how a file there is replaced."""
+"""Where dialin keeps things on this machine, and how files are read and replaced."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dialin.errors import UserError
 
@@ -97,3 +98,20 @@ def replace_text(path: Path, text: str) -> None:
     except BaseException:
         fresh.unlink(missing_ok=True)
         raise
+
+
+def read_toml(path: Path, remedy: str, unreadable: str = "") -> dict[str, Any]:
+    """Return what a TOML file holds.
+
+    Raises:
+        UserError: it cannot be read (`unreadable` is then the remedy, where it is another one), or is not TOML.
+    """
+    import tomllib
+
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        words = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise UserError(f"{path} cannot be read: {words}", unreadable or remedy) from error
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path} is not TOML: {error}", remedy) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +11,7 @@ from dialin.cli.exit_codes import exit_code
 from dialin.errors import UserError
 from dialin.model.setting import share_of
 from dialin.model.study import Goal
+from dialin.paths import read_toml
 
 _REMEDY = 'Write it like "8 instances" = ["*bpi8*"], a line for each candidate'
 
@@ -107,13 +107,7 @@ def _table(path: Path) -> dict[str, list[str]]:
     Raises:
         UserError: the file cannot be read, or holds something else.
     """
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}", _REMEDY) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UserError(f"{path} is not TOML: {error}", _REMEDY) from None
-    table = {name: [patterns] if isinstance(patterns, str) else patterns for name, patterns in data.items()}
+    table = {name: [patterns] if isinstance(patterns, str) else patterns for name, patterns in read_toml(path, _REMEDY).items()}
     for name, patterns in table.items():
         if not name or not patterns or not isinstance(patterns, list) or not all(isinstance(one, str) for one in patterns):
             raise UserError(f"{path}: {name!r} is not a list of patterns", _REMEDY)

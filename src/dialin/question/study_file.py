@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from pydantic import ValidationError
 
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
+from dialin.paths import read_toml
 from dialin.question.options import StudyOptions
 
 
@@ -23,16 +23,7 @@ def read(path: Path) -> StudyOptions:
         UserError: it cannot be read, is not TOML, or has a mistake: one line that names the key, what is wrong, and the nearest
             right spelling.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        words = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise UserError(f"{path} cannot be read: {words}", "Name a study file (TOML)") from error
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path} is not TOML: {error}", "See docs/study-file.md") from error
-    return question(data, where=str(path))
+    return question(read_toml(path, "See docs/study-file.md", "Name a study file (TOML)"), where=str(path))
 
 
 def question(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import math
 import re
-import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSche
 import dialin
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
+from dialin.paths import read_toml
 from dialin.question import study_file
 from dialin.question.options import StudyOptions
 
@@ -258,12 +258,7 @@ def find(name: str) -> Recipe:
 def read(path: Path) -> Recipe:
     """Read a recipe; raise UserError where it has a mistake, in one line that names the key."""
     remedy = "See docs/recipes.md"
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}", remedy) from error
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path} is not TOML: {error}", remedy) from error
+    data = read_toml(path, remedy)
     try:
         return Recipe.model_validate(data)
     except ValidationError as error:
