@@ -26,7 +26,8 @@ def kebab(name: str) -> str:
     return name.replace("_", "-")
 
 
-def _fraction(value: object) -> object:
+def as_share(value: object) -> object:
+    """Read a share as people write it: `20%` and 0.2 are the same."""
     return share_of(value) if isinstance(value, str) else value
 
 
@@ -41,7 +42,7 @@ def whole_numbers(value: object) -> object:
 
 
 _SHARE = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$"}]}
-Fraction = Annotated[float, BeforeValidator(_fraction), WithJsonSchema(_SHARE)]
+Fraction = Annotated[float, BeforeValidator(as_share), WithJsonSchema(_SHARE)]
 Threads = Annotated[
     tuple[int, ...],
     BeforeValidator(whole_numbers),

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from dialin.model.option_types import Fraction, kebab
+from dialin.model.option_types import as_share, kebab
 from dialin.workloads.kind import option_error
 
 SCAN = "scan"
@@ -87,7 +87,7 @@ class ScanOptions(BaseModel):
     sql: str | None = Field(default=None, min_length=1)
     cache: Cache = Cache.COLD
     runs: int = Field(default=3, ge=1, le=1000)
-    fragmented: Fraction = Field(default=0.0, ge=0, le=0.9)
+    fragmented: Annotated[float, BeforeValidator(as_share)] = Field(default=0.0, ge=0, le=0.9)
 
     @field_validator("row_format")
     @classmethod
