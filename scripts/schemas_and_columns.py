@@ -44,7 +44,7 @@ def schemas() -> dict[str, dict[str, Any]]:
     study = {
         **_head("study"),
         **StudyOptions.model_json_schema(by_alias=True),
-        "allOf": [_options_of(kind) for kind in kinds.KINDS if kind.has_fixed_options],
+        "allOf": [_options_of(kind) for kind in kinds.KINDS if kind.options.model_config.get("extra") == "forbid"],
     }
     return {**written, "study": study, "recipe": {**_head("recipe"), **Recipe.model_json_schema(by_alias=True)}}
 

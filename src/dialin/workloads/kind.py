@@ -64,11 +64,6 @@ class WorkloadKind:
         """Whether `name:` in front of a workload asks for this kind."""
         return self.name not in self.names
 
-    @property
-    def has_fixed_options(self) -> bool:
-        """Whether its model names all options, and refuses others."""
-        return self.options.model_config.get("extra") == "forbid"
-
     def applies(self, workload: str) -> bool:
         return workload in self.names or bool(self.suffixes and workload.endswith(self.suffixes))
 
