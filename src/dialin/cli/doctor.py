@@ -14,11 +14,12 @@ from rich.console import Console
 from dialin.cli.study_flags import help_of, pairs
 from dialin.errors import ExitCode, UserError
 from dialin.model.fitness import Finding, Severity
+from dialin.model.measure import capital
 from dialin.paths import Home
 from dialin.question.options import StudyOptions
 from dialin.report.render.terminal_page import Page
 from dialin.text import counted
-from dialin.workloads.kinds import default_help
+from dialin.workloads.kinds import load_option_help
 
 if TYPE_CHECKING:
     from dialin.model.fitness import Facts
@@ -49,7 +50,7 @@ def doctor(
     workload: Annotated[str, typer.Option(help="The load.", rich_help_panel=_NOISE)] = _WORKLOAD,
     threads: Annotated[
         int | None,
-        typer.Option(min=1, help=f"Connections that work at once, {default_help('threads')}.", rich_help_panel=_NOISE),
+        typer.Option(min=1, help=f"{capital(load_option_help('threads'))}.", rich_help_panel=_NOISE),
     ] = None,
     tables: Annotated[int | None, typer.Option(min=1, help=help_of("tables"), rich_help_panel=_NOISE)] = None,
     table_size: Annotated[int | None, typer.Option(min=1, help=help_of("table_size"), rich_help_panel=_NOISE)] = None,
