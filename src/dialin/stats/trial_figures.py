@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.study import Goal
@@ -165,28 +165,25 @@ def goal_ratio(ratio: Estimate | None, goal: Goal) -> Estimate | None:
     )
 
 
+def _measured(trials: Iterable[Trial], by_trial: Mapping[int, Figures]) -> Iterator[tuple[Trial, Figures]]:
+    return ((trial, by_trial[trial.id]) for trial in trials if trial.state is TrialState.DONE and trial.id in by_trial)
+
+
 def observations(trials: Iterable[Trial], by_trial: Mapping[int, Figures], decided_by: DecidedBy) -> list[Observation]:
     """Return one figure of each completed trial; what ran close together in time is one stratum."""
-    return [
-        Observation(trial.stratum, trial.candidate, value(by_trial[trial.id], decided_by))
-        for trial in trials
-        if trial.state is TrialState.DONE and trial.id in by_trial
-    ]
+    measured = _measured(trials, by_trial)
+    return [Observation(trial.stratum, trial.candidate, value(one, decided_by)) for trial, one in measured]
 
 
 def timed_trials(trials: Iterable[Trial], by_trial: Mapping[int, Figures], decided_by: DecidedBy) -> list[TimedTrial]:
     """Return one figure of each completed trial, with its time."""
-    return [
-        TimedTrial(trial.run, trial.candidate, trial.middle, value(by_trial[trial.id], decided_by))
-        for trial in trials
-        if trial.state is TrialState.DONE and trial.id in by_trial
-    ]
+    measured = _measured(trials, by_trial)
+    return [TimedTrial(trial.run, trial.candidate, trial.middle, value(one, decided_by)) for trial, one in measured]
 
 
 def trial_speeds(trials: Iterable[Trial], by_trial: Mapping[int, Figures]) -> list[TrialSpeed]:
     """Return throughput and typical speed of each completed trial, with its time."""
-    completed = [(t, by_trial[t.id]) for t in trials if t.state is TrialState.DONE and t.id in by_trial]
     return [
         TrialSpeed(trial.run, trial.candidate, trial.middle, one.window.mean, one.typical, one.error)
-        for trial, one in completed
+        for trial, one in _measured(trials, by_trial)
     ]
