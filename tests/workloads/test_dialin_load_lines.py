@@ -7,7 +7,7 @@ from dialin.errors import WorkloadError
 from dialin.model.load_driver import DriverChoice
 from dialin.stats.counted_times import known_percentile
 from dialin.workloads.base import Second
-from dialin.workloads.dialin_load_lines import OTHER_STREAM, Fault, Report, Timers, parse
+from dialin.workloads.dialin_load_lines import OTHER_STREAM, Fault, Report, Timers, parse_stream_line
 
 HISTOGRAM = "unread"
 SCHEMA = Path(__file__).parents[2] / "schema"
@@ -43,17 +43,17 @@ def second(**changes):
 def test_a_second_is_read_with_what_it_tells_of_the_driver():
     rates = {"tps": 200, "reads": 2800, "writes": 800, "other": 400, "errors": 4, "reconnects": 2}
     expected = Second(3, **rates, latency_ms=3.5, codes={1213: 3, 1205: 1}, choice=DriverChoice(8, 3, False))
-    assert parse(second(), 95) == Report(expected, Timers(4, 2.0, 1.5), 5, 7, 16, 1200.5, 9.0, 0.0, 0.4)
+    assert parse_stream_line(second(), 95) == Report(expected, Timers(4, 2.0, 1.5), 5, 7, 16, 1200.5, 9.0, 0.0, 0.4)
 
 
 def test_a_part_of_a_second_is_told_by_the_second():
-    found = parse(second(seconds=0.5), 95).second
+    found = parse_stream_line(second(seconds=0.5), 95).second
     assert (found.tps, found.reads, found.errors) == (400, 5600, 8)
 
 
 def test_no_timers_are_late_by_nothing():
     timers = {"count": 0, "late_mean": None, "late_max": None}
-    assert parse(second(timers=timers), 95).timers == Timers(0, 0, 0)
+    assert parse_stream_line(second(timers=timers), 95).timers == Timers(0, 0, 0)
 
 
 @pytest.mark.parametrize("percentile", [99, 75])
@@ -62,31 +62,31 @@ def test_a_percentile_that_is_not_told_is_read_from_the_histogram(percentile, mo
     monkeypatch.setattr(
         "dialin.workloads.dialin_load_lines.quantile", lambda text, share: asked.append((text, share)) or 123_400.0
     )
-    assert parse(second(), percentile).second.latency_ms == 12.34
+    assert parse_stream_line(second(), percentile).second.latency_ms == 12.34
     assert asked == [(HISTOGRAM, percentile / 100)]
 
 
 def test_a_second_without_transactions_has_no_latency(monkeypatch):
     monkeypatch.setattr("dialin.workloads.dialin_load_lines.quantile", lambda text, share: None)
-    assert parse(second(transactions=0, latency={"p95": None, "max": None}), 95).second.latency_ms == 0
+    assert parse_stream_line(second(transactions=0, latency={"p95": None, "max": None}), 95).second.latency_ms == 0
 
 
 def test_times_that_cannot_be_read_are_the_drivers_error():
-    broken = parse(second(latency_by_transaction={"pay": {"latency_histogram": "AAAA"}})).second
+    broken = parse_stream_line(second(latency_by_transaction={"pay": {"latency_histogram": "AAAA"}})).second
     with pytest.raises(WorkloadError, match="not of the same build"):
         broken.times()
 
 
 @pytest.mark.parametrize(("gather", "expected"), [("on", True), ("off", False), (None, None)])
 def test_a_second_says_what_the_driver_has_chosen_so_far(gather, expected):
-    found = parse(second(gather=gather, load_threads=2)).second
+    found = parse_stream_line(second(gather=gather, load_threads=2)).second
     assert found.choice == DriverChoice(8, 2, expected)
     assert found.is_choosing is (expected is None)
 
 
 def test_each_kind_of_transaction_has_its_times_as_the_driver_counted_them():
     sample = json.loads((SCHEMA / "good" / "load-second-closed-loop.json").read_text())
-    times = parse(json.dumps(sample)).second.times()
+    times = parse_stream_line(json.dumps(sample)).second.times()
     assert {name: sum(counts.values()) for name, counts in times.items()} == sample["by_transaction"]
     for name, counts in times.items():
         told = sample["latency_by_transaction"][name]["latency"]
@@ -100,16 +100,16 @@ def test_each_kind_of_transaction_has_its_times_as_the_driver_counted_them():
 
 def test_an_error_is_told_with_its_remedy():
     line = json.dumps({"type": "error", "fault": "server", "what": "it is gone", "remedy": "Start it"})
-    assert parse(line, 95) == Fault("it is gone", "Start it")
+    assert parse_stream_line(line, 95) == Fault("it is gone", "Start it")
 
 
 @pytest.mark.parametrize(
     "line", ["", "a warning", "{", "[]", "{}", '{"type":"start"}', '{"type":"error"}', '{"type":"second",']
 )
 def test_other_lines_are_neither(line):
-    assert parse(line, 95) is None
+    assert parse_stream_line(line, 95) is None
 
 
 @pytest.mark.parametrize("line", ['{"type":"second"}', second(errors=None), second(timers={}), second(oldest_ms="long")])
 def test_a_second_of_another_format_is_an_error_with_its_remedy(line):
-    assert parse(line, 95) == OTHER_STREAM
+    assert parse_stream_line(line, 95) == OTHER_STREAM

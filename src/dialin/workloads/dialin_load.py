@@ -18,7 +18,7 @@ from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import dialin_load_account, driver_process, load_binary, private
 from dialin.workloads.base import Second, Target, Workload, digest_of
-from dialin.workloads.dialin_load_lines import OTHER_STREAM, STREAM, Fault, Report, parse
+from dialin.workloads.dialin_load_lines import OTHER_STREAM, STREAM, Fault, Report, parse_stream_line
 from dialin.workloads.driver_process import DriverLoad, DriverProcess, EndedError
 from dialin.workloads.load_binary import LOAD_WORKLOADS, WITH_ONE_TABLE, WORKLOAD_FILE
 from dialin.workloads.sysbench_workloads import (
@@ -249,7 +249,7 @@ class DialinLoadRun(DriverLoad):
         return report.second
 
     def _parse(self, line: str) -> Report | Fault | None:
-        return parse(line, self._percentile)
+        return parse_stream_line(line, self._percentile)
 
     def _count(self, report: Report) -> None:
         self._timers += report.timers.count
@@ -302,7 +302,7 @@ def _without_stream(text: str) -> str:
 def _find_fault(text: str) -> Fault:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for line in reversed(lines):
-        if isinstance(fault := parse(line), Fault):
+        if isinstance(fault := parse_stream_line(line), Fault):
             return fault
     last = [line for line in lines if not line.startswith("{")]
     return Fault((last or ["it said nothing"])[-1][:300], "See its log")

@@ -69,7 +69,7 @@ OTHER_STREAM = Fault(
 """The program and dialin are not made from the same sources."""
 
 
-def parse(line: str, percentile: int = 95) -> Report | Fault | None:
+def parse_stream_line(line: str, percentile: int = 95) -> Report | Fault | None:
     """Read a line, with this percentile of latency; None where it is neither a second nor an error."""
     if not line.startswith("{"):
         return None

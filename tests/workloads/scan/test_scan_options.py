@@ -5,7 +5,7 @@ from dialin.model.workload import WorkloadSpec
 from dialin.question.study_file import question
 from dialin.workloads.kinds import make_workload
 from dialin.workloads.scan.scan import Scan
-from dialin.workloads.scan.scan_options import ScanOptions, parse
+from dialin.workloads.scan.scan_options import ScanOptions, read_scan_options
 
 
 def load(options=(), **others):
@@ -14,18 +14,18 @@ def load(options=(), **others):
 
 
 def test_a_scan_is_cold_over_innodb_unless_told():
-    options = parse({})
+    options = read_scan_options({})
     assert (options.engine, options.format, options.is_cold, options.runs) == ("InnoDB", "dynamic", True, 3)
 
 
 @pytest.mark.parametrize(("text", "size"), [("512M", 512 * 1024**2), ("1.5g", 3 * 2**29), ("2 GiB", 2**31), ("1048576", 2**20)])
 def test_sizes_are_read_as_people_write_them(text, size):
-    assert parse({"size": text}).size == size
+    assert read_scan_options({"size": text}).size == size
 
 
 @pytest.mark.parametrize(("text", "share"), [("20%", 0.2), ("0.2", 0.2), ("0", 0.0)])
 def test_shares_are_read_as_people_write_them(text, share):
-    assert parse({"fragmented": text}).fragmented == share
+    assert read_scan_options({"fragmented": text}).fragmented == share
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def test_shares_are_read_as_people_write_them(text, share):
 )
 def test_an_option_that_does_not_fit_is_told_in_one_line(options, says):
     with pytest.raises(UserError, match="scan") as refused:
-        parse(options)
+        read_scan_options(options)
     assert says in refused.value.what
     assert "\n" not in refused.value.what
 
 
 def test_an_unknown_option_is_answered_with_those_there_are():
     with pytest.raises(UserError) as refused:
-        parse({"sise": "1G"})
+        read_scan_options({"sise": "1G"})
     assert all(name in refused.value.remedy for name in ("engine", "size", "row-format", "row-bytes", "cache", "runs", "sql"))
 
 

@@ -16,7 +16,7 @@ from dialin.text import size
 from dialin.workloads.base import Target, Workload
 from dialin.workloads.scan import cold, table
 from dialin.workloads.scan.load import LONGEST_RUN, ScanLoad
-from dialin.workloads.scan.scan_options import SCAN, UNIT, ScanOptions, parse
+from dialin.workloads.scan.scan_options import SCAN, UNIT, ScanOptions, read_scan_options
 
 _MAKES = 2
 """Counts the ways in which tables were made."""
@@ -52,7 +52,7 @@ class Scan(Workload):
 
     def __init__(self, spec: WorkloadSpec) -> None:
         self._spec = spec
-        self._options: ScanOptions = parse(spec.options)
+        self._options: ScanOptions = read_scan_options(spec.options)
 
     @property
     def _rows(self) -> int:

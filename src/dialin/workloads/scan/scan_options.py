@@ -127,7 +127,7 @@ class ScanOptions(BaseModel):
         return self.sql is not None and (_QUERY.match(self.sql) is None or _WRITES.search(self.sql) is not None)
 
 
-def parse(options: Mapping[str, str]) -> ScanOptions:
+def read_scan_options(options: Mapping[str, str]) -> ScanOptions:
     """Read the options of a workload.
 
     Raises:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dialin.workloads.scan.scan_options import ScanOptions, ScanQuery, parse
+from dialin.workloads.scan.scan_options import ScanOptions, ScanQuery, read_scan_options
 
 TABLE = "scan1"
 """The table that every query reads."""
@@ -81,7 +81,7 @@ def rows_asked(options: Mapping[str, str]) -> int:
     Raises:
         UserError: an option is unknown, or does not fit.
     """
-    parsed = parse(options)
+    parsed = read_scan_options(options)
     return rows_of(parsed, parsed.size or 0)
 
 
