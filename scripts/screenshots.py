@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.evidence.why_verdict import explain
+from dialin.model.evidence import PointColumns
 from dialin.model.progress import Progress, SessionState
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Step, TrialState
@@ -100,7 +101,7 @@ def running(record: StudyRecord, directory: Path) -> Iterator[Path]:
                 store.add_sample(begun.id, replace(sample, at=sample.at + shift))
             if one is not trial:
                 store.save_trial(replace(begun, state=one.state))
-                store.save_watched(begun.id, record.watched.get(one.id, {}).values())
+                store.save_watched(begun.id, record.watched.get(one.id, {}).values(), PointColumns())
         for line in record.log:
             if line.at + shift < time.time():
                 store.say(line.at + shift, line.text)

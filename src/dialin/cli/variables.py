@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json as jsonlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer

@@ -104,11 +104,11 @@ def differing_options(assigned: Sorted) -> list[Note]:
     apart = [key for key in options.values and factors.keys(options.values) if key not in options.defining]
     if apart:
         shown = "; ".join(
-            f"{key}: {', '.join(factors.levels(options.values, key))}{_same(key, assigned)}" for key in apart[:_SHOWN]
+            f"{key}: {', '.join(factors.factor_levels(options.values, key))}{_same(key, assigned)}" for key in apart[:_SHOWN]
         )
         text = f"Log headers or the files beside the logs set options differently ({shown}): "
         text += "only runs with the same of them are compared"
-        data = {"values": {key: factors.levels(options.values, key) for key in apart}}
+        data = {"values": {key: factors.factor_levels(options.values, key) for key in apart}}
         notes.append(Note(code="options_differ", text=text, data=data))
     if options.defining:
         shown = "; ".join(f"{key}: {_by_candidate(assigned, key)}" for key in options.defining[:_SHOWN])
@@ -168,16 +168,16 @@ def _less_steady_than(
     by: Mapping[str, Sequence[RunFigures]], name: str, calm: str, comparison: Comparison, alpha: float
 ) -> Note | None:
     cells = comparison.shared(name, calm)
-    rough_runs, calm_runs = (
-        {cell: [one for one in by[who] if one.run.cell == cell] for cell in cells} for who in (name, calm)
-    )
+    rough_runs, calm_runs = ({cell: [one for one in by[who] if one.run.cell == cell] for cell in cells} for who in (name, calm))
     varies = all(all_below(_cvs(calm_runs[cell]), _cvs(rough_runs[cell]), WORTHWHILE[Goal.STABILITY]) for cell in cells)
     shares = [_stalled(rough_runs[cell], calm_runs[cell], alpha / len(cells)) for cell in cells]
     stalls = any(clearly for _, _, clearly in shares) and all(rough >= quiet for rough, quiet, _ in shares)
     if not (varies or stalls):
         return None
     rough, quiet = ([one.run for cell in cells for one in runs[cell]] for runs in (rough_runs, calm_runs))
-    per_1000 = [1000 * sum(run.stall_seconds for run in runs) / sum(run.measured_seconds for run in runs) for runs in (rough, quiet)]
+    per_1000 = [
+        1000 * sum(run.stall_seconds for run in runs) / sum(run.measured_seconds for run in runs) for runs in (rough, quiet)
+    ]
     differences = []
     if stalls:
         differences.append(f"more stalls ({number(per_1000[0])} against {number(per_1000[1])} seconds per 1000)")

@@ -238,4 +238,3 @@ def _facts(attached: Attached) -> dict[str, Any]:
         "flavour": build.flavour.value,
         "instance": build.instance,
     }
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dialin.datasets.cache import check_space
 from dialin.datasets.prepare import BLANK_SIZE

@@ -23,7 +23,9 @@ from dialin.workloads.load_request import LoadRequest
 
 def _left_to_its_kind(name: str) -> Any:
     """Return the field of an option of the load whose default is that of its kind; its limits are those of `WorkloadSpec`."""
-    limits = {key: getattr(one, key) for one in WorkloadSpec.model_fields[name].metadata for key in ("ge", "le") if hasattr(one, key)}
+    limits = {
+        key: getattr(one, key) for one in WorkloadSpec.model_fields[name].metadata for key in ("ge", "le") if hasattr(one, key)
+    }
     return Field(default=None, description=kinds.load_option_help(name), **limits)
 
 
@@ -62,14 +64,11 @@ class StudyOptions(MethodOptions, LoadOptions):
         default=None,
         description="the candidate that the others are measured against; else the server's default if it is one, or the first",
     )
-    workload: Annotated[str, LOAD] = Field(
-        default="oltp_read_write",
-        description=kinds.workload_help(),
-    )
+    workload: Annotated[str, LOAD] = Field(default="oltp_read_write", description=kinds.workload_help())
     threads: Annotated[Threads | None, LOAD] = Field(
         default=None,
-        description=f"{kinds.load_option_help('threads')}; several, such as 1,4,16, are all measured in every trial, and show how each "
-        "candidate scales",
+        description=f"{kinds.load_option_help('threads')}; several, such as 1,4,16, are all measured in every trial, and "
+        "show how each candidate scales",
     )
     tables: Annotated[int | None, LOAD] = _left_to_its_kind("tables")
     table_size: Annotated[int | None, LOAD] = _left_to_its_kind("table_size")

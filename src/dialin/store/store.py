@@ -285,7 +285,7 @@ class Store:
         with self._write() as connection:
             connection.execute(insert(schema.sample).values(trial=trial_id, **asdict(sample)))
 
-    def save_watched(self, trial_id: int, watched: Iterable[Watched], points: PointColumns = PointColumns()) -> None:
+    def save_watched(self, trial_id: int, watched: Iterable[Watched], points: PointColumns) -> None:
         """Store what the probes of a trial read; figures over time go into `evidence/trial-N.parquet`."""
         with self._write() as connection:
             for one in watched:

@@ -65,7 +65,9 @@ def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable
     lacking = f"{build} has no variable {spelled}"
     if (ignored := behaviour.WITHOUT_EFFECT.get(spelled)) and ignored.is_of(build):
         lacking += f": it takes the option without effect, for {ignored.text}"
-    if having := sorted((other for other, ask in elsewhere.items() if other != build and _has(ask, spelled)), key=_newest_first):
+    if having := sorted(
+        (other for other, ask in elsewhere.items() if other != build and _has(ask, spelled)), key=_newest_first
+    ):
         nearest = f" (the nearest: {', '.join(near)})" if near else ""
         raise UserError(
             f"{lacking}; {listed(having)} {'has' if len(having) == 1 else 'have'} it",

@@ -186,7 +186,9 @@ def _deviation(name: str, requested: Value, reported: str, catalogue: Catalogue 
     requested_number, reported_number = as_number(requested), as_number(reported)
     variable = catalogue.variables.get(name) if catalogue else None
     if requested_number is not None and reported_number is not None:
-        if requested_number in _AUTOMATIC and (variable is None or variable.minimum is None or requested_number >= variable.minimum):
+        if requested_number in _AUTOMATIC and (
+            variable is None or variable.minimum is None or requested_number >= variable.minimum
+        ):
             return "automatic", "the server chose {}"
         if _is_rounding(requested_number, reported_number, variable):
             return "rounded", "the server rounded it to {}"

@@ -100,7 +100,9 @@ def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Map
         states = {name: failed if state is failed else CandidateState.OPEN for name, state in decision.states.items()}
         decision = replace(decision, outcome=Outcome.UNRESOLVED, choice=None, winners=(), states=states)
     every = timed_trials(raced, figures, FIGURE_OF[goal])
-    level = candidate_levels(fit_trials(every, [candidate.name for candidate in spec.candidates]), sorted(out), rules(spec).alpha)
+    level = candidate_levels(
+        fit_trials(every, [candidate.name for candidate in spec.candidates]), sorted(out), rules(spec).alpha
+    )
     return replace(
         decision,
         states=decision.states | dict.fromkeys(out, CandidateState.UNSAFE),

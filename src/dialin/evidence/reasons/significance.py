@@ -138,7 +138,9 @@ def _natural(one: Measured, goal: Goal) -> float:
 
 
 def _less_block(values: Sequence[float], used: Sequence[Measured]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    logs = blocks.log_values([blocks.Observation(None, one.trial.candidate, value) for one, value in zip(used, values, strict=True)])
+    logs = blocks.log_values(
+        [blocks.Observation(None, one.trial.candidate, value) for one, value in zip(used, values, strict=True)]
+    )
     if logs is None:
         return np.zeros(len(values))
     strata = [one.trial.stratum for one in used]

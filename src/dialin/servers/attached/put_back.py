@@ -56,7 +56,8 @@ def _put_back_persisted(
         faults.append(error.what)
         return left
     lines += [
-        f"{name}: {'no longer persisted' if was is None else f'persisted as {was} again'}" for name, was in to_bring_back.items()
+        f"{name}: {'no longer persisted' if was is None else f'persisted as {was} again'}"
+        for name, was in to_bring_back.items()
     ]
     if restart_command is not None and _runs_with_ours(entry, attached):
         try:

@@ -179,7 +179,8 @@ def fragment(options: ScanOptions, name: str, rows: int) -> Iterator[str]:
         yield f"DELETE FROM {name} WHERE {within} AND CRC32(CONCAT('gone', id)) % 1000 < {promille}"
     for begin, count in _chunks(rows):
         deleted = f"CRC32(CONCAT('gone', s.id + {begin})) % 1000 < {promille}"
-        yield f"INSERT INTO {name} {_rows(options, rows, begin, 'back')} WHERE s.id <= {count} AND {deleted} ORDER BY CRC32(s.id)"
+        put_back = _rows(options, rows, begin, "back")
+        yield f"INSERT INTO {name} {put_back} WHERE s.id <= {count} AND {deleted} ORDER BY CRC32(s.id)"
         if shape.mean:
             yield (
                 f"UPDATE {name} AS t JOIN {SEED} AS s ON s.id = t.id - {begin} "
