@@ -93,6 +93,10 @@ class Difference:
         t = (self.mean + margin) / self.error
         return math.copysign(-float(ndtri(max(float(stdtr(self.dof, -abs(t))), 1e-300))), t)
 
+    def ratio(self, alpha: float) -> Estimate:
+        """Return it as a ratio, with the interval of this one ratio at 1 - alpha."""
+        return estimate_of_logs(self.mean, _reach(self.dof, alpha) * self.error)
+
 
 @dataclass(frozen=True, slots=True)
 class TrialFit:
@@ -145,17 +149,24 @@ class TrialFit:
         """
         if a == b:
             return Estimate(mean=1.0, low=1.0, high=1.0)
-        difference = self.difference(a, b)
-        return estimate_of_logs(difference.mean, _reach(difference.dof, alpha) * difference.error)
+        return self.difference(a, b).ratio(alpha)
+
+    def effect(self, name: str) -> Difference:
+        """Return the logarithm of a candidate's level at the machine's mean state over all trials: its difference from 1.
+
+        Raises:
+            ValueError: the name is not one of the fit's.
+        """
+        index = self.names.index(name)
+        error = math.sqrt(float(self.covariance[index, index]))
+        return Difference(float(self.effects[index]), error, float(self.dof[index]))
 
     def level(self, name: str, alpha: float) -> Estimate:
         """Return a candidate's level at the machine's mean state over all trials, in the unit of the values.
 
         Its ratio to another level is the ratio of the two candidates. The interval is that of this one level at 1 - alpha.
         """
-        index = self.names.index(name)
-        half = _reach(float(self.dof[index]), alpha) * math.sqrt(float(self.covariance[index, index]))
-        return estimate_of_logs(float(self.effects[index]), half)
+        return self.effect(name).ratio(alpha)
 
 
 def _reach(dof: float, alpha: float) -> float:
