@@ -32,6 +32,7 @@ from dialin.report import files, json_documents
 from dialin.report.plain_lines import PlainLines
 from dialin.report.render.terminal import print_verdict
 from dialin.report.screen import LiveScreen
+from dialin.report.verdict_texts import in_words
 from dialin.store import read_only
 from dialin.store.lock import LOCK_FILE
 from dialin.store.store import STUDY_FILE, Store
@@ -212,7 +213,7 @@ def show(directory: Path, *, json: bool) -> ExitCode:
     record = read_only.read(directory, Store.read)
     why = explain(record)
     if json and record.verdict is not None:
-        typer.echo(json_documents.render_verdict(record.verdict), nl=False)
+        typer.echo(json_documents.render_verdict(in_words(record.spec, record.verdict)), nl=False)
     elif not json:
         print_verdict(record, Console(highlight=False), why)
     files.write_all(record, directory, why)

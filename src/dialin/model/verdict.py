@@ -29,6 +29,27 @@ class Outcome(StrEnum):
     UNRESOLVED = "unresolved"
 
 
+class ReasonCode(StrEnum):
+    """Why a candidate is recommended."""
+
+    IDENTICAL_CANDIDATES = "identical_candidates"
+    ANY_BUT_FAILED_BASELINE = "any_but_failed_baseline"
+    NOTHING_TO_GAIN = "nothing_to_gain"
+    BASELINE_AMONG_BEST = "baseline_among_best"
+    BASELINE_IS_BEST = "baseline_is_best"
+    OTHERS_WORSE = "others_worse"
+    NEAR_THE_BEST = "near_the_best"
+    AMONG_BEST = "among_best"
+    BEST_BUT_FAILED_BASELINE = "best_but_failed_baseline"
+    WEAKER_DURABILITY = "weaker_durability"
+    CONFOUNDED = "confounded"
+    BASELINE_FAILED = "baseline_failed"
+    OTHERS_UNSAFE = "others_unsafe"
+    OTHERS_FAILED = "others_failed"
+    SHOWN_BETTER = "shown_better"
+    NOTHING_SHOWN = "nothing_shown"
+
+
 class DecidedBy(StrEnum):
     """The figure of each trial that candidates were compared by.
 
@@ -146,10 +167,10 @@ class Confirmation(FrozenModel):
 
 
 class Note(FrozenModel):
-    """A warning or a confound: a code for scripts, a sentence for people, and the figures."""
+    """A warning or a confound: a code with its figures, and the sentence that is made of them."""
 
     code: str
-    text: str
+    text: str = Field(default="", description="for people; made of the code and the data when a verdict is written or shown")
     data: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -164,7 +185,9 @@ class Verdict(FrozenModel):
     )
     percentile: int = Field(default=95, description="which percentile `latency_ms` is")
     headline: str = Field(description="the verdict in one sentence")
-    reason: str = Field(description="why this is recommended, in words")
+    reason: str = Field(description="why this is recommended, in words; made of the code and the data below")
+    reason_code: ReasonCode | None = Field(default=None, description="null in a study of an earlier dialin")
+    reason_data: dict[str, Any] = Field(default_factory=dict, description="the figures of the reason")
     recommended: dict[str, Value] = Field(description="the setting to use")
     recommended_candidate: str
     winners: list[str]

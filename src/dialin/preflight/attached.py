@@ -14,6 +14,7 @@ from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.question.candidates import candidates_of
 from dialin.question.plan import Plan, plan
+from dialin.report.note_sentences import note_text
 from dialin.servers.attached.attached_build import AttachedBuild
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
@@ -82,7 +83,7 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
     spec = with_plan(spec, allowed)
     site = _site(spec, attachment, attached, workload, workshop, permission)
     live = _check_live(attached, permission)
-    texts = (*attached.account.notes, *left_out, *(note.text for note in notes), *live)
+    texts = (*attached.account.notes, *left_out, *(note_text(spec, note) for note in notes), *live)
     return CheckedStudy(
         spec=spec,
         plan=allowed,

@@ -18,6 +18,7 @@ from dialin.preflight.switch_mode import choose_switch_mode, expect_switch
 from dialin.probes import host
 from dialin.question.candidates import Variables, candidates_of
 from dialin.question.plan import Plan, plan
+from dialin.report.note_sentences import note_text
 from dialin.servers import builds, dry_run
 from dialin.trials import raw_waits
 from dialin.trials.changes import changes_between
@@ -74,7 +75,7 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
         servers={build.id: _facts(build) for build in used.values()},
         workload=workload,
         site=Sandboxes(spec, used, workload, workshop, mode.changes),
-        notes=(*left_out, *without, *(note.text for note in notes), *inspection_notes, *filter(None, [mode.reason])),
+        notes=(*left_out, *without, *(note_text(spec, note) for note in notes), *inspection_notes, *filter(None, [mode.reason])),
         inspected=mode.inspected,
         admit=admission(used, workload, workshop),
         catalogues={name: effective_settings.excerpt(known, spec.set_variables) for name, known in catalogues.items()},
@@ -140,9 +141,9 @@ def inspect_of(spec: StudySpec, used: Mapping[str, Build], workshop: Tools) -> i
 def _inspection_notes(
     spec: StudySpec, inspected: Mapping[str, EffectiveSettings], catalogues: Mapping[str, Catalogue]
 ) -> list[str]:
-    held = [f"Held still for all candidates: {describe(spec.held)}"] if spec.held else []
+    held = [f"Pinned for all candidates: {describe(spec.held)}"] if spec.held else []
     held += [
-        f"{name} is {value} for all, not the {spec.fixed[name]} that you fixed: no other value can be held for all candidates"
+        f"{name} is pinned to {value} for all candidates, not to {spec.fixed[name]} as --set asked: it is the only value they can share"
         for name, value in spec.held.items()
         if name in spec.fixed and not same_value(value, spec.fixed[name])
     ]
@@ -150,8 +151,8 @@ def _inspection_notes(
         spec, inspected, effective_settings.same(spec, inspected)
     )
     differing = [note for note in effective_settings.confounds(spec, inspected) if not note.data["inert"]]
-    warned = ["No winner will be claimed while that differs"] if any(note.data["could_explain"] for note in differing) else []
-    return held + [note.text for note in notes + differing] + warned
+    warned = ["No winner can be claimed while that differs"] if any(note.data["could_explain"] for note in differing) else []
+    return held + [note_text(spec, note) for note in notes + differing] + warned
 
 
 def _asking(workshop: Tools, build: Build) -> Callable[[], Catalogue]:

@@ -15,6 +15,7 @@ from dialin.paths import replace_text
 from dialin.report import json_documents
 from dialin.report.render import html, markdown
 from dialin.report.verdict_sentences import file_comments
+from dialin.report.verdict_texts import in_words
 
 
 def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> None:
@@ -43,7 +44,7 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
 def _texts(record: StudyRecord, why: Why | None) -> Mapping[str, str | None]:
     texts: dict[str, str | None] = {"report.html": html.render(record, why), "report.md": markdown.render(record, why)}
     if record.verdict is not None:
-        texts["verdict.json"] = json_documents.render_verdict(record.verdict)
+        texts["verdict.json"] = json_documents.render_verdict(in_words(record.spec, record.verdict))
         texts |= recommendation(record, record.verdict)
     return texts
 

@@ -24,18 +24,6 @@ def headline(spec: StudySpec, verdict: Verdict) -> str:
     return " ".join([_headline(spec, verdict), *_unsafe(spec, verdict)])
 
 
-def reason(spec: StudySpec, verdict: Verdict) -> str:
-    """Return why the recommendation is what it is: made of the verdict's codes where these suffice, else as it was stored."""
-    chosen = verdict.chosen
-    if spec.aa or chosen.name == verdict.baseline or chosen.weaker_durability or deciding(chosen, verdict) is None:
-        return verdict.reason
-    if verdict.verdict is Outcome.WINNER and verdict.winners == [chosen.name]:
-        return "Every other candidate was shown to be worse."
-    if verdict.verdict is Outcome.SAFE_CHOICE and _choice(verdict) is chosen:
-        return "Which of the candidates near the best is the very best is inconclusive; more minutes can show it."
-    return verdict.reason
-
-
 def before_and_after(verdict: Verdict, candidate: CandidateVerdict, spec: StudySpec) -> str:
     """Return the goal's figure under the baseline and under a candidate: `2,437 → 2,860 tps`; empty where one is missing."""
     base = next((one for one in verdict.candidates if one.name == verdict.baseline), None)

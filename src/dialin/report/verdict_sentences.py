@@ -11,6 +11,8 @@ from dialin.model.setting import describe
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, Verdict
 from dialin.report import headline as headlines
+from dialin.report import reason_sentences
+from dialin.report.note_sentences import note_text
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
 
 INCONCLUSIVE = "inconclusive"
@@ -45,7 +47,7 @@ def headline(record: StudyRecord) -> str:
 def reason(record: StudyRecord) -> str:
     """Return why this is recommended; where there is no verdict, how to get one."""
     if record.verdict:
-        return visible(headlines.reason(record.spec, record.verdict))
+        return visible(reason_sentences.reason(record.spec, record.verdict))
     return visible(f"Resume the study with: dialin resume {record.directory}")
 
 
@@ -81,13 +83,13 @@ def file_comments(record: StudyRecord, verdict: Verdict) -> Comments:
     """Return what the comments of option files and SQL say of a study."""
     texts = [
         headlines.headline(record.spec, verdict),
-        headlines.reason(record.spec, verdict),
+        reason_sentences.reason(record.spec, verdict),
         confirmation(verdict),
         f"Goal: {goal(record)}",
         compared(record),
         length(verdict),
     ]
-    reasons = [text for text in texts if text] + [f"Confound: {note.text}" for note in verdict.confounds]
+    reasons = [text for text in texts if text] + [f"Confound: {note_text(record.spec, note)}" for note in verdict.confounds]
     return Comments(reasons, gain(record, verdict), no_change(record))
 
 

@@ -125,7 +125,6 @@ def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere:
     return [
         Note(
             code="overrides_fixed",
-            text=f"{candidate.name} sets {name}={value}, which the study holds at {spec.fixed[name]}: its own value holds",
             data={"candidate": candidate.name, "variable": name, "fixed": spec.fixed[name], "value": value},
         )
         for candidate in spec.candidates

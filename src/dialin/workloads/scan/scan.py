@@ -29,13 +29,7 @@ _READY_WITHIN = 300.0
 """Seconds that one statement may take that makes ready for a run."""
 
 _CACHED = "cached_share"
-_COLD = LoadLimit(
-    gauge=_CACHED,
-    most=0.01,
-    code="not_cold",
-    text="Runs of {trials} were to be cold and found up to {share} of the table in the file cache: something else on this "
-    "machine reads its files",
-)
+_COLD = LoadLimit(gauge=_CACHED, most=0.01, code="not_cold")
 
 _COPY = "scan_copy"
 """What the names of tables begin with that no run has read yet."""
