@@ -170,7 +170,7 @@ def test_a_noisy_machine_ends_unresolved_with_the_budget_and_says_what_it_would_
     assert spec.minutes * 0.8 < spent <= spec.minutes * MAY_OVERRUN
     assert not any(look.decided for look in record.looks)
     assert record.looks[-1].trials == len(record.trials), "the last look is taken when the budget is over"
-    (note,) = [note for note in verdict.warnings if note.code == "unresolved"]
+    (note,) = [note for note in verdict.warnings if note.code == "inconclusive"]
     assert f"With this noise, {len(record.trials)} trials can detect differences of" in note.text
     assert note.data["trials"] == len(record.trials) < note.data["trials_needed"]
 
