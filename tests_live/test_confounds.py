@@ -1,7 +1,8 @@
-"""What differs on real servers though nobody asked, what is one in force, and how it is held still."""
+"""What differs on real servers without being under test, which candidates are identical in effect, and how confounds are pinned."""
 
 import pytest
 
+from dialin.report.note_sentences import note_text
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables
 from dialin.trials.tools import Tools

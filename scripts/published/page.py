@@ -21,12 +21,12 @@ from published.expectations import Agreement, Result, check
 MACHINE = ("cpu", "cpus", "memory_bytes", "kernel", "file_system", "disk", "disk_rotational")
 """What the page tells of the machine: keys of a study's host."""
 
-SAYS = {Agreement.AGREES: "the same", Agreement.DIFFERS: "something else", Agreement.OPEN: "not shown either way"}
+SAYS = {Agreement.AGREES: "the same", Agreement.DIFFERS: "something else", Agreement.INCONCLUSIVE: "not shown either way"}
 """What a run says beside what was published."""
 
 _MOST_REASONS = 3
 _PICOSECONDS = "ps"
-_LONGER_STUDY = "unresolved"
+_LONGER_STUDY = "inconclusive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def _overview(reproductions: Sequence[Reproduction]) -> str:
 
 
 def _says(result: Result) -> str:
-    one_trial = result.one_trial and result.agreement is not Agreement.OPEN
+    one_trial = result.one_trial and result.agreement is not Agreement.INCONCLUSIVE
     return SAYS[result.agreement] + (", in one trial each" if one_trial else "")
 
 

@@ -100,7 +100,7 @@ def test_a_directory_without_a_study_is_not_said_to_hold_one(dialin, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     assert "resume" not in dialin("sweep", "a_b=1,2", "--out", "mine")[2]
-    stored_study.keep(example_studies.unresolved(), tmp_path / "mine")
+    stored_study.keep(example_studies.inconclusive(), tmp_path / "mine")
     assert "dialin resume mine" in dialin("sweep", "a_b=1,2", "--out", "mine")[2]
 
 

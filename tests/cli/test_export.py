@@ -14,7 +14,7 @@ from fixtures import example_studies, stored_study
 def study(tmp_path):
     directory = tmp_path / "study"
     directory.mkdir()
-    stored_study.keep(example_studies.unresolved(), directory)
+    stored_study.keep(example_studies.inconclusive(), directory)
     return directory
 
 

@@ -16,7 +16,7 @@ from fixtures import example_studies, stored_study
 @pytest.fixture
 def studies(tmp_path):
     directory = tmp_path / "studies"
-    for name in ("winner", "no_difference", "unfinished", "weaker_durability", "by_latency", "unresolved"):
+    for name in ("winner", "no_difference", "unfinished", "weaker_durability", "by_latency", "inconclusive"):
         (directory / name).mkdir(parents=True)
         stored_study.keep(example_studies.EVERY[name](), directory / name)
     broken = directory / "broken"

@@ -55,7 +55,7 @@ def reason(standings: Standings, worthwhile: float, proposals: Sequence[tuple[st
 
     `proposals` are expressions that name candidates, with the candidates that they find, the best first.
     """
-    if standings.outcome is Outcome.UNRESOLVED:
+    if standings.outcome is Outcome.INCONCLUSIVE:
         worse = [name for name, state in standings.states.items() if state is CandidateState.LOSES]
         shown = f"Worse than another: {listed(worse)}. " if worse else ""
         if proposals:
@@ -73,7 +73,7 @@ def reason(standings: Standings, worthwhile: float, proposals: Sequence[tuple[st
 
 def is_by_cell(standings: Standings, cells: Cells) -> bool:
     """Return whether no candidate is the best because that depends on the cell."""
-    if standings.outcome is not Outcome.UNRESOLVED or set(cells.comparison.repeated) != set(standings.states):
+    if standings.outcome is not Outcome.INCONCLUSIVE or set(cells.comparison.repeated) != set(standings.states):
         return False
     best, rivals = _open(standings, cells)
     return any(cells.comparison.depends_on_cell(name, best) for name in rivals)

@@ -16,7 +16,7 @@ from dialin.model.study import Goal
 
 
 class Outcome(StrEnum):
-    """What a study found.
+    """The outcome of a study.
 
     A `winner` was shown to be better than every other candidate; `safe_choice` is within what is worthwhile of the best, very
     probably, though not shown to beat each of the others.
@@ -26,7 +26,11 @@ class Outcome(StrEnum):
     SAFE_CHOICE = "safe_choice"
     TIE = "tie"
     NO_WORTHWHILE_DIFFERENCE = "no_worthwhile_difference"
-    UNRESOLVED = "unresolved"
+    INCONCLUSIVE = "inconclusive"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Outcome | None:
+        return cls.INCONCLUSIVE if value == "unresolved" else None  # its name in studies of an earlier dialin
 
 
 class ReasonCode(StrEnum):
@@ -67,17 +71,21 @@ class CandidateState(StrEnum):
     """How a candidate came out.
 
     One that `loses` was shown to be worse than the best. One that is `behind` is very probably worse by more than is
-    worthwhile, without that proof. `open` means that the comparison is inconclusive. One that is `unsafe` had
-    more server failures than the baseline and is not compared; one that `failed` could not be measured.
+    worthwhile, without that proof. `inconclusive` means that neither a difference nor its absence was shown. One that is
+    `unsafe` had more server failures than the baseline and is not compared; one that `failed` could not be measured.
     """
 
     WINS = "wins"
     TIES = "ties"
     LOSES = "loses"
     BEHIND = "behind"
-    OPEN = "open"
+    INCONCLUSIVE = "inconclusive"
     UNSAFE = "unsafe"
     FAILED = "failed"
+
+    @classmethod
+    def _missing_(cls, value: object) -> CandidateState | None:
+        return cls.INCONCLUSIVE if value == "open" else None  # its name in studies of an earlier dialin
 
 
 class Estimate(FrozenModel):

@@ -121,7 +121,7 @@ class Expectation(_Part):
     )
     agrees: str = Field(description="why it is to be expected that the run says the same")
     differs: str = Field(description="why it may be that the run says something else")
-    open: str = Field(description="why it may be that the run does not tell")
+    inconclusive: str = Field(description="why the run may be inconclusive")
 
     @property
     def range(self) -> tuple[float, float]:

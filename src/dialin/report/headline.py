@@ -79,7 +79,7 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
         return f"No worthwhile difference: no candidate differs from the best by {exact_percent(verdict.worthwhile)} or more."
     if verdict.verdict is Outcome.TIE:
         return f"A tie for the best: {several(spec, verdict.winners)} differ by less than {exact_percent(verdict.worthwhile)}."
-    if verdict.verdict is Outcome.UNRESOLVED:
+    if verdict.verdict is Outcome.INCONCLUSIVE:
         return f"Inconclusive: {_why_inconclusive(spec, verdict, near)}."
     chosen = _candidate(verdict, verdict.winners[0]) if verdict.winners else _choice(verdict)
     name = named(spec, chosen.name)
@@ -129,7 +129,7 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
         figures = "" if leader.name == verdict.baseline else gain(spec, verdict, leader)
         name = f"{named(spec, leader.name)}{', the baseline,' if leader.name == verdict.baseline else ''}"
         return f"{name} leads{f', {figures}' if figures else ''}; {near} with {probability(leader.probability)} probability"
-    may_be_best = [one.name for one in verdict.candidates if one.state in (CandidateState.OPEN, CandidateState.TIES)]
+    may_be_best = [one.name for one in verdict.candidates if one.state in (CandidateState.INCONCLUSIVE, CandidateState.TIES)]
     if len(may_be_best) < 2:
         return "too few trials to compare the candidates"
     return f"{several(spec, may_be_best)} could each be the best"

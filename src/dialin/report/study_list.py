@@ -91,7 +91,7 @@ def _verdict(record: StudyRecord) -> str:
         ratio = deciding(verdict.chosen, verdict)
         gain = f", {measure_of(verdict).noun} {change_or_no_interval(ratio)}" if ratio else ""
         return f"{outcome}: {labels[name]}{gain}"
-    if verdict.verdict in (Outcome.NO_WORTHWHILE_DIFFERENCE, Outcome.UNRESOLVED):
+    if verdict.verdict in (Outcome.NO_WORTHWHILE_DIFFERENCE, Outcome.INCONCLUSIVE):
         return outcome
     if verdict.winners and name not in verdict.winners:
         best = listed([labels[winner] for winner in verdict.winners])

@@ -16,7 +16,7 @@ from dialin.report.run_course import course_cell, start_cell
 from dialin.report.verdict_sentences import change_or_no_interval, change_with_interval, with_interval
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, span, visible
 
-_STYLES = {Outcome.WINNER: "bold green", Outcome.UNRESOLVED: "bold yellow"}
+_STYLES = {Outcome.WINNER: "bold green", Outcome.INCONCLUSIVE: "bold yellow"}
 _RUNS = 40
 """Runs that a table shows at most; JSON has them all."""
 _CELLS = 40
@@ -229,7 +229,7 @@ def _runs_of(candidate: CandidateAnalysis) -> str:
 
 
 def _state_of(candidate: CandidateAnalysis) -> str:
-    return "inconclusive" if candidate.state is CandidateState.OPEN else str(candidate.state)
+    return str(candidate.state)
 
 
 def _latency_title(runs: list[RunAnalysis]) -> str:

@@ -15,15 +15,12 @@ from dialin.report import reason_sentences
 from dialin.report.note_sentences import note_text
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
 
-INCONCLUSIVE = "inconclusive"
-"""What a comparison is called that shows no difference and no equality."""
-
 OUTCOMES = {
     Outcome.WINNER: "Winner",
     Outcome.SAFE_CHOICE: "Safe choice",
     Outcome.TIE: "Tie",
     Outcome.NO_WORTHWHILE_DIFFERENCE: "No worthwhile difference",
-    Outcome.UNRESOLVED: INCONCLUSIVE.capitalize(),
+    Outcome.INCONCLUSIVE: "Inconclusive",
 }
 """What a verdict is called."""
 
@@ -220,12 +217,7 @@ def deciding_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
 
 def state_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
     """Return the state of a candidate, and the remarks on it."""
-    return ", ".join([state_alone(candidate), *state_remarks(candidate, verdict)])
-
-
-def state_alone(candidate: CandidateVerdict) -> str:
-    """Return the state of a candidate in a word."""
-    return INCONCLUSIVE if candidate.state is CandidateState.OPEN else str(candidate.state)
+    return ", ".join([str(candidate.state), *state_remarks(candidate, verdict)])
 
 
 def state_remarks(candidate: CandidateVerdict, verdict: Verdict) -> list[str]:

@@ -26,18 +26,18 @@ def state_of(ratio: Estimate, worthwhile: float) -> CandidateState:
     else.
     """
     if ratio.low is None or ratio.high is None:
-        return CandidateState.OPEN
+        return CandidateState.INCONCLUSIVE
     band = (1 + worthwhile) * (1 + ROUNDING)
     if ratio.low >= 1 / band and ratio.high <= band:
         return CandidateState.TIES
-    return CandidateState.LOSES if ratio.high < 1 else CandidateState.OPEN
+    return CandidateState.LOSES if ratio.high < 1 else CandidateState.INCONCLUSIVE
 
 
 def outcome_of(states: Mapping[str, CandidateState], leader: str) -> tuple[Outcome, tuple[str, ...], dict[str, CandidateState]]:
     """Return the outcome, the winners, and the states with the leader's own."""
     results = set(states.values()) - {CandidateState.FAILED}
-    if CandidateState.OPEN in results:
-        return Outcome.UNRESOLVED, (), {**states, leader: CandidateState.OPEN}
+    if CandidateState.INCONCLUSIVE in results:
+        return Outcome.INCONCLUSIVE, (), {**states, leader: CandidateState.INCONCLUSIVE}
     if results == {CandidateState.TIES}:
         return Outcome.NO_WORTHWHILE_DIFFERENCE, (), dict(states)
     winners = tuple(name for name, state in states.items() if state is CandidateState.TIES)

@@ -96,14 +96,14 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     names = [candidate.name for candidate in spec.candidates]
     outcome, states = decision.outcome, dict(decision.states)
     # What could explain a difference could hide one as well; only candidates that are one leave no question.
-    if case.serious and outcome is not Outcome.UNRESOLVED and not any(len(group) == len(names) for group in case.identical):
-        outcome = Outcome.UNRESOLVED
+    if case.serious and outcome is not Outcome.INCONCLUSIVE and not any(len(group) == len(names) for group in case.identical):
+        outcome = Outcome.INCONCLUSIVE
         out = (CandidateState.FAILED, CandidateState.UNSAFE)
-        states = {name: state if state in out else CandidateState.OPEN for name, state in states.items()}
+        states = {name: state if state in out else CandidateState.INCONCLUSIVE for name, state in states.items()}
     recommended = recommend(spec, outcome, decision, case.weaker, case.serious)
     chosen = recommended.candidate
     # Nothing was shown of a candidate that is recommended because the choice gives up durability.
-    is_choice = chosen == decision.choice and outcome is not Outcome.UNRESOLVED
+    is_choice = chosen == decision.choice and outcome is not Outcome.INCONCLUSIVE
     best = front(
         {
             name: (speed.mean, statistics.median(trial.window.cv for trial in case.figures_of(name)))
@@ -122,7 +122,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         reason_data=dict(recommended.data),
         recommended=dict(spec.candidate(chosen).setting),
         recommended_candidate=chosen,
-        winners=list(decision.winners) if outcome is not Outcome.UNRESOLVED and not spec.aa else [],
+        winners=list(decision.winners) if outcome is not Outcome.INCONCLUSIVE and not spec.aa else [],
         baseline=spec.baseline,
         candidates=[_candidate(case, name, states[name], pareto=name in best) for name in names],
         blocks=max((trial.block for trial in case.done), default=0),
@@ -344,7 +344,7 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += load_identity.notes(case.record.host)
     notes += caveats.load_notes(spec.workload.traits.limits, case.done, case.record.watched)
     notes += caveats.noise_notes(spec, decision.sd)
-    if decision.outcome is Outcome.UNRESOLVED and not spec.aa:
+    if decision.outcome is Outcome.INCONCLUSIVE and not spec.aa:
         needed = comparison.trials_needed(spec, case.record.trials, case.figures, decision.decided_by)
         notes += outcome_notes.inconclusive_notes(spec, decision, needed)
     return notes

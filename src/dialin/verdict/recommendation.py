@@ -38,7 +38,7 @@ def recommend(
         return Recommendation(base, ReasonCode.NOTHING_TO_GAIN)
     if outcome is Outcome.TIE and base in decision.winners:
         return Recommendation(base, ReasonCode.BASELINE_AMONG_BEST)
-    if outcome is Outcome.UNRESOLVED:
+    if outcome is Outcome.INCONCLUSIVE:
         return _while_inconclusive(spec, decision, weaker, serious)
     best = _by_level(decision, decision.winners or (decision.choice or base,))
     for name in best:
