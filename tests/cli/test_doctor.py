@@ -93,7 +93,7 @@ def test_what_should_be_known_leaves_a_machine_fit(doctor):
 def test_a_machine_of_which_something_is_bad_is_not_fit_and_the_exit_code_says_so(doctor):
     code, out = doctor(facts=spoiled(load={"busy": 0.4}, memory={"huge_pages": "always"}))
     assert code == 1
-    assert out.splitlines()[0] == "Not fit to measure: other load. Mend that first."
+    assert out.splitlines()[0] == "Not fit to measure: other load. Fix that first."
     assert out.index("bad: other load") < out.index("notice: huge pages") < out.index("good: ")
 
 

@@ -86,7 +86,7 @@ def test_an_options_spelling_means_the_variable_that_the_server_has():
     [
         (TWO, None, None),
         ({"a": {CAPACITY: 1, "innodb_page_size": 4096}, "b": {CAPACITY: 2, "innodb_page_size": 4096}}, None, None),
-        ({"a": {"innodb_page_size": 4096}, "b": {}}, None, "innodb_page_size can be set only when the server starts"),
+        ({"a": {"innodb_page_size": 4096}, "b": {}}, None, "innodb_page_size can be set only at startup"),
         ({"a": {CAPACITY: 1, "max_connections": 10}, "b": {CAPACITY: 2}}, None, "max_connections sizes caches"),
         ({"a": {CAPACITY: 1}, "b": {CAPACITY: 2}}, {"b": "mariadb@10.11.19"}, "run on several builds"),
         ({"a": {CAPACITY: 1}, "b": {CAPACITY: 1}}, None, "no variable differs"),

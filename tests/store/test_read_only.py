@@ -107,7 +107,7 @@ def test_somebody_else_s_database_is_one_line(tmp_path):
 def test_a_study_whose_making_is_not_done_is_one_line(directory, sql):
     with closing(sqlite3.connect(directory / STUDY_FILE)) as connection, connection:
         connection.execute(sql)
-    with pytest.raises(UserError, match="holds no study yet: it is being made, or its making was broken off"):
+    with pytest.raises(UserError, match="holds no study yet: it is being created, or its creation was interrupted"):
         read_only.read(directory, lambda store: None)
 
 

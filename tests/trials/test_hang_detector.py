@@ -57,7 +57,7 @@ def test_a_server_that_stands_still_is_called_hung_and_not_one_that_answers_with
 
 def test_errors_that_a_driver_does_not_tell_apart_are_counted():
     _, error = watched([Second(1, 0.0, 0.0, 0.0, 0.0, 0.0, 3.0, 0.0)] * 100)
-    assert "30 errors that its driver counts without telling them apart" in error.what
+    assert "30 errors, which its driver does not classify" in error.what
     _, error = watched([second(e4999=1)] * 100)
     assert "10 times error 4999;" in f"{error.what};"
 

@@ -153,7 +153,7 @@ def test_what_differs_though_nobody_asked_is_a_confound_with_all_its_values():
     )
     assert harmless.data["inert"]
     assert "128M for 4, 1; 64M for 16; " in note_text(SPEC, harmless)
-    assert note_text(SPEC, harmless).endswith("it only sets the grain in which the pool can be resized")
+    assert note_text(SPEC, harmless).endswith("it only sets the step in which the pool can be resized")
 
 
 def test_a_fixed_value_that_the_server_moved_is_a_confound():

@@ -101,7 +101,7 @@ class Preparer:
         def make(target: Path) -> None:
             with self._sandbox(build) as sandbox:
                 self.copy_blank(build, shape, sandbox.data)
-                self._say(f"Preparing data with {build.id}: {workload.describe_data()} (once; kept for later studies)")
+                self._say(f"Preparing data with {build.id}: {workload.describe_data()} (once; later studies reuse it)")
                 sandbox.boot({**self._preparing(build, workload), **shape})
                 with sandbox.connect() as query:
                     query("CREATE DATABASE sbtest")

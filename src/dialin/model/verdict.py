@@ -125,44 +125,44 @@ class CandidateVerdict(FrozenModel):
 
     name: str
     server: str = Field(description="the build it ran on, in full")
-    setting: dict[str, Value] = Field(description="what was asked for")
-    in_force: dict[str, str] = Field(description="what the server said of the same variables after boot")
+    setting: dict[str, Value] = Field(description="the requested values")
+    in_force: dict[str, str] = Field(description="the effective values of the same variables, as the server reported them after boot")
     real: dict[str, str] = Field(
-        default_factory=dict, description="what was counted of the real objects behind these variables, where it could be"
+        default_factory=dict, description="counts of the real objects behind these variables, where they can be counted"
     )
     tps: Estimate | None = Field(description="throughput: transactions divided by measured seconds")
     ratio: Estimate | None = Field(description="throughput as a ratio to the baseline's")
     typical_ratio: Estimate | None = Field(
-        default=None, description="typical speed, which forgives stalls, as a ratio to the baseline's; it is not throughput"
+        default=None, description="typical speed, which leaves out stalls, as a ratio to the baseline's; it is not throughput"
     )
     stall_cost: float | None = Field(default=None, description="share of the typical speed that stalls cost")
     goal_ratio: Estimate | None = Field(
         default=None, description="the goal's own measure (throughput, variation, latency) as a ratio to the baseline's"
     )
     probability: float | None = Field(
-        default=None, description="of being within what is worthwhile of the best, by the goal; null where nothing is known"
+        default=None, description="probability of being within `worthwhile` of the best candidate, by the goal; null if unknown"
     )
     pareto: bool = Field(default=False, description="no other candidate is both faster and steadier")
-    cv: Estimate | None = Field(description="coefficient of variation of a trial's measured seconds, that of a typical trial")
+    cv: Estimate | None = Field(description="coefficient of variation of the measured seconds, of a typical trial")
     worst_second_tps: float | None = Field(description="the lowest measured second of any trial")
     stall_seconds_per_1000: Estimate | None = Field(description="measured seconds below half of their trial's median, per 1000")
     latency_ms: Estimate | None = Field(
-        description="percentile of transaction latency (which one, `percentile` says), that of a typical trial"
+        description="latency of a typical trial, ms; `percentile` says which percentile"
     )
     transactions: list[TransactionFigures] = Field(
         default_factory=list, description="each kind of transaction; empty where the workload has only one"
     )
     effective_seconds: float | None = Field(
-        default=None, description="how many independent seconds its measured ones are worth"
+        default=None, description="how many independent seconds the measured seconds are worth"
     )
-    lost_seconds: int = Field(default=0, description="seconds left out because the host, not the server, stood still")
+    lost_seconds: int = Field(default=0, description="seconds excluded because the host itself stalled")
     unsteady: int = Field(default=0, description="trials that did not become steady")
-    errors_per_s: float | None = Field(description="errors that the driver ignored (deadlocks and the like), a second")
-    trials: int = Field(description="trials that ended well")
+    errors_per_s: float | None = Field(description="ignored errors (such as deadlocks) per second")
+    trials: int = Field(description="completed trials")
     failed: int = Field(description="trials that failed")
     state: CandidateState
     weaker_durability: list[str] = Field(
-        default_factory=list, description="variables by which it can lose commits that the baseline keeps"
+        default_factory=list, description="variables that make its durability weaker than the baseline's"
     )
 
 
@@ -170,7 +170,7 @@ class Confirmation(FrozenModel):
     """What fresh trials say of a choice that was made before them, so that choosing does not flatter it."""
 
     candidate: str
-    ratio: Estimate = Field(description="of the goal's measure to the baseline's; the interval is that of this one comparison")
+    ratio: Estimate = Field(description="ratio of the goal's measure to the baseline's; the interval holds for this comparison alone")
     blocks: int
 
 
@@ -215,19 +215,19 @@ class Verdict(FrozenModel):
         description="the smallest relative difference that this many trials can detect at this noise; null if unknown"
     )
     detectable_planned: float | None = Field(
-        default=None, description="the same, as expected before the study began; null if nothing was known of the noise"
+        default=None, description="the same, as expected before the study started; null if the noise was unknown"
     )
     confirmed: Confirmation | None = Field(
-        default=None, description="the recommended candidate against the baseline in fresh trials, if that was asked for"
+        default=None, description="the recommended candidate against the baseline in fresh trials, with --confirm"
     )
-    lost_seconds: int = Field(default=0, description="measured seconds left out because the host itself stood still")
-    trial_noise: float | None = Field(description="standard deviation of one trial about the machine's drift, relative")
+    lost_seconds: int = Field(default=0, description="measured seconds excluded because the host itself stalled")
+    trial_noise: float | None = Field(description="trial-to-trial standard deviation about the machine's drift, relative")
     warnings: list[Note]
     confounds: list[Note]
     server: dict[str, Any]
     host: dict[str, Any]
     workload: dict[str, Any] = Field(
-        description="the load; `driver` says in one line what applied it, `driver_choices` what the driver chose in the first "
+        description="the load; `driver` describes the load driver in one line, `driver_choices` holds what it chose in the first "
         "trial and used in every later one, for each number of threads"
     )
 

@@ -119,11 +119,11 @@ def resume_attached(
     workload.check_account(attached.account)
     was = spec.candidates[0].server
     if attached.build.id != was:
-        raise UserError(f"The server runs {attached.build.id} now, and the study began on {was}", "Begin a new study")
+        raise UserError(f"The server runs {attached.build.id} now, but the study started on {was}", "Start a new study")
     if _instance(attached.build) != known[was].get("instance"):
         raise UserError(
-            f"{attached.account} is another server than the one that the study began on",
-            "Give the account of that one, or begin a new study",
+            f"{attached.account} is not the server that the study started on",
+            "Give the account of that server, or start a new study",
         )
     site = _site(spec, spec.attachment, attached, workload, workshop, permission)
     live = _check_live(attached, permission)
@@ -181,7 +181,7 @@ def _site(
     at_start = tuple(attached.needs_restart(spec.set_variables))
     if at_start and permission.restart_command is None:
         raise UserError(
-            f"{at_start[0]} can be set only when the server starts",
+            f"{at_start[0]} can be set only at startup",
             'Give a --restart-command such as "systemctl restart mysql", or study it on a sandbox with --server',
         )
     if at_start:
@@ -205,7 +205,7 @@ def _check_live(attached: Attached, permission: Permission) -> list[str]:
     if reasons and not permission.live:
         raise UserError(
             f"The server is in use: {'; '.join(reasons)}",
-            "Study a server that nobody needs; --i-know-it-is-live goes on all the same, and its users will feel the load",
+            "Study a server that nobody uses. --i-know-it-is-live continues anyway, and its users will feel the load",
         )
     return [f"The server is in use, and you know it: {reason}" for reason in reasons]
 

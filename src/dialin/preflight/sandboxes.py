@@ -58,7 +58,7 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     without = raw_waits.check(spec.waits, used, workshop)
 
     inspect = inspect_of(spec, used, workshop)
-    workshop.say(f"Looking at what the {len(spec.candidates)} candidates come to")
+    workshop.say(f"Inspecting the {len(spec.candidates)} candidates")
     inspected = inspection.inspect_all(spec, inspect)
     if question.hold:
         spec, inspected = inspection.pin_confounds(spec, inspected, inspect)

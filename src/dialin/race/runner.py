@@ -183,8 +183,8 @@ class Runner:
     def _stop_where_asked(self) -> None:
         """Raise InterruptedStudyError between two blocks, where a stop was requested."""
         if self._stop_asked():
-            self.say("Stopped between two blocks, as it was asked for")
-            raise InterruptedStudyError("Stopped after a block, as it was asked for", resumable=True)
+            self.say("Stopped between two blocks, as requested")
+            raise InterruptedStudyError("Stopped after a block, as requested", resumable=True)
 
     def _check_still_running(self) -> None:
         """End a study in which everything fails that did not before: what broke is not a candidate.
@@ -236,7 +236,7 @@ class Runner:
         if ended.failure:
             self.say(f"Trial {ended.id} ({ended.candidate}) failed at {ended.failure.step}: {ended.failure.reason}")
         elif ended.state is TrialState.INTERRUPTED and not ended.is_disturbed:
-            self.say(f"Trial {ended.id} ({ended.candidate}) is run again: the host itself stood still for most of it")
+            self.say(f"Trial {ended.id} ({ended.candidate}) is run again: the host itself stalled for most of it")
         for line in changed_during_trial.in_words(ended):
             self.say(line)
         state = self._state
@@ -332,13 +332,13 @@ class Runner:
         last = failures[-1] if failures else None
         if last is None and any(trial.is_disturbed for trial in self._state.trials):
             return ServerError(
-                "No candidate could be measured: somebody else changed what is under test",
+                "No candidate could be measured: something other than dialin changed the variables under test",
                 "Find what sets it and stop that",
                 resumable=True,
             )
         if last is None:
             return ServerError(
-                "No candidate could be measured: the host itself stood still for most of every trial",
+                "No candidate could be measured: the host itself stalled for most of every trial",
                 "See dialin doctor",
                 resumable=True,
             )

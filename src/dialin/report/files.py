@@ -37,7 +37,7 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
             again = shlex.join(["dialin", "report", str(directory)])
             raise UserError(
                 f"{directory / name} cannot be written: {error.strerror}",
-                f"See that the disk has room and that you may write there, then: {again}",
+                f"Check that the disk has space and that you may write there, then run: {again}",
             ) from error
 
 

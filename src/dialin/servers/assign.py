@@ -156,7 +156,7 @@ def _explain(error: RefusedError, scope: Scope, name: str, value: Value | None) 
         return UserError(f"The server has no variable {name}", "`dialin variables` lists them")
     if error.number == READ_ONLY and scope is Scope.GLOBAL:
         return OnlyAtStartError(
-            f"{name} can be set only when the server starts",
+            f"{name} can be set only at startup",
             "Give a --restart-command (MySQL 8.0 or later), or study it on a sandbox with --server",
         )
     if error.number == READ_ONLY:

@@ -59,9 +59,9 @@ def _places(home: Home, environment: Mapping[str, str], usual: Iterable[Path] | 
     for directory in added_directories(home):
         yield directory, f"added: {directory}"
     for part in filter(None, environment.get("PATH", "").split(os.pathsep)):
-        yield Path(part), "found on PATH"
+        yield Path(part), "on PATH"
     for directory in usual_directories() if usual is None else usual:
-        yield directory, f"found in {directory}"
+        yield directory, f"in {directory}"
 
 
 def usual_directories() -> list[Path]:

@@ -238,7 +238,7 @@ class Collector:
     def _no_room(self, ring: WaitRing) -> str:
         """Return why no more waits can be kept; nothing where they can."""
         if self._counted + self._read_at - self._began_at >= self._most:
-            return f"a trial keeps no more than about {self._most:,} waits, for the memory that summing them up takes"
+            return f"a trial keeps at most about {self._most:,} waits, to limit the memory for their summary"
         try:
             written = sum(file.stat().st_size for file in self._files)
             tight = self._free(ring.directory) < _LEAST_FREE or self._free(self._study) < _LEAST_FREE + written // _SMALLER
@@ -277,7 +277,7 @@ class Collector:
         if written.backward:
             share = percent(written.backward / written.stored)
             self._note(
-                f"{counted(written.backward, 'wait')} ({share}) ended before they began by the server's timer, which differs a "
+                f"{counted(written.backward, 'wait')} ({share}) have an end before their start by the server's timer, which differs a "
                 "little from CPU to CPU: they count as 0"
             )
         waits = RawWaits(

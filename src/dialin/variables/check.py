@@ -35,7 +35,7 @@ def check_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variabl
         return known
     written, build = checked_name(name), catalogue.build_id
     raise UserError(
-        f"{written} cannot be given when {build} starts: it tells of the server, or belongs to a session",
+        f"{written} cannot be set when {build} starts: it only reports something, or belongs to a session",
         "Choose a variable that an option file can hold",
     )
 
@@ -200,7 +200,7 @@ def _range(variable: Variable, *, lettered: bool) -> str:
 def _make_refusal(variable: Variable, wanted: str, asked: str, build_id: str, remedy: str = "") -> UserError:
     where = f" on {build_id}" if build_id else ""
     return UserError(
-        f"{variable.name} must be {wanted}; {asked or 'nothing'} was asked for{where}", remedy or "Choose another value"
+        f"{variable.name} must be {wanted}; {asked or 'nothing'} was requested{where}", remedy or "Choose another value"
     )
 
 

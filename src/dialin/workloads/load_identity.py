@@ -29,8 +29,8 @@ def check(spec: StudySpec, begun: Mapping[str, Any], workload: Workload) -> None
     known = begun.get(_DIGEST)
     if known is not None and workload.digest() != known:
         name = spec.workload.name
-        beside = ", or a script beside it," if name.endswith(".lua") else ""
-        raise UserError(f"{name}{beside} is not what the study began with", "Begin a new study, or put it back as it was")
+        beside = ", or a script next to it," if name.endswith(".lua") else ""
+        raise UserError(f"{name}{beside} has changed since the study started", "Start a new study, or restore the file")
 
 
 def later(begun: Mapping[str, Any], version: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _REMEDIES = (
     ),
     (
         "error 2059",
-        "Its client library lacks the plugin that the account logs in with: install libmariadb3 or libmysqlclient anew",
+        "Its client library lacks the plugin that the account logs in with: reinstall libmariadb3 or libmysqlclient",
     ),
     ("error 2061", "The account needs TLS, or the server's RSA key (caching_sha2_password_auto_generate_rsa_keys)"),
     ("error 1045", "See that the account may connect without TLS, or give ssl-ca, ssl-cert and ssl-key"),

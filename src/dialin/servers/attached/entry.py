@@ -87,7 +87,7 @@ class UndoEntry:
             raise UserError(
                 f"{self.where} was changed as {place['user']} at {place['host']}, and the client's options are about "
                 f"{account.user} at {account.host} now",
-                f"Bring {file or 'the option files, the login path or the environment'} back to what the study began with",
+                f"Bring {file or 'the option files, the login path or the environment'} back to what the study started with",
             )
         socket = place["socket"]
         return replace(account, socket=Path(str(socket)) if socket else None, port=int(place["port"] or 0))

@@ -223,7 +223,7 @@ class Attached:
         """Raise UserError where the server cannot be given values for its next start."""
         if not has(self.build, Capability.PERSIST):
             raise UserError(
-                f"{self.build.id} cannot be told over SQL what to start with, as MySQL can from 8.0 on",
+                f"{self.build.id} cannot persist variables over SQL; only MySQL 8.0 and later can",
                 "Study variables that only a start can set on a sandbox with --server",
             )
         if self._initial_variables.get("persisted_globals_load", "ON").upper() not in ("ON", "1"):

@@ -20,7 +20,7 @@ def check_absent(query: Query, name: str) -> None:
     if exists(query, name):
         raise UserError(
             f"The schema {name} is there already, and dialin did not make it for this study",
-            "Drop or rename it if nobody needs it, or give a schema with the workload's tables as --database",
+            "Drop or rename it if it is not needed, or give a schema with the workload's tables as --database",
         )
 
 

@@ -112,7 +112,7 @@ class UndoLog:
             self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             with self._locks.held(_BEGIN, _BEGIN_PATIENCE) as taken:
                 if not taken:
-                    raise UserError("Another dialin is taking hold of an attached server", "Try again when it has begun")
+                    raise UserError("Another dialin is just attaching to a server", "Try again in a moment")
                 entry = self._begin(attached, attachment, names, schema, restart=restart)
         attached.bind(entry.server)
         attached.journal = self._journals[entry.id] = WrittenJournal(entry, self._write)
@@ -162,7 +162,7 @@ class UndoLog:
                 )
             where = "" if other.machine == machine() else f" on {other.host}"
             raise UserError(
-                f"{other.where} still has what a dialin that died{where} changed there", "`dialin restore` puts it back"
+                f"{other.where} still has the changes of a dialin that crashed{where}", "Run `dialin restore` first"
             )
 
     def undo(self, entry: UndoEntry, attached: Attached, *, restart_command: str | None = None) -> list[str]:
@@ -318,7 +318,7 @@ def _as_user_errors(directory: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(
-            f"What undoes changes to a server cannot be kept in {directory}: {error.strerror or error}",
+            f"The record for undoing changes cannot be written to {directory}: {error.strerror or error}",
             "See that there is room and that you may write there; DIALIN_HOME names another place",
         ) from error
 

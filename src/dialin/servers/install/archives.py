@@ -144,7 +144,7 @@ def extract(archive: Path, into: Path, parts: Iterable[Part]) -> None:
             _extract(file, into, [part for part in parts if part.within is None], [part for part in parts if part.within])
     except _DAMAGED as error:
         archive.unlink(missing_ok=True)
-        raise UserError(f"{archive.name} arrived damaged: {error}", "Try again; it is fetched anew") from error
+        raise UserError(f"{archive.name} arrived damaged: {error}", "Try again; it is downloaded again") from error
 
 
 def _extract(file: IO[bytes], into: Path, parts: list[Part], inner: list[Part]) -> None:

@@ -82,7 +82,7 @@ class Scan(Workload):
         """Raise UserError for cold runs: they take the server's files or a restart for each trial, so they need a sandbox."""
         if self._options.is_cold:
             raise UserError(
-                "A cold scan drops the file cache of the server's tables, or starts it anew: that is for sandboxes",
+                "A cold scan drops the file cache of the server's tables or restarts the server: it works on sandboxes only",
                 "Give --workload-option cache=warm, or study it on a sandbox with --server",
             )
 
