@@ -262,7 +262,7 @@ def test_a_table_sorts_logs_in_its_own_order_and_what_it_lacks_is_left_out(analy
     assert found.baseline == "many"
     assert found.verdict is Outcome.WINNER
     assert found.confounds == []
-    assert text(found.warnings, "left_out").startswith("3 logs of no candidate left out: bpi64-r0")
+    assert text(found.warnings, "left_out").startswith("3 logs without a candidate, left out: bpi64-r0")
 
 
 def test_what_candidates_of_a_table_differ_by_together_is_named(analyzed):

@@ -39,7 +39,7 @@ def test_a_baseline_that_is_kept_needs_no_confirming(study, spec):
 def test_what_the_budget_does_not_hold_is_not_confirmed_and_that_is_said(study, spec):
     verdict, record = study(simulated(four=1300), shorter(spec, confirm=True))
     assert verdict.confirmed.blocks == 3
-    assert "The budget is over before all that was to confirm the choice is measured" in [line.text for line in record.log]
+    assert "The budget ended before the fresh trials were complete" in [line.text for line in record.log]
     assert sum(sum(trial.steps.values()) for trial in record.trials) <= MAY_OVERRUN * 240
 
 

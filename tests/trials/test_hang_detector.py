@@ -98,7 +98,7 @@ def test_a_trial_in_which_every_transaction_fails_has_failed_by_its_workload(end
 
 
 @pytest.mark.parametrize(
-    ("errors", "says"), [(7.0, "28 times error 1062"), (0.0, "No transaction ended while it was measured. Measure for longer")]
+    ("errors", "says"), [(7.0, "28 times error 1062"), (0.0, "No transaction ended in the measured time. Measure for longer")]
 )
 def test_a_trial_that_measured_no_transaction_is_not_done_however_short(ended, errors, says):
     trial, _ = ended(begins=1, errors=errors, measure=2.0, warmup=2.0)

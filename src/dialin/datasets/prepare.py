@@ -60,7 +60,7 @@ class Preparer:
         """Return an empty data directory of a build, with the given variables that shape data."""
 
         def make(target: Path) -> None:
-            self._say(f"Making an empty data directory with {build.id}")
+            self._say(f"Creating an empty data directory with {build.id}")
             with self._sandbox(build) as sandbox:
                 sandbox.initialise(shape)
                 sandbox.data.rename(target)

@@ -58,7 +58,7 @@ class Cells:
 
     def label(self, cell: Sequence[str]) -> str:
         """Return what a cell is, in words."""
-        return ", ".join(f"{key} {value}" for key, value in zip(self.keys, cell, strict=True)) or "all alike"
+        return ", ".join(f"{key} {value}" for key, value in zip(self.keys, cell, strict=True)) or "same conditions"
 
 
 def goal_ratio(ratio: Estimate | None, goal: Goal) -> Estimate | None:

@@ -176,7 +176,7 @@ def _site(
         raise UserError(
             f"{spec.workload.name} changes how much data there is, and dialin does not restore the tables of the schema "
             f"{attachment.database}: trials would not start from the same state",
-            "Leave out --database: data of its own is prepared before each trial. Or take a workload such as oltp_read_write",
+            "Leave out --database, so that data is prepared before each trial, or use a workload such as oltp_read_write",
         )
     at_start = tuple(attached.needs_restart(spec.set_variables))
     if at_start and permission.restart_command is None:
@@ -197,7 +197,7 @@ def _check_starts(spec: StudySpec, candidate: Candidate, site: AttachedServer) -
     build = site.attached.build.id
     for name, value in spec.setting_of(candidate.name).items():
         if name in site.at_start and (why := behaviour.kills(build, name, value)):
-            raise UserError(f"{name}={value} would keep {build} from starting: {why}", "Leave it out")
+            raise UserError(f"{name}={value} would prevent {build} from starting: {why}", "Leave it out")
 
 
 def _check_live(attached: Attached, permission: Permission) -> list[str]:
@@ -207,7 +207,7 @@ def _check_live(attached: Attached, permission: Permission) -> list[str]:
             f"The server is in use: {'; '.join(reasons)}",
             "Study a server that nobody uses. --i-know-it-is-live continues anyway, and its users will feel the load",
         )
-    return [f"The server is in use, and you know it: {reason}" for reason in reasons]
+    return [f"The server is in use (accepted with --i-know-it-is-live): {reason}" for reason in reasons]
 
 
 def _read_catalogue(attached: Attached) -> Catalogue:

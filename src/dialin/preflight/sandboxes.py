@@ -41,7 +41,7 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     question, workload = request.question, request.workload
     settings, left_out = question.settings(request.directory)
     if question.hold and len(question.servers) > 1:
-        raise UserError("--hold pins what differs within one build, and there are several", "Study one build at a time")
+        raise UserError("--hold works within one build, and there are several", "Study one build at a time")
     installed = builds.discover(workshop.home, os.environ)
     chosen = workshop.choose(question.servers, installed)
     used = {build.id: build for build in chosen.values()}

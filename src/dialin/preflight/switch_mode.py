@@ -156,4 +156,4 @@ def _why_set(spec: StudySpec) -> str:
 
 
 def _refused(why: str) -> UserError:
-    return UserError(f"--switch set cannot be: {why}", "Leave it out, and each trial starts a server with its values")
+    return UserError(f"--switch set is not possible: {why}", "Leave it out, and each trial starts a server with its values")

@@ -114,10 +114,10 @@ def added_directories(home: Home) -> list[Path]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise UserError(f"{home.config} cannot be read: {error.strerror}", "Set DIALIN_HOME to a directory of yours") from error
+        raise UserError(f"{home.config} cannot be read: {error.strerror}", "Set DIALIN_HOME to a directory that you may write to") from error
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
-            f"{home.config} is not dialin's list of added directories", "Move it away, then add them again"
+            f"{home.config} is not dialin's list of added directories", "Delete or rename it, then add the directories again"
         ) from error
 
 
@@ -149,7 +149,7 @@ def forget_directory(home: Home, path: Path) -> None:
     directory = path.expanduser().resolve()
     known = added_directories(home)
     if directory not in known:
-        raise UserError(f"{directory} was not added", "`dialin servers` lists what was")
+        raise UserError(f"{directory} was not added", "`dialin servers` lists the added directories")
     _remember(home, [each for each in known if each != directory])
 
 

@@ -50,5 +50,5 @@ def check(build: Build, settings: Setting) -> None:
     if complaints:
         words = _LEAD.sub("", complaints[0]).strip().rstrip(".")
         raise UserError(
-            f"{build.id} does not take {describe(settings)}: {words}", "Give a value that the server takes as it is"
+            f"{build.id} does not accept {describe(settings)}: {words}", "Give a value that the server accepts"
         )

@@ -63,7 +63,7 @@ class HangDetector:
             return
         if self._errors:
             raise self._all_failed()
-        raise WorkloadError("No transaction ended while it was measured", "Measure for longer: --measure")
+        raise WorkloadError("No transaction ended in the measured time", "Measure for longer: --measure")
 
     def _all_failed(self) -> WorkloadError:
         counts = self._codes.most_common()

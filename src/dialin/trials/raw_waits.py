@@ -244,7 +244,7 @@ class Collector:
             tight = self._free(ring.directory) < _LEAST_FREE or self._free(self._study) < _LEAST_FREE + written // _SMALLER
         except OSError as error:
             raise ServerError(f"The files of raw waits cannot be read: {error}") from error
-        return "less than 2 GB of disk would have been left" if tight else ""
+        return "less than 2 GB of disk would have remained" if tight else ""
 
     def _settled(self, ring: WaitRing) -> int:
         """Return the server's count once the waits that were under way have ended."""
@@ -272,7 +272,7 @@ class Collector:
             rows = waits_file.summarise(path)
         except OSError as error:
             raise DialinError(
-                f"The raw waits cannot be written to {path}: {error.strerror}", "Mend that (a full disk?), then dialin resume"
+                f"The raw waits cannot be written to {path}: {error.strerror}", "Fix that (a full disk?), then dialin resume"
             ) from error
         if written.backward:
             share = percent(written.backward / written.stored)
@@ -325,14 +325,14 @@ def check(pattern: str | None, builds: Mapping[str, Build], workshop: Tools) -> 
     if len(without) == len(builds):
         near = instruments.nearest(pattern, list(known))
         remedy = f"The nearest are {listed(near)}" if near else "They are in performance_schema.setup_instruments"
-        raise UserError(f"No wait instrument of {listed(sorted(builds))} is like {pattern!r}", remedy)
-    return [f"{name} has no wait instrument like {pattern}: no raw waits are collected from it" for name in without]
+        raise UserError(f"No wait instrument of {listed(sorted(builds))} matches {pattern!r}", remedy)
+    return [f"{name} has no wait instrument that matches {pattern}: no raw waits are collected from it" for name in without]
 
 
 def refuse_attached(pattern: str | None) -> None:
     """Raise UserError where raw waits are asked for: they cannot be collected from a server that dialin did not start."""
     if pattern is not None:
         raise UserError(
-            "--waits cannot be given with an attached server: it takes a restart, and files that the server writes",
+            "--waits does not work with an attached server: it needs a restart, and files that the server writes",
             "Study a build of the same version with --server, or leave --waits out",
         )

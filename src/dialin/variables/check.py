@@ -58,8 +58,8 @@ def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable
     for prefix in _PREFIXES:
         if (plain := wanted.removeprefix(prefix)) != wanted and plain in catalogue.variables:
             raise UserError(
-                f"{wanted} is the spelling of an option, not a variable of {build}",
-                f"Write {plain} and its value, ON or OFF say",
+                f"{wanted} is a startup option, not a variable of {build}",
+                f"Write {plain} with its value, such as ON or OFF",
             )
     near = catalogue.nearest(wanted)
     lacking = f"{build} has no variable {wanted}"

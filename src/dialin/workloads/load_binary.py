@@ -42,7 +42,7 @@ def find(environment: Mapping[str, str] = os.environ, python: str = sys.executab
     if asked:
         if program := _program(Path(asked).expanduser().absolute()):
             return program
-        raise UserError(f"{VARIABLE} names {asked}, which is no program", "Correct its path, or unset it")
+        raise UserError(f"{VARIABLE} names {asked}, which is not a program", "Correct its path, or unset it")
     if python and (beside := _program(Path(python).absolute().parent / NAME)):
         return beside
     there = shutil.which(NAME, path=environment.get("PATH"))
@@ -58,7 +58,7 @@ def need(environment: Mapping[str, str] = os.environ, python: str = sys.executab
     if program := find(environment, python):
         return program
     if environment.get(VARIABLE) == WITHOUT:
-        raise UserError(f"{VARIABLE}={WITHOUT} says to do without {NAME}", "Unset it")
+        raise UserError(f"{VARIABLE}={WITHOUT} disables {NAME}", "Unset it")
     raise UserError(f"{NAME} is not installed", REMEDY)
 
 

@@ -91,8 +91,8 @@ def _password_line(password: str) -> str:
     line = f"mysql-password={quote}{password}{quote}\n"
     if not (quote or bare) or not password.isprintable() or len(line.encode()) > _LONGEST:
         raise UserError(
-            "sysbench cannot be given the account's password: it is too long, holds both kinds of quotes, or is no plain text",
-            "Give the account another password",
+            "sysbench cannot be given the account's password: it is too long, contains both kinds of quotes, or is not plain text",
+            "Change the account's password",
         )
     return line
 
@@ -103,12 +103,12 @@ def _tls_files(account: Account) -> dict[str, Path]:
         given = getattr(account.tls, part)
         if not given:
             raise UserError(
-                f"TLS is required, and sysbench takes it only with a certificate of the client: ssl-{_OPTION[part]} is missing",
+                f"TLS is required, and sysbench supports it only with a client certificate: ssl-{_OPTION[part]} is missing",
                 "Give ssl-ca, ssl-cert and ssl-key, or connect through the server's unix socket",
             )
         path = Path(given).expanduser().absolute()
         if not os.access(path, os.R_OK):
-            raise UserError(f"ssl-{_OPTION[part]} {path} cannot be read", "Correct the path, or its permissions")
+            raise UserError(f"ssl-{_OPTION[part]} {path} cannot be read", "Correct the path or its permissions")
         files[name] = path
     return files
 

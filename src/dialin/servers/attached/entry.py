@@ -103,6 +103,6 @@ def read(path: Path) -> UndoEntry | None:
     except (OSError, ValueError, TypeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no entry of this version of dialin"
         raise UserError(
-            f"{path} says what dialin changed on a server, and cannot be read: {why}",
-            f"Mend it, or put that server back by hand and give it up: dialin restore --forget {path.stem}",
+            f"{path} records what dialin changed on a server, and cannot be read: {why}",
+            f"Fix it, or restore that server yourself and delete the record: dialin restore --forget {path.stem}",
         ) from None

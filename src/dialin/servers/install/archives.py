@@ -92,7 +92,7 @@ class Contents:
         extract(archive, into, self.parts)
         binary = into / self.binary
         if not binary.is_file():
-            raise UserError(f"{archive.name} has no {self.binary}", "Report this as a fault of dialin")
+            raise UserError(f"{archive.name} has no {self.binary}", "Please report this as a bug of dialin")
         binary.chmod(binary.stat().st_mode | 0o111)
         layout = self._layout(into)
         if self.needs and not runs((*layout.launcher(into), str(binary)), clients):
