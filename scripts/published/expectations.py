@@ -20,7 +20,7 @@ from dialin.text import change, exact_percent, number, percent
 
 
 class Agreement(StrEnum):
-    """How a run stands to what was published: it says the same, something else, or neither."""
+    """Whether a run agrees with the published result, disagrees, or shows neither."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
@@ -93,13 +93,13 @@ def _between(ratio: Estimate | None, low: float, high: float) -> Agreement:
 def _ratios(ratios: Mapping[str, Estimate | None], low: float, high: float, what: str, baseline: str) -> _Checked:
     figures = ", ".join(f"{_figure(ratio, change)} with {name}" for name, ratio in ratios.items())
     agreement = _all_of([_between(ratio, low, high) for ratio in ratios.values()])
-    return (agreement, f"{what} {figures}, beside {baseline}") if ratios else _NOTHING
+    return (agreement, f"{what} {figures}, against {baseline}") if ratios else _NOTHING
 
 
 _LIES = {
-    Agreement.AGREES: "lies within it",
-    Agreement.DIFFERS: "lies outside",
-    Agreement.INCONCLUSIVE: "may lie within it or not",
+    Agreement.AGREES: "is inside",
+    Agreement.DIFFERS: "is outside",
+    Agreement.INCONCLUSIVE: "may be inside or outside",
 }
 
 
@@ -110,7 +110,7 @@ def _throughput(expectation: Expectation, _record: StudyRecord, verdict: Verdict
     if expectation.low is None or expectation.high is None or not ratios:
         return agreement, figures
     lies = ", ".join(f"{name} {_LIES[_between(ratio, low, high)]}" for name, ratio in ratios.items())
-    return agreement, f"{figures}; the same would be {change(low)} to {change(high)}: {lies}"
+    return agreement, f"{figures}; agreement would be {change(low)} to {change(high)}: {lies}"
 
 
 def _steadier(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
@@ -139,10 +139,10 @@ def _figure(estimate: Estimate | None, show: Callable[[float], str]) -> str:
 
 _STANDS = {
     CandidateState.WINS: (Agreement.AGREES, "was shown to be better than all others"),
-    CandidateState.TIES: (Agreement.INCONCLUSIVE, "was not told apart from the best"),
+    CandidateState.TIES: (Agreement.INCONCLUSIVE, "ties with the best"),
     CandidateState.LOSES: (Agreement.DIFFERS, "was shown to be worse than the best"),
     CandidateState.BEHIND: (Agreement.INCONCLUSIVE, "is very probably not the best, without proof"),
-    CandidateState.INCONCLUSIVE: (Agreement.INCONCLUSIVE, "was not told apart"),
+    CandidateState.INCONCLUSIVE: (Agreement.INCONCLUSIVE, "is inconclusive"),
     CandidateState.UNSAFE: (Agreement.INCONCLUSIVE, "is unsafe: its server failed more often than the baseline's"),
     CandidateState.FAILED: (Agreement.INCONCLUSIVE, "failed"),
 }
@@ -210,7 +210,7 @@ def _tail_shrinks(expectation: Expectation, record: StudyRecord, _verdict: Verdi
     if len(rows) < 2:
         return _NOTHING
     each = ", ".join(f"{percent(row.worst_share)} with {row.candidate}" for row in rows)
-    figures = f"the longest 1 % are, of all time waited, {each}"
+    figures = f"the longest 1 % are of the total wait time {each}"
     shares = [row.worst_share for row in rows]
     if all(later < earlier for earlier, later in itertools.pairwise(shares)):
         return Agreement.AGREES, figures
