@@ -18,7 +18,7 @@ def _specify(request: LoadRequest) -> WorkloadSpec:
         raise UserError(f"--{option} is not for the workload scan", "Give the number of runs of a trial: --workload-option runs=3")
     options = request.options_spelled(kebab)
     if "size" in options and request.table_size is not None:
-        raise UserError("--table-size and the workload's option size both say how large the table is", "Give one of them")
+        raise UserError("--table-size and the workload's option size both set the size of the table", "Give one of them")
     if request.table_size is not None:
         return request.spec(SCAN, options, threads=1, tables=1)
     options = {"size": DEFAULT_SIZE, **options}
