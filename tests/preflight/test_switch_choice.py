@@ -58,7 +58,7 @@ def choose(monkeypatch):
 def test_dynamic_variables_that_set_leaves_as_a_start_does_share_a_life(choose):
     result = choose()
     assert result.changes.settings == {"low": {CAPACITY: 300}, "high": {CAPACITY: 3000}}
-    assert "SET GLOBAL in one server's life" in result.reason
+    assert "SET GLOBAL on one running server" in result.reason
     assert result.inspected["low"].real == {"innodb_flush_method": "data buffered"}, "what takes instruments was counted before"
 
 
