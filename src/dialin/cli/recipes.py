@@ -15,7 +15,7 @@ _WIDTH = 100
 
 
 def recipes(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The recipe to show in full.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The recipe to show in full.")] = None,
 ) -> None:
     """List the published experiments that dialin can run, or show one of them in full.
 

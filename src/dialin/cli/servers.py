@@ -129,7 +129,7 @@ def start(
 
 @servers.command("stop")
 def stop(
-    name: Annotated[str | None, typer.Argument(metavar="[ID]", help="The sandbox to stop. Default: all.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="ID", help="The sandbox to stop. Default: all.")] = None,
 ) -> None:
     """Stop sandboxes that were started with `dialin servers start`, and remove their data."""
     workshop = Tools.open(say)

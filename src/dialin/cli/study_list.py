@@ -10,7 +10,7 @@ import typer
 
 def studies(
     directory: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Where to look; subdirectories are searched too.", show_default=".")
+        Path, typer.Argument(metavar="DIR", help="Where to look; subdirectories are searched too.", show_default=".")
     ] = Path(),
     json: Annotated[bool, typer.Option("--json", help="Print the list as JSON; see schema/studies.schema.json.")] = False,
 ) -> None:

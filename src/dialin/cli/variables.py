@@ -33,7 +33,7 @@ _TITLES = ("variable", "default", "change", "takes")
 def variables(
     pattern: Annotated[
         str | None,
-        typer.Argument(metavar="[PATTERN]", help="A variable's name, part of one, or a pattern such as 'innodb_*_size'."),
+        typer.Argument(metavar="PATTERN", help="A variable's name, part of one, or a pattern such as 'innodb_*_size'."),
     ] = None,
     server: Annotated[
         str | None, typer.Option(metavar="BUILD", help="The build to ask, such as mysql@9.7. Default for an explanation: all builds.")
