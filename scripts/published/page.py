@@ -61,8 +61,9 @@ def page(reproductions: Sequence[Reproduction]) -> str:
     """Return the page, as GitHub-flavoured Markdown."""
     parts = [
         "# Published experiments, run again",
-        "Written by `make published` from the studies that it ran: all figures, and whether they agree with the published ones, are "
-        "computed. A claim agrees or disagrees only if the whole interval of our figure does; else it is inconclusive. Results on "
+        "Written by `make published` from the studies that it ran: all figures, and whether they agree with the published "
+        "ones, are computed. A claim agrees or disagrees only if the whole interval of our figure does; else it is "
+        "inconclusive. Results on "
         "single waits come from one trial of each candidate, without an interval, and are marked so. How to run one: "
         "[recipes.md](recipes.md).",
         _machine(reproductions),

@@ -66,8 +66,8 @@ def doctor(
 
     Takes two seconds, writes 20 small blocks to time the disk, and changes nothing.
 
-    --noise runs a real study of one setting under several names (A/A). It shows how much trials vary on this machine, from trial
-    to trial and within a trial, and which differences a budget can detect. Later studies use the result.
+    --noise runs a real study of one setting under several names (A/A). It shows how much trials vary on this machine, from
+    trial to trial and within a trial, and which differences a budget can detect. Later studies use the result.
 
     Exit code 1 if something is bad, or if identical candidates come out as different.
     """

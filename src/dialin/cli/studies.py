@@ -93,8 +93,8 @@ def compare(
 ) -> None:
     """Compare whole option files, or builds, or both.
 
-    Options that belong to one server only (data directory, socket, port) are ignored, and dialin lists them. The same file given
-    twice shows the noise of the machine. Several --server compare builds.
+    Options that belong to one server only (data directory, socket, port) are ignored, and dialin lists them. The same file
+    given twice shows the noise of the machine. Several --server compare builds.
 
     dialin compare before.cnf after.cnf --server mysql@9.7
 

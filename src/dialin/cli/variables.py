@@ -40,7 +40,7 @@ def variables(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
-    """List the variables of a build, or explain one: range, default, memory, durability, what depends on it, and which builds have it.
+    """List the variables of a build, or explain one: range, default, memory, durability, dependent variables and builds.
 
     The facts come from the build itself, which is started for a few seconds the first time.
 

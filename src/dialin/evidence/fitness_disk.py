@@ -72,8 +72,8 @@ def device(disk: DiskFacts) -> Finding | None:
             "disk",
             observed,
             Severity.NOTICE,
-            f"An fsync takes as little as {number(1000 * quickest)} ms, and one rotation of a hard disk {number(1000 * _TURN)} ms: "
-            "this disk does not rotate. But MariaDB 10.4 and later believe the kernel and flush the neighbors of a page, too "
+            f"An fsync takes as little as {number(1000 * quickest)} ms, and one rotation of a hard "
+            f"disk {number(1000 * _TURN)} ms: this disk does not rotate. But MariaDB 10.4 and later believe the kernel and flush the neighbors of a page, too "
             "(innodb_flush_neighbors), which they do only on disks that are reported as rotating.",
             "If this is no hard disk, correct the kernel's flag. As root:",
             f"echo 0 | tee {queue}/rotational",

@@ -107,5 +107,6 @@ def hypervisor(place: PlaceFacts) -> Finding | None:
         Severity.NOTICE,
         f"Its host can stall, or be busy with other machines. Seconds in which this machine stalled for {LOST_GAP:g} s or "
         "more are excluded from a verdict and counted.",
-        "If your server runs on such a machine, measure here; else measure on a machine like your server's. See steal for the CPU time that the host takes.",
+        "If your server runs on such a machine, measure here; else measure on a machine like your server's. See steal for the "
+        "CPU time that the host takes.",
     )

@@ -111,8 +111,8 @@ def numa(cpu: CpuFacts) -> Finding | None:
         f"{len(cpu.nodes)} nodes{far}",
         Severity.NOTICE,
         "A server's memory and threads land on a different node at each start, which shifts whole trials.",
-        f"Give the server the CPUs of one node and the load driver those of another: --server-cpus {server} --load-cpus {load}. "
-        "Memory then comes from the node that requests it, while it has some.",
+        f"Give the server the CPUs of one node and the load driver those of another: --server-cpus {server} "
+        f"--load-cpus {load}. Memory then comes from the node that requests it, while it has some.",
     )
 
 

@@ -103,8 +103,8 @@ class MethodOptions(FrozenModel):
     )
     until: Annotated[Until, METHOD] = Field(
         default=Until.SAFE,
-        description="when to stop early: safe (a safe choice), better (shown to be better than the baseline) or best (shown that "
-        "nothing is better by more than what matters)",
+        description="when to stop early: safe (a safe choice), better (shown to be better than the baseline) or best (shown "
+        "that nothing is better by more than what matters)",
     )
     confirm: Annotated[bool, METHOD] = Field(
         default=False, description="measure the recommended candidate against the baseline again, in fresh trials"

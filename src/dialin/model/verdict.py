@@ -227,8 +227,8 @@ class Verdict(FrozenModel):
     server: dict[str, Any]
     host: dict[str, Any]
     workload: dict[str, Any] = Field(
-        description="the load; `driver` describes the load driver in one line, `driver_choices` holds what it chose in the first "
-        "trial and used in every later one, for each number of threads"
+        description="the load; `driver` describes the load driver in one line, `driver_choices` holds what it chose in the "
+        "first trial and used in every later one, for each number of threads"
     )
 
     model_config = ConfigDict(populate_by_name=True)

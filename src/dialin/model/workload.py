@@ -39,8 +39,8 @@ class LoadLimit(FrozenModel):
         gauge: the figure, as the load reports it: a share from 0 to 1.
         most: the limit.
         code: the code of the caveat.
-        text: its sentence, of a code that `report.load_sentences` does not know, with `{trials}` for how many trials exceeded the
-            limit and `{share}` for the highest share.
+        text: its sentence, of a code that `report.load_sentences` does not know, with `{trials}` for how many trials exceeded
+            the limit and `{share}` for the highest share.
     """
 
     gauge: str

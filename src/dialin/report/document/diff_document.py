@@ -41,8 +41,8 @@ _AREAS = {
 }
 
 _LEVELS = (
-    "A level depends on the state of the machine on the day of its study, which its interval does not include. The ratios to the "
-    "baseline do not depend on it."
+    "A level depends on the state of the machine on the day of its study, which its interval does not include. The ratios to "
+    "the baseline do not depend on it."
 )
 
 
