@@ -13,6 +13,7 @@ from dialin.recipes.library import Recipe, RecipeStudy, Scale, ScaleName
 from dialin.report.document import semaphore_tables
 from dialin.report.document.facts import inventory
 from dialin.report.load_units import seconds_a_run, units_of
+from dialin.report.note_sentences import note_text
 from dialin.report.render.markdown_text import folded, prose, table
 from dialin.report.verdict_sentences import change_with_interval
 from dialin.text import NOTHING, about, change, counted, listed, moment, number, percent
@@ -156,7 +157,7 @@ def _how(record: StudyRecord, verdict: Verdict) -> list[str]:
     return [
         f"{prose(listed(sorted(record.servers)))}: {prose(record.spec.workload.describe())}",
         f"{counted(verdict.blocks, 'block')} in {about(60 * verdict.minutes_of_wall_clock)}{tells}",
-        *(f"Note: {prose(note.text)}" for note in notes),
+        *(f"Note: {prose(note_text(record.spec, note))}" for note in notes),
     ]
 
 
