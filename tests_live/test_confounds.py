@@ -1,4 +1,4 @@
-"""What differs on real servers without being under test, which candidates are identical in effect, and how confounds are pinned."""
+"""What differs on real servers but is not under test, which candidates are identical, and how confounds are pinned."""
 
 import pytest
 

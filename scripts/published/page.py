@@ -112,9 +112,7 @@ def _recipe(each: Reproduction) -> list[str]:
         f"## {each.name}",
         f"{prose(source.author)}, [{prose(source.title)}]({source.address}), {prose(source.publisher)}, {source.date}.",
         f"**Published:** {_plain(recipe.finding)}",
-        folded(
-            "Sources, and what was reduced", f"{_plain(source.read)}\n\n{each.scale}: {_plain(scale.shrunk)}"
-        ),
+        folded("Sources, and what was reduced", f"{_plain(source.read)}\n\n{each.scale}: {_plain(scale.shrunk)}"),
         *(part for done in each.done for part in _study(done, recipe, results)),
     ]
 

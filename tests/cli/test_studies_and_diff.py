@@ -6,8 +6,8 @@ import json
 import pytest
 from rich.console import Console
 
-from dialin.report.render.terminal import print_document
 from dialin.report.document.diff_document import diff_document
+from dialin.report.render.terminal import print_document
 from dialin.report.study_list import StudyLister
 from dialin.verdict.study_diff import compare_studies
 from fixtures import example_studies, stored_study
@@ -31,7 +31,7 @@ def test_a_study_is_its_date_verdict_gain_question_and_directory(dialin, studies
     lines = out.splitlines()
     place = lines.index(f"            {studies / 'winner'}")
     assert lines[place - 2].startswith("2026-09-02  Winner: 16, throughput +")
-    assert lines[place - 1].startswith("            innodb_buffer_pool_instances on mysql@9.7.4, oltp_read_write, ")
+    assert lines[place - 1] == "            innodb_buffer_pool_instances on mysql@9.7.4, sysbench:oltp_read_write"
     assert "2026-09-02  No worthwhile difference" in lines
     assert "2026-09-02  Inconclusive" in lines
     assert "2026-09-02  No verdict yet: 6 trials completed" in lines
@@ -41,7 +41,9 @@ def test_a_study_is_its_date_verdict_gain_question_and_directory(dialin, studies
 
 def test_a_study_that_cannot_be_read_is_one_line_with_the_reason(dialin, studies):
     lines = dialin("studies", str(studies))[1].splitlines()
-    assert [line for line in lines if "broken" in line] == [f"–           {studies}/broken/study.db is damaged and cannot be read"]
+    assert [line for line in lines if "broken" in line] == [
+        f"–           {studies}/broken/study.db is damaged and cannot be read"
+    ]
 
 
 def test_nothing_is_wider_than_80_columns_but_directories(studies):

@@ -95,7 +95,8 @@ def test_one_of_several_candidates_can_contradict_a_claim_and_all_must_support_i
 
 
 @pytest.mark.parametrize(
-    ("mine", "says"), [(ratio(0.01, 0.02), "agrees"), (ratio(0.04, 0.06), "inconclusive"), (ratio(0.2, 0.3), "differs"), (None, "inconclusive")]
+    ("mine", "says"),
+    [(ratio(0.01, 0.02), "agrees"), (ratio(0.04, 0.06), "inconclusive"), (ratio(0.2, 0.3), "differs"), (None, "inconclusive")],
 )
 def test_a_candidate_is_steadier_where_the_intervals_of_variation_do_not_meet(record, mine, says):
     made = with_candidate(with_candidate(record, "1", cv=ratio(0.05, 0.1)), "8", cv=mine)

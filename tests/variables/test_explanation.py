@@ -135,7 +135,9 @@ def test_what_moves_or_is_moved_is_told_of_builds_that_have_both():
     told = lines(
         "innodb_buffer_pool_size", instances("mysql@9.7.4", "innodb_buffer_pool_chunk_size"), instances("mysql@5.6.24")
     )
-    assert told["Derived from"][0].startswith("innodb_buffer_pool_instances, innodb_buffer_pool_chunk_size: the pool grows to whole")
+    assert told["Derived from"][0].startswith(
+        "innodb_buffer_pool_instances, innodb_buffer_pool_chunk_size: the pool grows to whole"
+    )
     assert told["Derived from"][0].endswith("[MySQL 9.7.4]")
     data = explanation.explain_variable("innodb_buffer_pool_size", [instances("mysql@9.7.4")]).facts()
     assert [rule["of"] for rule in data["derived"]] == [["innodb_buffer_pool_instances"]]

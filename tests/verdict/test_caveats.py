@@ -34,7 +34,7 @@ def measured(tps, *, took=1.0, lost=()):
     ],
 )
 def test_what_the_host_spoiled_is_counted_in_seconds_or_named_as_runs(spec, took, told):
-    (note,) = lost_notes(spec, *measured([100.0] * 10, took=took, lost=(3, 7)))
+    (note,) = lost_notes(*measured([100.0] * 10, took=took, lost=(3, 7)))
     assert told in note_text(spec, note)
     assert note.data["seconds"] == 2 * took
 

@@ -99,8 +99,6 @@ def test_the_verdict_names_the_variable_its_values_and_the_trials():
     found = notes([replace(each, changes=(*each.changes, OTHER)) for each in trials(False, True)])
     assert [note.code for note in found] == ["changed_during_trial"] * 2
     values = [["300", "777"]]
-    assert found[0].data == {
-        "variable": CAPACITY, "under_test": True, "trials": [1], "candidates": ["b"], "values": values
-    }
+    assert found[0].data == {"variable": CAPACITY, "under_test": True, "trials": [1], "candidates": ["b"], "values": values}
     assert (found[1].data["variable"], found[1].data["under_test"]) == ("max_connections", False)
     assert "300 became 777" in note_text(spec, found[0])

@@ -108,7 +108,10 @@ def test_an_unsafe_or_failed_candidate_is_not_compared():
     ("other", "reason"),
     [
         (example_studies.by_stability, "goal: throughput in A, stability in B"),
-        (example_studies.weaker_durability, "variables: innodb_buffer_pool_instances in A, innodb_flush_log_at_trx_commit in B"),
+        (
+            example_studies.weaker_durability,
+            "variables: innodb_buffer_pool_instances in A, innodb_flush_log_at_trx_commit in B",
+        ),
         (example_studies.builds, "variables: innodb_buffer_pool_instances in A, none in B"),
         (example_studies.a_a, "candidates: different in A, identical in B"),
         (lambda: made({2: 1000, 8: 1200}), "no candidate with the setting of A's baseline, 1"),

@@ -58,6 +58,8 @@ def test_each_driver_that_went_on_is_told_in_its_order():
     begun |= load_identity.later(begun, NEW)
     assert load_identity.later(begun, NEW) == {}
     (note,) = load_identity.notes(begun)
-    assert f"{OLD} applied the load at first, and {NEW} after the study was resumed" in note_text(study({"a": {}, "b": {}}), note)
+    assert f"{OLD} applied the load at first, and {NEW} after the study was resumed" in note_text(
+        study({"a": {}, "b": {}}), note
+    )
     begun |= load_identity.later(begun, OLD)
     assert load_identity.notes(begun)[0].data["drivers"] == [OLD, NEW, OLD]

@@ -40,12 +40,16 @@ def analyze(
     goal: Annotated[Goal, typer.Option(help="What to optimize: throughput, stability or latency.")] = Goal.THROUGHPUT,
     worthwhile: Annotated[
         str | None,
-        typer.Option(help="The smallest difference that matters. Default: 1 % of throughput, 5 % of latency, 25 % of variation."),
+        typer.Option(
+            help="The smallest difference that matters. Default: 1 % of throughput, 5 % of latency, 25 % of variation."
+        ),
     ] = None,
     confidence: Annotated[str, typer.Option(help="Confidence of all intervals together.")] = "95%",
     skip: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0, help="Seconds to leave out at the start of each run. Default: the warm-up is detected."),
+        typer.Option(
+            metavar="SECONDS", min=0, help="Seconds to leave out at the start of each run. Default: the warm-up is detected."
+        ),
     ] = None,
     ignore: Annotated[
         list[str] | None,

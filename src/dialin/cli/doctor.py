@@ -43,7 +43,8 @@ def doctor(
     names: Annotated[int, typer.Option(min=2, max=64, help="Number of identical candidates.", rich_help_panel=_NOISE)] = 8,
     minutes: Annotated[float, typer.Option(min=0.1, help="Minutes of the study.", rich_help_panel=_NOISE)] = 10.0,
     measure: Annotated[
-        float | None, typer.Option(min=2, help="Seconds measured in each trial. Default: from --minutes.", rich_help_panel=_NOISE)
+        float | None,
+        typer.Option(min=2, help="Seconds measured in each trial. Default: from --minutes.", rich_help_panel=_NOISE),
     ] = None,
     server: Annotated[str, typer.Option(metavar="BUILD", help="The build to run.", rich_help_panel=_NOISE)] = "",
     workload: Annotated[str, typer.Option(help="The load.", rich_help_panel=_NOISE)] = _WORKLOAD,

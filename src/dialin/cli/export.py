@@ -28,7 +28,9 @@ def export(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Output file. Default: samples.parquet or samples.csv in the study's directory. - prints CSV."),
+        typer.Option(
+            metavar="FILE", help="Output file. Default: samples.parquet or samples.csv in the study's directory. - prints CSV."
+        ),
     ] = None,
 ) -> None:
     """Write every second of every trial as one table, for other programs; docs/files.md describes the columns.

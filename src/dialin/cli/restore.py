@@ -28,10 +28,13 @@ _SLOW = 30.0
 def restore(
     restart_command: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="Command that restarts the server, for variables that only a restart can restore."),
+        typer.Option(
+            metavar="COMMAND", help="Command that restarts the server, for variables that only a restart can restore."
+        ),
     ] = None,
     forget: Annotated[
-        str | None, typer.Option(metavar="ID", help="Delete the record of a server that no longer exists; nothing is changed on a server.")
+        str | None,
+        typer.Option(metavar="ID", help="Delete the record of a server that no longer exists; nothing is changed on a server."),
     ] = None,
 ) -> None:
     """Restore attached servers that a crashed dialin left changed.

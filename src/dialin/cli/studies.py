@@ -47,7 +47,8 @@ def sweep(
     variables: Annotated[
         list[str],
         typer.Argument(
-            metavar="VARIABLE=V1,V2,...", help="A variable with the values to compare; several variables make every combination."
+            metavar="VARIABLE=V1,V2,...",
+            help="A variable with the values to compare; several variables make every combination.",
         ),
     ],
     shared: Mapping[str, Any],

@@ -42,7 +42,8 @@ RestartCommand = Annotated[
     str | None,
     typer.Option(
         metavar="COMMAND",
-        help="Command that restarts the attached server, needed for variables that can be set only at startup. It is run without a shell.",
+        help="Command that restarts the attached server, needed for variables that can be set only at startup; it is run "
+        "without a shell.",
         rich_help_panel="Attached server",
     ),
 ]

@@ -36,7 +36,8 @@ def variables(
         typer.Argument(metavar="PATTERN", help="A variable's name, part of one, or a pattern such as 'innodb_*_size'."),
     ] = None,
     server: Annotated[
-        str | None, typer.Option(metavar="BUILD", help="The build to ask, such as mysql@9.7. Default for an explanation: all builds.")
+        str | None,
+        typer.Option(metavar="BUILD", help="The build to ask, such as mysql@9.7. Default for an explanation: all builds."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:

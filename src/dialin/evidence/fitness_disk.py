@@ -34,9 +34,7 @@ def file_system(disk: DiskFacts) -> Finding | None:
     severity, remedy = Severity.NOTICE, _ALIKE + _ELSEWHERE
     if kind in _IN_MEMORY:
         severity, remedy = Severity.BAD, f"K{_ELSEWHERE[1:]}"
-        effect = (
-            "Nothing is written to a disk here: durability, flushing and the redo log cost nothing with any setting."
-        )
+        effect = "Nothing is written to a disk here: durability, flushing and the redo log cost nothing with any setting."
     elif waived := sorted(_WITHOUT_BARRIER.intersection(disk.options or ())):
         observed += f", mounted with {waived[0]}"
         effect = "fsync does not wait until data is on the medium, so durable commits cost less than elsewhere."
@@ -73,8 +71,9 @@ def device(disk: DiskFacts) -> Finding | None:
             observed,
             Severity.NOTICE,
             f"An fsync takes as little as {number(1000 * quickest)} ms, and one rotation of a hard "
-            f"disk {number(1000 * _TURN)} ms: this disk does not rotate. But MariaDB 10.4 and later believe the kernel and flush the neighbors of a page, too "
-            "(innodb_flush_neighbors), which they do only on disks that are reported as rotating.",
+            f"disk {number(1000 * _TURN)} ms: this disk does not rotate. But MariaDB 10.4 and later believe the kernel and "
+            "flush the neighbors of a page, too (innodb_flush_neighbors), which they do only on disks that are reported as "
+            "rotating.",
             "If this is no hard disk, correct the kernel's flag. As root:",
             f"echo 0 | tee {queue}/rotational",
         )
@@ -104,9 +103,7 @@ def fsync(disk: DiskFacts, busy: float | None) -> Finding | None:
     if (busy or 0.0) >= FOREIGN:
         bound += " It may be faster when other programs do not use the CPUs."
     if middle < _QUICK_FSYNC:
-        effect = (
-            "No disk is this fast: fsync returns before data is on a medium, so durable commits cost almost nothing."
-        )
+        effect = "No disk is this fast: fsync returns before data is on a medium, so durable commits cost almost nothing."
         return Finding("fsync", observed, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
     if worst >= _LONG_FSYNC and worst >= _UNEVEN * middle:
         effect = f"{bound} Sometimes an fsync takes much longer, which looks like a stall of the server."

@@ -170,8 +170,7 @@ def huge_pages(facts: MemoryFacts) -> Finding | None:
         "huge pages",
         observed + (f", defrag {visible(facts.huge_pages_defrag)}" if facts.huge_pages_defrag else ""),
         Severity.NOTICE,
-        "A server gets huge pages if the kernel has free ones, which differs between starts and shifts whole "
-        f"trials.{waits}",
+        f"A server gets huge pages if the kernel has free ones, which differs between starts and shifts whole trials.{waits}",
         "Use them only for programs that request them. As root:",
         f"echo madvise | tee {_HUGE_PAGES}/enabled",
     )

@@ -147,7 +147,8 @@ def _copy_notes(runs: Sequence[Run], of: Mapping[str, str], labels: Mapping[str,
 
 def _unassigned(files: Sequence[str], labels: Mapping[str, str]) -> Note:
     more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
-    text = f"{counted(len(files), 'log')} without a candidate, left out: {', '.join(labels[name] for name in files[:_SHOWN])}{more}"
+    shown = ", ".join(labels[name] for name in files[:_SHOWN])
+    text = f"{counted(len(files), 'log')} without a candidate, left out: {shown}{more}"
     return Note(code="left_out", text=text, data={"files": files})
 
 

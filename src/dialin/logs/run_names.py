@@ -88,7 +88,9 @@ def by_patterns(names: Sequence[str], table: Mapping[str, Sequence[str]], where:
                 )
             for name in fitting:
                 if candidates.setdefault(name, candidate) != candidate:
-                    raise UserError(f"{where}: {name} matches {candidates[name]} and {candidate}", "A run belongs to one candidate")
+                    raise UserError(
+                        f"{where}: {name} matches {candidates[name]} and {candidate}", "A run belongs to one candidate"
+                    )
     return candidates
 
 

@@ -166,7 +166,9 @@ class Analysis(FrozenModel):
         description="run-to-run standard deviation of one candidate under equal conditions, relative; null if unknown"
     )
     candidates: list[CandidateAnalysis]
-    factors: list[FactorAnalysis] = Field(description="factors other than the candidate that differ between runs and were not ignored")
+    factors: list[FactorAnalysis] = Field(
+        description="factors other than the candidate that differ between runs and were not ignored"
+    )
     cells: list[CellAnalysis] = Field(description="the cells in which two candidates and more ran")
     proposals: list[str] = Field(description="arguments that name candidates, the best first; empty where they were named")
     runs: list[RunAnalysis]

@@ -109,7 +109,9 @@ class MethodOptions(FrozenModel):
     confirm: Annotated[bool, METHOD] = Field(
         default=False, description="measure the recommended candidate against the baseline again, in fresh trials"
     )
-    seed: Annotated[int, METHOD] = Field(default=1, ge=0, lt=2**31, description="random seed of the order of trials and of the load")
+    seed: Annotated[int, METHOD] = Field(
+        default=1, ge=0, lt=2**31, description="random seed of the order of trials and of the load"
+    )
     accept_weaker_durability: Annotated[bool, METHOD] = Field(
         default=False, description="allow a candidate with weaker durability to be recommended"
     )

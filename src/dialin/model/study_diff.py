@@ -41,7 +41,7 @@ class ComparedStudy(FrozenModel):
     verdict: Outcome | None = Field(description="null where there is no verdict yet")
     recommended_candidate: str | None = Field(description="null where there is no verdict yet")
     trials: int = Field(description="completed trials that are compared")
-    noise: float = Field(description="trial-to-trial standard deviation of a typical candidate, relative")
+    noise: float = Field(description="trial-to-trial standard deviation of all candidates together, relative")
 
 
 class CandidateChange(FrozenModel):

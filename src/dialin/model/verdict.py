@@ -126,7 +126,9 @@ class CandidateVerdict(FrozenModel):
     name: str
     server: str = Field(description="the build it ran on, in full")
     setting: dict[str, Value] = Field(description="the requested values")
-    in_force: dict[str, str] = Field(description="the effective values of the same variables, as the server reported them after boot")
+    in_force: dict[str, str] = Field(
+        description="the effective values of the same variables, as the server reported them after boot"
+    )
     real: dict[str, str] = Field(
         default_factory=dict, description="counts of the real objects behind these variables, where they can be counted"
     )
@@ -146,9 +148,7 @@ class CandidateVerdict(FrozenModel):
     cv: Estimate | None = Field(description="coefficient of variation of the measured seconds, of a typical trial")
     worst_second_tps: float | None = Field(description="the lowest measured second of any trial")
     stall_seconds_per_1000: Estimate | None = Field(description="measured seconds below half of their trial's median, per 1000")
-    latency_ms: Estimate | None = Field(
-        description="latency of a typical trial, ms; `percentile` says which percentile"
-    )
+    latency_ms: Estimate | None = Field(description="latency of a typical trial, ms; `percentile` says which percentile")
     transactions: list[TransactionFigures] = Field(
         default_factory=list, description="each kind of transaction; empty where the workload has only one"
     )
@@ -170,7 +170,9 @@ class Confirmation(FrozenModel):
     """What fresh trials say of a choice that was made before them, so that choosing does not flatter it."""
 
     candidate: str
-    ratio: Estimate = Field(description="ratio of the goal's measure to the baseline's; the interval holds for this comparison alone")
+    ratio: Estimate = Field(
+        description="ratio of the goal's measure to the baseline's; the interval holds for this comparison alone"
+    )
     blocks: int
 
 

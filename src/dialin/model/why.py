@@ -88,9 +88,7 @@ class Scaling(FrozenModel):
 
     candidate: str
     points: list[ScalingPoint]
-    usl: Usl | None = Field(
-        description="null with fewer than four thread counts, with a rate, or if no curve fits"
-    )
+    usl: Usl | None = Field(description="null with fewer than four thread counts, with a rate, or if no curve fits")
 
 
 class WaitSummary(FrozenModel):

@@ -32,7 +32,9 @@ def checked_candidate(spec: StudySpec, candidate: Candidate, catalogue_of: Calla
         raise UserError(f"A study has at most {MAX_CANDIDATES} candidates", "Start a new study")
     builds = {other.server for other in spec.candidates}
     if candidate.server not in builds:
-        raise UserError(f"{candidate.name} is of {candidate.server}, but the study uses {listed(sorted(builds))}", "Use that build")
+        raise UserError(
+            f"{candidate.name} is of {candidate.server}, but the study uses {listed(sorted(builds))}", "Use that build"
+        )
     catalogue = catalogue_of(candidate.server)
     named = candidate.model_copy(
         update={"setting": {known_name(name, catalogue): value for name, value in candidate.setting.items()}}

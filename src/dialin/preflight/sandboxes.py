@@ -75,7 +75,13 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
         servers={build.id: _facts(build) for build in used.values()},
         workload=workload,
         site=Sandboxes(spec, used, workload, workshop, mode.changes),
-        notes=(*left_out, *without, *(note_text(spec, note) for note in notes), *inspection_notes, *filter(None, [mode.reason])),
+        notes=(
+            *left_out,
+            *without,
+            *(note_text(spec, note) for note in notes),
+            *inspection_notes,
+            *filter(None, [mode.reason]),
+        ),
         inspected=mode.inspected,
         admit=admission(used, workload, workshop),
         catalogues={name: effective_settings.excerpt(known, spec.set_variables) for name, known in catalogues.items()},
@@ -143,7 +149,7 @@ def _inspection_notes(
 ) -> list[str]:
     held = [f"Pinned for all candidates: {describe(spec.held)}"] if spec.held else []
     held += [
-        f"{name} is pinned to {value} for all candidates, not to {spec.fixed[name]} as --set asked: it is the only value they can share"
+        f"{name} is pinned to {value} for all candidates, not to {spec.fixed[name]} (--set): no other value suits all of them"
         for name, value in spec.held.items()
         if name in spec.fixed and not same_value(value, spec.fixed[name])
     ]

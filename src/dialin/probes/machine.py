@@ -32,7 +32,9 @@ class MachineProbe:
         self._pressures = [(f"pressure_{what}_seconds", root / f"proc/pressure/{what}") for what in _PRESSURES]
         _, device = disk.below(directory, root) if directory else (None, None)
         self._disk = device / "stat" if device else None
-        self._notes = () if self._disk else (f"The disk of {directory or 'the data'} is unknown, so its figures are not available",)
+        self._notes = (
+            () if self._disk else (f"The disk of {directory or 'the data'} is unknown, so its figures are not available",)
+        )
 
     def read(self) -> Reading:
         """Read it; what this kernel does not report is left out."""

@@ -35,7 +35,9 @@ class StudyOptions(MethodOptions, LoadOptions):
     defaults_file: Annotated[str | None, ATTACHED] = Field(
         default=None, description="option file with the account of the attached server. Default: ~/.my.cnf"
     )
-    login_path: Annotated[str | None, ATTACHED] = Field(default=None, description="login path with the account of the attached server")
+    login_path: Annotated[str | None, ATTACHED] = Field(
+        default=None, description="login path with the account of the attached server"
+    )
     database: Annotated[str | None, ATTACHED] = Field(
         default=None, description="existing schema with the workload's tables. By default dialin creates a schema and drops it"
     )
@@ -85,7 +87,8 @@ class StudyOptions(MethodOptions, LoadOptions):
         description="the smallest difference that matters. Default: 1 % of throughput, 5 % of latency, 25 % of variation",
     )
     switch: Annotated[Literal["auto", "restart", "set"], METHOD] = Field(
-        default="auto", description="between trials: set dynamic variables in a running server where that is valid (set), or restart it"
+        default="auto",
+        description="between trials: set dynamic variables in a running server where that is valid (set), or restart it",
     )
 
     @field_validator("rand_type")

@@ -49,15 +49,15 @@ def _dropped(_spec: StudySpec, data: Figures) -> str:
 def _driver_late(spec: StudySpec, data: Figures) -> str:
     counted_in = ", which latency includes" if spec.workload.rate else ""
     return (
-        f"The load driver itself was {data['late_ms']:.0f} ms late on average{counted_in}: it lacks CPU; give it CPUs of its own "
-        "(--load-cpus)"
+        f"The load driver itself was {data['late_ms']:.0f} ms late on average{counted_in}: it lacks CPU; give it CPUs of its "
+        "own (--load-cpus)"
     )
 
 
 def _busy_load_thread(_spec: StudySpec, data: Figures) -> str:
     return (
-        f"The load driver was the limit in {_among(data)}: its busiest load thread used up to {percent(data['share'])} of a CPU. "
-        "Give it CPUs of its own (--load-cpus), or use a heavier workload"
+        f"The load driver was the limit in {_among(data)}: its busiest load thread used up to {percent(data['share'])} of a "
+        "CPU. Give it CPUs of its own (--load-cpus), or use a heavier workload"
     )
 
 
@@ -77,15 +77,15 @@ def _slow_failures(_spec: StudySpec, data: Figures) -> str:
 
 def _unprepared(_spec: StudySpec, data: Figures) -> str:
     return (
-        f"Up to {counted(data['statements'], 'statement')} per trial could not be prepared, in {_among(data)}, and were sent as "
-        "text: max_prepared_stmt_count of the server is too low for this load. Raise it"
+        f"Up to {counted(data['statements'], 'statement')} per trial could not be prepared, in {_among(data)}, and were sent "
+        "as text: max_prepared_stmt_count of the server is too low for this load. Raise it"
     )
 
 
 def _other_load(_spec: StudySpec, data: Figures) -> str:
     return (
-        f"Other programs used {percent(data['share'])} of the machine while it was measured (up to {percent(data['worst'])} in a "
-        "trial): this adds noise. Measure on a machine with no other load"
+        f"Other programs used {percent(data['share'])} of the machine while it was measured (up to {percent(data['worst'])} in "
+        "a trial): this adds noise. Measure on a machine with no other load"
     )
 
 
@@ -122,8 +122,8 @@ def _driver_changed(_spec: StudySpec, data: Figures) -> str:
 
 def _not_cold(_spec: StudySpec, data: Figures) -> str:
     return (
-        f"Runs of {counted(len(data['trials']), 'trial')} were meant to be cold, but up to {percent(data['share'])} of the table "
-        "was in the file cache: another program on this machine reads its files"
+        f"Runs of {counted(len(data['trials']), 'trial')} were meant to be cold, but up to {percent(data['share'])} of the "
+        "table was in the file cache: another program on this machine reads its files"
     )
 
 

@@ -23,13 +23,14 @@ Figures = Mapping[str, Any]
 def _costs_throughput(spec: StudySpec, data: Figures) -> str:
     ratio = Estimate(mean=data["ratio"], low=data["low"], high=data["high"])
     costs = "costs" if ratio.high is not None and ratio.high < 1 else "may cost"
-    return f"{named(spec, data['candidate'])} {costs} throughput: {change_with_confidence(ratio, spec.confidence)} against the baseline"
+    figure = change_with_confidence(ratio, spec.confidence)
+    return f"{named(spec, data['candidate'])} {costs} throughput: {figure} against the baseline"
 
 
 def _more_stalls(spec: StudySpec, data: Figures) -> str:
     return (
-        f"{named(spec, data['candidate'])} stalls more than the baseline: {1000 * data['share']:.1f} stalled seconds per 1000 s "
-        f"against {1000 * data['baseline']:.1f}. If steadiness matters, use --goal stability"
+        f"{named(spec, data['candidate'])} stalls more than the baseline: {1000 * data['share']:.1f} stalled seconds per 1000 "
+        f"s against {1000 * data['baseline']:.1f}. If steadiness matters, use --goal stability"
     )
 
 
@@ -82,8 +83,8 @@ def _course(course: Course, shape: Figures) -> str:
 
 def _noisier(_spec: StudySpec, data: Figures) -> str:
     return (
-        f"Noise was {percent(data['noise'])}, expected {percent(data['expected'])} from earlier studies: something disturbs this "
-        "machine, so only larger differences than planned can be detected. Run dialin doctor to look for the cause"
+        f"Noise was {percent(data['noise'])}, expected {percent(data['expected'])} from earlier studies: something disturbs "
+        "this machine, so only larger differences than planned can be detected. Run dialin doctor to look for the cause"
     )
 
 

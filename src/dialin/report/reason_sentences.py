@@ -16,8 +16,10 @@ _ALONE = {
     ReasonCode.BASELINE_AMONG_BEST: "The baseline is among the best: keep it.",
     ReasonCode.BASELINE_IS_BEST: "No other candidate is better: keep the baseline.",
     ReasonCode.OTHERS_WORSE: "Every other candidate was shown to be worse.",
-    ReasonCode.NEAR_THE_BEST: "Which of the candidates near the best is the very best is inconclusive; more minutes can show it.",
-    ReasonCode.BASELINE_FAILED: "The baseline could not be measured, so nothing is recommended: fix that, then start a new study.",
+    ReasonCode.NEAR_THE_BEST: "Which of the candidates near the best is the very best is inconclusive; more minutes can show "
+    "it.",
+    ReasonCode.BASELINE_FAILED: "The baseline could not be measured, so nothing is recommended: fix that, then start a new "
+    "study.",
     ReasonCode.OTHERS_UNSAFE: "Every other candidate is unsafe: keep the baseline.",
     ReasonCode.NOTHING_SHOWN: "No candidate was shown to be better: keep the baseline, or give the study more minutes.",
 }
@@ -66,8 +68,8 @@ def _refusal(spec: StudySpec, verdict: Verdict) -> str:
     data = verdict.reason_data
     is_better, variables = "is better" if data["is_better"] else "may be better", data["variables"]
     return (
-        f"{named(spec, data['candidate'])} {is_better} but gives up durability ({', '.join(variables)}: {loses(variables[0])}), "
-        "so it is not recommended unless you give --accept-weaker-durability."
+        f"{named(spec, data['candidate'])} {is_better} but gives up durability ({', '.join(variables)}: {loses(variables[0])}"
+        "), so it is not recommended unless you give --accept-weaker-durability."
     )
 
 

@@ -55,7 +55,7 @@ class StudyLister:
         for directory, record in self._records:
             date = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%d")
             page.text(f"{date:{_DATE}}{_verdict(record)}", "bold" if record.verdict else "", hanging=indent)
-            page.text(f"{study_title(record.spec)}, {visible(record.spec.workload.describe())}", "", indent)
+            page.text(f"{study_title(record.spec)}, {visible(record.spec.workload.asked)}", "", indent)
             page.copyable(f"{indent}{visible(directory)}", "dim")
         for directory, reason in self._problems:
             text = reason if directory in reason else f"{directory}: {reason}"

@@ -114,7 +114,9 @@ def added_directories(home: Home) -> list[Path]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise UserError(f"{home.config} cannot be read: {error.strerror}", "Set DIALIN_HOME to a directory that you may write to") from error
+        raise UserError(
+            f"{home.config} cannot be read: {error.strerror}", "Set DIALIN_HOME to a directory that you may write to"
+        ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"{home.config} is not dialin's list of added directories", "Delete or rename it, then add the directories again"

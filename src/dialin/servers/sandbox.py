@@ -272,9 +272,7 @@ def _bootstrap_sql(build: Build) -> bytes:
             extra += [root / name for name in ("mysql_sys_schema.sql", "mariadb_sys_schema.sql")]
             parts = [path.read_bytes() for path in [*tables, *extra] if path.is_file()]
             return b"SET @auth_root_socket=NULL;\nUSE mysql;\n" + b"\n".join([*parts, _only_root(build)])
-    raise ServerError(
-        f"{build.id} lacks the SQL files for its system tables", "Install the package with its share directory"
-    )
+    raise ServerError(f"{build.id} lacks the SQL files for its system tables", "Install the package with its share directory")
 
 
 def _only_root(build: Build) -> bytes:

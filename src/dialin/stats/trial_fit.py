@@ -110,6 +110,8 @@ class TrialFit:
         dof: degrees of freedom of each variance.
         total_dof: degrees of freedom of all of them together.
         trials: of each candidate.
+        residual_sd: standard deviation of one trial about the drift, of all candidates together and by these trials alone.
+        residual_dof: degrees of freedom of that.
     """
 
     names: tuple[str, ...]
@@ -119,6 +121,8 @@ class TrialFit:
     dof: _Array
     total_dof: float
     trials: NDArray[np.int64]
+    residual_sd: float
+    residual_dof: float
 
     @property
     def sd(self) -> float:
@@ -310,6 +314,8 @@ def _fit(names: tuple[str, ...], data: _Data, precisions: _Array, prior: _Array,
         dof=np.maximum(np.minimum(own_dof + common.likeness, common.dof), 1.0),
         total_dof=max(common.dof, 1.0),
         trials=data.counts,
+        residual_sd=math.sqrt(max(float(residuals.sum() / own_dof.sum()), 1e-14)),
+        residual_dof=max(float(own_dof.sum()), 1.0),
     )
 
 

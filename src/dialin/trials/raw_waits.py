@@ -277,8 +277,8 @@ class Collector:
         if written.backward:
             share = percent(written.backward / written.stored)
             self._note(
-                f"{counted(written.backward, 'wait')} ({share}) have an end before their start by the server's timer, which differs a "
-                "little from CPU to CPU: they count as 0"
+                f"{counted(written.backward, 'wait')} ({share}) have an end before their start by the server's timer, which "
+                "differs a little from CPU to CPU: they count as 0"
             )
         waits = RawWaits(
             pattern=self._pattern,

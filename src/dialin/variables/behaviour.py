@@ -169,12 +169,12 @@ FOLLOWS: Mapping[str, Follows] = {
         ("innodb_io_capacity_max",),
         (
             Behaviour(
-                "at startup it is lowered to innodb_io_capacity_max; at run time a lower innodb_io_capacity_max is raised to it",
+                "at startup it is lowered to innodb_io_capacity_max; at run time a lower maximum is raised to it",
                 "read on 5.6.24, 8.0.33 and 9.7.4",
                 _SINCE_5_6,
             ),
             Behaviour(
-                "at startup it is lowered to innodb_io_capacity_max; at run time a lower innodb_io_capacity_max lowers it",
+                "at startup it is lowered to innodb_io_capacity_max; at run time a lower maximum lowers it",
                 "read on MariaDB 10.1 to 11.4",
                 (Span(_MARIADB),),
             ),

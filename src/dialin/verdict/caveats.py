@@ -140,7 +140,7 @@ def noise_notes(spec: StudySpec, sd: float | None) -> list[Note]:
     return [Note(code="noisier_than_expected", data={"noise": sd, "expected": expected})]
 
 
-def lost_notes(spec: StudySpec, done: Sequence[Trial], figures: Mapping[int, Figures]) -> list[Note]:
+def lost_notes(done: Sequence[Trial], figures: Mapping[int, Figures]) -> list[Note]:
     """Return how many seconds, or seconds of runs, were left out because the host, not the server, stood still."""
     hit = [trial for trial in done if figures[trial.id].lost]
     if not hit:

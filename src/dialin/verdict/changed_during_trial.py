@@ -93,8 +93,8 @@ def in_words(trial: Trial) -> list[str]:
     lines = []
     if under_test:
         lines.append(
-            f"Trial {trial.id} ({trial.candidate}) is discarded and run again, because something other than dialin changed what it measures: "
-            + "; ".join(f"{_in_words(change)}, {_NOTICED[change.step]}" for change in under_test)
+            f"Trial {trial.id} ({trial.candidate}) is discarded and run again, because something other than dialin "
+            "changed what it measures: " + "; ".join(f"{_in_words(change)}, {_NOTICED[change.step]}" for change in under_test)
         )
     if others := [change for change in trial.changes if not change.under_test]:
         what = "; ".join(map(_in_words, others))
@@ -160,5 +160,3 @@ def _ends_disturbed(trials: Sequence[Trial]) -> bool:
 
 def _in_words(change: VariableChange) -> str:
     return f"{change.variable} was {shown(change.before)} and is {shown(change.after)}"
-
-

@@ -60,13 +60,12 @@ def same_notes(spec: StudySpec, settings: Mapping[str, EffectiveSettings], group
 
 def changed_notes(spec: StudySpec, first: Mapping[str, EffectiveSettings], last: Mapping[str, EffectiveSettings]) -> list[Note]:
     """Return a note for each candidate whose first and last trials differ in an effective value that could matter."""
-    notes = []
-    for candidate in spec.candidates:
-        if candidate.name not in last:
-            continue
-        for note in changed(first[candidate.name], last[candidate.name]):
-            notes.append(Note(code="changed_meanwhile", data={**note.data, "candidate": candidate.name}))
-    return notes
+    return [
+        Note(code="changed_meanwhile", data={**note.data, "candidate": candidate.name})
+        for candidate in spec.candidates
+        if candidate.name in last
+        for note in changed(first[candidate.name], last[candidate.name])
+    ]
 
 
 def changed(first: EffectiveSettings, last: EffectiveSettings) -> list[Note]:

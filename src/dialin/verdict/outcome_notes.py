@@ -75,4 +75,3 @@ def inconclusive_notes(spec: StudySpec, decision: Decision, needed: int | None) 
         minutes = math.ceil(spec.minutes * max(1.2, needed / decision.trials))
         data |= {"trials_needed": needed, "minutes": minutes}
     return [Note(code="inconclusive", data=data)]
-

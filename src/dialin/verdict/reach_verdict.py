@@ -339,7 +339,7 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += other_load(case.done)
     short = [one.trial.id for one in rates.missed(spec.workload.rate, case.done, case.record.samples)]
     notes += caveats.steadiness_notes(spec, case.done, case.figures, short)
-    notes += caveats.lost_notes(spec, case.done, case.figures)
+    notes += caveats.lost_notes(case.done, case.figures)
     notes += rates.notes(spec, case.done, case.record.samples, case.record.watched)
     notes += load_identity.notes(case.record.host)
     notes += caveats.load_notes(spec.workload.traits.limits, case.done, case.record.watched)

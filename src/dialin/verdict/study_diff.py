@@ -128,9 +128,7 @@ def _fitted(record: StudyRecord, letter: str) -> _Fitted:
     return _Fitted(record, fit, len(compared))
 
 
-def _change(
-    first: _Fitted, second: _Fitted, pair: tuple[str, str], base: tuple[str, str], alpha: float
-) -> CandidateChange:
+def _change(first: _Fitted, second: _Fitted, pair: tuple[str, str], base: tuple[str, str], alpha: float) -> CandidateChange:
     goal = first.spec.goal
 
     def shown(estimate: Estimate) -> Estimate:
@@ -157,7 +155,7 @@ def _summary(study: _Fitted) -> ComparedStudy:
         verdict=verdict.verdict if verdict else None,
         recommended_candidate=verdict.recommended_candidate if verdict else None,
         trials=study.trials,
-        noise=study.fit.sd,
+        noise=study.fit.residual_sd,
     )
 
 
@@ -187,9 +185,7 @@ def _build_facts(record: StudyRecord) -> dict[str, str]:
     return facts
 
 
-def _effective_values(
-    a: StudyRecord, b: StudyRecord, name_in_b: Mapping[str, str]
-) -> tuple[dict[str, str], dict[str, str]]:
+def _effective_values(a: StudyRecord, b: StudyRecord, name_in_b: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Return the variables of the baseline's servers that differ between the studies, could matter and were not set."""
     base = a.spec.baseline
     readings = (first_and_last(a.trials)[1].get(base), first_and_last(b.trials)[1].get(name_in_b[base]))

@@ -91,7 +91,7 @@ def _password_line(password: str) -> str:
     line = f"mysql-password={quote}{password}{quote}\n"
     if not (quote or bare) or not password.isprintable() or len(line.encode()) > _LONGEST:
         raise UserError(
-            "sysbench cannot be given the account's password: it is too long, contains both kinds of quotes, or is not plain text",
+            "sysbench cannot be given the account's password: it is too long, has both kinds of quotes, or is not plain text",
             "Change the account's password",
         )
     return line

@@ -62,19 +62,22 @@ def diff_document(diff: StudyDiff, spec: StudySpec) -> Document:
 
 def _what_differs(diff: StudyDiff) -> str:
     areas = [_AREAS[area] for area in Area if any(one.area is area for one in diff.differences)]
-    return f"The studies differ in {listed(areas)}." if areas else "The studies do not differ in build, host, workload or options."
+    return (
+        f"The studies differ in {listed(areas)}." if areas else "The studies do not differ in build, host, workload or options."
+    )
 
 
 def _what_changed(diff: StudyDiff, names: Naming) -> str:
     shown = [one for one in diff.candidates if one.name != diff.baseline and one.ratio_change.excludes_one]
     noun = measure(diff.goal, diff.percentile).noun
     if not shown:
-        return f"No change of a gain in {noun} is shown: the interval of each change includes 0 %."
+        return f"No change of any gain in {noun} is shown: the interval of each change includes 0 %."
     strongest = max(shown, key=lambda one: max(one.ratio_change.mean, 1 / one.ratio_change.mean))
-    others = f" The gains of {counted(len(shown) - 1, 'other candidate')} changed too." if len(shown) > 1 else ""
+    others = f" {counted(len(shown) - 1, 'other candidate')} changed, too." if len(shown) > 1 else ""
     return (
         f"{names.full[strongest.name]}: {noun} against the baseline {change(strongest.ratio_a.mean)} → "
-        f"{change(strongest.ratio_b.mean)}, a change of {change_with_confidence(strongest.ratio_change, diff.confidence)}.{others}"
+        f"{change(strongest.ratio_b.mean)}, a change of {change_with_confidence(strongest.ratio_change, diff.confidence)}."
+        f"{others}"
     )
 
 
@@ -111,7 +114,7 @@ def _study(study: ComparedStudy) -> str:
     verdict = OUTCOMES[study.verdict] if study.verdict else "no verdict yet"
     recommended = f", recommends {visible(study.recommended_candidate)}" if study.recommended_candidate else ""
     began = moment(study.began.timestamp())
-    return f"{visible(study.directory)}, begun {began}, {counted(study.trials, 'trial')}; {verdict}{recommended}"
+    return f"{visible(study.directory)}, started {began}, {counted(study.trials, 'trial')}; {verdict}{recommended}"
 
 
 def _value(text: str | None) -> Cell:
@@ -153,9 +156,7 @@ def _columns(title: str) -> list[Column]:
     return [Column("candidate", title), *figures]
 
 
-def _row(
-    labels: Mapping[str, str], one: CandidateChange, estimates: Sequence[Estimate], show: Callable[[float], str]
-) -> Row:
+def _row(labels: Mapping[str, str], one: CandidateChange, estimates: Sequence[Estimate], show: Callable[[float], str]) -> Row:
     before, after, changed = estimates
     ends = interval(changed, change)
     last = Cell(change(changed.mean), [ends] if ends else [], ends.replace(" %", ""), changed.mean)

@@ -52,7 +52,9 @@ def install(
     try:
         home.builds.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"{home.builds} cannot be made: {error.strerror}", "Set DIALIN_HOME to a directory that you may write to") from error
+        raise UserError(
+            f"{home.builds} cannot be made: {error.strerror}", "Set DIALIN_HOME to a directory that you may write to"
+        ) from error
     with exclusively(home, say):
         if there := _there(home, reference, table):
             say(f"{there.id} was installed meanwhile")
@@ -105,7 +107,8 @@ def to_remove(home: Home, reference: BuildReference, builds: Sequence[Build]) ->
     names = list(dict.fromkeys(build.id for build in matching))
     if len(names) > 1:
         raise UserError(
-            f"{reference} is ambiguous: it could be {listed(names)}", f"Give a full name, such as dialin servers remove {names[-1]}"
+            f"{reference} is ambiguous: it could be {listed(names)}",
+            f"Give a full name, such as dialin servers remove {names[-1]}",
         )
     installed = (build for build in matching if build.binary.is_relative_to(home.builds / build.id))
     return next(installed, matching[0] if matching else None)
