@@ -119,7 +119,7 @@ def log(tps: np.ndarray, threads: int) -> RunLog:
 
 
 def claimed(analysis: Analysis) -> bool:
-    return analysis.verdict is not Outcome.UNRESOLVED
+    return analysis.verdict is not Outcome.INCONCLUSIVE
 
 
 def wins(name: str) -> Callable[[Analysis], bool]:

@@ -64,7 +64,7 @@ What `dialin servers install` brings, tried on {machine}. This page is written b
 - *Initialise* makes an empty data directory; *boot* is from the start to the first answer, on a data directory that has been
   used before. Both depend on the disk and on what else the machine does.
 - *sysbench* shows that the load prepares its tables ({load}) and runs. **The numbers of transactions are not comparable**: each
-  was taken once, with the build's own defaults, minutes apart, on a machine that does other things. Comparing is what
+  was measured once, with the build's defaults, minutes apart, on a machine that does other things. Comparing is what
   `dialin sweep` is for.
 - The last four columns are what the build says of `{variable}` when started with nothing set, and how many buffer pools
   it then really has. Below 1 GiB of pool some builds report instances that they do not have.

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# The load driver, dialin-load: `build` it and put it beside dialin, `compile` it only, `lint` its source, or pass its tests
+# The load driver, dialin-load: `build` it and put it next to dialin, `compile` it only, `lint` its source, or pass its tests
 # (`test`). Each first writes Cargo.lock from crates.lock; `lock` does nothing else, and `lock-fuzz` does so for the fuzz targets.
-# Without a cargo that is new enough there is nothing to be done; dialin then applies its loads by sysbench.
+# Without a cargo that is new enough it does nothing, and sysbench applies the loads of dialin.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
 crate=crates/dialin-load
 needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' $crate/Cargo.toml)
 
-cargo_is_new_enough() {
-    have cargo && [ "$(printf '%s\n' "$needed" "$(cargo --version | cut -d' ' -f2)" | sort -V | head -n 1)" = "$needed" ]
-}
+# A cargo of rustup without a toolchain fails, with a stack backtrace at times: its version is empty then.
+cargo_version() { cargo --version 2>/dev/null | cut -d' ' -f2 || true; }
+
+is_new_enough() { [ -n "$1" ] && [ "$(printf '%s\n' "$needed" "$1" | sort -V | head -n 1)" = "$needed" ]; }
 
 # write_cargo_lock: Cargo.lock is crates.lock with the registry that cargo takes crates from, which no file of ours names.
 # Cargo refuses what does not fit Cargo.toml, or the registry's checksums. An argument is where that is below the crate, as `fuzz/`.
@@ -27,8 +28,16 @@ write_cargo_lock() {
     fi
 }
 
-if ! cargo_is_new_enough; then
-    say "dialin-load is left out: it takes cargo $needed or newer (rustup brings it); sysbench applies the loads"
+version=$(cargo_version)
+if ! is_new_enough "$version"; then
+    if ! have cargo; then
+        why="there is no cargo here"
+    elif [ -z "$version" ]; then
+        why="cargo does not run; if it comes from rustup, install a toolchain with: rustup default stable"
+    else
+        why="cargo is $version"
+    fi
+    say "dialin-load is not built, sysbench applies the loads: it needs cargo $needed or newer ($why)"
     exit 0
 fi
 

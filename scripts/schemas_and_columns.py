@@ -20,6 +20,8 @@ from pydantic import BaseModel
 from dialin.frames import columns
 from dialin.frames.columns import Columns
 from dialin.model.analysis import Analysis
+from dialin.model.study_diff import StudyDiff
+from dialin.model.study_list import StudyList
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
 from dialin.question.options import StudyOptions
@@ -31,7 +33,13 @@ _ROOT = Path(__file__).parents[1]
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MARKED = re.compile(r"(<!-- columns of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
-OUTPUTS: Mapping[str, type[BaseModel]] = {"analysis": Analysis, "verdict": Verdict, "why": Why}
+OUTPUTS: Mapping[str, type[BaseModel]] = {
+    "analysis": Analysis,
+    "diff": StudyDiff,
+    "studies": StudyList,
+    "verdict": Verdict,
+    "why": Why,
+}
 """The JSON documents that dialin writes."""
 
 

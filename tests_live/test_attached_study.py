@@ -113,7 +113,7 @@ def test_a_study_does_not_go_on_on_another_server(dialin, server, sweep, tmp_pat
         before = other.variables()
         option_file(other, tmp_path / "account.cnf")
         _, err = dialin("resume", out, "--yes", code=2)
-        assert "is another server than the one that the study began on" in err
+        assert "is not the server that the study started on" in err
         assert other.variables() == before
 
 

@@ -102,7 +102,7 @@ def check_discarded_and_run_again(out, verdict, err):
 def check_given_up(out, code, err):
     """The study stopped, said who keeps what from being measured, and no trial with a foreign value counts."""
     assert code == 1, err
-    assert f"Somebody else keeps changing {CAPACITY}" in err
+    assert f"Something other than dialin keeps changing {CAPACITY}" in err
     assert THEIRS in err
     assert f"dialin resume {out}" in err
     assert "Traceback" not in err

@@ -34,7 +34,7 @@ def show_nobody(leader, is_lost):
 
 def check_files(out, code):
     verdict = json.loads((out / "verdict.json").read_text())
-    assert (verdict["verdict"] == "unresolved") is (code == 1)
+    assert (verdict["verdict"] == "inconclusive") is (code == 1)
     assert code in (0, 1)
     assert "</html>" in (out / "report.html").read_text()
     assert (out / "report.md").stat().st_size > 0

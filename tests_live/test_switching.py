@@ -202,7 +202,7 @@ def test_a_load_that_grows_its_tables_begins_each_block_with_restored_data(diali
     out = dialin.directory / "study"
     words = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", MYSQL, *LITTLE, "--workload", "oltp_insert"]
     _, err = dialin(*words, "--measure", "3", "--warmup", "2", "--minutes", "1.5", "--worthwhile", "100%", "--out", out)
-    assert "in a server's life for each block, as the load changes how much data there is" in err
+    assert "in one server per block, because the load changes the amount of data" in err
     blocks = {}
     for trial in trials(out):
         blocks.setdefault(trial.block, []).append(Step.BOOT in trial.steps)

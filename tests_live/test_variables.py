@@ -218,7 +218,7 @@ def test_a_build_is_asked_within_seconds_and_once(tmp_path, catalogues):
     build = max(HERE.values(), key=lambda build: (build.flavour == "mysql", build.version))
     found = workshop.catalogue(build)
     assert workshop.catalogue(build) == found
-    assert said == [f"Asking {build.id} for its variables"]
+    assert said == [f"Reading the variables of {build.id}"]
     known = catalogues(build.id)
     assert found.variables.keys() == known.keys()
     # A default that is a place is another in every sandbox.

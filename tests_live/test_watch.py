@@ -148,7 +148,7 @@ def test_a_study_that_is_killed_is_shown_dead_goes_on_and_stops_after_its_block_
     one.page.locator("#after-block").click()
     _, err = resumed.communicate(timeout=LIMIT)
     assert resumed.returncode == 130, err
-    assert "Stopped after a block, as it was asked for" in err
+    assert "Stopped after a block, as requested" in err
     assert f"dialin resume {out}" in err
     one.until(is_state("stopped"))
     assert one.page.locator("#command-text").text_content() == f"dialin resume {out}"

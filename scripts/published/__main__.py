@@ -31,7 +31,7 @@ def main() -> int:
     asked = _arguments()
     for orphan in Ledger(Home.of().ledger).end_orphans():
         if not orphan.keep:
-            say(f"Ended what an earlier dialin left behind: {orphan.build or orphan.id}")
+            say(f"Stopped a server that an earlier dialin left running: {orphan.build or orphan.id}")
     failed = []
     for name in [] if asked.write_only else asked.only or library.names():
         say(f"Recipe {name}")

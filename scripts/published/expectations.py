@@ -20,11 +20,11 @@ from dialin.text import change, exact_percent, number, percent
 
 
 class Agreement(StrEnum):
-    """How a run stands to what was published: it says the same, something else, or neither."""
+    """Whether a run agrees with the published result, disagrees, or shows neither."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
-    OPEN = "open"
+    INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,14 @@ class Result:
         chosen = {
             Agreement.AGREES: self.expectation.agrees,
             Agreement.DIFFERS: self.expectation.differs,
-            Agreement.OPEN: self.expectation.open,
+            Agreement.INCONCLUSIVE: self.expectation.inconclusive,
         }
         return " ".join(chosen[self.agreement].split())
 
 
 _Checked = tuple[Agreement, str]
 _Rule = Callable[[Expectation, StudyRecord, Verdict, Why], _Checked]
-_NOTHING: _Checked = (Agreement.OPEN, "it was not measured")
+_NOTHING: _Checked = (Agreement.INCONCLUSIVE, "it was not measured")
 _ONE_TRIAL = {ExpectationRule.MEAN_ABOVE_P99, ExpectationRule.TAIL_SHRINKS, ExpectationRule.P90_ALIKE}
 
 
@@ -73,7 +73,7 @@ def _all_of(each: Sequence[Agreement]) -> Agreement:
     """Return the agreement of several candidates together: AGREES only if all agree, DIFFERS if one differs."""
     if Agreement.DIFFERS in each:
         return Agreement.DIFFERS
-    return Agreement.OPEN if not each or Agreement.OPEN in each else Agreement.AGREES
+    return Agreement.INCONCLUSIVE if not each or Agreement.INCONCLUSIVE in each else Agreement.AGREES
 
 
 def _candidates(expectation: Expectation, verdict: Verdict) -> list[CandidateVerdict]:
@@ -82,24 +82,24 @@ def _candidates(expectation: Expectation, verdict: Verdict) -> list[CandidateVer
 
 
 def _between(ratio: Estimate | None, low: float, high: float) -> Agreement:
-    """Return AGREES if the whole interval of a ratio lies in a range, DIFFERS if none of it does, else OPEN."""
+    """Return AGREES if the whole interval of a ratio lies in a range, DIFFERS if none of it does, else INCONCLUSIVE."""
     if ratio is None or ratio.low is None or ratio.high is None:
-        return Agreement.OPEN
+        return Agreement.INCONCLUSIVE
     if low <= ratio.low and ratio.high <= high:
         return Agreement.AGREES
-    return Agreement.DIFFERS if ratio.high < low or ratio.low > high else Agreement.OPEN
+    return Agreement.DIFFERS if ratio.high < low or ratio.low > high else Agreement.INCONCLUSIVE
 
 
 def _ratios(ratios: Mapping[str, Estimate | None], low: float, high: float, what: str, baseline: str) -> _Checked:
     figures = ", ".join(f"{_figure(ratio, change)} with {name}" for name, ratio in ratios.items())
     agreement = _all_of([_between(ratio, low, high) for ratio in ratios.values()])
-    return (agreement, f"{what} {figures}, beside {baseline}") if ratios else _NOTHING
+    return (agreement, f"{what} {figures}, against {baseline}") if ratios else _NOTHING
 
 
 _LIES = {
-    Agreement.AGREES: "lies within it",
-    Agreement.DIFFERS: "lies outside",
-    Agreement.OPEN: "may lie within it or not",
+    Agreement.AGREES: "is inside",
+    Agreement.DIFFERS: "is outside",
+    Agreement.INCONCLUSIVE: "may be inside or outside",
 }
 
 
@@ -110,7 +110,7 @@ def _throughput(expectation: Expectation, _record: StudyRecord, verdict: Verdict
     if expectation.low is None or expectation.high is None or not ratios:
         return agreement, figures
     lies = ", ".join(f"{name} {_LIES[_between(ratio, low, high)]}" for name, ratio in ratios.items())
-    return agreement, f"{figures}; the same would be {change(low)} to {change(high)}: {lies}"
+    return agreement, f"{figures}; agreement would be {change(low)} to {change(high)}: {lies}"
 
 
 def _steadier(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
@@ -125,12 +125,12 @@ def _steadier(expectation: Expectation, _record: StudyRecord, verdict: Verdict, 
 
 
 def _below(mine: Estimate | None, its: Estimate) -> Agreement:
-    """Return AGREES if the whole interval lies below the other one, DIFFERS if above it, else OPEN."""
+    """Return AGREES if the whole interval lies below the other one, DIFFERS if above it, else INCONCLUSIVE."""
     if mine is None or mine.low is None or mine.high is None or its.low is None or its.high is None:
-        return Agreement.OPEN
+        return Agreement.INCONCLUSIVE
     if mine.high < its.low:
         return Agreement.AGREES
-    return Agreement.DIFFERS if mine.low > its.high else Agreement.OPEN
+    return Agreement.DIFFERS if mine.low > its.high else Agreement.INCONCLUSIVE
 
 
 def _figure(estimate: Estimate | None, show: Callable[[float], str]) -> str:
@@ -139,12 +139,12 @@ def _figure(estimate: Estimate | None, show: Callable[[float], str]) -> str:
 
 _STANDS = {
     CandidateState.WINS: (Agreement.AGREES, "was shown to be better than all others"),
-    CandidateState.TIES: (Agreement.OPEN, "was not told apart from the best"),
+    CandidateState.TIES: (Agreement.INCONCLUSIVE, "ties with the best"),
     CandidateState.LOSES: (Agreement.DIFFERS, "was shown to be worse than the best"),
-    CandidateState.BEHIND: (Agreement.OPEN, "is very probably not the best, without proof"),
-    CandidateState.OPEN: (Agreement.OPEN, "was not told apart"),
-    CandidateState.UNSAFE: (Agreement.OPEN, "is unsafe: its server failed more often than the baseline's"),
-    CandidateState.FAILED: (Agreement.OPEN, "failed"),
+    CandidateState.BEHIND: (Agreement.INCONCLUSIVE, "is very probably not the best, without proof"),
+    CandidateState.INCONCLUSIVE: (Agreement.INCONCLUSIVE, "is inconclusive"),
+    CandidateState.UNSAFE: (Agreement.INCONCLUSIVE, "is unsafe: its server failed more often than the baseline's"),
+    CandidateState.FAILED: (Agreement.INCONCLUSIVE, "failed"),
 }
 
 
@@ -199,10 +199,10 @@ def _mean_above_p99(expectation: Expectation, record: StudyRecord, _verdict: Ver
 
 
 def _holds_for(each: Sequence[bool]) -> Agreement:
-    """Return the agreement of single trials: AGREES if it holds for all, DIFFERS if for none, else OPEN."""
+    """Return the agreement of single trials: AGREES if it holds for all, DIFFERS if for none, else INCONCLUSIVE."""
     if all(each):
         return Agreement.AGREES
-    return Agreement.OPEN if any(each) else Agreement.DIFFERS
+    return Agreement.INCONCLUSIVE if any(each) else Agreement.DIFFERS
 
 
 def _tail_shrinks(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Checked:
@@ -210,11 +210,11 @@ def _tail_shrinks(expectation: Expectation, record: StudyRecord, _verdict: Verdi
     if len(rows) < 2:
         return _NOTHING
     each = ", ".join(f"{percent(row.worst_share)} with {row.candidate}" for row in rows)
-    figures = f"the longest 1 % are, of all time waited, {each}"
+    figures = f"the longest 1 % are of the total wait time {each}"
     shares = [row.worst_share for row in rows]
     if all(later < earlier for earlier, later in itertools.pairwise(shares)):
         return Agreement.AGREES, figures
-    return Agreement.DIFFERS if shares[-1] >= shares[0] else Agreement.OPEN, figures
+    return Agreement.DIFFERS if shares[-1] >= shares[0] else Agreement.INCONCLUSIVE, figures
 
 
 def _p90_alike(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Checked:

@@ -13,6 +13,7 @@ from dialin.recipes.library import Recipe, RecipeStudy, Scale, ScaleName
 from dialin.report.document import semaphore_tables
 from dialin.report.document.facts import inventory
 from dialin.report.load_units import seconds_a_run, units_of
+from dialin.report.note_sentences import note_text
 from dialin.report.render.markdown_text import folded, prose, table
 from dialin.report.verdict_sentences import change_with_interval
 from dialin.text import NOTHING, about, change, counted, listed, moment, number, percent
@@ -21,12 +22,12 @@ from published.expectations import Agreement, Result, check
 MACHINE = ("cpu", "cpus", "memory_bytes", "kernel", "file_system", "disk", "disk_rotational")
 """What the page tells of the machine: keys of a study's host."""
 
-SAYS = {Agreement.AGREES: "the same", Agreement.DIFFERS: "something else", Agreement.OPEN: "not shown either way"}
+SAYS = {Agreement.AGREES: "agrees", Agreement.DIFFERS: "disagrees", Agreement.INCONCLUSIVE: "inconclusive"}
 """What a run says beside what was published."""
 
 _MOST_REASONS = 3
 _PICOSECONDS = "ps"
-_LONGER_STUDY = "unresolved"
+_LONGER_STUDY = "inconclusive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,10 @@ def page(reproductions: Sequence[Reproduction]) -> str:
     """Return the page, as GitHub-flavoured Markdown."""
     parts = [
         "# Published experiments, run again",
-        "Written by `make published` from the studies that it ran: all figures, and whether they say what was published, are "
-        "computed. A claim counts as said, or as contradicted, only where the whole interval of ours says so. What is said of "
-        "single waits rests on one trial of each candidate, without an interval, and is marked so. How to run one: "
+        "Written by `make published` from the studies that it ran: all figures, and whether they agree with the published "
+        "ones, are computed. A claim agrees or disagrees only if the whole interval of our figure does; else it is "
+        "inconclusive. Results on "
+        "single waits come from one trial of each candidate, without an interval, and are marked so. How to run one: "
         "[recipes.md](recipes.md).",
         _machine(reproductions),
         _overview(reproductions),
@@ -80,7 +82,7 @@ def _machine(reproductions: Sequence[Reproduction]) -> str:
     facts = "; ".join(f"{label}: {text}" for label, text in inventory({key: host[key] for key in MACHINE if key in host}))
     first, last = min(record.created for record in records), max(record.created for record in records)
     when = moment(first) if first == last else f"{moment(first)} to {moment(last)}"
-    return f"**Machine:** {prose(facts)}. Studies begun {when}, with dialin {prose(records[-1].dialin_version)}."
+    return f"**Machine:** {prose(facts)}. Studies started {when}, with dialin {prose(records[-1].dialin_version)}."
 
 
 def _overview(reproductions: Sequence[Reproduction]) -> str:
@@ -98,7 +100,7 @@ def _overview(reproductions: Sequence[Reproduction]) -> str:
 
 
 def _says(result: Result) -> str:
-    one_trial = result.one_trial and result.agreement is not Agreement.OPEN
+    one_trial = result.one_trial and result.agreement is not Agreement.INCONCLUSIVE
     return SAYS[result.agreement] + (", in one trial each" if one_trial else "")
 
 
@@ -110,9 +112,7 @@ def _recipe(each: Reproduction) -> list[str]:
         f"## {each.name}",
         f"{prose(source.author)}, [{prose(source.title)}]({source.address}), {prose(source.publisher)}, {source.date}.",
         f"**Published:** {_plain(recipe.finding)}",
-        folded(
-            "What could be read of it, and what was shrunk", f"{_plain(source.read)}\n\n{each.scale}: {_plain(scale.shrunk)}"
-        ),
+        folded("Sources, and what was reduced", f"{_plain(source.read)}\n\n{each.scale}: {_plain(scale.shrunk)}"),
         *(part for done in each.done for part in _study(done, recipe, results)),
     ]
 
@@ -146,16 +146,16 @@ def _claims(results: Sequence[Result]) -> str:
         said = _says(one)
         figures = f"{said[:1].upper()}{said[1:]}: {one.figures}."
         lines.append(f"- **{_sentence(one.expectation.claim)}** {prose(figures)} {prose(one.why)}")
-    return "\n".join(["**Beside what was published:**", "", *lines]) if lines else ""
+    return "\n".join(["**Compared with the published result:**", "", *lines]) if lines else ""
 
 
 def _how(record: StudyRecord, verdict: Verdict) -> list[str]:
-    tells = f", which can tell differences of {percent(verdict.detectable)} apart" if verdict.detectable is not None else ""
+    tells = f", which can detect differences of {percent(verdict.detectable)}" if verdict.detectable is not None else ""
     notes = [note for note in (*verdict.confounds, *verdict.warnings) if note.code != _LONGER_STUDY]
     return [
         f"{prose(listed(sorted(record.servers)))}: {prose(record.spec.workload.describe())}",
         f"{counted(verdict.blocks, 'block')} in {about(60 * verdict.minutes_of_wall_clock)}{tells}",
-        *(f"Note: {prose(note.text)}" for note in notes),
+        *(f"Note: {prose(note_text(record.spec, note))}" for note in notes),
     ]
 
 
@@ -187,7 +187,7 @@ def _here_title(verdict: Verdict) -> str:
     unit = units_of(verdict)
     if not unit.by_run:
         return f"here, {unit.rate}"
-    return f"here, s a {unit.one}{' (geometric mean)' if verdict.workload.get('levels') else ''}"
+    return f"here, s per {unit.one}{' (geometric mean)' if verdict.workload.get('levels') else ''}"
 
 
 def _here(candidate: CandidateVerdict, verdict: Verdict) -> str:
@@ -216,7 +216,7 @@ def _levels(done: Done) -> str:
     ]
     head = ("candidate", *(counted(threads, "thread") for threads in base))
     levels = table(head, rows, f"l{'r' * len(base)}")
-    return f"Mean speed beside {prose(baseline)}, without intervals, by threads at once:\n\n{levels}"
+    return f"Mean speed against {prose(baseline)}, without intervals, by thread count:\n\n{levels}"
 
 
 def _waits(done: Done, recipe: Recipe) -> str:
@@ -240,8 +240,8 @@ def _waits(done: Done, recipe: Recipe) -> str:
         for row in waits
     ]
     lost = sum(trial.lost for trial in done.why.wait_trials)
-    which = "Every single wait" if not lost else f"Single waits ({lost:,} more were counted by the server and lost)"
-    intro = f"{which} of one trial of each candidate, in nanoseconds; shares are of all time waited:"
+    which = "Every single wait" if not lost else f"Single waits ({lost:,} more were counted by the server but lost)"
+    intro = f"{which} of one trial of each candidate, in nanoseconds; shares are of the total wait time:"
     notes = [prose(row.note) for row in published if row.note]
     return "\n\n".join([intro, table(head, rows, f"ll{'r' * (len(head) - 2)}"), *notes])
 

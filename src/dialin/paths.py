@@ -34,7 +34,9 @@ class Home:
             base = environment.get("XDG_CACHE_HOME")
             return cls((Path(base) if base else Path.home() / ".cache") / "dialin")
         except RuntimeError as error:
-            raise UserError("The home directory is unknown", "Set DIALIN_HOME to a directory of yours, without ~") from error
+            raise UserError(
+                "The home directory is unknown", "Set DIALIN_HOME to a directory that you may write to, without ~"
+            ) from error
 
     @property
     def builds(self) -> Path:

@@ -52,8 +52,8 @@ def test_candidates_come_from_a_table(dialin, tmp_path):
         ("x = [1]", "'x' is not a list of patterns"),
         ("x = []", "'x' is not a list of patterns"),
         ("", "names no candidate"),
-        ("x = ['nothing*']", "fits no log"),
-        ("x = ['*']\ny = ['*']", "fits x and y"),
+        ("x = ['nothing*']", "matches no log"),
+        ("x = ['*']\ny = ['*']", "matches x and y"),
     ],
 )
 def test_a_table_that_is_none_is_one_line(dialin, tmp_path, table, says):
@@ -71,7 +71,7 @@ def test_a_table_that_is_none_is_one_line(dialin, tmp_path, table, says):
         (["logs/notes.txt"], "no report of sysbench in it"),
         (["home"], "There is no"),
         (["logs", "--by", "bpi("], "not a regular expression"),
-        (["logs", "--by", "pool"], "finds nothing"),
+        (["logs", "--by", "pool"], "matches no name"),
         (["logs", "--by", "x", "--candidates", "c.toml"], "cannot be given together"),
         (["logs", "--candidates", "c.toml"], "c.toml cannot be read"),
         (["logs", "--baseline", "7"], "The baseline '7' is not one of the candidates"),

@@ -17,14 +17,14 @@ from fixtures import example_studies, stored_study
         (["sweep", "a_b=1,2", "--threads", "many"], "--threads"),
         (["sweep", "nonsense"], "this is not VARIABLE=V1,V2"),
         (["sweep", "a_b=1,2", "a_b=3,4"], "swept twice"),
-        (["sweep", "a_b=1"], "one value only"),
+        (["sweep", "a_b=1"], "has only one value"),
         (["sweep", "a_b=1,1"], "same value twice"),
         (["sweep", "a;b=1,2"], "cannot be the name"),
         (["sweep", "a_b=1,2", "--set", "x"], "not NAME=VALUE"),
         (["sweep", "a_b=1,2", "--threads", "0"], "--threads"),
         (["sweep", "a_b=1,2", "--worthwhile", "much"], "--worthwhile"),
         (["sweep", "a_b=1,2", "--rand-type", "normal"], "--rand-type"),
-        (["sweep", "a_b=1,2", "--workload", "oltp_nothing"], "no workload 'oltp_nothing'"),
+        (["sweep", "a_b=1,2", "--workload", "oltp_nothing"], "no workload or file 'oltp_nothing'"),
         (["sweep", "a_b=1,2", "--workload", "sysbench:tpcc-like"], "dialin-load applies it"),
         (["sweep", "a_b=1,2", "--workload", "queue", "--table-size", "5"], "docs/workload-files.md"),
         (["sweep", "a_b=1,2", "--workload", "none.toml"], "no workload file"),
@@ -84,7 +84,7 @@ def as_somebody_without_rights(tmp_path, *words, **environment):
     [
         ("file", "file is not a directory"),
         ("file/x", "file is not a directory"),
-        ("locked/x", "you may not write to "),
+        ("locked/x", "no permission to write to "),
     ],
 )
 def test_a_place_that_cannot_be_written_to_is_refused_before_anything_is_started(tmp_path, words, out, says):
@@ -100,7 +100,7 @@ def test_a_directory_without_a_study_is_not_said_to_hold_one(dialin, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     assert "resume" not in dialin("sweep", "a_b=1,2", "--out", "mine")[2]
-    stored_study.keep(example_studies.unresolved(), tmp_path / "mine")
+    stored_study.keep(example_studies.inconclusive(), tmp_path / "mine")
     assert "dialin resume mine" in dialin("sweep", "a_b=1,2", "--out", "mine")[2]
 
 
@@ -122,14 +122,17 @@ def test_a_study_on_a_medium_that_nobody_can_write_to_is_shown(tmp_path, command
         assert (process.returncode, process.stderr) == (0, "")
     else:
         assert "report.html cannot be written" in process.stderr
-        assert process.stderr.endswith("then: dialin report study\n")
+        assert process.stderr.endswith("then run: dialin report study\n")
 
 
 def test_who_has_no_home_directory_is_told_to_name_one(tmp_path):
     for words in (["servers"], ["restore"], ["sweep", "a_b=1,2"], ["doctor"]):
         process = as_somebody_without_rights(tmp_path, *words, DIALIN_HOME="~no-such-user/x")
         assert process.returncode == 2
-        assert process.stderr == "dialin: The home directory is unknown. Set DIALIN_HOME to a directory of yours, without ~\n"
+        assert (
+            process.stderr
+            == "dialin: The home directory is unknown. Set DIALIN_HOME to a directory that you may write to, without ~\n"
+        )
 
 
 def test_a_cache_that_is_a_file_is_named(dialin, tmp_path, monkeypatch):

@@ -80,20 +80,20 @@ def test_a_fit_machine_is_said_to_be_fit_and_what_it_does_not_tell_is_named(doct
     assert code == 0
     assert out.splitlines()[0] == "Fit to measure."
     assert "good: fsync: 0.2 ms (median)" in out
-    assert "Not told here: turbo, waiting (PSI)" in out
+    assert "Not available here: turbo, waiting (PSI)" in out
 
 
 def test_what_should_be_known_leaves_a_machine_fit(doctor):
     code, out = doctor(facts=spoiled(memory={"huge_pages": "always"}))
     assert code == 0
-    assert out.splitlines()[0] == "Fit to measure, with 1 thing to know: huge pages."
+    assert out.splitlines()[0] == "Fit to measure, with 1 notice: huge pages."
     assert "    echo madvise | tee /sys/kernel/mm/transparent_hugepage/enabled\n" in out
 
 
 def test_a_machine_of_which_something_is_bad_is_not_fit_and_the_exit_code_says_so(doctor):
     code, out = doctor(facts=spoiled(load={"busy": 0.4}, memory={"huge_pages": "always"}))
     assert code == 1
-    assert out.splitlines()[0] == "Not fit to measure: other load. Mend that first."
+    assert out.splitlines()[0] == "Not fit to measure: other load. Fix that first."
     assert out.index("bad: other load") < out.index("notice: huge pages") < out.index("good: ")
 
 

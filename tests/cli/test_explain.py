@@ -40,7 +40,7 @@ def test_json_is_the_published_form_alone(dialin, stored):
     assert json.loads(out)["schema"] == "dialin/why/1"
 
 
-@pytest.mark.parametrize("make", [example_studies.unfinished, example_studies.unresolved])
+@pytest.mark.parametrize("make", [example_studies.unfinished, example_studies.inconclusive])
 def test_without_a_verdict_it_says_what_it_can_and_ends_with_1(dialin, stored, make):
     stored(make())
     code, out, _ = dialin("study")

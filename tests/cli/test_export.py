@@ -14,7 +14,7 @@ from fixtures import example_studies, stored_study
 def study(tmp_path):
     directory = tmp_path / "study"
     directory.mkdir()
-    stored_study.keep(example_studies.unresolved(), directory)
+    stored_study.keep(example_studies.inconclusive(), directory)
     return directory
 
 
@@ -90,7 +90,7 @@ def test_only_what_is_named_as_samples_are_is_replaced(dialin, study, name):
     (study / name).write_text("precious")
     code, _, err = dialin("export", "study", "--out", f"study/{name}", "--format", "csv")
     assert code == 2
-    assert "named neither .csv nor .parquet" in err
+    assert "ends in neither .csv nor .parquet" in err
     assert (study / name).read_text() == "precious"
 
 
@@ -99,7 +99,7 @@ def test_only_what_is_named_as_samples_are_is_replaced(dialin, study, name):
     [
         (["."], "holds no dialin study"),
         (["study", "--format", "xlsx"], "--format"),
-        (["study", "--out", "-", "--format", "parquet"], "Parquet is not for standard output"),
+        (["study", "--out", "-", "--format", "parquet"], "Parquet cannot be written to standard output"),
         (["study", "--out", "study"], "is a directory"),
         (["study", "--out", "gone/a.csv"], "cannot be written: No such file or directory"),
     ],

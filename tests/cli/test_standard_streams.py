@@ -61,7 +61,7 @@ def test_a_command_that_only_prints_ends_quietly(command):
     assert (process.returncode, process.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize(("study", "code"), [("winner", 0), ("unresolved", 1)])
+@pytest.mark.parametrize(("study", "code"), [("winner", 0), ("inconclusive", 1)])
 @pytest.mark.parametrize("streams", [("stdout",), ("stdout", "stderr")])
 def test_a_report_writes_its_files_and_keeps_its_exit_code_though_nobody_reads_on(tmp_path, study, code, streams):
     stored_study.keep(getattr(example_studies, study)(), tmp_path)
@@ -70,7 +70,7 @@ def test_a_report_writes_its_files_and_keeps_its_exit_code_though_nobody_reads_o
     for name in streams:
         os.close(ends[name])
     assert process.returncode == code
-    assert (json.loads((tmp_path / "verdict.json").read_text())["verdict"] == "unresolved") is (code == 1)
+    assert (json.loads((tmp_path / "verdict.json").read_text())["verdict"] == "inconclusive") is (code == 1)
     assert "</html>" in (tmp_path / "report.html").read_text()
     assert b"Traceback" not in (process.stderr or b"")
 

@@ -5,12 +5,14 @@ import pytest
 from dialin.cli import commands, restore
 
 TIDY = {"sweep", "compare", "run", "resume", "restore"}
-READ = {"report", "recipes", "watch", "explain", "export", "analyze", "variables", "doctor", "servers"}
+READ = {"report", "recipes", "watch", "explain", "export", "studies", "diff", "analyze", "variables", "doctor", "servers"}
 ARGUMENTS = {
     "sweep": ["nonsense=1,2"],
     "compare": ["nowhere.cnf", "nowhere2.cnf"],
     "run": ["nowhere.toml"],
     "analyze": ["nowhere"],
+    "studies": ["nowhere"],
+    "diff": ["nowhere", "nowhere2"],
     "variables": ["--server", "nonsense"],
 }
 

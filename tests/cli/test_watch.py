@@ -46,7 +46,7 @@ def test_what_starts_the_page_beside_a_study_is_no_option_of_the_user(dialin):
     assert code == 0
     assert "--port" in out
     assert "--beside" not in out
-    assert "grows while it runs" in " ".join(out.split())
+    assert "Show a study as a live page" in " ".join(out.split())
 
 
 def test_a_browser_is_started_with_a_file_for_the_user_alone_that_leads_on_and_never_with_the_link(monkeypatch):

@@ -4,7 +4,7 @@ from dialin.dashboard.study_state import State, resume_command, session_state, t
 from dialin.model.progress import Progress, SessionState
 from fixtures import example_studies
 
-VERDICT, UNRESOLVED = example_studies.winner().verdict, example_studies.unresolved().verdict
+VERDICT, INCONCLUSIVE = example_studies.winner().verdict, example_studies.inconclusive().verdict
 COMMAND = "dialin resume DIR"
 
 
@@ -35,7 +35,7 @@ def test_how_a_study_stands_follows_from_what_it_wrote_and_from_who_holds_it(sta
 
 
 @pytest.mark.parametrize("state", State)
-@pytest.mark.parametrize("verdict", [None, VERDICT, UNRESOLVED])
+@pytest.mark.parametrize("verdict", [None, VERDICT, INCONCLUSIVE])
 def test_whatever_ended_without_a_verdict_says_how_to_go_on(state, verdict):
     text = text_of(state, progress(), verdict)
     command = resume_command(state, verdict, COMMAND, 20)
@@ -44,7 +44,7 @@ def test_whatever_ended_without_a_verdict_says_how_to_go_on(state, verdict):
 
 
 def test_a_study_that_spent_its_minutes_is_offered_more():
-    assert resume_command(State.FINISHED, UNRESOLVED, COMMAND, 20) == f"{COMMAND} --minutes 40"
+    assert resume_command(State.FINISHED, INCONCLUSIVE, COMMAND, 20) == f"{COMMAND} --minutes 40"
     assert resume_command(State.FINISHED, VERDICT, COMMAND, 20) == ""
     assert resume_command(State.DEAD, None, COMMAND, 20) == COMMAND
 

@@ -1,5 +1,6 @@
 from dialin.evidence.client_limits import client_limits, other_load
 from dialin.model.trial import Costs, Trial, TrialState
+from dialin.report.note_sentences import note_text
 
 
 def trials(driver, server, busy, *, driver_cpus=2):
@@ -33,5 +34,5 @@ def test_without_measured_costs_nothing_is_said(spec):
 def test_other_programs_that_took_part_of_the_machine_are_said_to_have(spec):
     (note,) = other_load(trials(0.3, 0.4, 1.6))
     assert note.code == "other_load"
-    assert "45.0 %" in note.text
+    assert "45.0 %" in note_text(spec, note)
     assert other_load(trials(0.3, 0.4, 0.75)) == []

@@ -29,7 +29,7 @@ def test_parquet_holds_what_the_frame_holds(kept, record, tmp_path):
 
 
 def test_the_study_s_own_directories_are_no_place_for_samples(kept):
-    directory = kept(example_studies.unresolved())
+    directory = kept(example_studies.inconclusive())
     for place in read_only.read(directory, lambda store: (store.directory_of_series, store.directory_of_waits)):
         with pytest.raises(UserError, match="belongs to the study itself"):
             samples_export.check_place(place / "trial-1.parquet", directory)
@@ -110,7 +110,7 @@ def test_parquet_keeps_names_as_they_are_and_csv_makes_them_harmless(kept, tmp_p
 
 @pytest.mark.parametrize("form", Format)
 def test_a_write_that_fails_leaves_the_old_file_and_no_debris(kept, tmp_path, monkeypatch, form):
-    directory = kept(example_studies.unresolved())
+    directory = kept(example_studies.inconclusive())
     place = tmp_path / "out"
     place.mkdir()
     (place / "samples").write_text("old")
@@ -126,4 +126,4 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_debris(kept, tmp_path, mo
 
 def test_a_directory_that_is_not_there_is_one_line(kept, tmp_path):
     with pytest.raises(UserError, match="cannot be written: No such file or directory"):
-        written(kept(example_studies.unresolved()), tmp_path / "gone" / "samples.csv", Format.CSV)
+        written(kept(example_studies.inconclusive()), tmp_path / "gone" / "samples.csv", Format.CSV)

@@ -58,7 +58,7 @@ def test_samples_are_those_of_the_record_with_whose_they_are(kept, record):
     [(0.3, None, 1.0), (0.29, 0.25, 1.0), (0.29, 0.24, 1.0), (0.4, None, 30.0), (0.7, None, 30.0), (0.0, 0.0, 1.0)],
 )
 def test_a_second_is_lost_where_the_model_says_so(kept, gap, stolen, seconds):
-    record = example_studies.unresolved()
+    record = example_studies.inconclusive()
     sample = replace(record.samples[1][0], gap=gap, stolen=stolen, seconds=seconds)
     found = dialin.open_study(kept(replace(record, samples={1: [sample]}))).samples
     assert found["lost"].to_list() == [sample.lost]
@@ -160,14 +160,14 @@ def test_a_study_without_a_verdict_has_all_frames_and_no_rows_in_that_of_the_ver
 
 
 def test_what_a_frame_s_user_does_to_it_stays_with_that_frame(kept):
-    study = dialin.open_study(kept(example_studies.unresolved()))
+    study = dialin.open_study(kept(example_studies.inconclusive()))
     mine = study.samples
     mine[0, "tps"] = -1.0
     assert study.samples["tps"].min() >= 0
 
 
 def test_a_running_study_gives_what_has_come_since(kept):
-    record = example_studies.unresolved()
+    record = example_studies.inconclusive()
     directory = kept(record)
     study = dialin.open_study(directory)
     before = study.samples.height
@@ -195,7 +195,7 @@ def test_its_words_are_harmless_whatever_a_study_holds_and_even_if_it_is_gone(ke
 
 
 def test_the_columns_of_each_frame_are_told_with_their_meaning(kept):
-    study = dialin.open_study(kept(example_studies.unresolved()))
+    study = dialin.open_study(kept(example_studies.inconclusive()))
     told = study.columns("samples")
     assert told["column"].to_list() == list(columns.SAMPLES)
     assert "milliseconds" in told.filter(pl.col("column") == "latency_ms")["meaning"].item()
@@ -209,4 +209,4 @@ def test_a_directory_without_a_study_is_one_line(tmp_path):
 
 
 def test_a_path_may_be_text(kept):
-    assert dialin.open_study(str(kept(example_studies.unresolved()))).spec.baseline == "1"
+    assert dialin.open_study(str(kept(example_studies.inconclusive()))).spec.baseline == "1"

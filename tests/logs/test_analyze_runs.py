@@ -37,10 +37,10 @@ def test_candidates_with_repeats_that_do_not_differ_have_none(analyzed):
 
 def test_one_run_of_each_claims_no_winner_however_far_apart_they_lie(analyzed):
     found = analyzed(repeated({8: 1000, 32: 5000}, runs=1))
-    assert (found.verdict, found.winners) == (Outcome.UNRESOLVED, [])
+    assert (found.verdict, found.winners) == (Outcome.INCONCLUSIVE, [])
     assert found.candidates[1].ratio.mean == pytest.approx(5, rel=0.02)
     assert (found.candidates[1].ratio.low, found.candidates[1].ratio.high) == (None, None)
-    assert set(states(found).values()) == {CandidateState.OPEN}
+    assert set(states(found).values()) == {CandidateState.INCONCLUSIVE}
     assert "no candidate has a second run in a cell" in found.headline
     assert "no interval" in text(found.warnings, "single_runs")
 
@@ -49,7 +49,7 @@ def test_copies_are_no_repeats(analyzed):
     one = {"bpi8.log": csv(series(1000, seed=1)), "bpi32.log": csv(series(1100, seed=2))}
     copies = {"bpi8-r2.log": one["bpi8.log"], "bpi32-r2.log": one["bpi32.log"], "bpi32-r3.log": human(series(1100, seed=2))}
     found = analyzed({**one, **copies})
-    assert found.verdict is Outcome.UNRESOLVED
+    assert found.verdict is Outcome.INCONCLUSIVE
     assert [(one.runs, one.compared) for one in found.candidates] == [(1, 1), (1, 1)]
     first, second = [note.text for note in found.warnings if note.code == "copies"]
     assert first == "bpi8-r2 is a copy of bpi8, byte for byte: counted as one run"
@@ -87,7 +87,7 @@ def test_what_else_differs_in_names_is_named_and_only_like_is_compared_with_like
 def test_candidates_that_differ_in_something_else_throughout_are_not_compared(analyzed):
     logs = repeated({8: 1000}, name="io5000.bpi{value}-r{run}.log") | repeated({32: 1100}, name="io7000.bpi{value}-r{run}.log")
     found = analyzed(logs)
-    assert found.verdict is Outcome.UNRESOLVED
+    assert found.verdict is Outcome.INCONCLUSIVE
     assert found.candidates[1].ratio is None
     assert "a difference may come from either" in text(found.confounds, "differs_too")
     assert analyzed(logs, by=BY, ignored=("io",)).verdict is Outcome.WINNER, "who knows better may say so"
@@ -117,7 +117,7 @@ def test_threads_that_are_the_candidate_are_no_confound(analyzed):
 def test_candidates_that_ran_one_after_the_other_have_no_winner(analyzed):
     after = {stamped(day, 8 if day < 3 else 32): csv(series(1000 if day < 3 else 1100, seed=day)) for day in range(6)}
     found = analyzed(after)
-    assert found.verdict is Outcome.UNRESOLVED
+    assert found.verdict is Outcome.INCONCLUSIVE
     assert "one after the other" in found.headline
     assert "all runs of one came before those of the other (8 and 32)" in text(found.confounds, "one_after_the_other")
     assert found.candidates[1].ratio.low > 1, "the figure and its interval are shown"
@@ -134,7 +134,7 @@ def test_runs_of_one_setting_that_differ_as_settings_do_are_named(analyzed):
     logs = repeated({8: 1000, 32: 1020}, runs=2)
     logs["bpi8-r5.log"] = csv(series(1190, seed=77))
     found = analyzed(logs)
-    assert found.verdict is Outcome.UNRESOLVED
+    assert found.verdict is Outcome.INCONCLUSIVE
     moved = text(found.warnings, "moved_between_runs")
     assert moved.startswith("Runs of one setting differ (8): 1,001 (bpi8-r0), 1,010 (bpi8-r1) and 1,186 (bpi8-r5) tps")
     assert "18.5 % apart" in moved
@@ -153,7 +153,7 @@ def test_stalls_and_variation_of_single_runs_are_reported_though_nothing_is_clai
     rough_one, calm_one = found.candidates
     assert rough_one.stall_seconds_per_1000.mean > 40 > 5 > calm_one.stall_seconds_per_1000.mean == 0
     assert rough_one.cv.mean > 0.2 > 0.06 > calm_one.cv.mean
-    assert found.verdict is Outcome.UNRESOLVED
+    assert found.verdict is Outcome.INCONCLUSIVE
 
 
 def test_stability_decides_where_it_is_the_goal_and_was_repeated(analyzed):
@@ -245,7 +245,7 @@ def test_what_runs_did_after_their_warm_up_is_told(analyzed):
 def test_each_log_is_a_candidate_where_nobody_says_otherwise_and_the_names_give_a_hint(analyzed):
     found = analyzed(repeated({8: 1000, 32: 1100}, name="x-io7000.bpi{value}-r{run}.txt"), by=None)
     assert [one.name for one in found.candidates] == ["bpi8-r0", "bpi8-r1", "bpi8-r2", "bpi32-r0", "bpi32-r1", "bpi32-r2"]
-    assert found.verdict is Outcome.UNRESOLVED
+    assert found.verdict is Outcome.INCONCLUSIVE
     assert found.proposals == [r"bpi(\d+)"]
     assert found.reason.endswith(r"Say which runs belong together: --by 'bpi(\d+)' (8, 32).")
 
@@ -262,7 +262,7 @@ def test_a_table_sorts_logs_in_its_own_order_and_what_it_lacks_is_left_out(analy
     assert found.baseline == "many"
     assert found.verdict is Outcome.WINNER
     assert found.confounds == []
-    assert text(found.warnings, "left_out").startswith("3 logs of no candidate left out: bpi64-r0")
+    assert text(found.warnings, "left_out").startswith("3 logs without a candidate, left out: bpi64-r0")
 
 
 def test_what_candidates_of_a_table_differ_by_together_is_named(analyzed):
@@ -283,7 +283,7 @@ def test_a_baseline_is_named_by_its_name_or_by_its_log(analyzed):
 def test_logs_of_one_candidate_have_nothing_to_be_compared_with(analyzed):
     found = analyzed(repeated({8: 1000}))
     assert found.headline == "All runs are of one candidate, 8: there is nothing to compare."
-    assert found.verdict is Outcome.UNRESOLVED
+    assert found.verdict is Outcome.INCONCLUSIVE
 
 
 def test_a_run_in_which_nothing_happened_is_judged_without_a_fault(analyzed):
@@ -340,7 +340,7 @@ def test_of_the_published_logs_three_that_are_one_count_as_one():
 @pytest.mark.parametrize("goal", list(Goal))
 def test_of_the_published_logs_no_winner_is_claimed_from_runs_without_repeats(by, goal):
     found = analyze(load([SHARED]), Request(rule=AssignmentRule(by=by), goal=goal))
-    assert (found.verdict, found.winners) == (Outcome.UNRESOLVED, [])
+    assert (found.verdict, found.winners) == (Outcome.INCONCLUSIVE, [])
     assert found.headline.startswith("Inconclusive: no winner by")
     assert "single_runs" in codes(found.warnings)
 

@@ -56,8 +56,8 @@ def series_of_cells(effect, runs=1, *, ios=(5000,), seed=0, start=0.0, noise=0.0
 def test_one_start_per_candidate_at_many_thread_counts_claims_nothing(analyzed):
     for seed in range(10):
         found = analyzed(series_of_cells(lambda *_: 0, seed=seed, start=0.02), by="^(A|B)")
-        assert (found.verdict, found.winners) == (Outcome.UNRESOLVED, [])
-        assert set(states(found).values()) == {CandidateState.OPEN}
+        assert (found.verdict, found.winners) == (Outcome.INCONCLUSIVE, [])
+        assert set(states(found).values()) == {CandidateState.INCONCLUSIVE}
         assert found.candidates[1].ratio.low is None
         assert "own runs" not in found.headline + found.reason
         assert "no candidate has a second run in a cell" in found.headline
@@ -69,7 +69,7 @@ def test_a_difference_that_depends_on_threads_is_said_with_its_ranges_though_no_
         return 0 if name == "A" else np.log(2 if threads == 512 else 0.94)
 
     found = analyzed(series_of_cells(effect, ios=(200, 2000, 5000, 10000)), by="^(A|B)")
-    assert found.verdict is Outcome.UNRESOLVED
+    assert found.verdict is Outcome.INCONCLUSIVE
     (finding,) = [note for note in found.findings if note.code == "depends_on_cell"]
     assert finding.text.startswith("B against A depends on t: +")
     assert "at t 512, −" in finding.text
@@ -85,7 +85,7 @@ def test_with_repeats_a_difference_that_changes_its_sign_is_claimed_where_it_is_
     found = analyzed(
         series_of_cells(lambda name, threads: 0 if name == "A" else 0.2 if threads > 100 else -0.2, 3), by="^(A|B)"
     )
-    assert (found.verdict, found.winners) == (Outcome.UNRESOLVED, [])
+    assert (found.verdict, found.winners) == (Outcome.INCONCLUSIVE, [])
     assert "the better one depends on the cell" in found.headline
     (finding,) = [note for note in found.findings if note.code == "depends_on_cell"]
     assert "F test of interaction, p < 0.001" in finding.text
@@ -164,7 +164,7 @@ def test_a_shared_date_does_not_hide_that_candidates_ran_one_after_the_other(ana
         hour = place if place != 4 else 3
         logs[f"2026-03-01-{hour:02}-00.cand{name}-r{place}.log"] = csv(series(1000 if name == "A" else 1100, seed=place))
     found = analyzed(logs, by="cand(A|B)")
-    assert (found.verdict, found.winners) == (Outcome.UNRESOLVED, [])
+    assert (found.verdict, found.winners) == (Outcome.INCONCLUSIVE, [])
     assert "(A and B)" in text(found.confounds, "one_after_the_other")
 
 
@@ -174,14 +174,14 @@ def test_one_after_the_other_is_a_matter_of_each_pair(analyzed):
         logs[f"2026-03-01-{place:02}-00.cand{name}.log"] = csv(series({"A": 1000, "B": 1100, "C": 1300}[name], seed=place))
     logs["candB-r9.log"] = csv(series(1100, seed=99))
     found = analyzed(logs, by="cand([ABC])")
-    assert found.verdict is Outcome.UNRESOLVED
+    assert found.verdict is Outcome.INCONCLUSIVE
     assert text(found.confounds, "one_after_the_other").count(" and ") == 2
 
 
 def test_numbers_that_may_only_count_the_runs_are_offered_to_be_ignored(analyzed):
     logs = {f"bpi{value}-{run}.log": csv(series(1000, seed=10 * value + run)) for value in (8, 32) for run in (1, 2, 3)}
     found = analyzed(logs)
-    assert found.verdict is Outcome.UNRESOLVED
+    assert found.verdict is Outcome.INCONCLUSIVE
     assert text(found.warnings, "single_runs").endswith("If number only numbers the runs, add --ignore 'number'")
     assert [one.compared for one in analyzed(logs, by=BY, ignored=("number",)).candidates] == [3, 3]
 

@@ -58,7 +58,7 @@ def choose(monkeypatch):
 def test_dynamic_variables_that_set_leaves_as_a_start_does_share_a_life(choose):
     result = choose()
     assert result.changes.settings == {"low": {CAPACITY: 300}, "high": {CAPACITY: 3000}}
-    assert "SET GLOBAL in one server's life" in result.reason
+    assert "SET GLOBAL on one running server" in result.reason
     assert result.inspected["low"].real == {"innodb_flush_method": "data buffered"}, "what takes instruments was counted before"
 
 
@@ -108,7 +108,7 @@ def test_the_budget_is_planned_for_the_way_that_is_likely(switch, spec, expected
 
 
 def test_set_that_cannot_be_is_refused_with_its_reason_before_a_server_is_asked():
-    with pytest.raises(UserError, match="innodb_page_size can be set only when the server starts"):
+    with pytest.raises(UserError, match="innodb_page_size can be set only at startup"):
         switch_mode.expect_switch("set", AT_START, CATALOGUES)
     assert switch_mode.expect_switch("auto", AT_START, CATALOGUES).mode is Switch.RESTART
     assert switch_mode.expect_switch("set", TWO, CATALOGUES).mode is Switch.SET

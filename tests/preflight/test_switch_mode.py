@@ -86,7 +86,7 @@ def test_an_options_spelling_means_the_variable_that_the_server_has():
     [
         (TWO, None, None),
         ({"a": {CAPACITY: 1, "innodb_page_size": 4096}, "b": {CAPACITY: 2, "innodb_page_size": 4096}}, None, None),
-        ({"a": {"innodb_page_size": 4096}, "b": {}}, None, "innodb_page_size can be set only when the server starts"),
+        ({"a": {"innodb_page_size": 4096}, "b": {}}, None, "innodb_page_size can be set only at startup"),
         ({"a": {CAPACITY: 1, "max_connections": 10}, "b": {CAPACITY: 2}}, None, "max_connections sizes caches"),
         ({"a": {CAPACITY: 1}, "b": {CAPACITY: 2}}, {"b": "mariadb@10.11.19"}, "run on several builds"),
         ({"a": {CAPACITY: 1}, "b": {CAPACITY: 1}}, None, "no variable differs"),
@@ -130,7 +130,7 @@ def test_a_candidate_that_no_server_could_be_started_as_takes_starts():
 
 def test_set_global_is_reported_with_its_reason():
     assert _why_set(study(TWO)) == (
-        "Trials follow each other by SET GLOBAL in one server's life: innodb_io_capacity is dynamic "
+        "Trials follow each other by SET GLOBAL on one running server: innodb_io_capacity is dynamic "
         "(--switch restart starts a server for each)"
     )
     growing = WorkloadSpec(traits=LoadTraits(grows=True))

@@ -75,7 +75,9 @@ def test_a_server_without_a_performance_schema_is_no_error():
 
 def test_missing_instruments_of_locks_are_said():
     reading = WaitSummaryProbe(Asked({**SERVER, "setup_instruments": []})).read()
-    assert reading.notes == ("The instruments of mutexes and locks (wait/synch/%) are off, so waits for them are not told",)
+    assert reading.notes == (
+        "The instruments of mutexes and locks (wait/synch/%) are off, so waits for them are not available",
+    )
 
 
 def test_an_account_without_the_privilege_is_no_error():

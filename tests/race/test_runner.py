@@ -104,7 +104,7 @@ def test_a_study_ends_when_it_has_what_it_runs_until(study, spec, until):
     assert record.looks[-1].decided
     assert verdict.minutes_of_wall_clock < 60
     reached = {
-        Until.SAFE: verdict.verdict is not Outcome.UNRESOLVED,
+        Until.SAFE: verdict.verdict is not Outcome.INCONCLUSIVE,
         Until.BETTER: verdict.shown_better,
         Until.BEST: verdict.shown_best,
     }
@@ -125,7 +125,7 @@ def test_a_study_ends_when_a_choice_is_safe_though_it_was_not_shown_to_be_the_be
     assert verdict.verdict is Outcome.SAFE_CHOICE
     assert (verdict.recommended_candidate, verdict.winners) == ("4", [])
     assert verdict.candidates[1].probability >= 0.93
-    assert CandidateState.OPEN in {one.state for one in verdict.candidates}
+    assert CandidateState.INCONCLUSIVE in {one.state for one in verdict.candidates}
     assert "is a safe choice" in verdict.headline
     assert [look.decided for look in record.looks] == [False] * (len(record.looks) - 1) + [True]
 
@@ -154,15 +154,15 @@ def test_equal_candidates_on_a_quiet_machine_are_no_worthwhile_difference_and_ke
     assert "no worthwhile difference" in verdict.headline.lower()
 
 
-def unresolved(spec, **changes):
+def inconclusive(spec, **changes):
     """A study whose budget of four minutes is too small."""
     return shorter(spec, seed=2, **changes)
 
 
-def test_a_noisy_machine_ends_unresolved_with_the_budget_and_says_what_it_would_take(study, spec):
-    spec = unresolved(spec)
+def test_a_noisy_machine_ends_inconclusive_with_the_budget_and_says_what_it_would_take(study, spec):
+    spec = inconclusive(spec)
     verdict, record = study(simulated(four=1002, noise=0.03), spec)
-    assert verdict.verdict is Outcome.UNRESOLVED
+    assert verdict.verdict is Outcome.INCONCLUSIVE
     assert verdict.recommended_candidate == "1"
     assert not verdict.shown_best
     assert not verdict.shown_better
@@ -170,7 +170,7 @@ def test_a_noisy_machine_ends_unresolved_with_the_budget_and_says_what_it_would_
     assert spec.minutes * 0.8 < spent <= spec.minutes * MAY_OVERRUN
     assert not any(look.decided for look in record.looks)
     assert record.looks[-1].trials == len(record.trials), "the last look is taken when the budget is over"
-    (note,) = [note for note in verdict.warnings if note.code == "unresolved"]
+    (note,) = [note for note in verdict.warnings if note.code == "inconclusive"]
     assert f"With this noise, {len(record.trials)} trials can detect differences of" in note.text
     assert note.data["trials"] == len(record.trials) < note.data["trials_needed"]
 
@@ -240,10 +240,10 @@ def test_a_finished_study_that_is_resumed_runs_nothing_and_takes_no_further_look
     assert after.looks == record.looks
 
 
-def test_more_minutes_continue_an_unresolved_study(study, spec):
-    _, before = study(simulated(four=1002, noise=0.03), unresolved(spec))
+def test_more_minutes_continue_an_inconclusive_study(study, spec):
+    _, before = study(simulated(four=1002, noise=0.03), inconclusive(spec))
     trials = simulated(four=1002, noise=0.03)
-    _, record = study(trials, unresolved(spec).model_copy(update={"minutes": 6}))
+    _, record = study(trials, inconclusive(spec).model_copy(update={"minutes": 6}))
     assert min(trial.block for trial in trials.ran) == 1 + max(trial.block for trial in before.trials)
     assert list(record.looks[: len(before.looks)]) == list(before.looks)
     assert [look.number for look in record.looks] == list(range(1, len(record.looks) + 1))
@@ -273,7 +273,7 @@ def test_a_confound_that_could_explain_the_result_leaves_no_winner(study):
         for name in FORCED
     }
     verdict, record = study(trials)
-    assert verdict.verdict is Outcome.UNRESOLVED
+    assert verdict.verdict is Outcome.INCONCLUSIVE
     assert verdict.winners == []
     assert verdict.confounds[0].data["variable"] == "innodb_buffer_pool_size"
     assert verdict.recommended_candidate == "1"
@@ -308,7 +308,7 @@ def test_a_study_that_failed_throughout_fails_again_at_once_when_it_is_resumed(s
 
 def test_when_one_candidate_is_left_there_is_nothing_more_to_measure(study):
     verdict, record = study(simulated(fails=frozenset({"4", "16"})))
-    assert verdict.verdict is Outcome.UNRESOLVED
+    assert verdict.verdict is Outcome.INCONCLUSIVE
     assert "no safe candidate is left" in verdict.headline
     assert verdict.recommended_candidate == "1"
     assert len(record.trials) == 3
@@ -380,7 +380,7 @@ def test_a_confound_could_hide_a_difference_as_well(study, spec):
     trials = simulated(noise=0.0001, jitter=0.0001)
     trials.in_force = {name: {"innodb_buffer_pool_instances": name, "innodb_buffer_pool_size": name} for name in FORCED}
     verdict, _ = study(trials, spec.model_copy(update={"worthwhile": 0.5}))
-    assert verdict.verdict is Outcome.UNRESOLVED
+    assert verdict.verdict is Outcome.INCONCLUSIVE
     assert "could explain the result" in verdict.headline
 
 
@@ -467,5 +467,5 @@ def test_what_a_proof_takes_is_not_foreseen_and_the_time_left_is_the_budget(stud
 
 def test_the_time_left_is_never_more_than_what_the_budget_holds(study, spec):
     listening = Listening()
-    study(simulated(four=1002, noise=0.03), unresolved(spec), watcher=listening)
+    study(simulated(four=1002, noise=0.03), inconclusive(spec), watcher=listening)
     assert all(left <= 240 - 18.1 * trial + 1e-6 for trial, left in enumerate(listening.left))

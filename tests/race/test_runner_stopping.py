@@ -21,7 +21,7 @@ def asked_in_trial(number, **others):
 
 def test_the_block_under_way_is_finished_and_no_other_begun(study, spec):
     trials, asked = asked_in_trial(2)
-    with pytest.raises(InterruptedStudyError, match="after a block, as it was asked for") as stopped:
+    with pytest.raises(InterruptedStudyError, match="after a block, as requested") as stopped:
         study(trials, shorter(spec), stop_asked=asked)
     assert stopped.value.exit_code is ExitCode.INTERRUPTED
     assert stopped.value.resumable

@@ -10,7 +10,7 @@ from published.expectations import Agreement, check
 
 
 def expecting(rule, candidates, **more):
-    told = {"agrees": "as it should", "differs": "for this reason", "open": "too little"}
+    told = {"agrees": "as it should", "differs": "for this reason", "inconclusive": "too little"}
     return Expectation(study="s", claim="A claim.", rule=rule, candidates=candidates, **{**told, **more})
 
 
@@ -38,15 +38,15 @@ def record():
     ("rule", "interval", "says"),
     [
         ("faster", ratio(1.1, 1.3), "agrees"),
-        ("faster", ratio(0.9, 1.3), "open"),
+        ("faster", ratio(0.9, 1.3), "inconclusive"),
         ("faster", ratio(0.7, 0.9), "differs"),
         ("slower", ratio(0.7, 0.9), "agrees"),
         ("slower", ratio(1.1, 1.3), "differs"),
         ("alike", ratio(0.97, 1.04), "agrees"),
-        ("alike", ratio(0.9, 1.04), "open"),
+        ("alike", ratio(0.9, 1.04), "inconclusive"),
         ("alike", ratio(1.06, 1.2), "differs"),
-        ("faster", Estimate(mean=1.2, low=None, high=None), "open"),
-        ("faster", None, "open"),
+        ("faster", Estimate(mean=1.2, low=None, high=None), "inconclusive"),
+        ("faster", None, "inconclusive"),
     ],
 )
 def test_throughput_says_what_its_whole_interval_says(record, rule, interval, says):
@@ -58,12 +58,12 @@ def test_throughput_says_what_its_whole_interval_says(record, rule, interval, sa
     ("interval", "says"),
     [
         (ratio(2.6, 3.9), "agrees"),
-        (ratio(2.4, 3.0), "open"),
-        (ratio(3.5, 4.5), "open"),
+        (ratio(2.4, 3.0), "inconclusive"),
+        (ratio(3.5, 4.5), "inconclusive"),
         (ratio(1.02, 1.06), "differs"),
         (ratio(4.1, 5.0), "differs"),
         (ratio(0.5, 0.9), "differs"),
-        (Estimate(mean=3.0, low=None, high=None), "open"),
+        (Estimate(mean=3.0, low=None, high=None), "inconclusive"),
     ],
 )
 def test_a_quantified_claim_is_held_against_its_whole_range_and_not_its_sign(record, interval, says):
@@ -90,12 +90,13 @@ def test_the_words_are_those_of_the_outcome_that_was_found(record):
 def test_one_of_several_candidates_can_contradict_a_claim_and_all_must_support_it(record):
     several = expecting("faster", ["1", "8"])
     assert found(several, with_candidate(record, "1", ratio=ratio(1.1, 1.2))).agreement is Agreement.AGREES
-    assert found(several, with_candidate(record, "1", ratio=ratio(0.9, 1.2))).agreement is Agreement.OPEN
+    assert found(several, with_candidate(record, "1", ratio=ratio(0.9, 1.2))).agreement is Agreement.INCONCLUSIVE
     assert found(several, with_candidate(record, "1", ratio=ratio(0.8, 0.9))).agreement is Agreement.DIFFERS
 
 
 @pytest.mark.parametrize(
-    ("mine", "says"), [(ratio(0.01, 0.02), "agrees"), (ratio(0.04, 0.06), "open"), (ratio(0.2, 0.3), "differs"), (None, "open")]
+    ("mine", "says"),
+    [(ratio(0.01, 0.02), "agrees"), (ratio(0.04, 0.06), "inconclusive"), (ratio(0.2, 0.3), "differs"), (None, "inconclusive")],
 )
 def test_a_candidate_is_steadier_where_the_intervals_of_variation_do_not_meet(record, mine, says):
     made = with_candidate(with_candidate(record, "1", cv=ratio(0.05, 0.1)), "8", cv=mine)
@@ -106,9 +107,9 @@ def test_a_candidate_is_steadier_where_the_intervals_of_variation_do_not_meet(re
     ("state", "says"),
     [
         (CandidateState.WINS, "agrees"),
-        (CandidateState.TIES, "open"),
-        (CandidateState.OPEN, "open"),
-        (CandidateState.BEHIND, "open"),
+        (CandidateState.TIES, "inconclusive"),
+        (CandidateState.INCONCLUSIVE, "inconclusive"),
+        (CandidateState.BEHIND, "inconclusive"),
         (CandidateState.LOSES, "differs"),
     ],
 )
@@ -117,7 +118,7 @@ def test_the_best_is_the_one_that_wins_and_only_proof_contradicts_it(record, sta
 
 
 def test_how_near_the_best_a_candidate_may_be_is_told(record):
-    one = found(expecting("best", ["8"]), with_candidate(record, "8", state=CandidateState.OPEN, probability=0.543))
+    one = found(expecting("best", ["8"]), with_candidate(record, "8", state=CandidateState.INCONCLUSIVE, probability=0.543))
     assert one.figures == "8 was not told apart, within 1 % of the best with a probability of 54.3 %"
 
 
@@ -128,7 +129,7 @@ def test_each_state_has_words(record, state):
 
 def test_a_candidate_that_is_a_tenth_faster_at_every_number_of_threads_gains_nothing_by_more_of_them():
     one = found(expecting("moves-up", ["8"]), _judged(example_evidence.levels()))
-    assert one.agreement is Agreement.OPEN
+    assert one.agreement is Agreement.INCONCLUSIVE
     assert "from 1 to 64" in one.figures
 
 
@@ -154,7 +155,7 @@ def waits(record, **changes):
     ("rule", "figures", "says"),
     [
         ("mean-above-p99", {"mean_ns": {"1": 9.0, "8": 9.0}, "p99_ns": {"1": 5.0, "8": 6.0}}, "agrees"),
-        ("mean-above-p99", {"mean_ns": {"1": 9.0, "8": 5.0}, "p99_ns": {"1": 5.0, "8": 6.0}}, "open"),
+        ("mean-above-p99", {"mean_ns": {"1": 9.0, "8": 5.0}, "p99_ns": {"1": 5.0, "8": 6.0}}, "inconclusive"),
         ("mean-above-p99", {"mean_ns": {"1": 4.0, "8": 5.0}, "p99_ns": {"1": 5.0, "8": 6.0}}, "differs"),
         ("tail-shrinks", {"worst_share": {"1": 0.9, "8": 0.5}}, "agrees"),
         ("tail-shrinks", {"worst_share": {"1": 0.5, "8": 0.9}}, "differs"),
@@ -170,8 +171,8 @@ def test_waits_say_what_their_figures_say(record, rule, figures, says):
 
 @pytest.mark.parametrize("rule", ["mean-above-p99", "tail-shrinks", "p90-alike", "moves-up"])
 def test_what_was_not_measured_is_open(rule):
-    assert found(expecting(rule, ["1", "16"]), example_studies.no_difference()).agreement is Agreement.OPEN
+    assert found(expecting(rule, ["1", "16"]), example_studies.no_difference()).agreement is Agreement.INCONCLUSIVE
 
 
 def test_a_study_without_a_verdict_says_nothing():
-    assert found(expecting("faster", ["4"]), example_studies.unfinished()).agreement is Agreement.OPEN
+    assert found(expecting("faster", ["4"]), example_studies.unfinished()).agreement is Agreement.INCONCLUSIVE

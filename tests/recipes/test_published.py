@@ -87,7 +87,7 @@ def test_the_machine_is_told_by_keys_that_an_inventory_has(monkeypatch, tmp_path
 
 
 def test_a_command_that_goes_on_with_one_study_is_not_told_of_a_recipe(waited):
-    note = Note(code="unresolved", text="A choice may take 84 blocks: dialin resume DIR --minutes 6")
+    note = Note(code="inconclusive", text="A choice may take 84 blocks: dialin resume DIR --minutes 6")
     record = waited.done[0].record
     verdict = record.verdict.model_copy(update={"warnings": [note], "detectable": 0.031})
     text = page([reproduction("hash-table-locks", dataclasses.replace(record, verdict=verdict))])

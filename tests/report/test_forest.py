@@ -26,7 +26,7 @@ def test_intervals_stand_where_their_figures_are():
 
 
 def test_a_figure_without_an_interval_is_a_bare_point():
-    line = lines_of(example_studies.unresolved().verdict, 60, forest.UNICODE)[1]
+    line = lines_of(example_studies.inconclusive().verdict, 60, forest.UNICODE)[1]
     assert "●" in line
     assert "├" not in line
 

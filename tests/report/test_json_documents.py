@@ -23,7 +23,7 @@ GOOD = {
     ),
     "verdict-no-interval-yet": lambda sample: sample["candidates"][1]["ratio"]["low"] is None,
     "verdict-no-worthwhile-difference": lambda sample: sample["verdict"] == "no_worthwhile_difference",
-    "verdict-safe-choice": lambda sample: sample["verdict"] == "safe_choice" and {"behind", "open"} < states(sample),
+    "verdict-safe-choice": lambda sample: sample["verdict"] == "safe_choice" and {"behind", "inconclusive"} < states(sample),
     "verdict-tie": lambda sample: sample["verdict"] == "tie" and len(sample["winners"]) == 2,
     "verdict-weaker-durability": lambda sample: bool(sample["candidates"][1]["weaker_durability"]),
     "verdict-winner": lambda sample: sample["verdict"] == "winner" and "wins" in states(sample),
@@ -143,7 +143,7 @@ def test_it_ends_in_a_newline_and_is_indented_for_people():
 
 
 def test_a_figure_without_an_interval_has_null_ends():
-    found = json.loads(json_documents.render_verdict(example_studies.unresolved().verdict))
+    found = json.loads(json_documents.render_verdict(example_studies.inconclusive().verdict))
     assert found["candidates"][1]["ratio"]["low"] is None
 
 

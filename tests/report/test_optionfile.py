@@ -36,7 +36,7 @@ def test_the_line_is_told_with_what_it_replaces_its_figure_and_the_reason():
     assert "35 min of measured load" in text
 
 
-@pytest.mark.parametrize("name", ["no_difference", "unresolved", "weaker_durability", "builds"])
+@pytest.mark.parametrize("name", ["no_difference", "inconclusive", "weaker_durability", "builds"])
 def test_where_nothing_is_recommended_nothing_is_set(name, tmp_path):
     text = cnf_of(example_studies.EVERY[name]())
     assert "[mysqld]" in text

@@ -26,7 +26,7 @@ STUDIES = (
     "by_stability",
     "by_latency",
     "failed_candidate",
-    "unresolved",
+    "inconclusive",
     "tie",
     "unfinished",
     "builds",

@@ -134,7 +134,7 @@ def test_what_no_statement_can_set_leaves_no_file():
     assert "no statement can set this in a running server" in sql_file.files_sentence(record)
 
 
-@pytest.mark.parametrize("name", ["no_difference", "unresolved", "weaker_durability", "builds", "a_a"])
+@pytest.mark.parametrize("name", ["no_difference", "inconclusive", "weaker_durability", "builds", "a_a"])
 def test_where_nothing_is_recommended_there_are_no_statements(name):
     record = example_studies.EVERY[name]()
     assert sql_of(record) is None

@@ -25,8 +25,8 @@ def test_where_one_is_best_at_both_there_is_nothing_to_choose_between():
 
 
 def test_a_difference_that_may_be_chance_is_said_to_be_one():
-    wide = {"cv": Estimate(mean=0.135, low=0.01, high=0.2), "state": CandidateState.OPEN}
-    text = told(example_studies.by_stability(), c64=wide, c8={"state": CandidateState.OPEN})
+    wide = {"cv": Estimate(mean=0.135, low=0.01, high=0.2), "state": CandidateState.INCONCLUSIVE}
+    text = told(example_studies.by_stability(), c64=wide, c8={"state": CandidateState.INCONCLUSIVE})
     assert text.endswith("Their intervals of CV overlap.")
 
 
@@ -37,7 +37,7 @@ def test_what_the_verdict_proved_is_not_doubted():
 
 def test_where_both_differences_may_be_chance_nothing_is_told():
     assert told(example_studies.a_a()) == ""
-    assert told(example_studies.unresolved()) == ""
+    assert told(example_studies.inconclusive()) == ""
 
 
 def test_a_candidate_without_figures_has_no_place():

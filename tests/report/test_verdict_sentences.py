@@ -55,7 +55,7 @@ def test_keeping_the_baseline_gains_nothing_and_says_so():
 
 
 def test_a_gain_without_an_interval_says_so():
-    record = example_studies.unresolved()
+    record = example_studies.inconclusive()
     verdict = record.verdict.model_copy(update={"recommended_candidate": "4"})
     assert verdict_sentences.gain(record, verdict).endswith("no interval yet) against the baseline.")
 

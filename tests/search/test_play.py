@@ -61,7 +61,7 @@ def test_it_ends_when_the_other_side_says_so() -> None:
     out = io.StringIO()
     play([json.dumps({"hello": HELLO}), '{"over": true}'], out)
     last = json.loads(out.getvalue().splitlines()[-1])
-    assert last == {"done": {"setting": {}, "gain": 0.0, "interval": [None, None], "verdict": "unresolved"}}
+    assert last == {"done": {"setting": {}, "gain": 0.0, "interval": [None, None], "verdict": "inconclusive"}}
 
 
 @pytest.mark.parametrize(

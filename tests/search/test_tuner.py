@@ -154,12 +154,12 @@ def test_a_crash_is_no_score_and_moves_the_fence() -> None:
 def test_a_server_that_never_runs_ends_the_search() -> None:
     ended = play(tuner(), Server(dies_above=0))
     assert ended.ask() is None
-    assert ended.result().outcome is Outcome.UNRESOLVED
+    assert ended.result().outcome is Outcome.INCONCLUSIVE
     assert ended.best() == {}
 
 
 def test_at_any_time_it_says_what_is_best_so_far() -> None:
     begun = play(tuner(), Server(), 12)
     assert gains(begun.best()) > 0.1
-    assert begun.result().outcome is Outcome.UNRESOLVED
+    assert begun.result().outcome is Outcome.INCONCLUSIVE
     assert begun.result().setting == {}

@@ -88,7 +88,7 @@ def test_a_binary_is_listed_once_though_links_lead_to_it(home: Home, tmp_path: P
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "mysqld").symlink_to(real)
     (found,) = look(home, tmp_path / "links", tmp_path / "sbin", usual=(tmp_path / "sbin",))
-    assert (found.id, found.binary, found.origin) == ("mariadb@10.11.19", real, "found on PATH")
+    assert (found.id, found.binary, found.origin) == ("mariadb@10.11.19", real, "on PATH")
 
 
 def test_the_usual_places_are_searched_beside_path(home: Home, tmp_path: Path):

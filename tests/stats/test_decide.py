@@ -71,22 +71,22 @@ def test_a_difference_that_is_certain_but_not_worthwhile_is_a_tie():
 
 def test_what_noise_hides_stays_open_and_a_sure_loser_still_loses():
     result = judge(study(wiggle=wiggle(40), a=100, b=102, c=40))
-    assert (result.outcome, result.winners, result.choice) == (Outcome.UNRESOLVED, (), None)
-    assert result.states == {"a": State.OPEN, "b": State.OPEN, "c": State.LOSES}
+    assert (result.outcome, result.winners, result.choice) == (Outcome.INCONCLUSIVE, (), None)
+    assert result.states == {"a": State.INCONCLUSIVE, "b": State.INCONCLUSIVE, "c": State.LOSES}
     assert result.leader == "b"
 
 
 def test_one_block_resolves_nothing_but_tells_what_is_known():
     result = judge(study(blocks=1, a=100, b=200, c=50))
-    assert (result.outcome, result.choice, result.leader) == (Outcome.UNRESOLVED, None, None)
-    assert set(result.states.values()) == {State.OPEN}
+    assert (result.outcome, result.choice, result.leader) == (Outcome.INCONCLUSIVE, None, None)
+    assert set(result.states.values()) == {State.INCONCLUSIVE}
     assert result.ratios["b"].mean == pytest.approx(2, rel=0.01)
     assert (result.ratios["b"].low, result.sd, result.detectable, result.chances) == (None, None, None, {})
 
 
 def test_without_any_trial_every_candidate_has_failed():
     result = judge([])
-    assert (result.outcome, result.choice, result.trials) == (Outcome.UNRESOLVED, None, 0)
+    assert (result.outcome, result.choice, result.trials) == (Outcome.INCONCLUSIVE, None, 0)
     assert set(result.states.values()) == {State.FAILED}
     assert set(result.ratios.values()) == set(result.levels.values()) == {None}
 
@@ -109,8 +109,8 @@ def test_a_failed_baseline_leaves_no_ratios_but_a_winner():
 
 def test_a_single_candidate_with_trials_resolves_nothing():
     result = judge(study(a=100))
-    assert result.outcome is Outcome.UNRESOLVED
-    assert result.states == {"a": State.OPEN, "b": State.FAILED, "c": State.FAILED}
+    assert result.outcome is Outcome.INCONCLUSIVE
+    assert result.states == {"a": State.INCONCLUSIVE, "b": State.FAILED, "c": State.FAILED}
     assert result.levels["a"].mean > 0
 
 
@@ -127,8 +127,8 @@ def test_a_server_that_stands_still_loses():
 
 def test_when_no_trial_moved_nothing_is_claimed():
     result = judge(study(a=0, b=0, c=0))
-    assert (result.outcome, result.choice) == (Outcome.UNRESOLVED, None)
-    assert set(result.states.values()) == {State.OPEN}
+    assert (result.outcome, result.choice) == (Outcome.INCONCLUSIVE, None)
+    assert set(result.states.values()) == {State.INCONCLUSIVE}
 
 
 # A choice that is safe though it was not shown to be the best.
@@ -144,7 +144,7 @@ def test_a_candidate_that_is_very_probably_near_the_best_is_a_safe_choice():
 
 def test_what_is_not_probable_enough_is_not_safe():
     trials = study(blocks=3, wiggle=wiggle(10), a=100, b=103.5, c=100)
-    assert judge(trials, rules=Rules(worthwhile=0.01, confidence=0.999)).outcome is Outcome.UNRESOLVED
+    assert judge(trials, rules=Rules(worthwhile=0.01, confidence=0.999)).outcome is Outcome.INCONCLUSIVE
 
 
 def test_the_baseline_is_chosen_where_it_is_safe_itself_though_another_one_is_safer():
@@ -172,7 +172,7 @@ def test_a_change_takes_a_reason_so_the_baseline_is_chosen_where_it_is_nearly_as
 def test_where_all_are_very_probably_near_nothing_differs_and_the_baseline_is_chosen():
     result = judge(noisy_study(np.random.default_rng(2), {"a": 104.0, "b": 104.1, "c": 104.0}, 8, 0.006))
     assert (result.outcome, result.choice, result.winners) == (Outcome.NO_WORTHWHILE_DIFFERENCE, "a", ())
-    assert set(result.states.values()) == {State.OPEN}, "it is probable, not shown"
+    assert set(result.states.values()) == {State.INCONCLUSIVE}, "it is probable, not shown"
     assert not result.shown_best
     assert judge(study(blocks=4, wiggle=wiggle(3), b=104.2, c=104.1)).choice != "a"
 
@@ -180,16 +180,16 @@ def test_where_all_are_very_probably_near_nothing_differs_and_the_baseline_is_ch
 def test_without_choosing_only_what_is_shown_counts():
     for factor, levels in ((10, {"a": 100, "b": 103.5, "c": 100}), (5, {"a": 104, "b": 104.2, "c": 104.1})):
         trials = study(blocks=3, wiggle=wiggle(factor), **levels)
-        assert judge(trials).outcome is not Outcome.UNRESOLVED
+        assert judge(trials).outcome is not Outcome.INCONCLUSIVE
         result = judge(trials, rules=PROOF)
-        assert (result.outcome, result.choice) == (Outcome.UNRESOLVED, None)
+        assert (result.outcome, result.choice) == (Outcome.INCONCLUSIVE, None)
         assert State.BEHIND not in result.states.values()
     assert judge(study(a=100, b=110, c=101), rules=PROOF).outcome is Outcome.WINNER
 
 
 def test_one_that_is_very_probably_worse_but_was_not_shown_to_be_is_behind():
     result = judge(study(blocks=3, wiggle=wiggle(8), a=100, b=105, c=100.5))
-    assert result.states == {"a": State.LOSES, "b": State.OPEN, "c": State.BEHIND}
+    assert result.states == {"a": State.LOSES, "b": State.INCONCLUSIVE, "c": State.BEHIND}
     assert result.chances["c"] < 0.025 < result.chances["b"]
 
 
@@ -333,14 +333,14 @@ def test_outcome_choice_winners_and_states_agree(design):
     states = [state for state in result.states.values() if state is not State.FAILED]
     assume(states)
     if result.outcome in (Outcome.WINNER, Outcome.TIE):
-        assert State.OPEN not in states
+        assert State.INCONCLUSIVE not in states
         assert result.choice in result.winners
     elif result.outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
         assert (State.WINS in states, result.winners) == (False, ())
         assert result.choice is not None
     else:
         assert result.winners == ()
-        assert (result.choice is None) == (result.outcome is Outcome.UNRESOLVED)
+        assert (result.choice is None) == (result.outcome is Outcome.INCONCLUSIVE)
     assert all(result.states[name] in {State.WINS, State.TIES} for name in result.winners)
     if result.choice is None:
         assert not result.shown_best

@@ -43,7 +43,7 @@ def test_one_run_each_has_a_ratio_and_no_interval():
 def test_many_runs_of_one_candidate_lend_the_other_no_interval():
     comparison = compare(observed((0, A, *[100.0 + i for i in range(9)]), (0, B, 200.0)), [A, B])
     assert comparison.ratio(B, A, 0.05).low is None
-    assert judged(observed((0, A, *[100.0 + i for i in range(9)]), (0, B, 200.0))).outcome is Outcome.UNRESOLVED
+    assert judged(observed((0, A, *[100.0 + i for i in range(9)]), (0, B, 200.0))).outcome is Outcome.INCONCLUSIVE
 
 
 def test_runs_of_other_conditions_do_not_count_as_repeats():
@@ -68,7 +68,7 @@ def test_cells_with_a_run_of_each_are_no_repeats_of_each_other():
     assert ratio.mean == pytest.approx(1.2, rel=0.01)
     assert ratio.low is None
     assert comparison.interaction(B, A) is None
-    assert judged(met).outcome is Outcome.UNRESOLVED
+    assert judged(met).outcome is Outcome.INCONCLUSIVE
 
 
 def test_more_cells_make_no_interval_narrower():
@@ -88,7 +88,7 @@ def test_one_start_that_serves_all_cells_wins_at_most_as_often_as_promised():
             for cell in range(8)
             for (name, _), start in starts.items()
         ]
-        claimed += judged(runs).outcome is not Outcome.UNRESOLVED
+        claimed += judged(runs).outcome is not Outcome.INCONCLUSIVE
     assert claimed / 400 <= 0.05
 
 
@@ -107,9 +107,9 @@ def test_a_ratio_that_changes_its_sign_from_cell_to_cell_has_no_winner():
     comparison = compare(cells_of(0.3, 0.3, 0.3, -0.1), [A, B])
     assert comparison.depends_on_cell(A, B)
     assert not comparison.agrees_in_sign(A, B)
-    assert judged(cells_of(0.3, 0.3, 0.3, -0.1)).outcome is Outcome.UNRESOLVED
+    assert judged(cells_of(0.3, 0.3, 0.3, -0.1)).outcome is Outcome.INCONCLUSIVE
     assert judged(cells_of(0.3, 0.3, 0.3, 0.1)).winners == (B,)
-    assert judged(cells_of(0.1, -0.1, 0.1, -0.1), worthwhile=0.25).outcome is Outcome.UNRESOLVED, "equal on average only"
+    assert judged(cells_of(0.1, -0.1, 0.1, -0.1), worthwhile=0.25).outcome is Outcome.INCONCLUSIVE, "equal on average only"
 
 
 def test_ratios_that_do_not_depend_on_cells_are_called_so_as_rarely_as_promised():
@@ -139,8 +139,8 @@ def test_a_candidate_that_was_not_repeated_leaves_the_others_their_intervals():
     assert comparison.ratio(B, A, 0.05).low is not None
     assert comparison.ratio(C, A, 0.05).low is None
     result = judged(observed((0, A, 100.0, 101.0, 100.5), (0, B, 120.0, 121.0, 120.5), (0, C, 150.0)), (A, B, C))
-    assert result.outcome is Outcome.UNRESOLVED
-    assert result.states == {A: CandidateState.LOSES, B: CandidateState.OPEN, C: CandidateState.OPEN}
+    assert result.outcome is Outcome.INCONCLUSIVE
+    assert result.states == {A: CandidateState.LOSES, B: CandidateState.INCONCLUSIVE, C: CandidateState.INCONCLUSIVE}
     assert result.leader == C
 
 

@@ -17,7 +17,7 @@ from fixtures import example_studies, stored_study
 def directory(tmp_path):
     place = tmp_path / "study"
     place.mkdir()
-    stored_study.keep(example_studies.unresolved(), place)
+    stored_study.keep(example_studies.inconclusive(), place)
     return place
 
 
@@ -27,7 +27,7 @@ def contents(directory):
 
 def test_what_is_read_is_what_was_written(directory):
     record = read_only.read(directory, lambda store: store.read())
-    expected = example_studies.unresolved()
+    expected = example_studies.inconclusive()
     assert record.trials == expected.trials
     assert record.samples == expected.samples
     assert record.verdict == expected.verdict
@@ -80,7 +80,7 @@ def test_a_study_that_begins_to_run_while_it_is_read_is_read_again(directory):
 def test_nothing_can_be_written_by_who_reads(directory):
     with pytest.raises(Exception, match="readonly"):
         read_only.read(directory, lambda store: store.say(1.0, "no"))
-    assert read_only.read(directory, lambda store: store.read()).log == example_studies.unresolved().log
+    assert read_only.read(directory, lambda store: store.read()).log == example_studies.inconclusive().log
 
 
 def test_what_differs_once_a_study_was_written_to_is_told(directory):
@@ -107,7 +107,7 @@ def test_somebody_else_s_database_is_one_line(tmp_path):
 def test_a_study_whose_making_is_not_done_is_one_line(directory, sql):
     with closing(sqlite3.connect(directory / STUDY_FILE)) as connection, connection:
         connection.execute(sql)
-    with pytest.raises(UserError, match="holds no study yet: it is being made, or its making was broken off"):
+    with pytest.raises(UserError, match="holds no study yet: it is being created, or its creation was interrupted"):
         read_only.read(directory, lambda store: None)
 
 

@@ -57,7 +57,7 @@ def test_a_server_that_stands_still_is_called_hung_and_not_one_that_answers_with
 
 def test_errors_that_a_driver_does_not_tell_apart_are_counted():
     _, error = watched([Second(1, 0.0, 0.0, 0.0, 0.0, 0.0, 3.0, 0.0)] * 100)
-    assert "30 errors that its driver counts without telling them apart" in error.what
+    assert "30 errors, which its driver does not classify" in error.what
     _, error = watched([second(e4999=1)] * 100)
     assert "10 times error 4999;" in f"{error.what};"
 
@@ -98,7 +98,7 @@ def test_a_trial_in_which_every_transaction_fails_has_failed_by_its_workload(end
 
 
 @pytest.mark.parametrize(
-    ("errors", "says"), [(7.0, "28 times error 1062"), (0.0, "No transaction ended while it was measured. Measure for longer")]
+    ("errors", "says"), [(7.0, "28 times error 1062"), (0.0, "No transaction ended in the measured time. Measure for longer")]
 )
 def test_a_trial_that_measured_no_transaction_is_not_done_however_short(ended, errors, says):
     trial, _ = ended(begins=1, errors=errors, measure=2.0, warmup=2.0)

@@ -198,7 +198,7 @@ def test_a_study_directory_that_the_waits_would_fill_ends_the_reading_too(server
     assert set(asked) == {server.directory, server.directory.parent}
     assert 0 < waits.events < 1000
     assert waits.events + waits.lost == 3000
-    assert waits.notes == ("Reading was given up: less than 2 GB of disk would have been left",)
+    assert waits.notes == ("Reading was given up: less than 2 GB of disk would have remained",)
 
 
 @pytest.mark.parametrize("windows", [1, 2])

@@ -29,7 +29,7 @@ def test_range_unit_default_and_rounding_are_in_words():
     assert told["Unit"] == ["bytes"]
     assert told["Range"] == ["8192 to 2147479552 (8K to just under 2G)"]
     assert told["Default"] == ["128K"]
-    assert told["In force"] == [
+    assert told["Adjusted"] == [
         "rounded down to a multiple of 4096; less than 8192 becomes 8192; more than 2147479552 becomes 2147479552"
     ]
     assert "MyISAM" in told["Memory"][0]
@@ -37,7 +37,7 @@ def test_range_unit_default_and_rounding_are_in_words():
 
 def test_what_the_type_alone_limits_is_no_limit_and_below_zero_nothing_is_claimed():
     told = lines("max_seeks_for_key", built("mysql@5.6.24", number("max_seeks_for_key", 0, 2**64 - 1, 100)))
-    assert "In force" not in told
+    assert "Adjusted" not in told
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_builds_that_differ_are_told_apart_and_those_that_agree_together():
         built("mysql@5.5.9", instances(1, 1)),
         built("mariadb@10.1.23", instances(0, 8)),
     )
-    assert told["Set"] == ["at the start only: a change needs a restart"]
+    assert told["Set"] == ["at startup only: a change needs a restart"]
     assert told["Range"] == ["1 to 64 [MySQL 5.5.9]", "0 to 64 [MySQL 9.7.4; MariaDB]"]
     assert told["Default"] == ["1 [MySQL; MariaDB 10.2.11]", "8 [MariaDB 10.1.23]"]
 
@@ -96,9 +96,9 @@ def test_since_and_until_are_of_the_builds_here(having, text):
 def test_what_moves_with_it_is_told_both_ways_where_the_builds_have_it():
     capacity, most = number("innodb_io_capacity", 100, 9, 200), number("innodb_io_capacity_max", 100, 9, 2000)
     told = lines("innodb_io_capacity", built("mysql@9.7.4", capacity, most))
-    assert told["Moves"][0].startswith("innodb_io_capacity_max: it is twice")
-    assert told["Moves with"][0].startswith("innodb_io_capacity_max: ")
-    assert not {"Moves", "Moves with"} & lines("innodb_io_capacity", built("mysql@5.5.9", capacity)).keys()
+    assert told["Affects"][0].startswith("innodb_io_capacity_max: it is twice")
+    assert told["Derived from"][0].startswith("innodb_io_capacity_max: ")
+    assert not {"Affects", "Derived from"} & lines("innodb_io_capacity", built("mysql@5.5.9", capacity)).keys()
 
 
 def instances(build, *more):
@@ -108,7 +108,7 @@ def instances(build, *more):
 
 def told_of(build):
     result = lines("innodb_buffer_pool_instances", instances(build))
-    return " ".join(text for label in ("Beware", "Moves with", "Moves") for text in result.get(label, []))
+    return " ".join(text for label in ("Caution", "Derived from", "Affects") for text in result.get(label, []))
 
 
 def test_rules_about_other_builds_are_not_told():
@@ -119,24 +119,26 @@ def test_rules_about_other_builds_are_not_told():
     assert "0 leaves the number to the server" in told_of("mysql@8.0.33")
     assert "1000 MiB" in told_of("mysql@5.5.9")
     cached = number("table_open_cache_instances", 1, 64, 4), number("table_open_cache", 10, 2**20, 2000)
-    assert lines("table_open_cache_instances", built("mysql@9.7.4", *cached)).keys().isdisjoint({"Beware", "Moves with"})
+    assert lines("table_open_cache_instances", built("mysql@9.7.4", *cached)).keys().isdisjoint({"Caution", "Derived from"})
     here = lines("table_open_cache_instances", built("mariadb@10.11.5", *cached))
-    assert "limit of open files" in here["Beware"][0]
-    assert here["Moves with"][0].startswith("table_open_cache: "), "not of what the build lacks"
+    assert "limit of open files" in here["Caution"][0]
+    assert here["Derived from"][0].startswith("table_open_cache: "), "not of what the build lacks"
 
 
 def test_a_rule_about_some_of_the_builds_says_which():
     told = lines("innodb_buffer_pool_instances", instances("mysql@9.7.4"), instances("mysql@8.0.33"))
-    assert next(text for text in told["Beware"] if "SIGFPE" in text).endswith("[MySQL 9.7.4]")
-    assert "[" not in lines("innodb_buffer_pool_instances", instances("mysql@9.7.4"))["Beware"][0]
+    assert next(text for text in told["Caution"] if "SIGFPE" in text).endswith("[MySQL 9.7.4]")
+    assert "[" not in lines("innodb_buffer_pool_instances", instances("mysql@9.7.4"))["Caution"][0]
 
 
 def test_what_moves_or_is_moved_is_told_of_builds_that_have_both():
     told = lines(
         "innodb_buffer_pool_size", instances("mysql@9.7.4", "innodb_buffer_pool_chunk_size"), instances("mysql@5.6.24")
     )
-    assert told["Moves with"][0].startswith("innodb_buffer_pool_instances, innodb_buffer_pool_chunk_size: the pool is made of")
-    assert told["Moves with"][0].endswith("[MySQL 9.7.4]")
+    assert told["Derived from"][0].startswith(
+        "innodb_buffer_pool_instances, innodb_buffer_pool_chunk_size: the pool grows to whole"
+    )
+    assert told["Derived from"][0].endswith("[MySQL 9.7.4]")
     data = explanation.explain_variable("innodb_buffer_pool_size", [instances("mysql@9.7.4")]).facts()
     assert [rule["of"] for rule in data["derived"]] == [["innodb_buffer_pool_instances"]]
     assert data["moves"][0]["builds"] == ["mysql@9.7.4"]
@@ -148,7 +150,7 @@ def test_other_names_durability_data_and_what_dialin_owns_are_told():
     flush = number("innodb_flush_log_at_trx_commit", 0, 2, 1)
     told = lines(flush.name, built("mysql@9.7.4", flush))
     assert "crash" in told["Durability"][0]
-    assert told["Beware"] == ["3, which MariaDB has, becomes 2"]
+    assert told["Caution"] == ["3, which MariaDB has, becomes 2"]
     place = Variable("datadir", Kind.STRING, default="/home/x/.cache/dialin/sandboxes/1/data/", dynamic=False)
     told = lines("datadir", built("mysql@9.7.4", place))
     assert "cannot be chosen" in told["Sandbox"][0]

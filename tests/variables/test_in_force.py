@@ -1,7 +1,10 @@
 import pytest
 
+from dialin.report.note_sentences import note_text
 from dialin.variables import in_force
+from fixtures.studies import study
 
+SPEC = study({"a": {}, "b": {}})
 PLACE = "/home/u/.cache/dialin/sandboxes"
 
 
@@ -64,24 +67,24 @@ def test_another_spelling_of_the_same_value_is_no_deviation(name, asked, reporte
     [
         ("read_buffer_size", 131073, "131072", "rounded", "the server rounded it to 131072"),
         ("innodb_buffer_pool_size", "2G", "2415919104", "rounded", "the server rounded it to 2304M"),
-        ("innodb_buffer_pool_instances", 65, "64", "clamped", "the server took 64"),
-        ("innodb_buffer_pool_instances", 4, "1", "clamped", "the server took 1"),
-        ("table_open_cache_instances", 64, "4", "clamped", "the server took 4"),
-        ("read_buffer_size", "4G", "2147479552", "clamped", "the server took just under 2G"),
+        ("innodb_buffer_pool_instances", 65, "64", "clamped", "the server uses 64"),
+        ("innodb_buffer_pool_instances", 4, "1", "clamped", "the server uses 1"),
+        ("table_open_cache_instances", 64, "4", "clamped", "the server uses 4"),
+        ("read_buffer_size", "4G", "2147479552", "clamped", "the server uses just under 2G"),
         ("innodb_buffer_pool_instances", 0, "8", "automatic", "the server chose 8"),
         ("performance_schema_digests_size", -1, "10000", "automatic", "the server chose 10000"),
-        ("innodb_file_per_table", "no", "ON", "changed", "in force is ON"),
-        ("innodb_flush_method", "O_DIRECT", "fsync", "changed", "in force is fsync"),
-        ("innodb_flush_method", 5, "O_DIRECT", "changed", "in force is O_DIRECT"),
-        ("optimizer_switch", "mrr=off", "mrr=on,hash_join=off", "changed", "in force is mrr=on"),
-        ("init_connect", "SELECT 1", "", "changed", "in force is nothing"),
+        ("innodb_file_per_table", "no", "ON", "changed", "the effective value is ON"),
+        ("innodb_flush_method", "O_DIRECT", "fsync", "changed", "the effective value is fsync"),
+        ("innodb_flush_method", 5, "O_DIRECT", "changed", "the effective value is O_DIRECT"),
+        ("optimizer_switch", "mrr=off", "mrr=on,hash_join=off", "changed", "the effective value is mrr=on"),
+        ("init_connect", "SELECT 1", "", "changed", "the effective value is nothing"),
     ],
 )
 def test_a_value_that_is_not_the_one_asked_for_is_said_with_both(name, asked, reported, code, words):
     (note,) = in_force.deviations({name: asked}, {name: reported})
     assert note.code == code
-    assert note.text.startswith(f"{name}={asked} was asked for; ")
-    assert words in note.text
+    assert note_text(SPEC, note).startswith(f"{name}={asked} was requested; ")
+    assert words in note_text(SPEC, note)
     assert note.data == {"variable": name, "asked": asked, "in_force": reported}
 
 
@@ -144,13 +147,13 @@ def test_what_differs_though_nobody_asked_is_a_confound_with_all_its_values():
         "follows": ["innodb_buffer_pool_instances"],
         "hold": {"innodb_page_cleaners": 1},
     }
-    assert serious.text == (
-        "innodb_page_cleaners differs though nobody asked: 4 for 4; 1 for 1; 16 for 16; "
-        "the server derives it from innodb_buffer_pool_instances; --hold keeps it still (innodb_page_cleaners=1)"
+    assert note_text(SPEC, serious) == (
+        "innodb_page_cleaners differs but is not under test: 4 for 4; 1 for 1; 16 for 16; "
+        "the server derives it from innodb_buffer_pool_instances; --hold pins it (innodb_page_cleaners=1)"
     )
     assert harmless.data["inert"]
-    assert "128M for 4, 1; 64M for 16; " in harmless.text
-    assert harmless.text.endswith("it only sets the grain in which the pool can be resized")
+    assert "128M for 4, 1; 64M for 16; " in note_text(SPEC, harmless)
+    assert note_text(SPEC, harmless).endswith("it only sets the step in which the pool can be resized")
 
 
 def test_a_fixed_value_that_the_server_moved_is_a_confound():
@@ -160,9 +163,9 @@ def test_a_fixed_value_that_the_server_moved_is_a_confound():
     }
     (note,) = in_force.confounds(settings, ["innodb_buffer_pool_instances"], "1")
     assert note.data["variable"] == "innodb_buffer_pool_size"
-    assert "2G for 1; 2304M for 3" in note.text
+    assert "2G for 1; 2304M for 3" in note_text(SPEC, note)
     assert note.data["hold"] == {"innodb_buffer_pool_size": "2049M", "innodb_buffer_pool_chunk_size": "683M"}
-    assert "--hold keeps it still (innodb_buffer_pool_size=2049M, innodb_buffer_pool_chunk_size=683M)" in note.text
+    assert "--hold pins it (innodb_buffer_pool_size=2049M, innodb_buffer_pool_chunk_size=683M)" in note_text(SPEC, note)
 
 
 def test_what_is_reported_and_is_not_so_is_said_with_both():
@@ -172,8 +175,8 @@ def test_what_is_reported_and_is_not_so_is_said_with_both():
     real = {"innodb_buffer_pool_instances": "1", "innodb_flush_method": "data buffered, redo O_DIRECT"}
     pools, files = in_force.deviations(asked, reported, real=real)
     assert (pools.code, pools.data["real"]) == ("not_real", "1")
-    assert pools.text == "innodb_buffer_pool_instances=8 is reported, but there is 1 in fact"
-    assert "its data files are open buffered" in files.text
+    assert note_text(SPEC, pools) == "innodb_buffer_pool_instances=8 is reported, but the server has 1"
+    assert "its data files are open buffered" in note_text(SPEC, files)
     agreed = {"innodb_buffer_pool_instances": "8", "innodb_flush_method": "data O_DIRECT, redo buffered"}
     assert in_force.deviations(asked, reported, real=agreed) == []
     assert in_force.deviations({"innodb_flush_method": "fsync"}, {"innodb_flush_method": "fsync"}, real=agreed) != []
@@ -247,11 +250,11 @@ def test_the_parts_of_a_switch_that_was_asked_for_are_no_confounds():
 def test_a_variable_that_only_some_report_is_a_confound():
     (note,) = in_force.confounds({"a": {}, "b": {"new_switch": "ON"}}, [], "a")
     assert note.data["values"] == {"a": None, "b": "ON"}
-    assert "absent for a; ON for b" in note.text
+    assert "absent for a; ON for b" in note_text(SPEC, note)
 
 
 def test_long_values_are_cut_in_words_and_whole_in_data():
     switch = ",".join(f"switch_{number}=on" for number in range(40))
     (note,) = in_force.confounds({"a": {"optimizer_switch": switch}, "b": {"optimizer_switch": "x"}}, [], "a")
-    assert len(note.text) < 200
+    assert len(note_text(SPEC, note)) < 200
     assert note.data["values"]["a"] == switch

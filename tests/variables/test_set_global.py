@@ -43,9 +43,7 @@ def test_what_was_read_before_or_is_left_to_the_next_trial_takes_a_start(name):
 
 
 def test_what_only_a_start_can_set_says_so_and_needs_no_rule():
-    assert set_global.why_not("innodb_page_size", known("innodb_page_size", dynamic=False)) == (
-        "can be set only when the server starts"
-    )
+    assert set_global.why_not("innodb_page_size", known("innodb_page_size", dynamic=False)) == ("can be set only at startup")
     assert "can be set only" in set_global.why_not("rand_seed1", known("rand_seed1", default=None)), "a session's own"
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from dialin.errors import ChangedByOthersError
 from dialin.model.trial import Step, Trial, TrialState, VariableChange
+from dialin.report.note_sentences import note_text
 from dialin.trials.changes import changes_between
 from dialin.trials.switched_server import SwitchedServer
 from dialin.variables.catalogue import Catalogue, Kind, Variable
@@ -95,8 +96,9 @@ def test_what_happened_before_a_study_was_resumed_does_not_stop_it():
 
 def test_the_verdict_names_the_variable_its_values_and_the_trials():
     spec = study({"a": {CAPACITY: 300}, "b": {CAPACITY: 900}})
-    found = notes(spec, [replace(each, changes=(*each.changes, OTHER)) for each in trials(False, True)])
+    found = notes([replace(each, changes=(*each.changes, OTHER)) for each in trials(False, True)])
     assert [note.code for note in found] == ["changed_during_trial"] * 2
-    assert found[0].data == {"variable": CAPACITY, "under_test": True, "trials": [1], "values": [["300", "777"]]}
+    values = [["300", "777"]]
+    assert found[0].data == {"variable": CAPACITY, "under_test": True, "trials": [1], "candidates": ["b"], "values": values}
     assert (found[1].data["variable"], found[1].data["under_test"]) == ("max_connections", False)
-    assert "300 became 777" in found[0].text
+    assert "300 became 777" in note_text(spec, found[0])

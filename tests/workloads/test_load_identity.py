@@ -6,6 +6,7 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
+from dialin.report.note_sentences import note_text
 from dialin.workloads import load_identity
 from dialin.workloads.dialin_load import DialinLoad
 from fixtures.studies import study
@@ -57,6 +58,8 @@ def test_each_driver_that_went_on_is_told_in_its_order():
     begun |= load_identity.later(begun, NEW)
     assert load_identity.later(begun, NEW) == {}
     (note,) = load_identity.notes(begun)
-    assert f"by {OLD} at first, and after the study was resumed by {NEW}" in note.text
+    assert f"{OLD} applied the load at first, and {NEW} after the study was resumed" in note_text(
+        study({"a": {}, "b": {}}), note
+    )
     begun |= load_identity.later(begun, OLD)
     assert load_identity.notes(begun)[0].data["drivers"] == [OLD, NEW, OLD]

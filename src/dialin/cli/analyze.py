@@ -25,37 +25,41 @@ def analyze(
     ],
     by: Annotated[
         str | None,
-        typer.Option(metavar="REGEX", help=r"What finds the candidate in a log's name: its groups, as in 'bpi(\d+)'."),
+        typer.Option(metavar="REGEX", help=r"Expression whose groups name the candidate in a log's path, such as 'bpi(\d+)'."),
     ] = None,
     candidates: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.toml",
-            help='Which logs are of which candidate: lines such as small = ["*bpi8*"] or old = "10.11" (a whole directory).',
+            help='File that assigns logs to candidates: lines such as small = ["*bpi8*"] or old = "10.11" (a whole directory).',
         ),
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What the others are measured against; else the first.")
+        str | None, typer.Option(metavar="NAME", help="The candidate that the others are compared with. Default: the first.")
     ] = None,
-    goal: Annotated[Goal, typer.Option(help="What the best is best at: throughput, stability or latency.")] = Goal.THROUGHPUT,
+    goal: Annotated[Goal, typer.Option(help="What to optimize: throughput, stability or latency.")] = Goal.THROUGHPUT,
     worthwhile: Annotated[
         str | None,
-        typer.Option(help="The smallest difference that matters; else 1 % of throughput, 5 % of latency, 25 % of variation."),
+        typer.Option(
+            help="The smallest difference that matters. Default: 1 % of throughput, 5 % of latency, 25 % of variation."
+        ),
     ] = None,
-    confidence: Annotated[str, typer.Option(help="How sure all intervals together are.")] = "95%",
+    confidence: Annotated[str, typer.Option(help="Confidence of all intervals together.")] = "95%",
     skip: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0, help="Leave out this much at the start of each run; else its warm-up is found."),
+        typer.Option(
+            metavar="SECONDS", min=0, help="Seconds to leave out at the start of each run. Default: the warm-up is detected."
+        ),
     ] = None,
     ignore: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A factor that changes nothing, such as an id in the names; may be repeated."),
+        typer.Option(metavar="NAME", help="A factor to ignore, such as an id in the names; repeat for more."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the analysis as JSON.")] = False,
 ) -> None:
-    r"""Judge runs made elsewhere by their sysbench logs: interval reports for people or as CSV.
+    r"""Compare sysbench runs made elsewhere by their logs: interval reports, as text or as CSV.
 
-    Compares candidates within cells: runs with the same threads, options and names otherwise. Copies count once. Without a
+    Candidates are compared within cells: runs with the same threads, options and names otherwise. Copies count once. Without a
     second run in a cell there is no interval and no winner.
 
     dialin analyze results/ --by 'bpi(\d+)'
@@ -71,7 +75,7 @@ def analyze(
     from dialin.report.terminal_analysis import print_analysis
 
     if by is not None and candidates is not None:
-        raise UserError("--by and --candidates cannot be given together", "Name the candidates one way")
+        raise UserError("--by and --candidates cannot be given together", "Use one of them")
     table = None if candidates is None else _table(candidates)
     request = Request(
         rule=AssignmentRule(by=by, table=table, where=str(candidates or ""), ignored=tuple(ignore or ())),

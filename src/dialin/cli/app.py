@@ -32,8 +32,8 @@ app = typer.Typer(
     cls=OnDemand,
     help=(
         "Find the right value of a MySQL or MariaDB server variable for your workload on your hardware, and prove it.\n\n"
-        "Name a variable and its values; dialin boots real servers under real load, in random order and repeatedly, verifies "
-        "what is in force, and says who wins, by how much and how surely."
+        "Name a variable and its values; dialin starts real servers under real load, in random order and repeatedly, verifies "
+        "the effective values, and reports which value wins, by how much and how sure that is."
     ),
     epilog=EPILOG,
     add_completion=False,
@@ -86,13 +86,13 @@ def main() -> None:
         # os.getcwd is what finds no file without naming one.
         missing = "the current directory" if isinstance(error, FileNotFoundError) else ""
         place = f"{error.filename or missing}: " if error.filename or missing else ""
-        remedy = "See that it exists, that you have the permissions, and that the disk has room; what was measured is safe"
+        remedy = "Check that it exists, that you have permission, and that the disk has space. Completed trials are safe"
         _print_error(f"{place}{error.strerror or error}. {remedy}")
         code = ExitCode.NO_VERDICT
     except Exception as error:
         log = _write_fault(error)
         report = f"please report it with {log}" if log else "its traceback could not be written; please report it"
-        _print_error(f"internal error: {type(error).__name__}. What was measured is safe; {report}")
+        _print_error(f"internal error: {type(error).__name__}. Completed trials are safe; {report}")
         code = ExitCode.NO_VERDICT
     except KeyboardInterrupt:
         errors().print("Stopped")

@@ -32,6 +32,8 @@ _COMMANDS = {
     "run": _Entry("studies", tidies=True),
     "resume": _Entry("studies", tidies=True),
     "report": _Entry("studies"),
+    "studies": _Entry("study_list"),
+    "diff": _Entry("diff"),
     "recipes": _Entry("recipes"),
     "watch": _Entry("watch"),
     "explain": _Entry("explain"),

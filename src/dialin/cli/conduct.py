@@ -32,6 +32,7 @@ from dialin.report import files, json_documents
 from dialin.report.plain_lines import PlainLines
 from dialin.report.render.terminal import print_verdict
 from dialin.report.screen import LiveScreen
+from dialin.report.verdict_texts import in_words
 from dialin.store import read_only
 from dialin.store.lock import LOCK_FILE
 from dialin.store.store import STUDY_FILE, Store
@@ -86,7 +87,7 @@ def check_writable(directory: Path) -> None:
     if not there.is_dir():
         raise UserError(f"The study cannot be written to {directory}: {there} is not a directory", "Name another --out")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise UserError(f"The study cannot be written to {directory}: you may not write to {there}", "Name another --out")
+        raise UserError(f"The study cannot be written to {directory}: no permission to write to {there}", "Name another --out")
 
 
 def go_on(
@@ -120,9 +121,9 @@ def agreed(ready: CheckedStudy) -> bool:
         UserError: it takes one, and nobody is there.
     """
     if sys.stdin.isatty() and sys.stderr.isatty():
-        return typer.confirm("Begin?", default=not ready.changes, err=True)
+        return typer.confirm("Start?", default=not ready.changes, err=True)
     if ready.changes:
-        raise UserError("The server would be changed, and nobody is there to agree", "Read what is said above; then give --yes")
+        raise UserError("The server would be changed, and no terminal is there to ask", "Read the lines above, then add --yes")
     return True
 
 
@@ -133,8 +134,8 @@ def announce(ready: CheckedStudy, where: Path) -> None:
     say(f"Comparing {len(spec.candidates)} candidates ({names}; baseline {spec.baseline}) on {', '.join(ready.servers)}")
     say(f"Load: {spec.workload.describe()}")
     say(
-        f"Up to about {spec.minutes:g} minutes of trials: about {plan.blocks} blocks of {len(spec.candidates)} trials, "
-        f"each measuring {plan.measure:.0f} s; written to {where}"
+        f"At most about {spec.minutes:g} minutes of trials: about {plan.blocks} blocks of {len(spec.candidates)} trials, "
+        f"{plan.measure:.0f} s measured in each trial; written to {where}"
     )
     if ready.promise:
         say(ready.promise)
@@ -176,7 +177,7 @@ def perform(directory: Path, run: Callable[[Watcher], Verdict], go_on_with: str 
     except KeyboardInterrupt:
         _warn_of_changes()
         _write_reports(directory)
-        raise InterruptedStudyError("Stopped; every finished trial is safe", f"Go on where it stood: {command}") from None
+        raise InterruptedStudyError("Stopped; all completed trials are safe", f"Resume it: {command}") from None
     except UserError:
         raise  # nothing was run: the directory may be a stranger's, or another dialin's that is running it
     except DialinError as error:
@@ -200,7 +201,7 @@ def _warn_of_changes() -> None:
 
     for entry in UndoLog(home.undo).entries():
         if entry.owner == os.getpid():
-            say(f"The server {entry.where} is NOT as it was before. Put it back: dialin restore")
+            say(f"The server {entry.where} is NOT restored yet. Run: dialin restore")
 
 
 def show(directory: Path, *, json: bool) -> ExitCode:
@@ -212,13 +213,13 @@ def show(directory: Path, *, json: bool) -> ExitCode:
     record = read_only.read(directory, Store.read)
     why = explain(record)
     if json and record.verdict is not None:
-        typer.echo(json_documents.render_verdict(record.verdict), nl=False)
+        typer.echo(json_documents.render_verdict(in_words(record.spec, record.verdict)), nl=False)
     elif not json:
         print_verdict(record, Console(highlight=False), why)
     files.write_all(record, directory, why)
     say(f"Report: {(directory / 'report.html').absolute()}")
     if record.verdict is None:
-        say(f"There is no verdict yet. Go on with it: {_resume(directory)}")
+        say(f"There is no verdict yet. Resume the study: {_resume(directory)}")
     return exit_code(record.verdict.verdict if record.verdict else None)
 
 
@@ -244,7 +245,7 @@ def _page(directory: Path, *, wanted: bool) -> Iterator[str]:
         say(str(error))
         yield ""
         return
-    say(f"The live page, for one browser, until a minute after the study when nobody looks: {link}")
+    say(f"Live page (link for one browser; it ends a minute after the study unless somebody watches): {link}")
     try:
         yield link
     except UserError:

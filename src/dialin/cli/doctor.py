@@ -34,17 +34,18 @@ _MARGIN = 1.1
 def doctor(
     directory: Annotated[
         Path | None,
-        typer.Option("--dir", metavar="DIR", help="The directory whose disk is looked at; else where dialin keeps its data."),
+        typer.Option("--dir", metavar="DIR", help="Directory on the disk to check. Default: where dialin keeps its data."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print findings and facts as JSON; with --noise, verdict.json.")] = False,
     noise: Annotated[
         bool,
-        typer.Option("--noise", help="Run a study of one setting under several names (A/A) and tell how large the noise is."),
+        typer.Option("--noise", help="Run a study of one setting under several names (A/A) and report the noise."),
     ] = False,
-    names: Annotated[int, typer.Option(min=2, max=64, help="Under how many names.", rich_help_panel=_NOISE)] = 8,
-    minutes: Annotated[float, typer.Option(min=0.1, help="How long.", rich_help_panel=_NOISE)] = 10.0,
+    names: Annotated[int, typer.Option(min=2, max=64, help="Number of identical candidates.", rich_help_panel=_NOISE)] = 8,
+    minutes: Annotated[float, typer.Option(min=0.1, help="Minutes of the study.", rich_help_panel=_NOISE)] = 10.0,
     measure: Annotated[
-        float | None, typer.Option(min=2, help="Seconds measured in each trial; else from --minutes.", rich_help_panel=_NOISE)
+        float | None,
+        typer.Option(min=2, help="Seconds measured in each trial. Default: from --minutes.", rich_help_panel=_NOISE),
     ] = None,
     server: Annotated[str, typer.Option(metavar="BUILD", help="The build to run.", rich_help_panel=_NOISE)] = "",
     workload: Annotated[str, typer.Option(help="The load.", rich_help_panel=_NOISE)] = _WORKLOAD,
@@ -63,14 +64,14 @@ def doctor(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the study is written.", rich_help_panel=_NOISE)] = None,
 ) -> None:
-    """Is this machine fit to measure? Says what disturbs a measurement here, what it does, and how to mend it.
+    """Is this machine fit to measure? Reports what disturbs a measurement here, the effect, and how to fix it.
 
-    Takes two seconds, writes 20 small blocks to see how long the disk takes, and changes nothing.
+    Takes two seconds, writes 20 small blocks to time the disk, and changes nothing.
 
-    With --noise a real study of one setting under several names (A/A) tells how much trials vary here, from one to the next
-    and within themselves, and what budgets can tell apart. Later studies reckon with it.
+    --noise runs a real study of one setting under several names (A/A). It shows how much trials vary on this machine, from
+    trial to trial and within a trial, and which differences a budget can detect. Later studies use the result.
 
-    Exit code 1 where something is bad, or where one setting under several names comes out as different.
+    Exit code 1 if something is bad, or if identical candidates come out as different.
     """
     if noise:
         from dialin.cli.noise import measure_noise
@@ -110,7 +111,7 @@ def _place(asked: Path | None) -> Path:
         root = Home.of().root
         return next(path for path in (root, *root.parents) if path.is_dir())
     if not asked.is_dir():
-        raise UserError(f"There is no directory {asked}", "Name the directory that data would lie in, or leave --dir out")
+        raise UserError(f"There is no directory {asked}", "Name a directory that exists, or leave --dir out")
     return asked.absolute()
 
 
@@ -136,9 +137,9 @@ def _print(findings: Sequence[Finding], unknown: Sequence[str], console: Console
     bad, notice, good = ([each for each in findings if each.severity is severity] for severity in _STYLES)
     page = Page(console)
     if bad:
-        page.text(f"Not fit to measure: {_subjects(bad)}. Mend that first.", "bold red")
+        page.text(f"Not fit to measure: {_subjects(bad)}. Fix that first.", "bold red")
     elif notice:
-        page.text(f"Fit to measure, with {counted(len(notice), 'thing')} to know: {_subjects(notice)}.", "bold green")
+        page.text(f"Fit to measure, with {counted(len(notice), 'notice')}: {_subjects(notice)}.", "bold green")
     else:
         page.text("Fit to measure.", "bold green")
     for finding in bad + notice:
@@ -153,7 +154,7 @@ def _print(findings: Sequence[Finding], unknown: Sequence[str], console: Console
     for finding in good:
         page.labelled(f"{finding.severity}:", f"{finding.subject}: {finding.observed}", _STYLES[finding.severity])
     if unknown:
-        page.labelled("Not told here:", ", ".join(unknown), "dim")
+        page.labelled("Not available here:", ", ".join(unknown), "dim")
 
 
 def _subjects(findings: Sequence[Finding]) -> str:

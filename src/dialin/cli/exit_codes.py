@@ -8,4 +8,4 @@ from dialin.model.verdict import Outcome
 
 def exit_code(outcome: Outcome | None) -> ExitCode:
     """Return the exit code of a verdict; None where there is none."""
-    return ExitCode.NO_VERDICT if outcome in (None, Outcome.UNRESOLVED) else ExitCode.VERDICT
+    return ExitCode.NO_VERDICT if outcome in (None, Outcome.INCONCLUSIVE) else ExitCode.VERDICT

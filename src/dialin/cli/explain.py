@@ -14,9 +14,9 @@ def explain(
     directory: Directory,
     json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON; see schema/why.schema.json.")] = False,
 ) -> None:
-    """Tell why a verdict came out as it did: what moved with it, what was never used, and what a query costs.
+    """Explain a verdict: what changed with it, what was never used, and what a query costs.
 
-    Reads what the study watched and measures nothing. A study without a verdict tells what it can.
+    Reads what the probes of the study recorded and measures nothing. It works for a study without a verdict, too.
 
     dialin explain dialin-innodb_buffer_pool_instances-20260902-120041
     """

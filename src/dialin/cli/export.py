@@ -24,16 +24,18 @@ def export(
     directory: Directory,
     form: Annotated[
         Format | None,
-        typer.Option("--format", help="What to write; else what --out is named after, else parquet.", show_default=False),
+        typer.Option("--format", help="Format. Default: by the name of --out, or parquet.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where to; else samples.parquet or samples.csv beside the study. - prints CSV."),
+        typer.Option(
+            metavar="FILE", help="Output file. Default: samples.parquet or samples.csv in the study's directory. - prints CSV."
+        ),
     ] = None,
 ) -> None:
-    """Write every second of every trial as one table, for other programs; docs/files.md tells what its columns are.
+    """Write every second of every trial as one table, for other programs; docs/files.md describes the columns.
 
-    The study may be running, and nothing of it is changed.
+    The study may be running; it is not changed.
 
     dialin export dialin-innodb_buffer_pool_instances-20260902-120041 --format csv
     """
@@ -57,7 +59,7 @@ def _print(directory: Path, form: Format) -> None:
     from dialin.store import read_only
 
     if form is not Format.CSV:
-        raise UserError("Parquet is not for standard output", "Name a file with --out, or take --format csv")
+        raise UserError("Parquet cannot be written to standard output", "Name a file with --out, or use --format csv")
 
     with tempfile.TemporaryFile() as whole:
 

@@ -43,7 +43,7 @@ def measure_noise(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> 
 
 def _print(record: StudyRecord, known: machine_noise.Known | None, console: Console) -> None:
     if known is None:
-        console.print("There are too few trials to tell the noise: give more --minutes, or fewer --names")
+        console.print("Too few trials to measure the noise: give more --minutes, or fewer --names")
         return
     spec = record.spec
     done = [trial for trial in racing(record.trials) if Step.MEASURE in trial.steps]
@@ -52,8 +52,8 @@ def _print(record: StudyRecord, known: machine_noise.Known | None, console: Cons
     noise = known.noise
     console.print(
         f"\nNoise floor: a trial of {seconds:.0f} s varies by {percent(noise.of_trial(seconds))} within its block: "
-        f"{percent(noise.between)} from one trial to the next (starts, drift), however long it measures, and "
-        f"{percent(noise.second / seconds**0.5)} because it holds {seconds:.0f} s only.",
+        f"{percent(noise.between)} from one trial to the next (starts, drift), whatever its length, and "
+        f"{percent(noise.second / seconds**0.5)} because it measures only {seconds:.0f} s.",
         soft_wrap=False,
     )
     table = Table(title="The smallest difference that a budget can detect here, four times out of five", title_justify="left")
@@ -62,4 +62,4 @@ def _print(record: StudyRecord, known: machine_noise.Known | None, console: Cons
     for row in machine_noise.budgets(noise, overhead, seconds, spec.confidence, spec.worthwhile):
         table.add_row(*row)
     console.print(table)
-    console.print("Later studies with this load reckon with it.")
+    console.print("Later studies with this load use this noise.")

@@ -1,4 +1,4 @@
-"""`dialin recipes`: published experiments, listed and told."""
+"""`dialin recipes`: published experiments, listed or shown in full."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDTH = 100
 
 
 def recipes(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Which one to show in full.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The recipe to show in full.")] = None,
 ) -> None:
     """List the published experiments that dialin can run, or show one of them in full.
 
@@ -28,7 +28,7 @@ def recipes(
     else:
         lines = [line for each in library.names() for line in listing.in_short(each, library.find(each), width)]
         lines += [
-            "One in full: dialin recipes NAME",
-            f"Run it: dialin run {library.PREFIX}NAME --scale {' | '.join(ScaleName)}",
+            "Details: dialin recipes NAME",
+            f"Run one: dialin run {library.PREFIX}NAME --scale {' | '.join(ScaleName)}",
         ]
     typer.echo("\n".join(lines))

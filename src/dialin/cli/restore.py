@@ -28,15 +28,18 @@ _SLOW = 30.0
 def restore(
     restart_command: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="Restarts the server, where a variable can be put back only so."),
+        typer.Option(
+            metavar="COMMAND", help="Command that restarts the server, for variables that only a restart can restore."
+        ),
     ] = None,
     forget: Annotated[
-        str | None, typer.Option(metavar="ID", help="Give up what is written down of a server that is gone; it is not changed.")
+        str | None,
+        typer.Option(metavar="ID", help="Delete the record of a server that no longer exists; nothing is changed on a server."),
     ] = None,
 ) -> None:
-    """Put attached servers back as they were, where a dialin that died left them changed.
+    """Restore attached servers that a crashed dialin left changed.
 
-    Commands that start or change servers try so first; this one says more, waits longer, and can restart a server.
+    Commands that start or change servers try this first. This one reports more, waits longer, and can restart a server.
     """
     from dialin.servers.attached.undo import UndoLog
 
@@ -55,7 +58,7 @@ def restore(
     for fault in faults:
         say(f"Not restored: {fault}")
     if faults:
-        raise ServerError(f"{len(faults)} servers could not be put back", "See above; `dialin restore` tries again")
+        raise ServerError(f"{len(faults)} servers could not be restored", "See above, then run `dialin restore` again")
 
 
 def tidy_up(*, attached: bool = True) -> None:
@@ -63,7 +66,7 @@ def tidy_up(*, attached: bool = True) -> None:
     home = Home.of()
     for orphan in Ledger(home.ledger).end_orphans():
         if not orphan.keep:
-            errors().print(f"Ended what an earlier dialin left behind: {escape(orphan.build or orphan.id)}")
+            errors().print(f"Stopped a server that an earlier dialin left running: {escape(orphan.build or orphan.id)}")
     if attached:
         restore_orphans(home, os.environ, say)
 
@@ -84,7 +87,7 @@ def restore_orphans(home: Home, environment: Mapping[str, str], say: Callable[[s
         fault = _restore(log, entry, environment, say, None, quick=True)
         if fault is not None:
             reason = f"{fault}" if entry.at_start and fault.remedy else f"{fault.what.rstrip('.')}. Try again: dialin restore"
-            say(f"Not restored: {reason}; give it up: dialin restore --forget {entry.id}")
+            say(f"Not restored: {reason}; to delete the record: dialin restore --forget {entry.id}")
 
 
 def _restore(
@@ -112,7 +115,7 @@ def _restore(
     for line in lines:
         say(f"Restored on {entry.where}: {line}")
     if not lines:
-        say(f"{entry.where} is as it was before; nothing had to be restored")
+        say(f"{entry.where} is unchanged; nothing had to be restored")
     return None
 
 
@@ -120,18 +123,18 @@ def _forget(log: UndoLog, name: str) -> None:
     chosen = next((entry for entry in log.entries() if entry.id == name), None)
     if chosen is None and name in log.unreadable():
         log.remove(name)
-        say(f"Forgotten: {name}, which could not be read")
+        say(f"Deleted the record {name}, which could not be read")
         return
     if chosen is None:
         known = ", ".join(entry.id for entry in log.entries())
-        raise UserError(f"Nothing is written down as {name}", f"There is {known}" if known else "There is nothing to forget")
+        raise UserError(f"There is no record {name}", f"The records are: {known}" if known else "There are no records")
     if not log.is_orphan(chosen):
         raise UserError(
             f"{chosen.where} is being studied by process {chosen.owner} on {chosen.host}", "Wait for it to end, or stop it"
         )
     log.forget(chosen)
-    say(f"Forgotten: {chosen.where}. What dialin changed there stays")
+    say(f"Deleted the record of {chosen.where}. What dialin changed there stays")
     for variable, given in chosen.given.items():
-        say(f"  {variable} was {chosen.before.get(variable, 'unknown')}, was given {', '.join(given)}")
+        say(f"  {variable} was {chosen.before.get(variable, 'unknown')}, dialin set {', '.join(given)}")
     if chosen.schema:
-        say(f"  the schema {chosen.schema} may be there")
+        say(f"  the schema {chosen.schema} may still exist")

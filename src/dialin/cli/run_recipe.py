@@ -79,7 +79,7 @@ def _show(places: Sequence[StudyPlace], *, as_json: bool) -> ExitCode:
     for place, record, why in read:
         files.write_all(record, place.directory, why)
         say(f"Report: {(place.directory / 'report.html').absolute()}")
-    resolved = sum(verdict.verdict is not Outcome.UNRESOLVED for _, verdict in verdicts)
+    resolved = sum(verdict.verdict is not Outcome.INCONCLUSIVE for _, verdict in verdicts)
     return ExitCode.VERDICT if resolved == len(places) else ExitCode.NO_VERDICT
 
 

@@ -23,7 +23,7 @@ from dialin.trials.tools import Tools
 servers = typer.Typer(
     name="servers",
     add_completion=False,
-    help="List builds on this machine and those that can be installed; install them; start sandboxes to play with.",
+    help="List, install and remove server builds, and start sandboxes for your own use.",
     no_args_is_help=False,
 )
 
@@ -41,7 +41,7 @@ def _list(context: typer.Context) -> None:
     for build in installed:
         console.print(f"{build.id:<{width}}  {escape(build.origin)}: {escape(str(build.binary))}", soft_wrap=True)
     if not installed:
-        console.print("No MySQL or MariaDB was found on this machine.")
+        console.print("There is no MySQL or MariaDB on this machine.")
     there = [row_of(BuildReference(build.flavour, build.version)) for build in installed]
     missing = [entry for entry in INSTALLABLE if entry not in there]
     if missing:
@@ -57,14 +57,14 @@ def _list(context: typer.Context) -> None:
             )
     elsewhere = workshop.ledger.entries_elsewhere()
     if elsewhere:
-        console.print("\nOf other machines or containers that share this cache; dialin leaves them alone here:")
+        console.print("\nOn other machines or containers that share this cache (this machine leaves them alone):")
         for other in elsewhere:
             console.print(escape(f"  {other.id}  {other.build}  on {other.origin.host}"), soft_wrap=True)
 
 
 @servers.command("install")
 def install_build(build: BuildName) -> None:
-    """Bring a build into dialin's cache; the system's own packages are not touched, and no root is needed."""
+    """Install a build into dialin's cache. This needs no root and leaves the system's packages alone."""
     workshop = Tools.open(say)
 
     def verify(installed: Build) -> None:
@@ -76,7 +76,7 @@ def install_build(build: BuildName) -> None:
 
 @servers.command("remove")
 def remove_build(build: BuildName) -> None:
-    """Remove a build that dialin installed, named so that no other is meant, and that nothing uses."""
+    """Remove a build that dialin installed. Give its full name; it must not be in use."""
     from dialin.servers.in_use import users_of
 
     workshop = Tools.open(say)
@@ -93,28 +93,28 @@ def remove_build(build: BuildName) -> None:
 def add(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="An unpacked server, or a directory with a mysqld.")],
 ) -> None:
-    """Add a directory where builds are found from now on."""
+    """Add a directory with a server build."""
     workshop = Tools.open(say)
     for build in builds.add_directory(workshop.home, directory):
-        say(f"{build.id} found: {build.binary}")
+        say(f"Added {build.id}: {build.binary}")
 
 
 @servers.command("forget")
 def forget(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory that was added.")]) -> None:
-    """Look no longer for builds in a directory that was added; nothing in it is touched."""
+    """Remove a directory that was added; its files are not changed."""
     builds.forget_directory(Tools.open(say).home, directory)
-    say(f"{directory} is forgotten")
+    say(f"{directory} is no longer used")
 
 
 @servers.command("start")
 def start(
     build: BuildName,
     fixed: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A variable to start it with; may be repeated.")
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A variable to set at startup; repeat for more.")
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Its TCP port on 127.0.0.1; 0 has one chosen.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port on 127.0.0.1; 0 chooses a free one.")] = 0,
 ) -> None:
-    """Start a sandbox to play with: a private server that runs until `dialin servers stop`."""
+    """Start a sandbox for your own use: a private server that runs until `dialin servers stop`."""
     from dialin.cli.study_flags import pairs
 
     workshop = Tools.open(say)
@@ -128,7 +128,7 @@ def start(
 
 @servers.command("stop")
 def stop(
-    name: Annotated[str | None, typer.Argument(metavar="[ID]", help="Which one; all where none is given.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="ID", help="The sandbox to stop. Default: all.")] = None,
 ) -> None:
     """Stop sandboxes that were started with `dialin servers start`, and remove their data."""
     workshop = Tools.open(say)

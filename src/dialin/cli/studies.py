@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The study's directory.")]
 TotalMinutes = Annotated[
-    float | None, typer.Option(min=0.1, help="A new budget for the whole study, what was spent before included.")
+    float | None, typer.Option(min=0.1, help="A new budget for the whole study, including the minutes already used.")
 ]
 JsonOfRun = Annotated[
     bool,
     typer.Option(
         "--json",
-        help="Print verdict.json alone on standard output; of a recipe, a list of {study, directory, verdict}.",
+        help="Print only verdict.json on standard output; for a recipe, a list of {study, directory, verdict}.",
     ),
 ]
 Scale = Annotated[
     ScaleName | None,
     typer.Option(
-        help="How large a recipe is run; laptop unless told, which takes minutes. server takes hours, paper may take days.",
+        help="Size of a recipe: laptop takes minutes, server hours, paper may take days. Default laptop.",
         show_default=False,
     ),
 ]
 Confirm = Annotated[
-    bool, typer.Option("--confirm", help="Measure the choice afresh against the baseline, in trials that did not choose it.")
+    bool, typer.Option("--confirm", help="Measure the recommended candidate against the baseline again, in fresh trials.")
 ]
 
 
@@ -47,7 +47,8 @@ def sweep(
     variables: Annotated[
         list[str],
         typer.Argument(
-            metavar="VARIABLE=V1,V2,...", help="A variable with the values to compare; several make every combination."
+            metavar="VARIABLE=V1,V2,...",
+            help="A variable with the values to compare; several variables make every combination.",
         ),
     ],
     shared: Mapping[str, Any],
@@ -55,19 +56,19 @@ def sweep(
 ) -> None:
     """Find the best value of a variable under load.
 
-    Each value is a candidate. Trials run in random order, block by block, until the verdict is sure or the minutes are spent.
+    Each value is a candidate. Trials run in blocks, in random order, until the choice is safe or the minutes are used up.
 
     dialin sweep innodb_buffer_pool_instances=1,4,16 --set innodb_buffer_pool_size=1G --minutes 20
 
-    At several numbers of threads, to see how each value scales:
+    With several thread counts, to see how each value scales:
 
     dialin sweep innodb_adaptive_hash_index=ON,OFF --threads 1,4,16
 
-    With the raw waits of a lock, to see what a few long ones cost:
+    With the raw waits of a lock, to see what a few long waits cost:
 
     dialin sweep innodb_buffer_pool_instances=1,8 --set innodb_buffer_pool_size=1G --waits hash_table_locks
 
-    By the time that a query over a large table takes:
+    With a timed query over a large table:
 
     dialin sweep read_buffer_size=128K,2M --server mariadb@10.11 --workload scan --workload-option engine=MyISAM
     """
@@ -93,8 +94,8 @@ def compare(
 ) -> None:
     """Compare whole option files, or builds, or both.
 
-    What belongs to one server only (data directory, socket, port) is left out of an option file, and said. The same file given
-    twice shows the noise of the machine. Several --server compare builds.
+    Options that belong to one server only (data directory, socket, port) are ignored, and dialin lists them. The same file
+    given twice shows the noise of the machine. Several --server compare builds.
 
     dialin compare before.cnf after.cnf --server mysql@9.7
 
@@ -137,7 +138,7 @@ def run(
         Path,
         typer.Argument(
             metavar="STUDY.toml | recipe:NAME",
-            help="A study file (docs/study-file.md), or a published experiment (see `dialin recipes`).",
+            help="A study file (docs/study-file.md) or a published experiment (see `dialin recipes`).",
         ),
     ],
     scale: Scale = None,
@@ -178,7 +179,7 @@ def resume(
     restart_command: given.RestartCommand = None,
     live: given.Live = False,
 ) -> None:
-    """Go on with a study that was stopped, killed, or not resolved; no finished trial is repeated."""
+    """Resume a study that was stopped or killed, or is inconclusive. No completed trial is repeated."""
     from dialin.cli.conduct import go_on
 
     permission = _permission(restart_command, live=live)
@@ -186,7 +187,7 @@ def resume(
 
 
 def report(directory: Directory, json: given.Json = False) -> None:
-    """Show the verdict of a study, and write its reports anew."""
+    """Show the verdict of a study and rewrite its reports."""
     from dialin.cli.conduct import show
 
     raise typer.Exit(show(directory, json=json))

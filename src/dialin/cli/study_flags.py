@@ -32,7 +32,7 @@ Servers = Annotated[
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help=f"{help_of('set')[:-1]}; may be repeated."),
+    typer.Option("--set", metavar="NAME=VALUE", help=f"{help_of('set')[:-1]}; repeat for more."),
 ]
 Baseline = Annotated[
     str | None,
@@ -42,7 +42,8 @@ RestartCommand = Annotated[
     str | None,
     typer.Option(
         metavar="COMMAND",
-        help="What restarts the attached server, for variables that only a start can set; no shell reads it.",
+        help="Command that restarts the attached server, needed for variables that can be set only at startup; it is run "
+        "without a shell.",
         rich_help_panel="Attached server",
     ),
 ]
@@ -50,13 +51,13 @@ Live = Annotated[
     bool,
     typer.Option(
         "--i-know-it-is-live",
-        help="Study an attached server that others use: a replica source, or one with busy clients.",
+        help="Allow an attached server that others use: a replication source, or a server with busy clients.",
         rich_help_panel="Attached server",
     ),
 ]
-Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where the study is written; else a new directory here.")]
-Json = Annotated[bool, typer.Option("--json", help="Print verdict.json alone on standard output.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Begin without asking.")]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write the study. Default: a new directory here.")]
+Json = Annotated[bool, typer.Option("--json", help="Print only verdict.json on standard output.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Start without asking.")]
 Watch = Annotated[
     bool, typer.Option("--watch", help="Serve the study as a live page, and print the link (see `dialin watch`).")
 ]

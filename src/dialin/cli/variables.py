@@ -34,16 +34,17 @@ _TITLES = ("variable", "default", "change", "takes")
 def variables(
     pattern: Annotated[
         str | None,
-        typer.Argument(metavar="[PATTERN]", help="A variable's name, part of one, or a pattern such as 'innodb_*_size'."),
+        typer.Argument(metavar="PATTERN", help="A variable's name, part of one, or a pattern such as 'innodb_*_size'."),
     ] = None,
     server: Annotated[
-        str | None, typer.Option(metavar="BUILD", help="The build to ask, such as mysql@9.7; all builds explain a name.")
+        str | None,
+        typer.Option(metavar="BUILD", help="The build to ask, such as mysql@9.7. Default for an explanation: all builds."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print what is known as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
-    """List the variables of a build, or explain one: what it takes, what it moves, what it costs, which builds have it.
+    """List the variables of a build, or explain one: range, default, memory, durability, dependent variables and builds.
 
-    What a build tells is asked of the build itself, the first time by starting it for a few seconds.
+    The facts come from the build itself, which is started for a few seconds the first time.
 
     dialin variables io_capacity --server mariadb@10.11
 

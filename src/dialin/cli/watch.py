@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from dialin.dashboard.page_server import Place
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; a free port unless told.", show_default=False)]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on. Default: a free port.", show_default=False)]
 Host = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="A name or address of this machine to serve on; unless told no other machine reaches it."
+        metavar="NAME", help="Name or address of this machine to listen on. By default no other machine can reach the page."
     ),
 ]
 Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser on this machine.")]
@@ -40,10 +40,10 @@ _OPENING = 60.0
 def watch(
     directory: Directory, port: Port = 0, host: Host = "127.0.0.1", open_it: Open = False, beside: Beside = False
 ) -> None:
-    """Show a study as a page that grows while it runs: time left, the running trial, candidates, log, and the report.
+    """Show a study as a live page: time left, the running trial, candidates, log, and the report.
 
-    The link that is printed opens the page once, in one browser; more links can be made on the page. The page can stop the
-    study, after its block or at once. It reads only what the study wrote down: leave it and come back at any time.
+    The printed link opens the page once, in one browser; the page can make more links. The page can stop the
+    study, after its block or at once. It reads only what the study stored: close it and come back at any time.
 
     dialin watch dialin-innodb_buffer_pool_instances-20260902-120041
     """
@@ -97,7 +97,7 @@ def _in_a_browser(link: str) -> Iterator[None]:
     later.start()
     try:
         if typer.launch(path.as_uri()):
-            say("No browser could be started: open the link yourself")
+            say("No browser could be started. Open the link yourself")
         yield
     finally:
         later.cancel()
@@ -105,20 +105,20 @@ def _in_a_browser(link: str) -> Iterator[None]:
 
 
 def _announce(place: Place, first: str, link: Callable[[], str]) -> None:
-    say("The live page, for one browser:")
+    say("Live page (link for one browser):")
     typer.echo(first)
     if place.is_loopback:
         tunnel = f"ssh -L {place.port}:{place.host}:{place.port} {socket.gethostname()}"
         say(f"From another machine: {tunnel}, then open the link there")
     else:
         say(
-            "Warning: other machines can reach it, and nothing on the way is encrypted. "
-            "Whoever opens a link sees the study and can stop it"
+            "Warning: other machines can reach the page, and the connection is not encrypted. "
+            "Anybody who opens a link can see and stop the study"
         )
     if sys.stdin.isatty():
         signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # in the background reading fails, where else it would stop the page
         threading.Thread(target=_tell_more, args=(link,), daemon=True).start()
-        say("Enter prints a link for another browser. Ctrl-C ends the page; the study goes on")
+        say("Press Enter for a link for another browser. Ctrl-C ends the page; the study continues")
 
 
 def _tell_more(link: Callable[[], str]) -> None:

@@ -40,13 +40,13 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 _NO_LINK = (
     "This page opens with a link that works once, for one browser.\n"
-    "Press Enter where `dialin watch` runs and it prints a new one; whoever has the page open can make one there, too;\n"
+    "Press Enter where `dialin watch` runs to print a new link, or make one on a page that is open already;\n"
     "or run `dialin watch` on the study's directory again.\n"
 )
 _OTHER_HOST = (
     "This page is not served under that name.\nOpen the link as dialin printed it, or name the host: dialin watch --host\n"
 )
-_OTHER_ORIGIN = "This was asked for by another page, and is refused.\n"
+_OTHER_ORIGIN = "This request came from another page and is refused.\n"
 
 
 def leads_on(address: str) -> str:

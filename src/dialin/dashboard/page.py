@@ -48,7 +48,7 @@ def page(hub: Hub, access: Access, served: Served, cookie: str) -> ASGIApp:
         match await _asked(request):
             case {"when": "now"}:
                 if not hub.stop_now():
-                    return _answer("Nobody runs the study who could be told to stop from here.", HTTPStatus.CONFLICT)
+                    return _answer("No process runs this study, so there is nothing to stop.", HTTPStatus.CONFLICT)
             case {"when": "after_block" | "never" as when}:
                 try:
                     hub.stop_after_block(wanted=when == "after_block")

@@ -52,7 +52,7 @@ def start(arguments: Sequence[str], patience: float = _PATIENCE) -> tuple[subpro
 
 
 def _did_not_begin(why: str) -> DialinError:
-    return DialinError(f"The live page did not begin: {why}", "The study goes on without; try: dialin watch DIR")
+    return DialinError(f"The live page did not start: {why}", "The study continues without it; try: dialin watch DIR")
 
 
 def hand_over(link: str) -> None:

@@ -71,7 +71,7 @@ def listen(host: str, port: int) -> tuple[socket.socket, Place]:
         if error.errno == errno.EADDRINUSE:
             raise UserError(f"Port {port} of {host} is taken", "Name another --port, or leave it out for a free one") from error
         if error.errno in (errno.EACCES, errno.EPERM):
-            raise UserError(f"Port {port} of {host} may not be listened on", "Name a --port from 1024 on") from error
+            raise UserError(f"Port {port} of {host} needs root to listen on", "Use a --port of 1024 or higher") from error
         raise UserError(f"{host} is no name or address of this machine", "Name one with --host, or leave it out") from error
     bound = ipaddress.ip_address(listening.getsockname()[0].partition("%")[0])
     return listening, Place(host, listening.getsockname()[1], bound.is_loopback, bound.is_unspecified)

@@ -73,4 +73,4 @@ def resume_command(state: State, verdict: Verdict | None, command: str, minutes:
 
 
 def _is_open(verdict: Verdict | None) -> bool:
-    return verdict is None or verdict.verdict is Outcome.UNRESOLVED
+    return verdict is None or verdict.verdict is Outcome.INCONCLUSIVE

@@ -153,7 +153,7 @@ class DatasetCache:
         if total + needed > self._limit:
             raise UserError(
                 f"Prepared data of {(total + needed) / 1e9:.1f} GB exceeds the cache's limit of {self._limit / 1e9:.1f} GB",
-                "Raise it: DIALIN_CACHE_LIMIT_GB",
+                "Raise DIALIN_CACHE_LIMIT_GB",
             )
         check_space(self._root, needed, smaller)
 
@@ -172,7 +172,7 @@ def check_space(directory: Path, needed: int, smaller: str = "") -> None:
     free = shutil.disk_usage(existing).free
     if free < needed * 1.1:
         raise UserError(
-            f"{existing} has {free / 1e9:.1f} GB free, and about {needed * 1.1 / 1e9:.1f} GB are needed",
+            f"{existing} has {free / 1e9:.1f} GB free; about {needed * 1.1 / 1e9:.1f} GB are needed",
             f"Free some space{f', give {smaller}' if smaller else ''}, or set DIALIN_HOME to a larger disk",
         )
 
@@ -191,7 +191,7 @@ def copy(source: Path, target: Path) -> None:
     if done.returncode != 0:
         words = done.stderr.decode("utf-8", "replace").strip().splitlines()
         reason = words[-1] if words else "unknown reason"
-        raise DialinError(f"{source} could not be copied: {reason}", "See that the disk is whole and has room")
+        raise DialinError(f"{source} could not be copied: {reason}", "Check that the disk is healthy and has space")
     flush(target)
 
 

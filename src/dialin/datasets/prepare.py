@@ -59,7 +59,7 @@ class Preparer:
         """Return an empty data directory of a build, with the given variables that shape data."""
 
         def make(target: Path) -> None:
-            self._say(f"Making an empty data directory with {build.id}")
+            self._say(f"Creating an empty data directory with {build.id}")
             with self._sandbox(build) as sandbox:
                 sandbox.initialise(shape)
                 sandbox.data.rename(target)
@@ -100,7 +100,7 @@ class Preparer:
         def make(target: Path) -> None:
             with self._sandbox(build) as sandbox:
                 self.copy_blank(build, shape, sandbox.data)
-                self._say(f"Preparing data with {build.id}: {workload.describe_data()} (once; kept for later studies)")
+                self._say(f"Preparing data with {build.id}: {workload.describe_data()} (once; later studies reuse it)")
                 sandbox.boot({**self._preparing(build, workload), **shape})
                 with sandbox.connect() as query:
                     query("CREATE DATABASE sbtest")

@@ -22,7 +22,7 @@ _QUICK_FSYNC = 20e-6
 """Seconds; less than a device takes to answer."""
 
 _ELSEWHERE = "keep dialin's data on another disk (DIALIN_HOME)."
-_ALIKE = "If your server has it so, measure here; else "
+_ALIKE = "If your server has the same, measure here; else "
 
 
 def file_system(disk: DiskFacts) -> Finding | None:
@@ -34,21 +34,19 @@ def file_system(disk: DiskFacts) -> Finding | None:
     severity, remedy = Severity.NOTICE, _ALIKE + _ELSEWHERE
     if kind in _IN_MEMORY:
         severity, remedy = Severity.BAD, f"K{_ELSEWHERE[1:]}"
-        effect = (
-            "Nothing is written to a disk here: durability, flushing and the redo log cost nothing, whatever they are set to."
-        )
+        effect = "Nothing is written to a disk here: durability, flushing and the redo log cost nothing with any setting."
     elif waived := sorted(_WITHOUT_BARRIER.intersection(disk.options or ())):
         observed += f", mounted with {waived[0]}"
-        effect = "fsync does not wait until data is on the medium, so that durable commits cost less than they do elsewhere."
+        effect = "fsync does not wait until data is on the medium, so durable commits cost less than elsewhere."
     elif kind in _SHARED or kind.startswith("fuse"):
-        effect = "What others do to the storage behind it is in the measurement."
+        effect = "The load of others on the shared storage is part of the measurement."
     elif kind in _COPY_ON_WRITE:
         effect = (
-            "Each changed page goes to a new place, so that a server's random writes scatter its files: a trial may get slower "
+            "Each changed page is written to a new place, so random writes fragment the server's files: a trial may get slower "
             "the longer it lasts."
         )
     elif kind == "overlay":
-        effect = "A container's own layer does not tell which disk it lies on, so that nothing of that disk is judged here."
+        effect = "The disk below a container's own layer is unknown, so it is not checked."
         remedy = "Keep dialin's data on a volume (DIALIN_HOME)."
     else:
         return Finding.good("file system", observed)
@@ -61,7 +59,7 @@ def device(disk: DiskFacts) -> Finding | None:
         return None
     parts = [visible(disk.disk) + (f" ({visible(disk.model)})" if disk.model else "")]
     if disk.rotational is not None:
-        parts.append("said to rotate" if disk.rotational else "does not rotate")
+        parts.append("reported as rotating" if disk.rotational else "does not rotate")
     parts += [f"scheduler {visible(disk.scheduler)}"] if disk.scheduler else []
     parts += [f"{visible(disk.write_cache)} cache"] if disk.write_cache else []
     observed, queue = ", ".join(parts), f"/sys/block/{disk.disk}/queue"
@@ -72,14 +70,15 @@ def device(disk: DiskFacts) -> Finding | None:
             "disk",
             observed,
             Severity.NOTICE,
-            f"An fsync takes as little as {number(1000 * quickest)} ms, and a platter's turn {number(1000 * _TURN)} ms: "
-            "none is waited for. But MariaDB from 10.4 on believes the kernel, and flushes the neighbours of a page too "
-            "(innodb_flush_neighbors), which it does only on disks that are said to rotate.",
-            "If nothing turns here, tell the kernel. As root:",
+            f"An fsync takes as little as {number(1000 * quickest)} ms, and one rotation of a hard "
+            f"disk {number(1000 * _TURN)} ms: this disk does not rotate. But MariaDB 10.4 and later believe the kernel and "
+            "flush the neighbors of a page, too (innodb_flush_neighbors), which they do only on disks that are reported as "
+            "rotating.",
+            "If this is no hard disk, correct the kernel's flag. As root:",
             f"echo 0 | tee {queue}/rotational",
         )
     if disk.rotational:
-        effect = "What waits for the disk waits for a platter and its arm; how long depends on where the data came to lie."
+        effect = "Disk waits are seeks of a hard disk; their length depends on where the data is on the disk."
         return Finding("disk", observed, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
     if disk.scheduler == "bfq":
         return Finding(
@@ -88,7 +87,7 @@ def device(disk: DiskFacts) -> Finding | None:
             Severity.NOTICE,
             "By default bfq puts the latency of some processes before throughput, and it costs CPU time for each request (the "
             "kernel's documentation, block/bfq-iosched).",
-            "Do without it while you measure. As root:",
+            "Use no scheduler while you measure. As root:",
             f"echo none | tee {queue}/scheduler",
         )
     return Finding.good("disk", observed)
@@ -100,20 +99,18 @@ def fsync(disk: DiskFacts, busy: float | None) -> Finding | None:
         return None
     middle, worst = statistics.median(disk.fsyncs), max(disk.fsyncs)
     observed = f"{number(1000 * middle)} ms (median), {number(1000 * worst)} ms (worst) of {len(disk.fsyncs)} writes of 4 KiB"
-    bound = f"One connection with durable commits does no more than about {number(1 / middle)} of them a second here."
+    bound = f"One connection can make at most about {number(1 / middle)} durable commits per second here."
     if (busy or 0.0) >= FOREIGN:
-        bound += " It may be quicker when the CPUs are not busy with something else."
+        bound += " It may be faster when other programs do not use the CPUs."
     if middle < _QUICK_FSYNC:
-        effect = (
-            "No disk answers as quickly: fsync returns before data is on a medium, and durable commits cost next to nothing."
-        )
+        effect = "No disk is this fast: fsync returns before data is on a medium, so durable commits cost almost nothing."
         return Finding("fsync", observed, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
     if worst >= _LONG_FSYNC and worst >= _UNEVEN * middle:
-        effect = f"{bound} Now and then the disk keeps it waiting, which looks like a stall of the server."
-        remedy = "See what else writes to the disk; a virtual one may be shared or throttled:"
+        effect = f"{bound} Sometimes an fsync takes much longer, which looks like a stall of the server."
+        remedy = "Check what else writes to the disk; a virtual disk may be shared or throttled:"
         return Finding("fsync", observed, Severity.NOTICE, effect, remedy, "iostat -x 1")
     if middle >= _SLOW_FSYNC:
-        effect = bound if (busy or 0.0) >= FOREIGN else f"{bound} What writes measures this disk, and hardly anything else."
+        effect = bound if (busy or 0.0) >= FOREIGN else f"{bound} A write load measures this disk and little else."
         return Finding("fsync", observed, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
     return Finding.good("fsync", observed, bound)
 
@@ -125,6 +122,6 @@ def space(disk: DiskFacts, needed: int) -> Finding | None:
     observed = f"{size(disk.free)} on the disk of {visible(disk.directory)}"
     if disk.free >= needed:
         return Finding.good("free space", observed)
-    effect = f"A study with nothing said of its size takes {size(needed)}: prepared data, and a copy of it for the trial."
-    remedy = "Free some, prepare less (--tables, --table-size), or keep dialin's data on a larger disk (DIALIN_HOME)."
+    effect = f"A study with default options needs {size(needed)}: prepared data, and a copy for the trial."
+    remedy = "Free space, prepare less data (--tables, --table-size), or keep dialin's data on a larger disk (DIALIN_HOME)."
     return Finding("free space", observed, Severity.BAD, effect, remedy)

@@ -36,7 +36,7 @@ def other_load(load: LoadFacts, cpus: int) -> Finding | None:
     if load.busy is None:
         return None
     names = [f"{visible(busy.name)} ({busy.pid}) {percent(busy.cpus)} of one" for busy in load.busiest]
-    waiting = f", {counted(load.runnable, 'task')} on them or waiting for one" if load.runnable else ""
+    waiting = f", {counted(load.runnable, 'task')} running or waiting for a CPU" if load.runnable else ""
     observed = f"{percent(load.busy)} of {counted(cpus, 'CPU')} busy{waiting}"
     if load.busy < _SOME_LOAD:
         return Finding.good("other load", observed)
@@ -44,9 +44,9 @@ def other_load(load: LoadFacts, cpus: int) -> Finding | None:
         "other load",
         observed + (f"; most by {listed(names)}" if names else ""),
         Severity.BAD if load.busy >= FOREIGN else Severity.NOTICE,
-        "Other programs take CPU from whichever candidate runs at the time. A study warns where they took "
+        "Other programs take CPU from the candidate that runs at the time. A study warns if they used "
         f"{exact_percent(FOREIGN)} or more.",
-        "Stop them, or wait until they are done.",
+        "Stop them, or wait until they have finished.",
     )
 
 
@@ -64,8 +64,8 @@ def waiting(load: LoadFacts) -> Finding | None:
         "waiting (PSI)",
         observed,
         Severity.NOTICE,
-        "There is a queue before any load of ours, and the server will stand in it.",
-        "Find who waits, and stop it or wait until it is done:",
+        "There is a queue before dialin applies any load, and the server will wait in it.",
+        "Find the program that waits, and stop it or wait until it has finished:",
         "pidstat -dru 1",
     )
 
@@ -75,17 +75,17 @@ def steal(load: LoadFacts) -> Finding | None:
     now, since = load.stolen, load.stolen_since_boot
     if now is None or since is None:
         return None
-    observed = f"{percent(now)} now, {percent(since)} of the CPU time that was wanted since the start"
+    observed = f"{percent(now)} now, {percent(since)} of the requested CPU time since boot"
     worst = max(now, since)
     if worst < _SOME_STEAL:
-        return Finding.good("steal", observed, "An idle machine hardly shows it: only what is wanted can be stolen.")
+        return Finding.good("steal", observed, "An idle machine hardly shows steal: only requested CPU time can be stolen.")
     return Finding(
         "steal",
         observed,
         Severity.BAD if worst >= _MUCH_STEAL else Severity.NOTICE,
-        "The hypervisor gives CPU time to others, at the cost of whichever candidate runs. Seconds in which it keeps "
-        f"{exact_percent(LOST_STOLEN)} or more are left out of a verdict; less than that remains as noise.",
-        "Take a machine with CPUs of its own (dedicated, or metal), or measure when the neighbours are quiet.",
+        "The hypervisor gives CPU time to other machines, at the cost of the candidate that runs. Seconds with a steal of "
+        f"{exact_percent(LOST_STOLEN)} or more are excluded from a verdict; less than that adds noise.",
+        "Use a machine with dedicated CPUs, or measure when the other machines are idle.",
     )
 
 

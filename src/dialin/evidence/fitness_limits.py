@@ -28,14 +28,14 @@ def open_files(limits: LimitFacts) -> Finding | None:
     cuts = [cut for cut in (_mysql_cut(mysql), _mariadb_cut(mariadb)) if cut]
     if not cuts:
         return Finding.good("open files", observed)
-    remedy = "Raise the hard limit and log in anew: nofile in /etc/security/limits.conf, --ulimit nofile=65536 of a container"
+    remedy = "Raise the hard limit and log in again: nofile in /etc/security/limits.conf, --ulimit nofile=65536 of a container"
     more = limits.files < limits.files_most
     return Finding(
         "open files",
         observed,
         Severity.NOTICE,
-        f"With nothing set {'; '.join(cuts)}. That is then in force for all candidates, and may not be what your server has.",
-        f"{remedy}. Until then take all that is allowed, in the shell that starts dialin:" if more else f"{remedy}.",
+        f"By default {'; '.join(cuts)}. That is then effective for all candidates, and your server may have other values.",
+        f"{remedy}. Until then use the current maximum, in the shell that starts dialin:" if more else f"{remedy}.",
         f"ulimit -n {limits.files_most}" if more else "",
     )
 
@@ -44,7 +44,7 @@ def _mysql_cut(files: int) -> str:
     if files >= _FILES_MYSQL:
         return ""
     cache = max(400, (files - 161) // 2)
-    return f"MySQL 8.0 and 9.7 want {_FILES_MYSQL:,}, get {files:,} and cut table_open_cache from 4,000 to {cache:,}"
+    return f"MySQL 8.0 and 9.7 request {_FILES_MYSQL:,}, get {files:,} and reduce table_open_cache from 4,000 to {cache:,}"
 
 
 def _mariadb_cut(files: int) -> str:
@@ -53,7 +53,7 @@ def _mariadb_cut(files: int) -> str:
     cache = min(2000, max(400, (files - 182) // 2))
     instances = max(1, (files - 182) // (2 * cache))
     what = f"table_open_cache from 2,000 to {cache:,} and its instances" if cache < 2000 else "table_open_cache_instances"
-    return f"MariaDB 10.11 and 11.4 want {_FILES_MARIADB:,}, get {files:,} and cut {what} from 8 to {instances}"
+    return f"MariaDB 10.11 and 11.4 request {_FILES_MARIADB:,}, get {files:,} and reduce {what} from 8 to {instances}"
 
 
 def aio(limits: LimitFacts) -> Finding | None:
@@ -68,8 +68,8 @@ def aio(limits: LimitFacts) -> Finding | None:
         "asynchronous I/O",
         observed,
         Severity.BAD,
-        f"A server reserves 256 for each InnoDB I/O thread, up to {_AIO_NEEDED:,} with nothing set. Where it cannot, MySQL "
-        "does not start, and MariaDB goes on without asynchronous I/O.",
+        f"A server reserves 256 for each InnoDB I/O thread, up to {_AIO_NEEDED:,} by default. If it cannot, MySQL "
+        "does not start, and MariaDB continues without asynchronous I/O.",
         "Raise the limit. As root:",
         f"sysctl fs.aio-max-nr={max(1_048_576, 2 * most)}",
     )
@@ -78,7 +78,7 @@ def aio(limits: LimitFacts) -> Finding | None:
 def container(limits: LimitFacts, place: PlaceFacts, cpus: int) -> Finding:
     """Judge what a container allows."""
     quota = limits.cpu_quota
-    observed = f"in {visible(place.container)}" if place.container else "no sign of one"
+    observed = f"in {visible(place.container)}" if place.container else "none detected"
     observed += ", no CPU quota" if quota is None else f", a quota of {quota:g} CPUs"
     if limits.memory_limit is not None:
         observed += f", {size(limits.memory_limit)} of memory at most"
@@ -88,8 +88,8 @@ def container(limits: LimitFacts, place: PlaceFacts, cpus: int) -> Finding:
         "container",
         observed,
         Severity.BAD,
-        f"{counted(cpus, 'CPU')} can be used at once, so that what the quota allows in a period (0.1 s mostly) is used up "
-        "before it ends, and all threads stand still until the next: many short stalls that are not the server's.",
+        f"{counted(cpus, 'CPU')} can run at the same time, so the quota of a period (usually 0.1 s) is used up "
+        "before the period ends, and all threads wait for the next one: many short stalls that are not the server's.",
         "Give the container CPUs instead of a quota: --cpuset-cpus of docker and podman, the static CPU manager of Kubernetes.",
     )
 
@@ -105,7 +105,8 @@ def hypervisor(place: PlaceFacts) -> Finding | None:
         "hypervisor",
         f"this is a virtual machine{maker}",
         Severity.NOTICE,
-        f"Its host can stand still, or be busy with others. Seconds in which this machine stood still for {LOST_GAP:g} s or "
-        "more are left out of a verdict, and counted.",
-        "If your server runs on such a machine, measure here; else on one like your server's. Steal tells what the host takes.",
+        f"Its host can stall, or be busy with other machines. Seconds in which this machine stalled for {LOST_GAP:g} s or "
+        "more are excluded from a verdict and counted.",
+        "If your server runs on such a machine, measure here; else measure on a machine like your server's. See steal for the "
+        "CPU time that the host takes.",
     )

@@ -26,10 +26,10 @@ def cpus(cpu: CpuFacts) -> Finding:
         "CPUs",
         observed,
         Severity.NOTICE,
-        "The load driver and the server share them: what the driver burns the server lacks, so that differences come out "
-        "smaller than on a server that has the machine to itself. A study says what the driver took.",
-        "Take a machine with more CPUs and keep the two apart (--server-cpus, --load-cpus), or load a server that runs on "
-        "another one (--attach).",
+        "The load driver and the server share them: CPU that the driver uses is missing for the server, so differences look "
+        "smaller than on a server that has the machine to itself. A study reports how much the driver used.",
+        "Use a machine with more CPUs and separate the two (--server-cpus, --load-cpus), or study a server on "
+        "another machine (--attach).",
     )
 
 
@@ -43,16 +43,16 @@ def governor(cpu: CpuFacts) -> Finding | None:
         return Finding.good("CPU governor", observed)
     severity = Severity.NOTICE
     effect = (
-        "The clock follows the load, so that a second after a stall, or a candidate that leaves CPUs idle, is measured at a "
-        "lower clock than a busy one."
+        "The clock follows the load, so a second after a stall, or a candidate that leaves CPUs idle, is measured at a "
+        "lower clock."
     )
     # These two drivers call what follows the load powersave; with all others it is the lowest clock.
     if "powersave" in names and cpu.driver not in ("intel_pstate", "amd-pstate-epp"):
         severity = Severity.BAD
-        effect = "powersave keeps CPUs at their lowest clock: then that is what limits a server, whatever it is set to."
+        effect = "powersave keeps CPUs at their lowest clock, which then limits every candidate."
     elif names == {"userspace"}:
-        effect = "The clock is what some program set last, and stays so until it sets another one."
-    remedy = "Keep the clock up while you measure. As root:"
+        effect = "A program sets the clock, and it stays there until the program changes it."
+    remedy = "Set the governor to performance while you measure. As root:"
     return Finding(
         "CPU governor", observed, severity, effect, remedy, f"echo performance | tee {_SYS_CPU}/cpu*/cpufreq/scaling_governor"
     )
@@ -72,9 +72,9 @@ def turbo(cpu: CpuFacts) -> Finding | None:
         "turbo",
         f"on{rise}",
         Severity.NOTICE,
-        "How far the clock rises depends on how many cores are busy and how warm they are, so that trials after a pause can "
-        "run faster than later ones. Blocks in random order keep that from favouring a candidate; it remains as noise.",
-        "Turn it off while you measure. As root:",
+        "The clock depends on how many cores are busy and how warm they are, so trials after a pause can "
+        "run faster than later ones. Random order keeps that from favoring a candidate, but it adds noise.",
+        "Turn turbo off while you measure. As root:",
         f"echo {off} | tee {cpu.turbo_switch}",
     )
 
@@ -87,15 +87,15 @@ def clock(cpu: CpuFacts) -> Finding | None:
     if cpu.clock_read < _SLOW_CLOCK:
         return Finding.good("clock source", observed)
     effect = (
-        "Server and load driver read the time several times in each transaction: at 10,000 transactions a second, four "
+        "Server and load driver read the time several times in each transaction: at 10,000 transactions per second, four "
         f"readings each take {percent(40_000 * cpu.clock_read)} of one CPU."
     )
     quick = [name for name in _FAST_CLOCKS if name in (cpu.clock_sources or ()) and name != cpu.clock_source]
     if not quick:
-        remedy = "Where the hypervisor or the firmware offers a quicker one (tsc), choose it there."
+        remedy = "If the hypervisor or the firmware offers a faster clock source (tsc), select it there."
         return Finding("clock source", observed, Severity.NOTICE, effect, remedy)
     command = f"echo {quick[0]} | tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
-    return Finding("clock source", observed, Severity.NOTICE, effect, "Choose a quicker one. As root:", command)
+    return Finding("clock source", observed, Severity.NOTICE, effect, "Select a faster clock source. As root:", command)
 
 
 def numa(cpu: CpuFacts) -> Finding | None:
@@ -110,9 +110,9 @@ def numa(cpu: CpuFacts) -> Finding | None:
         "NUMA",
         f"{len(cpu.nodes)} nodes{far}",
         Severity.NOTICE,
-        "On which node a server's memory and threads come to lie differs from one start to the next, and moves whole trials.",
-        f"Give the server the CPUs of one node and the load those of another: --server-cpus {server} --load-cpus {load}. "
-        "Memory comes from the node that asks for it, as long as it has some.",
+        "A server's memory and threads land on a different node at each start, which shifts whole trials.",
+        f"Give the server the CPUs of one node and the load driver those of another: --server-cpus {server} "
+        f"--load-cpus {load}. Memory then comes from the node that requests it, while it has some.",
     )
 
 
@@ -122,13 +122,13 @@ def memory(facts: MemoryFacts) -> Finding | None:
         return None
     observed = f"{size(facts.available)} available" + (f" of {size(facts.total)}" if facts.total else "")
     if facts.available >= _LEAST_MEMORY:
-        return Finding.good("memory", observed, "Candidates that need more than that are refused before a study begins.")
+        return Finding.good("memory", observed, "Candidates that need more are refused before a study starts.")
     return Finding(
         "memory",
         observed,
         Severity.BAD,
-        "MySQL 9.7 with nothing set takes 0.5 GiB before any load. What does not fit is swapped out or killed.",
-        "Stop what takes the memory, or raise the limit of the container.",
+        "MySQL 9.7 with default settings uses 0.5 GiB without any load. What does not fit is swapped out or killed.",
+        "Stop the programs that use the memory, or raise the limit of the container.",
     )
 
 
@@ -140,7 +140,7 @@ def swap(facts: MemoryFacts, swapped: float | None) -> Finding | None:
         return Finding.good("swap", "none")
     used, moving = facts.swap_used or 0, (swapped or 0) > 0
     readiness = "" if facts.swappiness is None else f", swappiness {facts.swappiness}"
-    rate = f", {number(swapped)} pages/s go there or come back now" if moving else ""
+    rate = f", {number(swapped)} pages/s swapped in or out now" if moving else ""
     observed = f"{size(used)} of {size(facts.swap_total)} in use{readiness}{rate}"
     if not moving and used == 0 and facts.swappiness is not None and facts.swappiness <= _READY_TO_SWAP:
         return Finding.good("swap", observed)
@@ -149,9 +149,9 @@ def swap(facts: MemoryFacts, swapped: float | None) -> Finding | None:
         "swap",
         observed,
         Severity.BAD if moving else Severity.NOTICE,
-        "A page of the buffer pool that was swapped out comes back at the speed of the disk, which looks like a stall of the "
-        "server. Copying data for each trial fills the page cache, for which the kernel may swap out what is idle.",
-        "Do without it while you measure. As root:" if fits else "Have the kernel use it last. As root:",
+        "A swapped-out page of the buffer pool returns at the speed of the disk, which looks like a stall of the "
+        "server. Copying data for each trial fills the page cache, for which the kernel may swap out idle pages.",
+        "Turn swap off while you measure. As root:" if fits else "Let the kernel swap only as a last resort. As root:",
         "swapoff -a" if fits else "sysctl vm.swappiness=1",
     )
 
@@ -165,13 +165,12 @@ def huge_pages(facts: MemoryFacts) -> Finding | None:
         return Finding.good("huge pages", observed)
     waits = ""
     if facts.huge_pages_defrag == "always":
-        waits = " With defrag=always a thread that wants one waits until memory is compacted for it."
+        waits = " With defrag=always a thread that requests one waits until memory is compacted."
     return Finding(
         "huge pages",
         observed + (f", defrag {visible(facts.huge_pages_defrag)}" if facts.huge_pages_defrag else ""),
         Severity.NOTICE,
-        "A server gets huge pages where the kernel finds some free, which differs from one start to the next and moves whole "
-        f"trials.{waits}",
-        "Leave them to programs that ask for them. As root:",
+        f"A server gets huge pages if the kernel has free ones, which differs between starts and shifts whole trials.{waits}",
+        "Use them only for programs that request them. As root:",
         f"echo madvise | tee {_HUGE_PAGES}/enabled",
     )

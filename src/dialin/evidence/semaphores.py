@@ -21,9 +21,9 @@ _PROBE = "innodb"
 _SPIN = "spin/"
 _KINDS = ("mutex", "rw_shared", "rw_excl", "rw_sx")
 
-_NOT_REPORTED = "the server's status tells nothing of semaphores: MariaDB 10.11 and later leave that section empty"
+_NOT_REPORTED = "the server's status does not report semaphores: MariaDB 10.11 and later leave that section empty"
 _ZEROS = (
-    "the server's counts of spins, rounds and waits for InnoDB's locks stood at zero: MySQL 8.0 and later write zeros whatever "
+    "the server's counts of spins, rounds and waits for InnoDB's locks were zero: MySQL 8.0 and later write zeros whatever "
     "the load"
 )
 

@@ -43,9 +43,9 @@ def _with_interval(name: str, meaning: str) -> dict[str, FrameColumn]:
 CANDIDATES: Columns = {
     "candidate": _CANDIDATE,
     "baseline": FrameColumn(pl.Boolean, "whether the others are measured against it"),
-    "server": FrameColumn(pl.String, "the build that it runs on, as it was asked for"),
+    "server": FrameColumn(pl.String, "the build that it runs on, as requested"),
     "setting": FrameColumn(pl.String, "what it sets, in one line"),
-    "done": FrameColumn(pl.Int32, "trials that ended well"),
+    "done": FrameColumn(pl.Int32, "completed trials"),
     "failed": FrameColumn(pl.Int32, "trials that failed"),
 }
 
@@ -57,7 +57,7 @@ TRIALS: Columns = {
     "candidate": _CANDIDATE,
     "purpose": _PURPOSE,
     "state": FrameColumn(pl.String, "running, done, failed or interrupted; an interrupted one counts for nothing"),
-    "started": FrameColumn(TIME, "when it began, UTC"),
+    "started": FrameColumn(TIME, "when it started, UTC"),
     "restore_s": FrameColumn(pl.Float64, "seconds that each step took; null where it did not happen"),
     "boot_s": FrameColumn(pl.Float64, "starting the server"),
     "set_s": FrameColumn(pl.Float64, "setting the variables of a running server"),
@@ -73,15 +73,15 @@ TRIALS: Columns = {
     "cpus": FrameColumn(pl.Int32, "how many CPUs the machine has"),
     "driver_cpus": FrameColumn(pl.Int32, "how many of them the driver may use"),
     "failed_in": FrameColumn(pl.String, "the step that it failed in"),
-    "fault": FrameColumn(pl.String, "whose fault: server or workload"),
+    "fault": FrameColumn(pl.String, "what failed: server or workload"),
     "reason": FrameColumn(pl.String, "why it failed, one line"),
-    "log_tail": FrameColumn(pl.String, "the last lines of the log that tells of it"),
+    "log_tail": FrameColumn(pl.String, "the last lines of the log of what failed"),
 }
 
 VARIABLES: Columns = {
     **_OF_A_TRIAL,
     "variable": FrameColumn(pl.String, "a server variable"),
-    "asked": FrameColumn(pl.String, "the value that was asked for; null where nobody asked"),
+    "asked": FrameColumn(pl.String, "the requested value; null if none was requested"),
     "in_force": FrameColumn(pl.String, "what the server said of it once it was ready"),
     "real": FrameColumn(pl.String, "what was counted of the real objects behind it, where it could be"),
 }
@@ -96,20 +96,20 @@ SAMPLES: Columns = {
     "second": FrameColumn(pl.Int32, "counted from 1 within the trial, warm-up included; of a timed query, the run"),
     "time": FrameColumn(TIME, "when it arrived, UTC"),
     "threads": FrameColumn(pl.Int32, "connections that worked at once"),
-    "seconds": FrameColumn(pl.Float64, "seconds that it covers: 1, or what a run of a timed query took"),
-    "tps": FrameColumn(pl.Float64, "transactions a second"),
-    "reads": FrameColumn(pl.Float64, "read queries a second"),
-    "writes": FrameColumn(pl.Float64, "write queries a second"),
-    "other": FrameColumn(pl.Float64, "other queries a second (begin, commit)"),
+    "seconds": FrameColumn(pl.Float64, "seconds that it covers: 1, or the time of a run of a timed query"),
+    "tps": FrameColumn(pl.Float64, "transactions per second"),
+    "reads": FrameColumn(pl.Float64, "read queries per second"),
+    "writes": FrameColumn(pl.Float64, "write queries per second"),
+    "other": FrameColumn(pl.Float64, "other queries per second (begin, commit)"),
     "latency_ms": FrameColumn(
         pl.Float64, "the second's percentile of transaction latency (`--percentile`, else p95), milliseconds"
     ),
-    "errors": FrameColumn(pl.Float64, "errors a second that the driver ignored (deadlocks and the like)"),
-    "reconnects": FrameColumn(pl.Float64, "connections made anew, a second"),
-    "gap_s": FrameColumn(pl.Float64, "the longest that the host itself stood still within it, seconds"),
-    "stolen": FrameColumn(pl.Float64, "share of the CPU time that the hypervisor gave to others, 0 to 1; null where not told"),
-    "pressure": FrameColumn(pl.Float64, "share of it in which some task waited for a CPU, 0 to 1; null where not told"),
-    "lost": FrameColumn(pl.Boolean, "the host, not the server, spoiled it: left out of every figure of the verdict"),
+    "errors": FrameColumn(pl.Float64, "ignored errors per second (such as deadlocks)"),
+    "reconnects": FrameColumn(pl.Float64, "reconnects per second"),
+    "gap_s": FrameColumn(pl.Float64, "longest stall of the host itself within it, seconds"),
+    "stolen": FrameColumn(pl.Float64, "share of the CPU time that the hypervisor gave to others, 0 to 1; null if unknown"),
+    "pressure": FrameColumn(pl.Float64, "share of it in which some task waited for a CPU, 0 to 1; null if unknown"),
+    "lost": FrameColumn(pl.Boolean, "the host itself stalled: the second is excluded from every figure of the verdict"),
 }
 
 VERDICT: Columns = {
@@ -126,15 +126,15 @@ VERDICT: Columns = {
     **_with_interval("cv", "coefficient of variation of the seconds of a typical trial: 0.04 is 4 %"),
     **_with_interval("stalls_per_1000", "measured seconds below half of their trial's median, per 1000"),
     **_with_interval("latency_ms", "the percentile of latency of a typical trial, milliseconds"),
-    "worst_second_tps": FrameColumn(pl.Float64, "the lowest measured second of any trial, transactions a second"),
-    "errors_per_s": FrameColumn(pl.Float64, "errors that the driver ignored, a second"),
-    "trials": FrameColumn(pl.Int32, "trials that ended well"),
+    "worst_second_tps": FrameColumn(pl.Float64, "the lowest measured second of any trial, transactions per second"),
+    "errors_per_s": FrameColumn(pl.Float64, "ignored errors per second"),
+    "trials": FrameColumn(pl.Int32, "completed trials"),
     "failed": FrameColumn(pl.Int32, "trials that failed"),
     "unsteady": FrameColumn(pl.Int32, "trials that did not become steady"),
-    "lost_seconds": FrameColumn(pl.Int32, "seconds left out because the host stood still"),
-    "effective_seconds": FrameColumn(pl.Float64, "how many independent seconds its measured ones are worth"),
+    "lost_seconds": FrameColumn(pl.Int32, "seconds excluded because the host stalled"),
+    "effective_seconds": FrameColumn(pl.Float64, "how many independent seconds the measured seconds are worth"),
     "pareto": FrameColumn(pl.Boolean, "no other candidate is both faster and steadier"),
-    "weaker_durability": FrameColumn(pl.List(pl.String), "variables by which it can lose commits that the baseline keeps"),
+    "weaker_durability": FrameColumn(pl.List(pl.String), "variables that make its durability weaker than the baseline's"),
 }
 
 LOOKS: Columns = {
@@ -155,14 +155,14 @@ COUNTERS: Columns = {
     "name": _FIGURE,
     "rise": FrameColumn(pl.Float64, "by how much it rose over the measured window, in its own unit"),
     "seconds": _SECONDS,
-    "per_second": FrameColumn(pl.Float64, "its rise a second"),
+    "per_second": FrameColumn(pl.Float64, "its increase per second"),
 }
 
 GAUGES: Columns = {
     **_OF_A_TRIAL,
     "probe": _PROBE,
     "name": _FIGURE,
-    "first": FrameColumn(pl.Float64, "its value when the measured window began, in its own unit"),
+    "first": FrameColumn(pl.Float64, "its value at the start of the measured window, in its own unit"),
     "last": FrameColumn(pl.Float64, "when it ended"),
     "least": FrameColumn(pl.Float64, "the lowest that was read"),
     "most": FrameColumn(pl.Float64, "the highest that was read"),
@@ -174,7 +174,7 @@ EVIDENCE: Columns = {
     "time": FrameColumn(TIME, "when it was read, UTC"),
     "probe": _PROBE,
     "name": _FIGURE,
-    "value": FrameColumn(pl.Float64, "of a counter its rise a second since the reading before; of a gauge its value"),
+    "value": FrameColumn(pl.Float64, "of a counter its increase per second since the previous reading; of a gauge its value"),
 }
 
 WAITS: Columns = {
@@ -211,7 +211,7 @@ RAW_WAITS: Columns = {
     "event": FrameColumn(pl.UInt64, "the number of the event within its thread"),
     "instrument": WAITS["instrument"],
     "operation": FrameColumn(pl.String, "such as shared_lock"),
-    "start_ps": FrameColumn(pl.UInt64, "when it began by the server's timer, picoseconds since the server started"),
+    "start_ps": FrameColumn(pl.UInt64, "when it started by the server's timer, picoseconds since the server started"),
     "wait_ps": FrameColumn(pl.UInt64, "how long it took, picoseconds"),
 }
 

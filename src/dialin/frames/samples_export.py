@@ -38,7 +38,9 @@ def check_place(path: Path, directory: Path) -> None:
     if _is_the_study_s(path, directory):
         raise UserError(f"{path} belongs to the study itself", "Name another file with --out")
     if os.path.lexists(path) and path.suffix.lower() not in _REPLACED:
-        raise UserError(f"{path} is there already, and is named neither .csv nor .parquet", "Name another file with --out")
+        raise UserError(
+            f"{path} already exists, and its name ends in neither .csv nor .parquet", "Name another file with --out"
+        )
 
 
 def _is_the_study_s(path: Path, directory: Path) -> bool:
@@ -63,7 +65,7 @@ def write(store: Store, path: Path, form: Format) -> int:
         fresh.replace(path)
     except OSError as error:
         raise UserError(
-            f"{path} cannot be written: {error.strerror}", "Name another file with --out, or free the disk"
+            f"{path} cannot be written: {error.strerror}", "Name another file with --out, or free disk space"
         ) from error
     finally:
         with suppress(OSError):

@@ -172,7 +172,7 @@ class Study:
                 f"  {counted(len(record.spec.candidates), 'candidate')}, {trials}, {counted(len(record.looks), 'look')}",
                 f"  frames: {', '.join(frames)}",
                 "  lazy:   scan_evidence(), scan_waits()",
-                '  also:   headline, result, spec, host, command; columns("samples") tells what its columns are',
+                '  also:   headline, result, spec, host, command; columns("samples") describes its columns',
             ]
         )
 

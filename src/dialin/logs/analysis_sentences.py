@@ -46,7 +46,7 @@ def headline(
     if standings.outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
         return f"No worthwhile difference in {measure} between {listed(names)}."
     if len(names) == 1:
-        return f"All runs are of one candidate, {names[0]}: there is nothing to compare."
+        return f"All runs belong to one candidate, {names[0]}: there is nothing to compare."
     return f"Inconclusive: no winner by {measure} is claimed, {_why(standings, cells, baseline, barred)}."
 
 
@@ -55,17 +55,17 @@ def reason(standings: Standings, worthwhile: float, proposals: Sequence[tuple[st
 
     `proposals` are expressions that name candidates, with the candidates that they find, the best first.
     """
-    if standings.outcome is Outcome.UNRESOLVED:
+    if standings.outcome is Outcome.INCONCLUSIVE:
         worse = [name for name, state in standings.states.items() if state is CandidateState.LOSES]
         shown = f"Worse than another: {listed(worse)}. " if worse else ""
         if proposals:
             ways = [f"--by '{expression}' ({', '.join(values)})" for expression, values in proposals[:_SHOWN]]
             also = f"; or {' or '.join(ways[1:])}" if len(ways) > 1 else ""
-            return f"Each log was taken for a candidate of its own. Say which runs belong together: {ways[0]}{also}."
+            return f"Each log counts as its own candidate. Group the runs: {ways[0]}{also}."
         if by_cell:
-            return f"{shown}Choose by the cells that are like your load."
-        return shown + (_AGAIN if len(standings.states) > 1 else "Name logs of other candidates as well.")
-    limits = "This holds as far as differences between runs are chance: nobody randomised them."
+            return f"{shown}Choose by the cells that resemble your load."
+        return shown + (_AGAIN if len(standings.states) > 1 else "Add logs of other candidates.")
+    limits = "This assumes that differences between runs are random; their order was not randomized."
     if standings.outcome is Outcome.WINNER:
         return f"It differs from every other candidate by more than runs of one candidate in one cell do. {limits}"
     return f"Any remaining difference is less than {exact_percent(worthwhile)}. {limits}"
@@ -73,7 +73,7 @@ def reason(standings: Standings, worthwhile: float, proposals: Sequence[tuple[st
 
 def is_by_cell(standings: Standings, cells: Cells) -> bool:
     """Return whether no candidate is the best because that depends on the cell."""
-    if standings.outcome is not Outcome.UNRESOLVED or set(cells.comparison.repeated) != set(standings.states):
+    if standings.outcome is not Outcome.INCONCLUSIVE or set(cells.comparison.repeated) != set(standings.states):
         return False
     best, rivals = _open(standings, cells)
     return any(cells.comparison.depends_on_cell(name, best) for name in rivals)
@@ -113,7 +113,7 @@ def _range(cells: Cells, name: str, baseline: str) -> str:
 def _why(standings: Standings, cells: Cells, baseline: str, barred: Collection[frozenset[str]]) -> str:
     comparison, names = cells.comparison, list(standings.states)
     if not comparison.names:
-        return "because no two candidates ran with everything else alike"
+        return "because no two candidates ran under the same conditions"
     alone = [name for name in names if name not in comparison.repeated]
     if alone:
         who = "no candidate has" if len(alone) == len(names) else f"{listed(alone)} {'has' if len(alone) == 1 else 'have'}"

@@ -165,9 +165,9 @@ def _compare(counted: Sequence[RunFigures], assigned: Sorted, goal: Goal) -> _Co
     alike = len({run.interval for run in runs}) == 1 and runs[0].interval > 0
     latency = len({run.percentile for run in runs} - {None}) <= 1 and all(run.latency_ms is not None for run in runs)
     if goal is Goal.STABILITY and not alike:
-        raise UserError("The logs report at different intervals, so variation cannot be compared", "Take logs of one interval")
+        raise UserError("The logs report at different intervals, so variation cannot be compared", "Use logs with one interval")
     if goal is Goal.LATENCY and not latency:
-        raise UserError("The logs do not all hold the same percentile of latency", "Take logs of one --percentile")
+        raise UserError("The logs do not all hold the same percentile of latency", "Use logs with one --percentile")
     throughput = compare(_observations(runs, Goal.THROUGHPUT), assigned.names)
     return _Compared(
         counted=counted,

@@ -82,7 +82,7 @@ def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = Non
     of = {name: candidate for name, candidate in of.items() if name not in torn}
     counting = [run for run in runs if run.copy_of is None and run.name in of]
     if not counting:
-        raise UserError(warnings[0].text, "Sort the copies out: a run is of one candidate")
+        raise UserError(warnings[0].text, "Remove the copies: a run belongs to one candidate")
     parts = {run.name: run_names.read_name(run.name, rule.by) for run in counting}
     threads = {run.name: str(run.log.threads) for run in counting}
     named = factors.with_threads(run_names.find_factors(parts, rule.ignored), threads, of, rule.ignored)
@@ -139,14 +139,15 @@ def _copy_notes(runs: Sequence[Run], of: Mapping[str, str], labels: Mapping[str,
         data = {"run": original.name, "copies": [run.name for run in copies], "exact": all(run.exact for run in copies)}
         if original.name in torn:
             candidates = listed(sorted({of[run.name] for run in (original, *copies) if run.name in of}, key=natural_order))
-            text = f"{named} {are} of {label}, {alike}, yet they stand for {candidates}: left out, as nobody knows whose it is"
+            text = f"{named} {are} of {label}, {alike}, but they are assigned to {candidates}: left out"
         notes.append(Note(code="copy_in_two_candidates" if original.name in torn else "copies", text=text, data=data))
     return notes
 
 
 def _unassigned(files: Sequence[str], labels: Mapping[str, str]) -> Note:
     more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
-    text = f"{counted(len(files), 'log')} of no candidate left out: {', '.join(labels[name] for name in files[:_SHOWN])}{more}"
+    shown = ", ".join(labels[name] for name in files[:_SHOWN])
+    text = f"{counted(len(files), 'log')} without a candidate, left out: {shown}{more}"
     return Note(code="left_out", text=text, data={"files": files})
 
 
@@ -162,5 +163,5 @@ def _without_what_defines(settings: Values, of: Mapping[str, str]) -> tuple[dict
     others = {name: {key: value for key, value in row.items() if key not in defining} for name, row in settings.items()}
     if len(defining) < 2:
         return others, []
-    text = f"{listed(defining)} differ together between candidates: what is found is of all of them, not of one"
+    text = f"{listed(defining)} differ together between candidates: the result is their combined effect"
     return others, [Note(code="differ_together", text=text, data={"names": defining})]

@@ -57,7 +57,8 @@ class Cells:
         return goal_ratio(ratio, self.goal)
 
     def label(self, cell: Sequence[str]) -> str:
-        return ", ".join(f"{key} {value}" for key, value in zip(self.keys, cell, strict=True)) or "all alike"
+        """Return what a cell is, in words."""
+        return ", ".join(f"{key} {value}" for key, value in zip(self.keys, cell, strict=True)) or "same conditions"
 
 
 def analyze_cells(cells: Cells, runs: Sequence[RunAnalysis], names: Sequence[str], baseline: str) -> list[CellAnalysis]:

@@ -22,7 +22,7 @@ _SHOWN = 12
 def unsettled(runs: Sequence[RunAnalysis]) -> list[Note]:
     """Return the note of runs that never became steady."""
     unsteady = [run for run in runs if not run.settled]
-    text = f"{_some(unsteady, runs)} did not become steady before half of it was over: the level is not that of a steady server"
+    text = f"{_some(unsteady, runs)} did not become steady within their first half: the level is not that of a steady server"
     return [Note(code="not_settled", text=text, data={"runs": [run.file for run in unsteady]})] if unsteady else []
 
 
@@ -33,7 +33,7 @@ def long_warm_up(runs: Sequence[RunAnalysis]) -> list[Note]:
         return []
     took = span([run.warm_up_seconds for run in slow], duration)
     share = percent(max(run.warm_up_seconds / run.seconds for run in slow))
-    text = f"{_some(slow, runs)} warmed up for long: {took}, up to {share} of a run; it was left out"
+    text = f"{_some(slow, runs)} had a long warm-up: {took}, up to {share} of a run; it was left out"
     return [Note(code="long_warm_up", text=text, data={run.file: run.warm_up_seconds for run in slow})]
 
 
@@ -85,7 +85,7 @@ def _sentence(run: RunAnalysis) -> str | None:
         case Course.SHIFT:
             return f"{movement} ({change(1 + run.change)}) at {at} s"
         case Course.COLLAPSE:
-            return f"{movement} at {at} s and did not recover: its mean is the speed of neither part"
+            return f"{movement} at {at} s and did not recover: its mean describes neither part"
         case Course.TWO_LEVELS:
             share = f"{percent(run.low_share)} of its time was at the lower level"
             return f"switched {run.switches} times between about {first} and {last} tps; {share}"

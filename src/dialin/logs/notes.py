@@ -106,15 +106,15 @@ def differing_options(assigned: Sorted) -> list[Note]:
         shown = "; ".join(
             f"{key}: {', '.join(factors.factor_levels(options.values, key))}{_same(key, assigned)}" for key in apart[:_SHOWN]
         )
-        text = f"Log headers or the files beside the logs set options differently ({shown}): "
-        text += "only runs with the same of them are compared"
+        text = f"Log headers or option files next to the logs set options differently ({shown}): "
+        text += "only runs with the same options are compared"
         data = {"values": {key: factors.factor_levels(options.values, key) for key in apart}}
         notes.append(Note(code="options_differ", text=text, data=data))
     if options.defining:
         shown = "; ".join(f"{key}: {_by_candidate(assigned, key)}" for key in options.defining[:_SHOWN])
-        text = f"By log headers and the files beside the logs, candidates differ in {shown}"
+        text = f"According to log headers and option files next to the logs, candidates differ in {shown}"
         if len(options.defining) > 1:
-            text += ": what is found is of all of these together"
+            text += ": the result is the effect of all of these together"
         notes.append(Note(code="candidates_differ_in", text=text, data={"names": list(options.defining)}))
     return notes
 
@@ -148,7 +148,7 @@ def in_order(barred: Collection[frozenset[str]]) -> list[Note]:
     if not pairs:
         return []
     shown = "; ".join(f"{a} and {b}" for a, b in pairs[:_SHOWN])
-    text = f"By their dates, all runs of one came before those of the other ({shown}): drift may be the difference"
+    text = f"By their dates, all runs of one candidate precede those of the other ({shown}): the difference may be drift"
     return [Note(code="one_after_the_other", text=text, data={"pairs": pairs})]
 
 
@@ -225,8 +225,8 @@ def single_runs(names: Sequence[str], runs: Sequence[RunAnalysis], comparison: C
         of = f" (of {every[alone[0]]})" if len(alone) == 1 and every[alone[0]] > 1 else ""
         start = f"{who} one run to compare{of}"
     else:
-        start = f"{who} one run per cell, and cells that one start of the server may have served are no repeats"
-    text = f"{start}: the difference from run to run is not known, so a ratio has no interval and nothing wins"
+        start = f"{who} one run per cell, and cells are no repeats, since one server start may have served several"
+    text = f"{start}: run-to-run noise is unknown, so ratios have no interval and no winner is claimed"
     numbering = _numbering(runs)
     if numbering:
         text += f". If {listed(numbering)} only number{'s' if len(numbering) == 1 else ''} the runs, add "
@@ -265,7 +265,8 @@ def moved_between_runs(runs: Sequence[RunAnalysis], assigned: Sorted, comparison
             continue
         levels = listed([f"{number(run.tps)} ({run.label})" for run in group[:_SHOWN]])
         than = f", while {'settings' if by_file else 'candidates'} differ by {percent(between)}" if between else ""
-        text = f"Runs of one setting differ ({', '.join(cell) or 'all alike'}): {levels} tps, {percent(within)} apart{than}"
+        where = ", ".join(cell) or "same conditions"
+        text = f"Runs of one setting differ ({where}): {levels} tps, a difference of {percent(within)}{than}"
         data = {"setting": list(cell), "runs": [run.file for run in group], "apart": within, "between_candidates": between}
         notes.append(Note(code="moved_between_runs", text=text, data=data))
     return notes
@@ -275,7 +276,7 @@ def not_random(runs: Sequence[RunAnalysis], ordered: Sequence[str] | None, names
     """Return the note that nobody randomised these runs, and in what order they came, where the names say so."""
     if len(names) < 2:
         return []
-    text = "dialin did not randomise the order of these runs: anything else that changed between them counts as a difference"
+    text = "The order of these runs was not randomized by dialin: anything that changed between them counts as a difference"
     of = {run.file: run.candidate or "" for run in runs}
     if ordered is not None and len(ordered) <= _SHOWN and len(names) < len(ordered):
         text += f". Order by their dates: {', '.join(of[name] for name in ordered)}"
@@ -288,7 +289,7 @@ def different_logs(runs: Sequence[RunAnalysis]) -> list[Note]:
     intervals = sorted({run.interval for run in runs if run.interval})
     if len(intervals) > 1:
         shown = listed([f"{value:g} s" for value in intervals])
-        text = f"The logs report every {shown}: variation and stalls of different intervals cannot be compared, and are not"
+        text = f"The logs report every {shown}: variation and stalls are compared only between equal intervals"
         notes.append(Note(code="different_intervals", text=text, data={"intervals": intervals}))
     percentiles = sorted({run.percentile for run in runs if run.percentile is not None})
     if len(percentiles) > 1:

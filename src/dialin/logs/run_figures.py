@@ -56,7 +56,7 @@ def sum_up_run(run: Run, label: str, candidate: str | None, others: Mapping[str,
     if skip is not None:
         start = Start(int(np.searchsorted(log.times, skip, side="right")), settled=True)
         if (left := log.times.size - start.length) < FEWEST:
-            raise UserError(f"--skip {skip:g} leaves {counted(left, 'line')} of {run.name}", "Skip less, or leave that run out")
+            raise UserError(f"--skip {skip:g} leaves {counted(left, 'line')} of {run.name}", "Skip less, or exclude that run")
     begin = start.length
     measured = log.tps[begin:]
     dip = find_dip(measured, log.interval)

@@ -67,7 +67,7 @@ def by_expression(names: Sequence[str], expression: str) -> dict[str, str]:
             candidates[name] = "/".join(groups) or match[0]
     candidates = {name: candidate for name, candidate in candidates.items() if candidate}
     if not candidates:
-        raise UserError(f"--by {expression} finds nothing in any name, such as {names[0]}", "Write it like --by 'bpi(\\d+)'")
+        raise UserError(f"--by {expression} matches no name, such as {names[0]}", "Write it like --by 'bpi(\\d+)'")
     return candidates
 
 
@@ -83,12 +83,14 @@ def by_patterns(names: Sequence[str], table: Mapping[str, Sequence[str]], where:
             fitting = [name for name in names if fits_pattern(name, pattern)]
             if not fitting:
                 raise UserError(
-                    f"{where}: {pattern!r} of {candidate} fits no log, such as {names[0]}",
-                    "A pattern fits a whole name or, without a wildcard, a whole directory",
+                    f"{where}: {pattern!r} of {candidate} matches no log, such as {names[0]}",
+                    "A pattern must match a whole name or, without a wildcard, a whole directory",
                 )
             for name in fitting:
                 if candidates.setdefault(name, candidate) != candidate:
-                    raise UserError(f"{where}: {name} fits {candidates[name]} and {candidate}", "A run is of one candidate")
+                    raise UserError(
+                        f"{where}: {name} matches {candidates[name]} and {candidate}", "A run belongs to one candidate"
+                    )
     return candidates
 
 

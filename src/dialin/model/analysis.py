@@ -45,15 +45,15 @@ class RunAnalysis(FrozenModel):
     """What one run's log carries by itself. Rates are transactions a second, after the warm-up."""
 
     file: str = Field(description="the log's name, with the directories in which names differ; `#2` is the second run in it")
-    label: str = Field(description="the same without what all names begin and end with")
-    candidate: str | None = Field(description="the candidate that it is a run of; null where it was left out")
+    label: str = Field(description="the name without the beginning and end that all names share")
+    candidate: str | None = Field(description="the candidate of the run; null if the run was left out")
     copy_of: str | None = Field(description="the run that this is a copy of; a copy is not counted")
-    others: dict[str, str] = Field(description="what else its name and its log tell that is not alike in all runs")
+    others: dict[str, str] = Field(description="other facts of the name and the log that differ between runs")
     threads: int
     interval: float = Field(description="seconds from one line to the next; 0 for a log with a summary alone")
-    seconds: float = Field(description="seconds that the log tells of")
+    seconds: float = Field(description="seconds that the log covers")
     warm_up_seconds: float = Field(description="seconds left out at its start")
-    warm_up_given: bool = Field(description="whether they were given instead of found")
+    warm_up_given: bool = Field(description="whether they were given, not detected")
     start_change: float = Field(
         description="relative: by how much the seconds left out at the start were faster than the rest; below 0 where slower"
     )
@@ -84,7 +84,7 @@ class RunAnalysis(FrozenModel):
     stall_seconds: float = Field(description="how long these were in all")
     longest_stall: float
     latency_ms: float | None = Field(description="mean of the lines' percentiles, by transactions; null where none was logged")
-    percentile: int | None = Field(description="which percentile that is; null where the log does not tell")
+    percentile: int | None = Field(description="which percentile that is; null if the log does not say")
     errors_per_s: float
     effective_seconds: float = Field(description="how many independent seconds the measured ones are worth")
 
@@ -172,15 +172,17 @@ class Analysis(FrozenModel):
     confidence: float
     worthwhile: float
     run_noise: float | None = Field(
-        description="standard deviation of one run among runs of its candidate, all else alike, relative; null if unknown"
+        description="run-to-run standard deviation of one candidate under equal conditions, relative; null if unknown"
     )
     candidates: list[CandidateAnalysis]
-    factors: list[FactorAnalysis] = Field(description="what differs between runs beside the candidate, and was not ignored")
+    factors: list[FactorAnalysis] = Field(
+        description="factors other than the candidate that differ between runs and were not ignored"
+    )
     cells: list[CellAnalysis] = Field(description="the cells in which two candidates and more ran")
     proposals: list[str] = Field(description="arguments that name candidates, the best first; empty where they were named")
     runs: list[RunAnalysis]
     files: list[FileEntry] = Field(description="every file that was looked at; hidden ones are not")
-    findings: list[Note] = Field(description="what these very runs show beside the verdict; no claim about runs to come")
+    findings: list[Note] = Field(description="what these runs show besides the verdict; no claim about future runs")
     confounds: list[Note]
     warnings: list[Note]
 

@@ -54,7 +54,7 @@ class Build:
         launcher: what stands before the binary on a command line (a private loader with its library path), often nothing.
         basedir: the root that share and plugin directories are found under, or None where the binary knows its own.
         messages: the directory of error messages, or None where the binary knows its own.
-        origin: where it was found, in words: "installed by dialin", "found on PATH".
+        origin: where it was found, in words: "installed by dialin", "on PATH".
     """
 
     flavour: Flavour

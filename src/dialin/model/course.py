@@ -40,4 +40,4 @@ class PeriodicDip(FrozenModel):
     seconds: list[float] = Field(
         description="the seconds of each period in which speed is low, counted from the start of the log and beginning with 0"
     )
-    depth: float = Field(description="by how much speed falls in them, relative to the speed beside them")
+    depth: float = Field(description="drop of throughput in them, relative to the seconds around them")

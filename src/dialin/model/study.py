@@ -84,51 +84,53 @@ class MethodOptions(FrozenModel):
     """The options of how a study measures and decides; those of its file, and what is stored with it, are the same fields."""
 
     minutes: Annotated[float, METHOD] = Field(
-        default=30.0, gt=0, le=10_080, description="the budget of wall clock for the trials; data is prepared before it begins"
+        default=30.0, gt=0, le=10_080, description="wall-clock budget of the trials; preparing data does not count"
     )
     measure: Annotated[float | None, METHOD] = Field(
         default=None, ge=2, le=86_400, description="seconds measured in each trial"
     )
     warmup: Annotated[float | None, METHOD] = Field(
-        default=None, ge=0, le=86_400, description="the most seconds that a trial warms up"
+        default=None, ge=0, le=86_400, description="longest warm-up of a trial, seconds"
     )
     whole_warmup: Annotated[bool, METHOD] = Field(
-        default=False, description="warm up for all of `warmup`, also where the load is steady before, as published runs do"
+        default=False, description="warm up for all of `warmup` even if the load is steady earlier, as published runs do"
     )
     confidence: Annotated[Fraction, METHOD] = Field(
-        default=0.95, ge=0.5, le=0.999, description="how sure all intervals together are"
+        default=0.95, ge=0.5, le=0.999, description="confidence of all intervals together"
     )
     goal: Annotated[Goal, METHOD] = Field(
-        default=Goal.THROUGHPUT, description="what the best is best at: throughput, stability (steady seconds) or latency"
+        default=Goal.THROUGHPUT, description="what to optimize: throughput, stability (variation of seconds) or latency"
     )
     until: Annotated[Until, METHOD] = Field(
         default=Until.SAFE,
-        description="when to stop early: safe (a safe choice), better (shown better than the baseline) or best (shown that "
-        "nothing is better by more than what matters)",
+        description="when to stop early: safe (a safe choice), better (shown to be better than the baseline) or best (shown "
+        "that nothing is better by more than what matters)",
     )
     confirm: Annotated[bool, METHOD] = Field(
-        default=False, description="measure the choice afresh against the baseline after it is made"
+        default=False, description="measure the recommended candidate against the baseline again, in fresh trials"
     )
-    seed: Annotated[int, METHOD] = Field(default=1, ge=0, lt=2**31, description="of the order of trials and of the load")
+    seed: Annotated[int, METHOD] = Field(
+        default=1, ge=0, lt=2**31, description="random seed of the order of trials and of the load"
+    )
     accept_weaker_durability: Annotated[bool, METHOD] = Field(
-        default=False, description="a candidate that gives up durability may be recommended"
+        default=False, description="allow a candidate with weaker durability to be recommended"
     )
     probes: Annotated[bool, WHY] = Field(
-        default=True, description="watch counters and waits while load is measured, to explain the verdict"
+        default=True, description="record counters and waits while load is measured, to explain the verdict"
     )
     waits: Annotated[str | None, WHY] = Field(
         default=None,
-        description="collect the raw waits of instruments, by a part of their names, such as hash_table_locks, or a pattern "
-        "with %: takes a further trial of each candidate, after the verdict; sandboxes only",
+        description="collect raw waits of instruments, by part of their name, such as hash_table_locks, or a pattern "
+        "with %; needs one more trial of each candidate, after the verdict; sandboxes only",
     )
-    server_cpus: Annotated[str | None, MACHINE] = Field(default=None, description="CPUs for the servers, as 0-3,8")
-    load_cpus: Annotated[str | None, MACHINE] = Field(default=None, description="CPUs for the load driver, as 0-3,8")
+    server_cpus: Annotated[str | None, MACHINE] = Field(default=None, description="CPUs for the servers, such as 0-3,8")
+    load_cpus: Annotated[str | None, MACHINE] = Field(default=None, description="CPUs for the load driver, such as 0-3,8")
 
     @field_validator("waits")
     @classmethod
     def _pattern_of_instruments(cls, value: str | None) -> str | None:
         if value is not None and not re.fullmatch(r"[A-Za-z0-9_/%:-]{1,120}", value):
-            raise ValueError("is not a part of an instrument's name, such as hash_table_locks or wait/synch/mutex/innodb/%")
+            raise ValueError("is not part of an instrument's name, such as hash_table_locks or wait/synch/mutex/innodb/%")
         return value
 
     @field_validator("server_cpus", "load_cpus")

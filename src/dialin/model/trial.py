@@ -84,7 +84,7 @@ class Sample:
         stolen: the share of the machine's CPU time that its hypervisor gave to others, 0 to 1; None where unknown.
         pressure: the share of the second in which some task waited for a CPU, 0 to 1; None where unknown.
         threads: how many connections worked at once.
-        seconds: that it covers: 1, or what a run of a timed query took.
+        seconds: that it covers: 1, or the time of a run of a timed query.
     """
 
     second: int

@@ -16,7 +16,7 @@ from dialin.model.study import Goal
 
 
 class Outcome(StrEnum):
-    """What a study found.
+    """The outcome of a study.
 
     A `winner` was shown to be better than every other candidate; `safe_choice` is within what is worthwhile of the best, very
     probably, though not shown to beat each of the others.
@@ -26,7 +26,32 @@ class Outcome(StrEnum):
     SAFE_CHOICE = "safe_choice"
     TIE = "tie"
     NO_WORTHWHILE_DIFFERENCE = "no_worthwhile_difference"
-    UNRESOLVED = "unresolved"
+    INCONCLUSIVE = "inconclusive"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Outcome | None:
+        return cls.INCONCLUSIVE if value == "unresolved" else None  # its name in studies of an earlier dialin
+
+
+class ReasonCode(StrEnum):
+    """Why a candidate is recommended."""
+
+    IDENTICAL_CANDIDATES = "identical_candidates"
+    ANY_BUT_FAILED_BASELINE = "any_but_failed_baseline"
+    NOTHING_TO_GAIN = "nothing_to_gain"
+    BASELINE_AMONG_BEST = "baseline_among_best"
+    BASELINE_IS_BEST = "baseline_is_best"
+    OTHERS_WORSE = "others_worse"
+    NEAR_THE_BEST = "near_the_best"
+    AMONG_BEST = "among_best"
+    BEST_BUT_FAILED_BASELINE = "best_but_failed_baseline"
+    WEAKER_DURABILITY = "weaker_durability"
+    CONFOUNDED = "confounded"
+    BASELINE_FAILED = "baseline_failed"
+    OTHERS_UNSAFE = "others_unsafe"
+    OTHERS_FAILED = "others_failed"
+    SHOWN_BETTER = "shown_better"
+    NOTHING_SHOWN = "nothing_shown"
 
 
 class DecidedBy(StrEnum):
@@ -46,17 +71,21 @@ class CandidateState(StrEnum):
     """How a candidate came out.
 
     One that `loses` was shown to be worse than the best. One that is `behind` is very probably worse by more than is
-    worthwhile, without that proof. `open` means that the comparison is inconclusive. One that is `unsafe` had
-    more server failures than the baseline and is not compared; one that `failed` could not be measured.
+    worthwhile, without that proof. `inconclusive` means that neither a difference nor its absence was shown. One that is
+    `unsafe` had more server failures than the baseline and is not compared; one that `failed` could not be measured.
     """
 
     WINS = "wins"
     TIES = "ties"
     LOSES = "loses"
     BEHIND = "behind"
-    OPEN = "open"
+    INCONCLUSIVE = "inconclusive"
     UNSAFE = "unsafe"
     FAILED = "failed"
+
+    @classmethod
+    def _missing_(cls, value: object) -> CandidateState | None:
+        return cls.INCONCLUSIVE if value == "open" else None  # its name in studies of an earlier dialin
 
 
 class Estimate(FrozenModel):
@@ -96,44 +125,44 @@ class CandidateVerdict(FrozenModel):
 
     name: str
     server: str = Field(description="the build it ran on, in full")
-    setting: dict[str, Value] = Field(description="what was asked for")
-    in_force: dict[str, str] = Field(description="what the server said of the same variables after boot")
+    setting: dict[str, Value] = Field(description="the requested values")
+    in_force: dict[str, str] = Field(
+        description="the effective values of the same variables, as the server reported them after boot"
+    )
     real: dict[str, str] = Field(
-        default_factory=dict, description="what was counted of the real objects behind these variables, where it could be"
+        default_factory=dict, description="counts of the real objects behind these variables, where they can be counted"
     )
     tps: Estimate | None = Field(description="throughput: transactions divided by measured seconds")
     ratio: Estimate | None = Field(description="throughput as a ratio to the baseline's")
     typical_ratio: Estimate | None = Field(
-        default=None, description="typical speed, which forgives stalls, as a ratio to the baseline's; it is not throughput"
+        default=None, description="typical speed, which leaves out stalls, as a ratio to the baseline's; it is not throughput"
     )
     stall_cost: float | None = Field(default=None, description="share of the typical speed that stalls cost")
     goal_ratio: Estimate | None = Field(
         default=None, description="the goal's own measure (throughput, variation, latency) as a ratio to the baseline's"
     )
     probability: float | None = Field(
-        default=None, description="of being within what is worthwhile of the best, by the goal; null where nothing is known"
+        default=None, description="probability of being within `worthwhile` of the best candidate, by the goal; null if unknown"
     )
     pareto: bool = Field(default=False, description="no other candidate is both faster and steadier")
-    cv: Estimate | None = Field(description="coefficient of variation of a trial's measured seconds, that of a typical trial")
+    cv: Estimate | None = Field(description="coefficient of variation of the measured seconds, of a typical trial")
     worst_second_tps: float | None = Field(description="the lowest measured second of any trial")
     stall_seconds_per_1000: Estimate | None = Field(description="measured seconds below half of their trial's median, per 1000")
-    latency_ms: Estimate | None = Field(
-        description="percentile of transaction latency (which one, `percentile` says), that of a typical trial"
-    )
+    latency_ms: Estimate | None = Field(description="latency of a typical trial, ms; `percentile` says which percentile")
     transactions: list[TransactionFigures] = Field(
         default_factory=list, description="each kind of transaction; empty where the workload has only one"
     )
     effective_seconds: float | None = Field(
-        default=None, description="how many independent seconds its measured ones are worth"
+        default=None, description="how many independent seconds the measured seconds are worth"
     )
-    lost_seconds: int = Field(default=0, description="seconds left out because the host, not the server, stood still")
+    lost_seconds: int = Field(default=0, description="seconds excluded because the host itself stalled")
     unsteady: int = Field(default=0, description="trials that did not become steady")
-    errors_per_s: float | None = Field(description="errors that the driver ignored (deadlocks and the like), a second")
-    trials: int = Field(description="trials that ended well")
+    errors_per_s: float | None = Field(description="ignored errors (such as deadlocks) per second")
+    trials: int = Field(description="completed trials")
     failed: int = Field(description="trials that failed")
     state: CandidateState
     weaker_durability: list[str] = Field(
-        default_factory=list, description="variables by which it can lose commits that the baseline keeps"
+        default_factory=list, description="variables that make its durability weaker than the baseline's"
     )
 
 
@@ -141,15 +170,17 @@ class Confirmation(FrozenModel):
     """What fresh trials say of a choice that was made before them, so that choosing does not flatter it."""
 
     candidate: str
-    ratio: Estimate = Field(description="of the goal's measure to the baseline's; the interval is that of this one comparison")
+    ratio: Estimate = Field(
+        description="ratio of the goal's measure to the baseline's; the interval holds for this comparison alone"
+    )
     blocks: int
 
 
 class Note(FrozenModel):
-    """A warning or a confound: a code for scripts, a sentence for people, and the figures."""
+    """A warning or a confound: a code with its figures, and the sentence that is made of them."""
 
     code: str
-    text: str
+    text: str = Field(default="", description="for people; made of the code and the data when a verdict is written or shown")
     data: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -164,7 +195,9 @@ class Verdict(FrozenModel):
     )
     percentile: int = Field(default=95, description="which percentile `latency_ms` is")
     headline: str = Field(description="the verdict in one sentence")
-    reason: str = Field(description="why this is recommended, in words")
+    reason: str = Field(description="why this is recommended, in words; made of the code and the data below")
+    reason_code: ReasonCode | None = Field(default=None, description="null in a study of an earlier dialin")
+    reason_data: dict[str, Any] = Field(default_factory=dict, description="the figures of the reason")
     recommended: dict[str, Value] = Field(description="the setting to use")
     recommended_candidate: str
     winners: list[str]
@@ -184,20 +217,20 @@ class Verdict(FrozenModel):
         description="the smallest relative difference that this many trials can detect at this noise; null if unknown"
     )
     detectable_planned: float | None = Field(
-        default=None, description="the same, as expected before the study began; null if nothing was known of the noise"
+        default=None, description="the same, as expected before the study started; null if the noise was unknown"
     )
     confirmed: Confirmation | None = Field(
-        default=None, description="the recommended candidate against the baseline in fresh trials, if that was asked for"
+        default=None, description="the recommended candidate against the baseline in fresh trials, with --confirm"
     )
-    lost_seconds: int = Field(default=0, description="measured seconds left out because the host itself stood still")
-    trial_noise: float | None = Field(description="standard deviation of one trial about the machine's drift, relative")
+    lost_seconds: int = Field(default=0, description="measured seconds excluded because the host itself stalled")
+    trial_noise: float | None = Field(description="trial-to-trial standard deviation about the machine's drift, relative")
     warnings: list[Note]
     confounds: list[Note]
     server: dict[str, Any]
     host: dict[str, Any]
     workload: dict[str, Any] = Field(
-        description="the load; `driver` says in one line what applied it, `driver_choices` what the driver chose in the first "
-        "trial and used in every later one, for each number of threads"
+        description="the load; `driver` describes the load driver in one line, `driver_choices` holds what it chose in the "
+        "first trial and used in every later one, for each number of threads"
     )
 
     model_config = ConfigDict(populate_by_name=True)

@@ -39,12 +39,12 @@ class Chart(FrozenModel):
 class Reason(FrozenModel):
     """One fact that explains a verdict."""
 
-    code: str = Field(description="the rule that found it, for scripts")
+    code: str = Field(description="code of the rule, for scripts")
     kind: ReasonKind
     text: str = Field(description="the fact with its figures, a sentence or two")
     source: str = Field(description="where the rule comes from")
     strength: float = Field(
-        description="how far the figure moved at the least: doublings from no change to the nearer end of its interval; "
+        description="the least change of the figure: doublings from no change to the nearer end of its interval; "
         "0 where there is no interval"
     )
     correlation: float | None = Field(
@@ -88,9 +88,7 @@ class Scaling(FrozenModel):
 
     candidate: str
     points: list[ScalingPoint]
-    usl: Usl | None = Field(
-        description="null where there are fewer than four thread counts, a rate was asked for, or no curve fits"
-    )
+    usl: Usl | None = Field(description="null with fewer than four thread counts, with a rate, or if no curve fits")
 
 
 class WaitSummary(FrozenModel):
@@ -131,7 +129,7 @@ class WaitTrial(FrozenModel):
     timer: str
     ticks_per_second: float
     tps: float | None
-    notes: list[str] = Field(default_factory=list, description="what stood in the way, a sentence each")
+    notes: list[str] = Field(default_factory=list, description="what could not be recorded, a sentence each")
     slowdown: float | None = Field(
         description="share of throughput that collecting cost, against the candidate's clean trials; null where unknown"
     )
@@ -140,7 +138,7 @@ class WaitTrial(FrozenModel):
 class StatementFigures(FrozenModel):
     """What one statement did with one candidate; all but the first by the execution."""
 
-    per_second: float = Field(description="executions a second")
+    per_second: float = Field(description="executions per second")
     mean_us: float = Field(description="microseconds that one takes")
     rows_examined: float
     rows_sent: float
@@ -190,7 +188,7 @@ class Semaphores(FrozenModel):
 
     places: list[SemaphorePlace] = Field(description="most threads first, eight at the most")
     spins: list[SpinRow] = Field(description="empty where the server counts none")
-    notes: list[str] = Field(description="what the server does not tell, a sentence each")
+    notes: list[str] = Field(description="what the server does not report, a sentence each")
 
 
 class ProbeCost(FrozenModel):
@@ -207,7 +205,7 @@ class Why(FrozenModel):
     """What `dialin explain --json` prints."""
 
     schema_: Literal["dialin/why/1"] = Field(default="dialin/why/1", alias="schema")
-    summary: str = Field(description="what moved with the verdict, in one sentence; or that nothing did")
+    summary: str = Field(description="which metrics changed with the verdict, in one sentence")
     reasons: list[Reason] = Field(description="strongest first; those of kind `unused` and `limit` follow")
     costs: list[CostRow]
     scaling: list[Scaling]

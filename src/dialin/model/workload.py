@@ -41,13 +41,14 @@ class LoadLimit(FrozenModel):
         gauge: the figure, as the load reports it: a share from 0 to 1.
         most: the limit.
         code: the code of the caveat.
-        text: its sentence, with `{trials}` for how many trials exceeded it and `{share}` for the highest share.
+        text: its sentence, of a code that `report.load_sentences` does not know, with `{trials}` for how many trials exceeded
+            the limit and `{share}` for the highest share.
     """
 
     gauge: str
     most: float
     code: str
-    text: str
+    text: str = ""
 
 
 class LoadTraits(FrozenModel):
@@ -76,10 +77,10 @@ class LoadOptions(FrozenModel):
     """The options of a load that no kind has another default of: the one home of each, for study files and the store."""
 
     rate: Annotated[int, LOAD] = Field(
-        default=0, ge=0, description="transactions per second to ask for; 0 for as many as possible"
+        default=0, ge=0, description="transactions per second to start; 0 for as many as possible"
     )
     percentile: Annotated[int, LOAD] = Field(
-        default=95, ge=1, le=99, description="the percentile of latency that is reported, such as 95 or 99"
+        default=95, ge=1, le=99, description="percentile of latency to report, such as 95 or 99"
     )
 
 
@@ -117,6 +118,6 @@ class WorkloadSpec(LoadOptions):
         if self.rand_type:
             parts.append(self.rand_type)
         if self.rate:
-            parts.append(f"{self.rate} transactions/s asked for")
+            parts.append(f"{self.rate} transactions/s requested")
         parts += [f"{name}={value}" for name, value in self.options.items()]
         return ", ".join(parts)

@@ -29,10 +29,12 @@ def checked_candidate(spec: StudySpec, candidate: Candidate, catalogue_of: Calla
     if any(candidate.name == other.name for other in spec.candidates):
         raise UserError(f"{candidate.name} is a candidate already", "Give it another name")
     if len(spec.candidates) >= MAX_CANDIDATES:
-        raise UserError(f"A study has at most {MAX_CANDIDATES} candidates", "Begin a new study")
+        raise UserError(f"A study has at most {MAX_CANDIDATES} candidates", "Start a new study")
     builds = {other.server for other in spec.candidates}
     if candidate.server not in builds:
-        raise UserError(f"{candidate.name} is of {candidate.server}, and the study of {listed(sorted(builds))}", "Name that")
+        raise UserError(
+            f"{candidate.name} is of {candidate.server}, but the study uses {listed(sorted(builds))}", "Use that build"
+        )
     catalogue = catalogue_of(candidate.server)
     named = candidate.model_copy(
         update={"setting": {known_name(name, catalogue): value for name, value in candidate.setting.items()}}
@@ -52,4 +54,4 @@ def refuse(_spec: StudySpec, candidate: Candidate) -> tuple[Candidate, Effective
     Raises:
         UserError: always.
     """
-    raise UserError(f"No candidate may enter this study: {candidate.name}", "Begin a new study")
+    raise UserError(f"No candidate may enter this study: {candidate.name}", "Start a new study")

@@ -14,6 +14,7 @@ from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.question.candidates import candidates_of
 from dialin.question.plan import Plan, plan
+from dialin.report.note_sentences import note_text
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA
@@ -81,7 +82,7 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
     spec = with_plan(spec, allowed)
     site = _site(spec, attachment, attached, workload, workshop, permission)
     live = _check_live(attached, permission)
-    texts = (*attached.account.notes, *left_out, *(note.text for note in notes), *live)
+    texts = (*attached.account.notes, *left_out, *(note_text(spec, note) for note in notes), *live)
     return CheckedStudy(
         spec=spec,
         plan=allowed,
@@ -117,11 +118,11 @@ def resume_attached(
     workload.check_account(attached.account)
     was = spec.candidates[0].server
     if attached.build.id != was:
-        raise UserError(f"The server runs {attached.build.id} now, and the study began on {was}", "Begin a new study")
+        raise UserError(f"The server runs {attached.build.id} now, but the study started on {was}", "Start a new study")
     if attached.build.instance != known[was].get("instance"):
         raise UserError(
-            f"{attached.account} is another server than the one that the study began on",
-            "Give the account of that one, or begin a new study",
+            f"{attached.account} is not the server that the study started on",
+            "Give the account of that server, or start a new study",
         )
     site = _site(spec, spec.attachment, attached, workload, workshop, permission)
     live = _check_live(attached, permission)
@@ -174,12 +175,12 @@ def _site(
         raise UserError(
             f"{spec.workload.name} changes how much data there is, and dialin does not restore the tables of the schema "
             f"{attachment.database}: trials would not start from the same state",
-            "Leave out --database: data of its own is prepared before each trial. Or take a workload such as oltp_read_write",
+            "Leave out --database, so that data is prepared before each trial, or use a workload such as oltp_read_write",
         )
     at_start = tuple(attached.needs_restart(spec.set_variables))
     if at_start and permission.restart_command is None:
         raise UserError(
-            f"{at_start[0]} can be set only when the server starts",
+            f"{at_start[0]} can be set only at startup",
             'Give a --restart-command such as "systemctl restart mysql", or study it on a sandbox with --server',
         )
     if at_start:
@@ -195,7 +196,7 @@ def _check_starts(spec: StudySpec, candidate: Candidate, site: AttachedServer) -
     build = site.attached.build.id
     for name, value in spec.setting_of(candidate.name).items():
         if name in site.at_start and (why := behaviour.kills(build, name, value)):
-            raise UserError(f"{name}={value} would keep {build} from starting: {why}", "Leave it out")
+            raise UserError(f"{name}={value} would prevent {build} from starting: {why}", "Leave it out")
 
 
 def _check_live(attached: Attached, permission: Permission) -> list[str]:
@@ -203,9 +204,9 @@ def _check_live(attached: Attached, permission: Permission) -> list[str]:
     if reasons and not permission.live:
         raise UserError(
             f"The server is in use: {'; '.join(reasons)}",
-            "Study a server that nobody needs; --i-know-it-is-live goes on all the same, and its users will feel the load",
+            "Study a server that nobody uses. --i-know-it-is-live continues anyway, and its users will feel the load",
         )
-    return [f"The server is in use, and you know it: {reason}" for reason in reasons]
+    return [f"The server is in use (accepted with --i-know-it-is-live): {reason}" for reason in reasons]
 
 
 def _read_catalogue(attached: Attached) -> Catalogue:

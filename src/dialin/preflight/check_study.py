@@ -18,6 +18,7 @@ from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus
 from dialin.preflight.sandboxes import check_sandboxed, resume_sandboxed
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
+from dialin.report.note_sentences import note_text
 from dialin.store.lock import CHECKS, sole_runner
 from dialin.store.store import Store
 from dialin.trials import raw_waits
@@ -94,8 +95,9 @@ def check_resume(
     workload = make_workload(spec.workload)
     workload.check()
     load_identity.check(spec, record.host, workload)
-    driver = load_identity.describe_drivers({**record.host, **load_identity.later(record.host, workload.version())})
-    return _with_notes(_where_it_runs(spec, allowed, workshop, workload, permission, record), driver)
+    drivers = load_identity.notes({**record.host, **load_identity.later(record.host, workload.version())})
+    texts = [note_text(spec, note) for note in drivers]
+    return _with_notes(_where_it_runs(spec, allowed, workshop, workload, permission, record), *texts)
 
 
 def _where_it_runs(

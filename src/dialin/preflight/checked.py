@@ -113,7 +113,7 @@ def _check_duplicates(question: StudyOptions, candidates: Sequence[Candidate]) -
         return
     if same := check.duplicates(candidates):
         a, b = same[0]
-        raise UserError(f"{a} and {b} are the same setting", "Take one of them out")
+        raise UserError(f"{a} and {b} are the same setting", "Remove one of them")
 
 
 def check_cpus(spec: StudySpec) -> None:
@@ -128,6 +128,6 @@ def check_cpus(spec: StudySpec) -> None:
             continue
         if missing := parse_cpus(text) - available:
             here = f"There are {min(available)} to {max(available)}"
-            raise UserError(f"--{option} {text}: there is no CPU {min(missing)} here", here)
+            raise UserError(f"--{option} {text}: this machine has no CPU {min(missing)}", here)
         if shutil.which("taskset") is None:
             raise UserError(f"--{option} needs the program taskset", "Install it: apt-get install util-linux")

@@ -47,7 +47,7 @@ def make_inspect(workshop: Tools, builds: Mapping[str, Build], asked: Iterable[s
                 counted = _read(workshop, build, {**options, **instrumented(build)}).real
                 settings = EffectiveSettings(settings.in_force, {**counted, **settings.real})
         except ServerError as error:
-            workshop.say(f"{candidate}: {error.what}. Its trials will show whether that is always so")
+            workshop.say(f"{candidate}: {error.what}. Its trials will show whether this happens every time")
             return None
         return settings
 

@@ -19,6 +19,7 @@ from dialin.preflight.switch_mode import choose_switch_mode, expect_switch
 from dialin.probes import host
 from dialin.question.candidates import Variables, candidates_of
 from dialin.question.plan import Plan, plan
+from dialin.report.note_sentences import note_text
 from dialin.servers import builds, dry_run
 from dialin.trials import raw_waits
 from dialin.trials.changes import changes_between
@@ -41,7 +42,7 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     question, workload = request.question, request.workload
     settings, left_out = question.settings(request.directory)
     if question.hold and len(question.servers) > 1:
-        raise UserError("--hold pins what differs within one build, and there are several", "Study one build at a time")
+        raise UserError("--hold works within one build, and there are several", "Study one build at a time")
     installed = builds.discover(workshop.home, os.environ)
     chosen = workshop.choose(question.servers, installed)
     used = {build.id: build for build in chosen.values()}
@@ -59,7 +60,7 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     without = raw_waits.check(spec.waits, used, workshop)
 
     inspect = inspect_of(spec, used, workshop)
-    workshop.say(f"Looking at what the {len(spec.candidates)} candidates come to")
+    workshop.say(f"Inspecting the {len(spec.candidates)} candidates")
     inspected = inspection.inspect_all(spec, inspect)
     if question.hold:
         spec, inspected = inspection.pin_confounds(spec, inspected, inspect)
@@ -76,7 +77,13 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
         servers={build.id: _facts(build) for build in used.values()},
         workload=workload,
         site=Sandboxes(spec, used, workload, workshop, mode.changes),
-        notes=(*left_out, *without, *(note.text for note in notes), *inspection_notes, *filter(None, [mode.reason])),
+        notes=(
+            *left_out,
+            *without,
+            *(note_text(spec, note) for note in notes),
+            *inspection_notes,
+            *filter(None, [mode.reason]),
+        ),
         inspected=mode.inspected,
         admit=admission(used, workload, workshop),
         catalogues={name: effective_settings.excerpt(known, spec.set_variables) for name, known in catalogues.items()},
@@ -142,9 +149,9 @@ def inspect_of(spec: StudySpec, used: Mapping[str, Build], workshop: Tools) -> i
 def _inspection_notes(
     spec: StudySpec, inspected: Mapping[str, EffectiveSettings], catalogues: Mapping[str, Catalogue]
 ) -> list[str]:
-    held = [f"Held still for all candidates: {describe(spec.held)}"] if spec.held else []
+    held = [f"Pinned for all candidates: {describe(spec.held)}"] if spec.held else []
     held += [
-        f"{name} is {value} for all, not the {spec.fixed[name]} that you fixed: no other value can be held for all candidates"
+        f"{name} is pinned to {value} for all candidates, not to {spec.fixed[name]} (--set): no other value suits all of them"
         for name, value in spec.held.items()
         if name in spec.fixed and not same_value(value, spec.fixed[name])
     ]
@@ -152,8 +159,8 @@ def _inspection_notes(
         spec, inspected, effective_settings.same(spec, inspected)
     )
     differing = [note for note in effective_settings.confounds(spec, inspected) if not note.data["inert"]]
-    warned = ["No winner will be claimed while that differs"] if any(note.data["could_explain"] for note in differing) else []
-    return held + [note.text for note in notes + differing] + warned
+    warned = ["No winner can be claimed while that differs"] if any(note.data["could_explain"] for note in differing) else []
+    return held + [note_text(spec, note) for note in notes + differing] + warned
 
 
 def _check_candidate(spec: StudySpec, candidate: Candidate, build: Build, defaults: Mapping[str, str]) -> None:

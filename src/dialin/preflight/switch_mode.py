@@ -95,7 +95,7 @@ def choose_switch_mode(
         try:
             after_set = inspect_by_setting(workshop, build, changes)
         except DialinError as error:
-            why = f"a running server does not take every value: {error.what}"
+            why = f"a running server does not accept every value: {error.what}"
         else:
             why = disagreement(spec, inspected, after_set)
             if why is None:
@@ -149,10 +149,10 @@ def disagreement(
 
 def _why_set(spec: StudySpec) -> str:
     names, grows = differing(spec), spec.workload.traits.grows
-    life = "a server's life for each block, as the load changes how much data there is" if grows else "one server's life"
+    life = "one server per block, because the load changes the amount of data" if grows else "one running server"
     why = f"{listed(names)} {'is' if len(names) == 1 else 'are'} dynamic" if names else "nothing differs between the candidates"
-    return f"Trials follow each other by SET GLOBAL in {life}: {why} (--switch restart starts a server for each)"
+    return f"Trials follow each other by SET GLOBAL on {life}: {why} (--switch restart starts a server for each trial)"
 
 
 def _refused(why: str) -> UserError:
-    return UserError(f"--switch set cannot be: {why}", "Leave it out, and each trial starts a server with its values")
+    return UserError(f"--switch set is not possible: {why}", "Leave it out, and each trial starts a server with its values")

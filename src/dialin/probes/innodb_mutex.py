@@ -45,7 +45,7 @@ class InnodbMutexProbe:
     def read(self) -> Reading:
         pool = sum(int(row[0]) for row in self._pool.rows())
         if pool > MOST_POOL:
-            return Reading(notes=(f"{STATEMENT} is not asked of a server whose buffer pool is above {size(MOST_POOL)}",))
+            return Reading(notes=(f"{STATEMENT} is not read from a server with a buffer pool above {size(MOST_POOL)}",))
         rows = self._mutexes.rows() if pool else []
         counters: Counter[str] = Counter()
         for _, name, counts, *_ in rows:

@@ -105,7 +105,7 @@ def _pages(pool: Pool, prefix: str) -> dict[str, float | None]:
 
 def _notes(status: InnodbStatus) -> Iterator[str]:
     if status.log is None and status.pool is None and status.semaphores is None:
-        yield f"{STATEMENT} told nothing that dialin can read"
+        yield f"{STATEMENT} returned nothing that dialin can read"
     elif status.semaphores is not None and not status.semaphores.is_reported:
         yield "This server leaves the section SEMAPHORES of its status empty: waits for InnoDB's own locks are not seen there"
     elif status.cut:

@@ -32,7 +32,9 @@ class MachineProbe:
         self._pressures = [(f"pressure_{what}_seconds", root / f"proc/pressure/{what}") for what in _PRESSURES]
         _, device = disk.below(directory, root) if directory else (None, None)
         self._disk = device / "stat" if device else None
-        self._notes = () if self._disk else (f"No disk is known below {directory or 'the data'}, so the disk is not told",)
+        self._notes = (
+            () if self._disk else (f"The disk of {directory or 'the data'} is unknown, so its figures are not available",)
+        )
 
     def read(self) -> Reading:
         counters: dict[str, float] = {}

@@ -30,7 +30,7 @@ _GAUGES = frozenset(
 _COUNTERS = frozenset({"lock_deadlocks", "lock_timeouts"})
 """What only rises although MariaDB 10.11 and later call it a value."""
 
-_NOTHING = "All of InnoDB's metrics are off, or the account lacks PROCESS, so they are not told"
+_NOTHING = "All InnoDB metrics are off, or the account lacks PROCESS, so they are not available"
 """MariaDB 10.1 shows an account without that privilege an empty table."""
 
 

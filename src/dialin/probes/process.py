@@ -68,7 +68,9 @@ class ProcessProbe:
         try:
             lines = _bytes(f"{self._directory}/io").decode().splitlines()
         except OSError:
-            return {}, ("Only root and the server's own user may see what its process reads and writes, so that is not told",)
+            return {}, (
+                "Only root and the server's own user may see what its process reads and writes, so that is not available",
+            )
         values = dict(line.split(": ") for line in lines if ": " in line)
         return {_IO[name]: float(value) for name, value in values.items() if name in _IO}, ()
 

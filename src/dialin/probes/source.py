@@ -42,9 +42,9 @@ class Source:
                 if number in _UNKNOWN_COLUMN and len(self._statements) > 1:
                     del self._statements[0]
                 elif number in _ABSENT:
-                    self.note = f"This server has no {self._name}, so {self._contents} are not told"
+                    self.note = f"This server has no {self._name}, so {self._contents} are not available"
                 elif number in _FORBIDDEN:
-                    self.note = f"The account lacks {self._privilege}, so {self._without} are not told"
+                    self.note = f"The account lacks {self._privilege}, so {self._without} are not available"
                 else:
                     raise
         return []
@@ -73,7 +73,7 @@ class PerformanceSchema:
             rows = source.rows()
             self._runs = bool(rows and int(rows[0][0]))
             if not self._runs:
-                off = f"The performance schema is off (performance_schema=OFF), so {_ALL_OF_IT} are not told"
+                off = f"The performance schema is off (performance_schema=OFF), so {_ALL_OF_IT} are not available"
                 self.note = source.note or off
         return self._runs
 

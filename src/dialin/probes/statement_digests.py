@@ -20,7 +20,7 @@ _LONGEST = 200
 
 _OTHERS = "(statements beyond the digests that the server can keep)"
 _PREPARED = "(prepared statements together)"
-_PREPARED_NOTE = "This server does not tell prepared statements one from another, so their executions are told together"
+_PREPARED_NOTE = "This server does not count prepared statements separately, so their executions are shown together"
 _EXECUTION = "EXECUTE "
 """What the text of a prepared statement's executions begins with, where they have a digest of their own: in MySQL 9."""
 

@@ -32,7 +32,7 @@ _TABLES = (
     "FROM performance_schema.table_io_waits_summary_by_table WHERE COUNT_STAR > 0"
 )
 _LOCKS_ON = "SELECT 1 FROM performance_schema.setup_instruments WHERE NAME LIKE 'wait/synch/%' AND ENABLED = 'YES' LIMIT 1"
-_LOCKS_OFF = "The instruments of mutexes and locks (wait/synch/%) are off, so waits for them are not told"
+_LOCKS_OFF = "The instruments of mutexes and locks (wait/synch/%) are off, so waits for them are not available"
 
 
 class WaitSummaryProbe:

@@ -25,7 +25,7 @@ def candidates_of(settings: Sequence[tuple[str, Variables]], servers: Sequence[s
         on = server if len(servers) > 1 else ""
         candidates.append(Candidate(name=" on ".join(filter(None, (name, on))), setting=setting, server=server))
     if len(candidates) < 2:
-        raise UserError("There is one candidate only", "Give at least two values, option files or builds to compare")
+        raise UserError("There is only one candidate", "Give at least two values, option files or builds to compare")
     if len(candidates) > MAX_CANDIDATES:
         raise UserError(f"There are {len(candidates)} candidates", f"Compare at most {MAX_CANDIDATES} at once")
     return candidates
@@ -60,10 +60,10 @@ def swept(sweep: Mapping[str, Sequence[Value]]) -> list[tuple[str, Variables]]:
     variables = {_name(name): list(values) for name, values in sweep.items()}
     for name, values in variables.items():
         if len(values) < 2:
-            raise UserError(f"{name} has one value only", f"Give at least two, such as {name}=1,4")
+            raise UserError(f"{name} has only one value", f"Give at least two, such as {name}=1,4")
         for a, b in itertools.combinations(values, 2):
             if same_value(a, b):
-                raise UserError(f"{name} is given the same value twice: {a} and {b}", "Take one of them out")
+                raise UserError(f"{name} has the same value twice: {a} and {b}", "Remove one of them")
     settings = []
     for combination in itertools.product(*variables.values()):
         setting = dict(zip(variables, combination, strict=True))

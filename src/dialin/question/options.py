@@ -35,17 +35,19 @@ class StudyOptions(MethodOptions, LoadOptions):
     model_config = ConfigDict(alias_generator=kebab)
 
     server: str | list[str] = Field(
-        default="", description="the build to run, such as mysql@9.7 (see `dialin servers`); several compare builds"
+        default="", description="the build to run, such as mysql@9.7 (see `dialin servers`); several builds are compared"
     )
     attach: Annotated[bool, ATTACHED] = Field(
-        default=False, description="study a running server that dialin did not start, by SET GLOBAL"
+        default=False, description="study a running server that dialin did not start, using SET GLOBAL"
     )
     defaults_file: Annotated[str | None, ATTACHED] = Field(
-        default=None, description="the option file that says how to reach it; else ~/.my.cnf"
+        default=None, description="option file with the account of the attached server. Default: ~/.my.cnf"
     )
-    login_path: Annotated[str | None, ATTACHED] = Field(default=None, description="a login path that says how to reach it")
+    login_path: Annotated[str | None, ATTACHED] = Field(
+        default=None, description="login path with the account of the attached server"
+    )
     database: Annotated[str | None, ATTACHED] = Field(
-        default=None, description="a schema there that holds the workload's tables; else dialin makes one and removes it"
+        default=None, description="existing schema with the workload's tables. By default dialin creates a schema and drops it"
     )
     sweep: dict[str, list[Value]] = Field(default_factory=dict, description="variables with the values to compare")
     compare: list[str] = Field(default_factory=list, description="option files to compare, relative to this file")
@@ -54,15 +56,15 @@ class StudyOptions(MethodOptions, LoadOptions):
         default=None,
         ge=2,
         le=MAX_CANDIDATES,
-        description="compare one setting under so many names (A/A), to see the noise itself",
+        description="compare this many identical candidates (A/A) to measure the noise",
     )
-    set: Variables = Field(default_factory=dict, description="variables set alike for all candidates")
+    set: Variables = Field(default_factory=dict, description="variables to set for all candidates")
     hold: Annotated[bool, METHOD] = Field(
-        default=False, description="pin what would differ between candidates though it is not under test"
+        default=False, description="pin variables that would differ between candidates but are not under test"
     )
     baseline: str | None = Field(
         default=None,
-        description="the candidate that the others are measured against; else the server's default if it is one, or the first",
+        description="the candidate that the others are compared with. Default: the server's default value, or the first",
     )
     workload: Annotated[str, LOAD] = Field(default="oltp_read_write", description=kinds.workload_help())
     threads: Annotated[Threads | None, LOAD] = Field(
@@ -73,20 +75,21 @@ class StudyOptions(MethodOptions, LoadOptions):
     tables: Annotated[int | None, LOAD] = _left_to_its_kind("tables")
     table_size: Annotated[int | None, LOAD] = _left_to_its_kind("table_size")
     rand_type: Annotated[str | None, LOAD] = Field(
-        default=None, description="distribution of the rows asked for: " + ", ".join(kinds.rand_types())
+        default=None, description="distribution of the rows that are requested: " + ", ".join(kinds.rand_types())
     )
     workload_options: Annotated[dict[str, str | int | float | bool], LOAD] = Field(
         default_factory=dict,
-        description=f"further options of the workload, such as range-size{kinds.options_help()}",
+        description=f"options of the workload, such as range-size{kinds.options_help()}",
     )
     worthwhile: Annotated[Fraction | None, METHOD] = Field(
         default=None,
         ge=0.0001,
         le=1,
-        description="the smallest difference that matters; else 1 % of throughput, 5 % of latency, 25 % of variation",
+        description="the smallest difference that matters. Default: 1 % of throughput, 5 % of latency, 25 % of variation",
     )
     switch: Annotated[Literal["auto", "restart", "set"], METHOD] = Field(
-        default="auto", description="between trials: set dynamic variables in a running server where that is valid, or restart"
+        default="auto",
+        description="between trials: set dynamic variables in a running server where that is valid (set), or restart it",
     )
 
     @field_validator("rand_type")
@@ -100,7 +103,7 @@ class StudyOptions(MethodOptions, LoadOptions):
     @classmethod
     def _distinct_levels(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
         if value is not None and (not value or len(set(value)) != len(value)):
-            raise ValueError("needs one number, or several different ones")
+            raise ValueError("must be one number, or several different ones")
         if value is not None and not all(1 <= number <= MOST_THREADS for number in value):
             raise ValueError(f"must be 1 to {MOST_THREADS}")
         return value
@@ -109,13 +112,13 @@ class StudyOptions(MethodOptions, LoadOptions):
     def _one_way_to_name_candidates(self) -> StudyOptions:
         ways = [name for name in ("sweep", "compare", "candidates", "aa") if getattr(self, name)]
         if len(ways) > 1:
-            raise ValueError(f"{' and '.join(ways)} cannot be given together; candidates come from one of them")
+            raise ValueError(f"{' and '.join(ways)} cannot be combined: candidates come from one of them")
         if self.attach and self.servers:
-            raise ValueError("attach and server cannot be given together; an attached server is what it is")
+            raise ValueError("attach and server cannot be combined: an attached server has a fixed build")
         if not self.attach and (self.defaults_file or self.login_path or self.database):
-            raise ValueError("defaults-file, login-path and database are of an attached server; give attach as well")
+            raise ValueError("defaults-file, login-path and database are for an attached server: add attach")
         if not ways and len(self.servers) < 2:
-            raise ValueError("nothing is compared; give sweep, compare, candidates or aa, or several servers")
+            raise ValueError("nothing to compare: give sweep, compare, candidates or aa, or several servers")
         return self
 
     @property

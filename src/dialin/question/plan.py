@@ -80,9 +80,9 @@ def _blocks(spec: StudySpec, trial_seconds: float, shorter: str = "") -> int:
     blocks = int((spec.minutes * 60 - reserved) // (trial_seconds * count))
     if blocks < BLOCKS_NEEDED:
         least = (reserved + BLOCKS_NEEDED * trial_seconds * count) / 60
-        waits = " beside those that collect raw waits" if reserved else ""
+        waits = " besides those that collect raw waits" if reserved else ""
         raise UserError(
-            f"{spec.minutes:g} minutes hold fewer than {BLOCKS_NEEDED} trials of each of {count} candidates{waits}",
+            f"{spec.minutes:g} minutes are enough for fewer than {BLOCKS_NEEDED} trials of each of {count} candidates{waits}",
             f"Give --minutes {int(least) + 1} or more, or fewer candidates{shorter}",
         )
     return blocks

@@ -145,7 +145,7 @@ class Runner:
             if len(entering) == len(unknown):
                 names = [name for name in named if name in known] + [candidate.name for candidate in entering]
                 return self._begin_block(number, names, Purpose.RACE, entering)
-        self.say(f"Block {number} was proposed {_PROPOSALS} times with candidates that cannot enter: the race ends")
+        self.say(f"Block {number} was proposed {_PROPOSALS} times with candidates that cannot be used: the study ends")
         return None
 
     def _admitted(self, candidate: Candidate, number: int) -> Candidate | None:
@@ -153,11 +153,11 @@ class Runner:
             named, settings = self._admit(self._spec, candidate)
         except DialinError as error:
             self._refused[candidate.name] = error.what
-            self.say(f"{candidate.name} does not enter: {error.what}")
+            self.say(f"{candidate.name} is not used: {error.what}")
             return None
         if settings is not None:
             self._inspected[named.name] = settings
-        self.say(f"{named.name} enters with block {number}: {describe(named.setting)}")
+        self.say(f"{named.name} joins with block {number}: {describe(named.setting)}")
         return named.model_copy(update={"born": number})
 
     def _begin_block(self, number: int, names: Collection[str], purpose: Purpose, entering: Sequence[Candidate] = ()) -> Block:
@@ -183,8 +183,8 @@ class Runner:
     def _stop_where_asked(self) -> None:
         """Raise InterruptedStudyError between two blocks, where a stop was requested."""
         if self._stop_asked():
-            self.say("Stopped between two blocks, as it was asked for")
-            raise InterruptedStudyError("Stopped after a block, as it was asked for", resumable=True)
+            self.say("Stopped between two blocks, as requested")
+            raise InterruptedStudyError("Stopped after a block, as requested", resumable=True)
 
     def _check_still_running(self) -> None:
         """End a study in which everything fails that did not before: what broke is not a candidate.
@@ -236,7 +236,7 @@ class Runner:
         if ended.failure:
             self.say(f"Trial {ended.id} ({ended.candidate}) failed at {ended.failure.step}: {ended.failure.reason}")
         elif ended.state is TrialState.INTERRUPTED and not ended.is_disturbed:
-            self.say(f"Trial {ended.id} ({ended.candidate}) is run again: the host itself stood still for most of it")
+            self.say(f"Trial {ended.id} ({ended.candidate}) is run again: the host itself stalled for most of it")
         for line in changed_during_trial.in_words(ended):
             self.say(line)
         state = self._state
@@ -295,7 +295,7 @@ class Runner:
             if fresh is None and self._fits(2):
                 fresh = self._begin_block(block, (chosen, baseline), Purpose.CONFIRM)
             if fresh is None or not self._run_block(fresh):
-                self.say("The budget is over before all that was to confirm the choice is measured")
+                self.say("The budget ended before the fresh trials were complete")
                 break
         look = self._state.looks[-1]
         judgement = reach_verdict(self._state.record, self._state.figures)
@@ -332,14 +332,14 @@ class Runner:
         last = failures[-1] if failures else None
         if last is None and any(trial.is_disturbed for trial in self._state.trials):
             return ServerError(
-                "No candidate could be measured: somebody else changed what is under test",
-                "Find what sets it and stop that",
+                "No candidate could be measured: something other than dialin changed the variables under test",
+                "Find the program that sets it and stop it",
                 resumable=True,
             )
         if last is None:
             return ServerError(
-                "No candidate could be measured: the host itself stood still for most of every trial",
-                "See dialin doctor",
+                "No candidate could be measured: the host itself stalled for most of every trial",
+                "Run dialin doctor",
                 resumable=True,
             )
         return ServerError(

@@ -86,10 +86,10 @@ def _checked(place: StudyPlace, scale: ScaleName, workshop: Tools) -> RecipeStep
         with Store.open(where) as store:
             spec = store.read().spec
         if not _asks(question, spec):
-            raise UserError(f"{where} holds another study, or one of another scale", "Name another --out")
+            raise UserError(f"{where} holds another study, or one with another scale", "Name another --out")
         return RecipeStep(place, check_resume(where, workshop), workshop, is_resumed=True)
     if where.exists() and (not where.is_dir() or any(where.iterdir())):
-        raise UserError(f"{where} is there already and not empty", "Name another --out")
+        raise UserError(f"{where} already exists and is not empty", "Name another --out")
     return RecipeStep(place, check_question(question, library.directory(), workshop), workshop, is_resumed=False)
 
 

@@ -63,7 +63,7 @@ class Publication(_Part):
     publisher: str
     address: str = Field(pattern=r"^https://")
     date: str
-    read: str = Field(description="what of it could be read, and what of the experiment is not told or was inferred")
+    read: str = Field(description="which parts could be read, and what of the experiment is unknown or was inferred")
 
 
 class PublishedFigures(_Part):
@@ -121,7 +121,7 @@ class Expectation(_Part):
     )
     agrees: str = Field(description="why it is to be expected that the run says the same")
     differs: str = Field(description="why it may be that the run says something else")
-    open: str = Field(description="why it may be that the run does not tell")
+    inconclusive: str = Field(description="why the run may be inconclusive")
 
     @property
     def range(self) -> tuple[float, float]:
@@ -159,7 +159,7 @@ class Scale(_Part):
     minutes: float = Field(gt=0, description="of wall clock, preparing data for the first time included")
     disk: str = Field(pattern=r"^[0-9]+[MGT]$", description="free disk for data and one copy of it")
     memory: str = Field(pattern=r"^[0-9]+[MGT]$", description="free memory")
-    shrunk: str = Field(description="what is kept in ratio, and what is not")
+    shrunk: str = Field(description="which ratios are kept, and which are not")
 
 
 class RecipeStudy(_Part):

@@ -29,8 +29,8 @@ def _in_full(name: str, recipe: Recipe, width: int) -> Iterator[str]:
     yield from _titled("Published", f"{source.author}, “{source.title}”, {source.publisher}, {source.date}", width)
     yield f"  {source.address}"
     yield ""
-    yield from _titled("Found there", recipe.finding, width)
-    yield from ("", *_titled("What was read", source.read, width), "")
+    yield from _titled("Result", recipe.finding, width)
+    yield from ("", *_titled("Sources", source.read, width), "")
     for row in recipe.figures:
         yield from _figures(row, width)
     yield "Studies"

@@ -15,6 +15,7 @@ from dialin.paths import replace_text
 from dialin.report import json_documents
 from dialin.report.render import html, markdown
 from dialin.report.verdict_sentences import file_comments
+from dialin.report.verdict_texts import in_words
 
 
 def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> None:
@@ -36,14 +37,14 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
             again = shlex.join(["dialin", "report", str(directory)])
             raise UserError(
                 f"{directory / name} cannot be written: {error.strerror}",
-                f"See that the disk has room and that you may write there, then: {again}",
+                f"Check that the disk has space and that you may write there, then run: {again}",
             ) from error
 
 
 def _texts(record: StudyRecord, why: Why | None) -> Mapping[str, str | None]:
     texts: dict[str, str | None] = {"report.html": html.render(record, why), "report.md": markdown.render(record, why)}
     if record.verdict is not None:
-        texts["verdict.json"] = json_documents.render_verdict(record.verdict)
+        texts["verdict.json"] = json_documents.render_verdict(in_words(record.spec, record.verdict))
         texts |= recommendation(record, record.verdict)
     return texts
 

@@ -24,18 +24,6 @@ def headline(spec: StudySpec, verdict: Verdict) -> str:
     return " ".join([_headline(spec, verdict), *_unsafe(spec, verdict)])
 
 
-def reason(spec: StudySpec, verdict: Verdict) -> str:
-    """Return why the recommendation is what it is: made of the verdict's codes where these suffice, else as it was stored."""
-    chosen = verdict.chosen
-    if spec.aa or chosen.name == verdict.baseline or chosen.weaker_durability or deciding(chosen, verdict) is None:
-        return verdict.reason
-    if verdict.verdict is Outcome.WINNER and verdict.winners == [chosen.name]:
-        return "Every other candidate was shown to be worse."
-    if verdict.verdict is Outcome.SAFE_CHOICE and _choice(verdict) is chosen:
-        return "Which of the candidates near the best is the very best is inconclusive; more minutes can show it."
-    return verdict.reason
-
-
 def before_and_after(verdict: Verdict, candidate: CandidateVerdict, spec: StudySpec) -> str:
     """Return the goal's figure under the baseline and under a candidate: `2,437 → 2,860 tps`; empty where one is missing."""
     base = next((one for one in verdict.candidates if one.name == verdict.baseline), None)
@@ -91,7 +79,7 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
         return f"No worthwhile difference: no candidate differs from the best by {exact_percent(verdict.worthwhile)} or more."
     if verdict.verdict is Outcome.TIE:
         return f"A tie for the best: {several(spec, verdict.winners)} differ by less than {exact_percent(verdict.worthwhile)}."
-    if verdict.verdict is Outcome.UNRESOLVED:
+    if verdict.verdict is Outcome.INCONCLUSIVE:
         return f"Inconclusive: {_why_inconclusive(spec, verdict, near)}."
     chosen = _candidate(verdict, verdict.winners[0]) if verdict.winners else _choice(verdict)
     name = named(spec, chosen.name)
@@ -141,7 +129,7 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
         figures = "" if leader.name == verdict.baseline else gain(spec, verdict, leader)
         name = f"{named(spec, leader.name)}{', the baseline,' if leader.name == verdict.baseline else ''}"
         return f"{name} leads{f', {figures}' if figures else ''}; {near} with {probability(leader.probability)} probability"
-    may_be_best = [one.name for one in verdict.candidates if one.state in (CandidateState.OPEN, CandidateState.TIES)]
+    may_be_best = [one.name for one in verdict.candidates if one.state in (CandidateState.INCONCLUSIVE, CandidateState.TIES)]
     if len(may_be_best) < 2:
         return "too few trials to compare the candidates"
     return f"{several(spec, may_be_best)} could each be the best"

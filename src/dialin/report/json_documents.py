@@ -1,4 +1,4 @@
-"""The documents that scripts rely on, verdict.json and what `explain` and `analyze` print."""
+"""The documents that scripts rely on, verdict.json and what `explain`, `analyze`, `studies` and `diff` print."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import json
 import re
 
 from dialin.model.analysis import Analysis
+from dialin.model.study_diff import StudyDiff
+from dialin.model.study_list import StudyList
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
 from dialin.text import UNSEEN
 
 
-def render(document: Analysis | Why) -> str:
+def render(document: Analysis | StudyDiff | StudyList | Why) -> str:
     """Return a document as JSON in ASCII, indented, ending in a newline; nothing in it acts on a terminal."""
     text = json.dumps(document.model_dump(by_alias=True, mode="json"), indent=2)
     return text.replace("\x7f", "\\u007f") + "\n"

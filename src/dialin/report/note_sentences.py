@@ -1,34 +1,148 @@
-"""Warnings as sentences, made of their codes and figures when they are shown, so that an old study reads as a new one does."""
+"""Warnings and confounds as sentences, made of their codes and figures when they are shown.
+
+What verdicts store are codes and figures, so that an old study reads as a new one does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dialin.model.verdict import Note
-from dialin.text import percent
+from dialin.model.course import Course
+from dialin.model.study import StudySpec
+from dialin.model.verdict import Estimate, Note
+from dialin.report import load_sentences, setting_sentences
+from dialin.report.headline import change_with_confidence
+from dialin.report.names import named
+from dialin.text import change, counted, duration, listed, percent
 
-NOISIER = "noisier_than_expected"
-"""The code of the warning that trials varied more than was expected."""
+Figures = Mapping[str, Any]
+"""The data of a note."""
 
 
-def noisier(noise: float, expected: float) -> str:
-    """Return the sentence on a study that was noisier than expected; both are standard deviations of a trial, relative."""
+def _costs_throughput(spec: StudySpec, data: Figures) -> str:
+    ratio = Estimate(mean=data["ratio"], low=data["low"], high=data["high"])
+    costs = "costs" if ratio.high is not None and ratio.high < 1 else "may cost"
+    figure = change_with_confidence(ratio, spec.confidence)
+    return f"{named(spec, data['candidate'])} {costs} throughput: {figure} against the baseline"
+
+
+def _more_stalls(spec: StudySpec, data: Figures) -> str:
     return (
-        f"Noise was {percent(noise)}, expected {percent(expected)} from earlier studies: something disturbs this machine, so "
-        "only larger differences than planned can be detected. Run dialin doctor to look for the cause"
+        f"{named(spec, data['candidate'])} stalls more than the baseline: {1000 * data['share']:.1f} stalled seconds per 1000 "
+        f"s against {1000 * data['baseline']:.1f}. If steadiness matters, use --goal stability"
     )
 
 
-_SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-    NOISIER: lambda data: noisier(float(data["noise"]), float(data["expected"])),
+def _faster_but_stalls_more(spec: StudySpec, data: Figures) -> str:
+    return (
+        f"{named(spec, data['candidate'])} has a higher typical speed ({change(data['typical'])}) but stalls more: stalls cost "
+        f"it {percent(data['cost'])} of that speed, the baseline {percent(data['baseline'])}. Throughput decides, and it "
+        "includes stalls"
+    )
+
+
+_REMEDIES = {
+    "runs": "start a new study with more runs (--workload-option runs=N)",
+    "rate": "start a new study with a lower --rate",
+    "measure": "start a new study with a longer --measure",
+    "none": "a longer warm-up does not help; dialin explain shows what the server waited for",
+    "warmup": "start a new study with a longer --warmup",
 }
+"""What helps where trials do not become steady, by its code."""
 
 
-def note_text(note: Note) -> str:
-    """Return a warning or a confound as a sentence; one of a code that is not known here, or without its figures, as stored."""
+def _not_steady(_spec: StudySpec, data: Figures) -> str:
+    by = " in latency" if data["by_latency"] else ""
+    return (
+        f"{len(data['trials'])} of {counted(data['of'], 'trial')} did not become steady{by} ({', '.join(data['candidates'])}): "
+        f"{listed([_course(Course(name), shape) for name, shape in data['shapes'].items()])}; {_REMEDIES[data['remedy']]}"
+    )
+
+
+def _course(course: Course, shape: Figures) -> str:
+    count, most = shape["trials"], change(1 + shape["change"])
+    match course:
+        case Course.OSCILLATION:
+            return f"{count} oscillated with a period of {duration(shape['period'])}, and cover less than two periods"
+        case Course.SHIFT:
+            return f"{count} shifted to another level ({most} at most)"
+        case Course.TREND:
+            return f"{count} still followed a trend ({most} at most)"
+        case Course.COLLAPSE:
+            return f"{count} collapsed and did not recover ({most} at most)"
+        case Course.TWO_LEVELS:
+            return f"{count} switched between two levels ({most} from the higher to the lower one at most)"
+        case Course.DEAD:
+            return f"{count} completed no transaction"
+        case Course.ERRATIC:
+            return f"{count} varied too much (CV up to {percent(shape['cv'])})"
+        case Course.STEADY:
+            return f"{count} needed most of the time to become steady"
+
+
+def _noisier(_spec: StudySpec, data: Figures) -> str:
+    return (
+        f"Noise was {percent(data['noise'])}, expected {percent(data['expected'])} from earlier studies: something disturbs "
+        "this machine, so only larger differences than planned can be detected. Run dialin doctor to look for the cause"
+    )
+
+
+def _host_lost_seconds(spec: StudySpec, data: Figures) -> str:
+    where, lost = counted(len(data["trials"]), "trial"), f"({percent(data['share'])})"
+    if spec.workload.traits.runs is not None:
+        took = counted(data["seconds"], "second")
+        what = f"during runs of {where}, which took {took} {lost}: these runs are excluded"
+    else:
+        what = f"in {counted(data['seconds'], 'measured second')} {lost}, in {where}: they are excluded"
+    return f"The host itself stalled {what}. Run dialin doctor to see what can be done about it"
+
+
+def _unsafe(spec: StudySpec, data: Figures) -> str:
+    return (
+        f"{named(spec, data['candidate'])} is never recommended: its server failed in {data['failed']} of "
+        f"{counted(data['trials'], 'trial')}; the baseline's failed in {data['baseline_failed']} of {data['baseline_trials']}"
+    )
+
+
+def _failed_trials(spec: StudySpec, data: Figures) -> str:
+    return f"{named(spec, data['candidate'])}: {counted(data['failed'], 'trial')} failed; {data['reason']}"
+
+
+def _inconclusive(_spec: StudySpec, data: Figures) -> str:
+    text = (
+        f"With this noise, {counted(data['trials'], 'trial')} can detect differences of {percent(data['detectable'])} or more"
+    )
+    if "trials_needed" in data:
+        text += f"; a choice may take about {data['trials_needed']:,} trials: dialin resume DIR --minutes {data['minutes']}"
+    return f"{text}. Or start a new study with a larger --worthwhile"
+
+
+_SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
+    "costs_throughput": _costs_throughput,
+    "more_stalls": _more_stalls,
+    "faster_but_stalls_more": _faster_but_stalls_more,
+    "not_steady": _not_steady,
+    "noisier_than_expected": _noisier,
+    "host_lost_seconds": _host_lost_seconds,
+    "unsafe": _unsafe,
+    "failed_trials": _failed_trials,
+    "inconclusive": _inconclusive,
+    **setting_sentences.SENTENCES,
+    **load_sentences.SENTENCES,
+}
+"""By the code of the note."""
+
+
+def note_text(spec: StudySpec, note: Note) -> str:
+    """Return a note as a sentence without its full stop; one of a code or with figures that are not known here, as stored."""
     sentence = _SENTENCES.get(note.code)
     try:
-        return sentence(note.data) if sentence else note.text
-    except (KeyError, TypeError, ValueError):  # written by another dialin
+        return sentence(spec, note.data) if sentence else note.text
+    except (AttributeError, LookupError, TypeError, ValueError):  # written by another dialin
         return note.text
+
+
+def with_texts(spec: StudySpec, notes: list[Note]) -> list[Note]:
+    """Return notes with their sentences."""
+    return [note.model_copy(update={"text": note_text(spec, note)}) for note in notes]

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from dialin.model.analysis import Analysis, CandidateAnalysis, CellAnalysis, RunAnalysis
 from dialin.model.study import Goal
-from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
+from dialin.model.verdict import Estimate, Note, Outcome
 from dialin.report.analysis_files import print_files
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import Column
@@ -16,7 +16,7 @@ from dialin.report.run_course import course_cell, start_cell
 from dialin.report.verdict_sentences import change_or_no_interval, change_with_interval, with_interval
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, span, visible
 
-_STYLES = {Outcome.WINNER: "bold green", Outcome.UNRESOLVED: "bold yellow"}
+_STYLES = {Outcome.WINNER: "bold green", Outcome.INCONCLUSIVE: "bold yellow"}
 _RUNS = 40
 """Runs that a table shows at most; JSON has them all."""
 _CELLS = 40
@@ -152,7 +152,7 @@ def _candidate_columns(analysis: Analysis) -> list[Column]:
         *_errors_column(rows),
         *([Column("cells", [str(one.cells) for one in rows], rank=6)] if len(analysis.cells) > 1 else []),
         Column("runs", [_runs_of(one) for one in rows], rank=6),
-        Column("state", [_state_of(one) for one in rows], rank=2, left=True),
+        Column("state", [str(one.state) for one in rows], rank=2, left=True),
     ]
     if analysis.goal in _MEASURE:
         columns.insert(1, Column(_MEASURE[analysis.goal], *_ratios(analysis, [one.goal_ratio for one in rows])))
@@ -226,10 +226,6 @@ def _runs_of(candidate: CandidateAnalysis) -> str:
     if 0 < candidate.compared < candidate.runs:
         return f"{candidate.compared} of {candidate.runs}"
     return str(candidate.runs)
-
-
-def _state_of(candidate: CandidateAnalysis) -> str:
-    return "inconclusive" if candidate.state is CandidateState.OPEN else str(candidate.state)
 
 
 def _latency_title(runs: list[RunAnalysis]) -> str:

@@ -11,17 +11,16 @@ from dialin.model.setting import describe
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, Verdict
 from dialin.report import headline as headlines
+from dialin.report import reason_sentences
+from dialin.report.note_sentences import note_text
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
-
-INCONCLUSIVE = "inconclusive"
-"""What a comparison is called that shows no difference and no equality."""
 
 OUTCOMES = {
     Outcome.WINNER: "Winner",
     Outcome.SAFE_CHOICE: "Safe choice",
     Outcome.TIE: "Tie",
     Outcome.NO_WORTHWHILE_DIFFERENCE: "No worthwhile difference",
-    Outcome.UNRESOLVED: INCONCLUSIVE.capitalize(),
+    Outcome.INCONCLUSIVE: "Inconclusive",
 }
 """What a verdict is called."""
 
@@ -45,7 +44,7 @@ def headline(record: StudyRecord) -> str:
 def reason(record: StudyRecord) -> str:
     """Return why this is recommended; where there is no verdict, how to get one."""
     if record.verdict:
-        return visible(headlines.reason(record.spec, record.verdict))
+        return visible(reason_sentences.reason(record.spec, record.verdict))
     return visible(f"Resume the study with: dialin resume {record.directory}")
 
 
@@ -81,13 +80,13 @@ def file_comments(record: StudyRecord, verdict: Verdict) -> Comments:
     """Return what the comments of option files and SQL say of a study."""
     texts = [
         headlines.headline(record.spec, verdict),
-        headlines.reason(record.spec, verdict),
+        reason_sentences.reason(record.spec, verdict),
         confirmation(verdict),
         f"Goal: {goal(record)}",
         compared(record),
         length(verdict),
     ]
-    reasons = [text for text in texts if text] + [f"Confound: {note.text}" for note in verdict.confounds]
+    reasons = [text for text in texts if text] + [f"Confound: {note_text(record.spec, note)}" for note in verdict.confounds]
     return Comments(reasons, gain(record, verdict), no_change(record))
 
 
@@ -218,12 +217,7 @@ def deciding_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
 
 def state_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
     """Return the state of a candidate, and the remarks on it."""
-    return ", ".join([state_alone(candidate), *state_remarks(candidate, verdict)])
-
-
-def state_alone(candidate: CandidateVerdict) -> str:
-    """Return the state of a candidate in a word."""
-    return INCONCLUSIVE if candidate.state is CandidateState.OPEN else str(candidate.state)
+    return ", ".join([str(candidate.state), *state_remarks(candidate, verdict)])
 
 
 def state_remarks(candidate: CandidateVerdict, verdict: Verdict) -> list[str]:

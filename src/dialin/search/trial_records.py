@@ -90,7 +90,7 @@ class Outcome(StrEnum):
 
     GAIN = "gain"
     NOTHING = "nothing"
-    UNRESOLVED = "unresolved"
+    INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True, slots=True)

@@ -400,11 +400,11 @@ class Tuner:
         guess = self.best()
         state, trials = self._proof, self._proof_trials()
         if state is None or state.block < _MIN_BLOCKS or not trials:
-            return Result(Outcome.UNRESOLVED, {}, None, guess)
+            return Result(Outcome.INCONCLUSIVE, {}, None, guess)
         present = [name for name in state.names if sum(trial.candidate == name for trial in trials) >= _MIN_BLOCKS]
         sets = [name for name in present if name in state.racing and name != BASELINE]
         if not sets or BASELINE not in present:
-            return Result(Outcome.UNRESOLVED, {}, None, guess)
+            return Result(Outcome.INCONCLUSIVE, {}, None, guess)
         used = [trial for trial in trials if trial.candidate in present]
         ratios = {name: proof.ratio_to_baseline(used, present, name, BASELINE) for name in sets}
         safe = self._safe_sets(state, sets)
@@ -414,7 +414,7 @@ class Tuner:
                 return Result(Outcome.GAIN, state.settings[name], ratio, state.settings[name])
         highs = [ratio.high if ratio is not None else None for ratio in ratios.values()]
         nothing = all(high is not None and high < 1 + proof.WORTHWHILE for high in highs)
-        return Result(Outcome.NOTHING if nothing else Outcome.UNRESOLVED, {}, ratios[safe[0]], state.settings[safe[0]])
+        return Result(Outcome.NOTHING if nothing else Outcome.INCONCLUSIVE, {}, ratios[safe[0]], state.settings[safe[0]])
 
     def _safe_sets(self, state: _Proof, names: list[str]) -> list[str]:
         """Return the sets that are very probably within 2 % of the best one by the model with all trials, smallest first."""

@@ -141,15 +141,15 @@ def _explain(error: RefusedError, scope: Scope, name: str, value: Value | None) 
         return UserError(f"The server has no variable {name}", "`dialin variables` lists them")
     if error.number == READ_ONLY and scope is Scope.GLOBAL:
         return OnlyAtStartError(
-            f"{name} can be set only when the server starts",
+            f"{name} can be set only at startup",
             "Give a --restart-command (MySQL 8.0 or later), or study it on a sandbox with --server",
         )
     if error.number == READ_ONLY:
         return UserError(f"{name} cannot be persisted: {reason}", "Study it on a sandbox with --server")
     if error.number == SESSION_ONLY:
-        return UserError(f"{name} belongs to a session, not to the server", "Choose a variable of the server")
+        return UserError(f"{name} is a session variable", "Choose a global variable")
     if error.number in (WRONG_VALUE, WRONG_TYPE):
-        return UserError(f"{name} cannot be {value}: {reason}", "Choose a value that the server takes")
+        return UserError(f"{name} cannot be {value}: {reason}", "Choose a value that the server accepts")
     if error.number in _NOT_ALLOWED:
         return UserError(f"The account may not set {name}: {error.what.partition(': ')[2] or reason}", missing_privilege(scope))
     return error

@@ -59,9 +59,9 @@ def _places(home: Home, environment: Mapping[str, str], usual: Iterable[Path] | 
     for directory in added_directories(home):
         yield directory, f"added: {directory}"
     for part in filter(None, environment.get("PATH", "").split(os.pathsep)):
-        yield Path(part), "found on PATH"
+        yield Path(part), "on PATH"
     for directory in usual_directories() if usual is None else usual:
-        yield directory, f"found in {directory}"
+        yield directory, f"in {directory}"
 
 
 def usual_directories() -> list[Path]:
@@ -114,10 +114,12 @@ def added_directories(home: Home) -> list[Path]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise UserError(f"{home.config} cannot be read: {error.strerror}", "Set DIALIN_HOME to a directory of yours") from error
+        raise UserError(
+            f"{home.config} cannot be read: {error.strerror}", "Set DIALIN_HOME to a directory that you may write to"
+        ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
-            f"{home.config} is not dialin's list of added directories", "Move it away, then add them again"
+            f"{home.config} is not dialin's list of added directories", "Delete or rename it, then add the directories again"
         ) from error
 
 
@@ -149,7 +151,7 @@ def forget_directory(home: Home, path: Path) -> None:
     directory = path.expanduser().resolve()
     directories = added_directories(home)
     if directory not in directories:
-        raise UserError(f"{directory} was not added", "`dialin servers` lists what was")
+        raise UserError(f"{directory} was not added", "`dialin servers` lists the added directories")
     _remember(home, [each for each in directories if each != directory])
 
 

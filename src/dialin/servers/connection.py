@@ -142,7 +142,9 @@ def _make_query(connection: pymysql.Connection[Any]) -> Query:
 
 
 def _make_refusal(statement: str, error: BaseException) -> RefusedError:
-    return RefusedError(f"The server refused {shorten(statement, _SHOWN)!r}: {_text(error)}", "See its log", _number(error))
+    return RefusedError(
+        f"The server refused {shorten(statement, _SHOWN)!r}: {_text(error)}", "See the server's log", _number(error)
+    )
 
 
 def _number(error: BaseException | None) -> int:

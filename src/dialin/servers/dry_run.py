@@ -49,6 +49,4 @@ def check(build: Build, settings: Setting) -> None:
     complaints = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if _TAKEN_BADLY.search(line)]
     if complaints:
         words = _LEAD.sub("", complaints[0]).strip().rstrip(".")
-        raise UserError(
-            f"{build.id} does not take {describe(settings)}: {words}", "Give a value that the server takes as it is"
-        )
+        raise UserError(f"{build.id} does not accept {describe(settings)}: {words}", "Give a value that the server accepts")

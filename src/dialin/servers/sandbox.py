@@ -130,7 +130,7 @@ class Sandbox:
                 code = -signal.SIGKILL
         if code != 0:
             raise ServerError(
-                f"{self.build.id} could not make a data directory: {self.exit_reason()}", log_tail=self.log_tail()
+                f"{self.build.id} could not create a data directory: {self.exit_reason()}", log_tail=self.log_tail()
             )
 
     def boot(self, settings: Mapping[str, Value], *, cpus: str | None = None) -> None:
@@ -155,7 +155,7 @@ class Sandbox:
             if self._clock.monotonic() > limit:
                 self.kill()
                 raise ServerError(
-                    f"{self.build.id} did not answer within {BOOT_LIMIT:.0f} s of its start", log_tail=self.log_tail()
+                    f"{self.build.id} did not answer within {BOOT_LIMIT:.0f} s after its start", log_tail=self.log_tail()
                 )
             self._clock.sleep(_POLL)
 
@@ -202,7 +202,7 @@ class Sandbox:
         """
         process = self._process
         if process is None or process.poll() is not None:
-            raise ServerError(f"{self.build.id} was gone before it was stopped", log_tail=self.log_tail())
+            raise ServerError(f"{self.build.id} ended before it was stopped", log_tail=self.log_tail())
         process.send_signal(signal.SIGTERM)
         try:
             code = process.wait(patience)
@@ -240,7 +240,7 @@ def check_port(port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
             raise UserError(
-                f"Port {port} cannot be listened on: {error.strerror}", "Give another --port, or none to have one chosen"
+                f"Port {port} cannot be listened on: {error.strerror}", "Give another --port, or leave it out for a free one"
             ) from error
 
 
@@ -258,9 +258,7 @@ def _bootstrap_sql(build: Build) -> bytes:
             extra += [root / name for name in ("mysql_sys_schema.sql", "mariadb_sys_schema.sql")]
             parts = [path.read_bytes() for path in [*tables, *extra] if path.is_file()]
             return b"SET @auth_root_socket=NULL;\nUSE mysql;\n" + b"\n".join([*parts, _only_root(build)])
-    raise ServerError(
-        f"{build.id} lacks the SQL files that make its system tables", "Install the package that brings its share directory"
-    )
+    raise ServerError(f"{build.id} lacks the SQL files for its system tables", "Install the package with its share directory")
 
 
 def _only_root(build: Build) -> bytes:

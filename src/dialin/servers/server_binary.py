@@ -30,7 +30,7 @@ def identify(binary: Path, launcher: Sequence[str] = ()) -> tuple[Flavour, Versi
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise UserError(f"{binary} did not tell its version within {_TIMEOUT:.0f} s") from None
+        raise UserError(f"{binary} did not report its version within {_TIMEOUT:.0f} s") from None
     except OSError as error:
         raise UserError(f"{binary} cannot be run: {error.strerror}", "Is it built for this machine, and executable?") from error
     output = done.stdout.decode("utf-8", "replace")

@@ -108,7 +108,7 @@ class Setter:
         while not _is_settled(status(self._query, progress)):
             if self._clock.monotonic() > limit:
                 raise ServerError(
-                    f"{name} was not in force within {self._patience:.0f} s", "See the server's log", self._log_tail()
+                    f"{name} was not effective within {self._patience:.0f} s", "See the server's log", self._log_tail()
                 )
             self._clock.sleep(_POLL)
 

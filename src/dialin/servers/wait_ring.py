@@ -56,7 +56,7 @@ class WaitRing:
         self._files = 0
         where = query("SELECT @@secure_file_priv")[0][0]
         if not where:
-            raise ServerError("The server may not write files, so that raw waits cannot be read", "See secure_file_priv")
+            raise ServerError("The server may not write files, so raw waits cannot be read", "See secure_file_priv")
         self.directory = Path(str(where))
         self.size = int(query("SELECT @@performance_schema_events_waits_history_long_size")[0][0])
 

@@ -32,7 +32,7 @@ class Decision:
     """What the trials say so far.
 
     Attributes:
-        choice: the candidate that is safe to use, by the outcome; None while it is unresolved.
+        choice: the candidate that is safe to use, by the outcome; None while it is inconclusive.
         leader: the candidate that is most probably within what is worthwhile of the best; None while nothing is known.
         winners: the leader, and those that tie with it; empty unless the outcome is a winner or a tie.
         chances: per candidate, how probable it is to be within what is worthwhile of the best; empty while nothing is known.
@@ -133,11 +133,11 @@ def decide(
     counts = {name: sum(trial.candidate == name for trial in trials) for name in names}
     present = [name for name in names if counts[name]]
     stands_for = _representatives(present, identical)
-    states = dict.fromkeys(names, CandidateState.FAILED) | dict.fromkeys(present, CandidateState.OPEN)
+    states = dict.fromkeys(names, CandidateState.FAILED) | dict.fromkeys(present, CandidateState.INCONCLUSIVE)
     fitted = fit_trials(trials, names)
     means = {} if fitted else _geometric_means(trials)
     decision = Decision(
-        outcome=Outcome.UNRESOLVED,
+        outcome=Outcome.INCONCLUSIVE,
         choice=None,
         leader=None,
         winners=(),
@@ -181,12 +181,12 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
     tied = {leader, *(name for name, state in standing.items() if state is CandidateState.TIES)}
     shown_best = all(fitted.difference(leader, name).z(rules.margin) >= needed.best for name in standing)
     choice: str | None = reference if reference in tied else leader
-    if outcome is Outcome.UNRESOLVED:
+    if outcome is Outcome.INCONCLUSIVE:
         outcome, choice = _of_chances(odds, fitted, leader, reference, needed) if rules.choose else (outcome, None)
     better = {name for name in fitted.names if is_better(fitted, name, reference, needed)}
     if rules.choose:
         behind = {name for name, chance in odds.near.items() if chance < _GIVEN_UP * rules.alpha}
-        standing |= {name: CandidateState.BEHIND for name in behind if standing.get(name) is CandidateState.OPEN}
+        standing |= {name: CandidateState.BEHIND for name in behind if standing.get(name) is CandidateState.INCONCLUSIVE}
     standing[leader] = state_of_best(outcome, standing.values())
     probable = max(fitted.names, key=lambda name: (odds.near[name], name == leader))
     winners = tied if outcome in (Outcome.WINNER, Outcome.TIE) else set()
@@ -221,7 +221,7 @@ def _standing(fitted: TrialFit, leader: str, name: str, needed: Thresholds, marg
     not_worse = replace(difference, mean=-difference.mean).z(margin * (1 + ROUNDING))
     if min(not_worse, difference.z(margin)) >= needed.best:
         return CandidateState.TIES
-    return CandidateState.OPEN
+    return CandidateState.INCONCLUSIVE
 
 
 def _of_chances(
@@ -237,7 +237,7 @@ def _of_chances(
     if odds.near[best] >= needed.probable:
         shown = is_better(fitted, best, baseline, needed)
         return Outcome.SAFE_CHOICE, baseline if of_baseline >= _GOOD_ENOUGH and not shown else best
-    return Outcome.UNRESOLVED, None
+    return Outcome.INCONCLUSIVE, None
 
 
 def trials_to_choose(

@@ -221,10 +221,10 @@ def rank_candidates(
     Where the ratio of two candidates differs between cells, one is better only if it has the higher figure in every cell, and
     they are never equal.
     """
-    states = dict.fromkeys(names, CandidateState.OPEN)
+    states = dict.fromkeys(names, CandidateState.INCONCLUSIVE)
     leader = leader_of(comparison.ranks, comparison.names, baseline) if comparison.names else None
     if not comparison.repeated:
-        return Standings(Outcome.UNRESOLVED, (), states, leader)
+        return Standings(Outcome.INCONCLUSIVE, (), states, leader)
     best = leader_of(comparison.ranks, comparison.repeated, baseline)
     for name in comparison.repeated:
         ratio = comparison.ratio(name, best, alpha)
@@ -239,7 +239,7 @@ def rank_candidates(
     outcome = outcome_of(others)
     near = tuple(name for name in names if name == best or states[name] is CandidateState.TIES)
     states[best] = state_of_best(outcome, others)
-    return Standings(outcome, () if outcome is Outcome.UNRESOLVED else near, states, leader)
+    return Standings(outcome, () if outcome is Outcome.INCONCLUSIVE else near, states, leader)
 
 
 def weighed(values: Series, weights: Series) -> float | None:

@@ -26,17 +26,17 @@ def state_against_best(ratio: Estimate, worthwhile: float) -> CandidateState:
     else.
     """
     if ratio.low is None or ratio.high is None:
-        return CandidateState.OPEN
+        return CandidateState.INCONCLUSIVE
     band = (1 + worthwhile) * (1 + ROUNDING)
     if ratio.low >= 1 / band and ratio.high <= band:
         return CandidateState.TIES
-    return CandidateState.LOSES if ratio.high < 1 else CandidateState.OPEN
+    return CandidateState.LOSES if ratio.high < 1 else CandidateState.INCONCLUSIVE
 
 
 def outcome_of(others: Collection[CandidateState]) -> Outcome:
     """Return the outcome, by the states of all candidates but the best one."""
-    if CandidateState.OPEN in others:
-        return Outcome.UNRESOLVED
+    if CandidateState.INCONCLUSIVE in others:
+        return Outcome.INCONCLUSIVE
     if set(others) == {CandidateState.TIES}:
         return Outcome.NO_WORTHWHILE_DIFFERENCE
     return Outcome.TIE if CandidateState.TIES in others else Outcome.WINNER
@@ -47,4 +47,4 @@ def state_of_best(outcome: Outcome, others: Collection[CandidateState]) -> Candi
     all_tie = set(others) == {CandidateState.TIES}
     if outcome is Outcome.TIE or (outcome is Outcome.NO_WORTHWHILE_DIFFERENCE and all_tie):
         return CandidateState.TIES
-    return CandidateState.WINS if outcome is Outcome.WINNER else CandidateState.OPEN
+    return CandidateState.WINS if outcome is Outcome.WINNER else CandidateState.INCONCLUSIVE

@@ -154,6 +154,8 @@ def _states(decision: Decision, plain: TrialFit) -> dict[str, CandidateState]:
     leader = effects.get(decision.leader or "", math.inf)
     worse = (CandidateState.BEHIND, CandidateState.LOSES)
     return {
-        name: CandidateState.OPEN if decision.choice is None and state in worse and effects.get(name, 0.0) >= leader else state
+        name: CandidateState.INCONCLUSIVE
+        if decision.choice is None and state in worse and effects.get(name, 0.0) >= leader
+        else state
         for name, state in decision.states.items()
     }

@@ -90,6 +90,10 @@ class Difference:
         t = (self.mean + margin) / self.error
         return math.copysign(-float(ndtri(max(float(stdtr(self.dof, -abs(t))), 1e-300))), t)
 
+    def ratio(self, alpha: float) -> Estimate:
+        """Return it as a ratio, with the interval of this one ratio at 1 - alpha."""
+        return estimate_of_logs(self.mean, _reach(self.dof, alpha) * self.error)
+
 
 @dataclass(frozen=True, slots=True)
 class TrialFit:
@@ -103,6 +107,8 @@ class TrialFit:
         dof: degrees of freedom of each variance.
         total_dof: degrees of freedom of all of them together.
         trials: of each candidate.
+        residual_sd: standard deviation of one trial about the drift, of all candidates together and by these trials alone.
+        residual_dof: degrees of freedom of that.
     """
 
     names: tuple[str, ...]
@@ -112,6 +118,8 @@ class TrialFit:
     dof: _Array
     total_dof: float
     trials: NDArray[np.int64]
+    residual_sd: float
+    residual_dof: float
 
     @property
     def sd(self) -> float:
@@ -142,17 +150,24 @@ class TrialFit:
         """
         if a == b:
             return Estimate(mean=1.0, low=1.0, high=1.0)
-        difference = self.difference(a, b)
-        return estimate_of_logs(difference.mean, _reach(difference.dof, alpha) * difference.error)
+        return self.difference(a, b).ratio(alpha)
+
+    def effect(self, name: str) -> Difference:
+        """Return the logarithm of a candidate's level at the machine's mean state over all trials: its difference from 1.
+
+        Raises:
+            ValueError: the name is not one of the fit's.
+        """
+        index = self.names.index(name)
+        error = math.sqrt(float(self.covariance[index, index]))
+        return Difference(float(self.effects[index]), error, float(self.dof[index]))
 
     def level(self, name: str, alpha: float) -> Estimate:
         """Return a candidate's level at the machine's mean state over all trials, in the unit of the values.
 
         Its ratio to another level is the ratio of the two candidates. The interval is that of this one level at 1 - alpha.
         """
-        index = self.names.index(name)
-        half = _reach(float(self.dof[index]), alpha) * math.sqrt(float(self.covariance[index, index]))
-        return estimate_of_logs(float(self.effects[index]), half)
+        return self.effect(name).ratio(alpha)
 
 
 def _reach(dof: float, alpha: float) -> float:
@@ -283,6 +298,8 @@ def _fit(names: tuple[str, ...], data: _Data, precisions: _Array, prior: _Array,
         dof=np.maximum(np.minimum(own_dof + common.likeness, common.dof), 1.0),
         total_dof=max(common.dof, 1.0),
         trials=data.counts,
+        residual_sd=math.sqrt(max(float(residuals.sum() / own_dof.sum()), 1e-14)),
+        residual_dof=max(float(own_dof.sum()), 1.0),
     )
 
 

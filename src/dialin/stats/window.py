@@ -77,7 +77,7 @@ def window(tps: Series) -> Window:
     if x.size == 0:
         raise ValueError("a window needs at least one measured second")
     if not np.isfinite(x).all() or (x < 0).any():
-        raise ValueError("transactions a second must be numbers, zero or more")
+        raise ValueError("transactions per second must be numbers, zero or more")
     mean, median = float(x.mean()), float(np.median(x))
     varies = x.size > 1 and mean > 0
     high = float(np.percentile(x, _HIGH, method="lower"))

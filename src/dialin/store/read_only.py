@@ -87,8 +87,8 @@ def _check_made(source: sqlite3.Connection, path: Path) -> None:
     is_there = source.execute("SELECT name FROM sqlite_master WHERE name = 'study'").fetchone()
     if not is_there or source.execute("SELECT 1 FROM study").fetchone() is None:
         raise UserError(
-            f"{path} holds no study yet: it is being made, or its making was broken off",
-            "Look again in a moment; if that stays so, start a new study",
+            f"{path} holds no study yet: it is being created, or its creation was interrupted",
+            "Try again in a moment; if it stays so, start a new study",
         )
 
 
@@ -105,5 +105,5 @@ def _faults(path: Path) -> Iterator[None]:
     except (sqlite3.DatabaseError, DBAPIError) as error:
         fault = error.orig if isinstance(error, DBAPIError) else error
         if isinstance(fault, sqlite3.OperationalError):
-            raise UserError(f"{path} cannot be opened: {fault}", "It must be yours to read") from error
+            raise UserError(f"{path} cannot be opened: {fault}", "You need permission to read it") from error
         raise damaged(path) from error

@@ -55,7 +55,7 @@ def _read_mark(path: Path) -> int:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             return int(connection.execute("PRAGMA application_id").fetchone()[0])
     except sqlite3.OperationalError as error:
-        raise UserError(f"{path} cannot be opened: {error}", "It must be yours to read and write") from error
+        raise UserError(f"{path} cannot be opened: {error}", "You need permission to read and write it") from error
     except sqlite3.DatabaseError as error:
         raise damaged(path) from error
 
@@ -113,7 +113,7 @@ class Store:
         """
         path = directory / STUDY_FILE
         if path.exists():
-            raise UserError(f"{directory} holds a study already", f"Go on with it: dialin resume {directory}")
+            raise UserError(f"{directory} holds a study already", f"Resume it: dialin resume {directory}")
         engine = _engine(path)
         study = insert(schema.study).values(
             format=schema.FORMAT,
@@ -137,7 +137,7 @@ class Store:
                 leftover.unlink(missing_ok=True)
             raise DialinError(
                 f"No study can be written to {directory}: {error.orig}",
-                "See that the disk has room and that you may write there, or name another --out",
+                "Check that the disk has space and that you may write there, or name another --out",
             ) from error
         return cls(directory, engine)
 
@@ -166,7 +166,7 @@ class Store:
                 stored = connection.execute(select(schema.study.c.format)).scalar_one()
         except OperationalError as error:
             engine.dispose()
-            raise UserError(f"{path} cannot be opened: {error.orig}", "It must be yours to read and write") from error
+            raise UserError(f"{path} cannot be opened: {error.orig}", "You need permission to read and write it") from error
         except SQLAlchemyError as error:
             engine.dispose()
             raise damaged(path) from error
@@ -204,7 +204,7 @@ class Store:
             return connection.execute(query).scalar()
 
     def _unwritable(self, reason: str) -> DialinError:
-        remedy = f"Correct that (a full disk?), then go on: dialin resume {self._directory}"
+        remedy = f"Fix that (a full disk?), then resume it: dialin resume {self._directory}"
         return DialinError(f"The study in {self._directory} cannot be written: {reason}", remedy)
 
     @property

@@ -63,8 +63,8 @@ class Written(NamedTuple):
     Attributes:
         counted: as how many waits the server counts the events of the files.
         stored: how many events are stored.
-        backward: of these, those that ended before they began by the server's timer; their time is 0. The cycle counters of
-            two CPUs differ a little, and a thread may be moved from one to the other while it waits.
+        backward: of these, those that have an end before their start by the server's timer; their time is 0. The cycle counters
+            of two CPUs differ a little, and a thread may be moved from one to the other while it waits.
     """
 
     counted: int

@@ -182,7 +182,7 @@ def _uninterrupted(say: Callable[[str], None]) -> Iterator[None]:
 
     def wait(number: int, _frame: FrameType | None) -> None:
         asked.append(number)
-        say("The server is being put back as it was; dialin ends when that is done")
+        say("Restoring the server; dialin ends when that is done")
 
     before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:

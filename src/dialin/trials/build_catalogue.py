@@ -31,7 +31,7 @@ def catalogue_of(build: Build, home: Home, clock: Clock, preparer: Preparer, say
     except (OSError, ValueError):
         pass
     preparer.blank(build, {})
-    say(f"Asking {build.id} for its variables")
+    say(f"Reading the variables of {build.id}")
     with preparer.running(build, {}) as sandbox, sandbox.connect() as query:
         reported = catalogue.read(query, build.id)
         # Probed before `with_dynamic`: only MariaDB's table says what is dynamic, and what it says needs no probing.
@@ -47,7 +47,7 @@ def _path(build: Build, home: Home) -> Path:
 
 def _store(reported: Catalogue, path: Path, say: Callable[[str], None]) -> None:
     if not reported.complete:
-        say(f"{reported.build_id} did not answer everything in time; it is asked again the next time")
+        say(f"{reported.build_id} did not answer everything in time; dialin will ask again next time")
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_text(path, reported.to_json())

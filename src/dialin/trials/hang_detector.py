@@ -63,12 +63,12 @@ class HangDetector:
             return
         if self._errors:
             raise self._all_failed()
-        raise WorkloadError("No transaction ended while it was measured", "Measure for longer: --measure")
+        raise WorkloadError("No transaction ended in the measured time", "Measure for longer: --measure")
 
     def _all_failed(self) -> WorkloadError:
         counts = self._codes.most_common()
         if not counts:
-            what = f"{self._errors:,.0f} errors that its driver counts without telling them apart"
+            what = f"{self._errors:,.0f} errors, which its driver does not classify"
             return WorkloadError(f"Every transaction failed for {self._seconds} s: {what}", _REMEDY)
         code, times = counts[0]
         mostly = "" if len(counts) == 1 else f", and {self._errors - times:,.0f} others"

@@ -238,13 +238,13 @@ class Collector:
     def _no_room(self, ring: WaitRing) -> str:
         """Return why no more waits can be kept; nothing where they can."""
         if self._counted + self._read_at - self._began_at >= self._most:
-            return f"a trial keeps no more than about {self._most:,} waits, for the memory that summing them up takes"
+            return f"a trial keeps at most about {self._most:,} waits, to limit the memory for their summary"
         try:
             written = sum(file.stat().st_size for file in self._files)
             tight = self._free(ring.directory) < _LEAST_FREE or self._free(self._study) < _LEAST_FREE + written // _SMALLER
         except OSError as error:
             raise ServerError(f"The files of raw waits cannot be read: {error}") from error
-        return "less than 2 GB of disk would have been left" if tight else ""
+        return "less than 2 GB of disk would have remained" if tight else ""
 
     def _settled(self, ring: WaitRing) -> int:
         """Return the server's count once the waits that were under way have ended."""
@@ -272,13 +272,13 @@ class Collector:
             rows = waits_file.summarise(path)
         except OSError as error:
             raise DialinError(
-                f"The raw waits cannot be written to {path}: {error.strerror}", "Mend that (a full disk?), then dialin resume"
+                f"The raw waits cannot be written to {path}: {error.strerror}", "Fix that (a full disk?), then dialin resume"
             ) from error
         if written.backward:
             share = percent(written.backward / written.stored)
             self._note(
-                f"{counted(written.backward, 'wait')} ({share}) ended before they began by the server's timer, which differs a "
-                "little from CPU to CPU: they count as 0"
+                f"{counted(written.backward, 'wait')} ({share}) have an end before their start by the server's timer, which "
+                "differs a little from CPU to CPU: they count as 0"
             )
         waits = RawWaits(
             pattern=self._pattern,
@@ -325,14 +325,14 @@ def check(pattern: str | None, builds: Mapping[str, Build], workshop: Tools) -> 
     if len(without) == len(builds):
         near = instruments.nearest(pattern, list(every))
         remedy = f"The nearest are {listed(near)}" if near else "They are in performance_schema.setup_instruments"
-        raise UserError(f"No wait instrument of {listed(sorted(builds))} is like {pattern!r}", remedy)
-    return [f"{name} has no wait instrument like {pattern}: no raw waits are collected from it" for name in without]
+        raise UserError(f"No wait instrument of {listed(sorted(builds))} matches {pattern!r}", remedy)
+    return [f"{name} has no wait instrument that matches {pattern}: no raw waits are collected from it" for name in without]
 
 
 def refuse_attached(pattern: str | None) -> None:
     """Raise UserError where raw waits are asked for: they cannot be collected from a server that dialin did not start."""
     if pattern is not None:
         raise UserError(
-            "--waits cannot be given with an attached server: it takes a restart, and files that the server writes",
+            "--waits does not work with an attached server: it needs a restart, and files that the server writes",
             "Study a build of the same version with --server, or leave --waits out",
         )

@@ -76,7 +76,7 @@ class SwitchedServer:
             connection = int(query("SELECT CONNECTION_ID()")[0][0])
             while any(session.is_client and session.id != connection for session in sessions(query)):
                 if self._clock.monotonic() > limit:
-                    raise ServerError(f"Connections of the load before are still open after {_ALONE_WITHIN:.0f} s")
+                    raise ServerError(f"Connections of the previous load are still open after {_ALONE_WITHIN:.0f} s")
                 self._clock.sleep(_POLL)
             if self._at_boot.get("log_bin", "OFF").upper() in ("ON", "1"):
                 _drop_binary_logs(query)

@@ -86,9 +86,9 @@ FOLLOWS: Mapping[str, Follows] = {
     "innodb_page_cleaners": Follows(
         ("innodb_buffer_pool_instances",),
         (
-            Behaviour("there are as many as instances of the pool, and never more", "read on 9.7.4", _SINCE_8_4),
+            Behaviour("never more than buffer pool instances, and as many by default", "read on 9.7.4", _SINCE_8_4),
             Behaviour(
-                "there are as many as instances of the pool, at most 4 where nobody asks, and never more than instances",
+                "never more than buffer pool instances, and at most 4 by default",
                 "read on 8.0.33 and 10.2.11",
                 (Span(_MYSQL, (5, 7), (8, 3)), Span(_MARIADB, (10, 2), (10, 4))),
             ),
@@ -99,7 +99,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ("innodb_buffer_pool_instances", "innodb_buffer_pool_chunk_size", "innodb_dedicated_server"),
         (
             Behaviour(
-                "the pool is made of chunks and grows to whole ones in every instance: 3 instances make 2304M of 2G",
+                "the pool grows to whole chunks in every instance: 3 instances turn 2G into 2304M",
                 "read on 8.0.33, 9.7.4 and 10.2.11; manual, Configuring InnoDB Buffer Pool Size",
                 _CHUNKS,
             ),
@@ -111,12 +111,12 @@ FOLLOWS: Mapping[str, Follows] = {
         ("innodb_buffer_pool_size",),
         (
             Behaviour(
-                "below 1 GiB there is one; from there on 8 where nobody asks",
+                "1 below 1 GiB of pool; from there on 8 by default",
                 "read on 5.6.24, 8.0.33, 10.1.23 and 10.2.11; manual, innodb_buffer_pool_instances",
                 (_BEFORE_8_4, Span(_MARIADB, (10, 0), (10, 4))),
             ),
             Behaviour(
-                "below 1 GiB there is one; from there on as many as a quarter of the CPUs where nobody asks",
+                "1 below 1 GiB of pool; from there on a quarter of the CPUs by default",
                 "read on 9.7.4; manual, innodb_buffer_pool_instances",
                 _SINCE_8_4,
             ),
@@ -127,7 +127,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ("innodb_buffer_pool_instances", "innodb_buffer_pool_size"),
         (
             Behaviour(
-                "it shrinks so that every instance has a chunk: 64 instances of 2G make it 32M",
+                "it shrinks so that every instance has a chunk: 64 instances of a 2G pool make it 32M",
                 "read on 8.0.33, 9.7.4 and 10.2.11",
                 _CHUNKS,
             ),
@@ -137,7 +137,7 @@ FOLLOWS: Mapping[str, Follows] = {
     ),
     "innodb_log_file_buffering": Follows(
         ("innodb_flush_log_at_trx_commit",),
-        (Behaviour("the redo log is buffered where that is 2", "read on MariaDB 10.11.5, 10.11.19 and 11.4.5"),),
+        (Behaviour("the redo log is buffered if that is 2", "read on MariaDB 10.11.5, 10.11.19 and 11.4.5"),),
         None,
     ),
     "innodb_data_file_buffering": Follows(
@@ -151,15 +151,15 @@ FOLLOWS: Mapping[str, Follows] = {
         ("innodb_io_capacity",),
         (
             Behaviour(
-                "it is twice innodb_io_capacity, and at least 2000; one that is set above it at run time is cut to it",
+                "it is twice innodb_io_capacity, and at least 2000; a value above it at run time is lowered to it",
                 "read on 5.6.24 and 8.0.33",
                 (_BEFORE_8_4,),
             ),
             Behaviour(
-                "it is twice innodb_io_capacity; one that is set above it at run time is cut to it", "read on 9.7.4", _SINCE_8_4
+                "it is twice innodb_io_capacity; a value above it at run time is lowered to it", "read on 9.7.4", _SINCE_8_4
             ),
             Behaviour(
-                "it is twice innodb_io_capacity, and at least 2000; one that is set above it at run time raises it",
+                "it is twice innodb_io_capacity, and at least 2000; a value above it at run time raises it",
                 "read on MariaDB 10.1 to 11.4",
                 (Span(_MARIADB),),
             ),
@@ -169,12 +169,12 @@ FOLLOWS: Mapping[str, Follows] = {
         ("innodb_io_capacity_max",),
         (
             Behaviour(
-                "at the start it is cut to innodb_io_capacity_max; one that is set below it at run time is raised to it",
+                "at startup it is lowered to innodb_io_capacity_max; at run time a lower maximum is raised to it",
                 "read on 5.6.24, 8.0.33 and 9.7.4",
                 _SINCE_5_6,
             ),
             Behaviour(
-                "at the start it is cut to innodb_io_capacity_max; one that is set below it at run time lowers it",
+                "at startup it is lowered to innodb_io_capacity_max; at run time a lower maximum lowers it",
                 "read on MariaDB 10.1 to 11.4",
                 (Span(_MARIADB),),
             ),
@@ -185,7 +185,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ("innodb_max_dirty_pages_pct",),
         (
             Behaviour(
-                "it is never more: an innodb_max_dirty_pages_pct below it, at the start or later, brings it down for good",
+                "it is never higher: an innodb_max_dirty_pages_pct below it, at startup or later, lowers it permanently",
                 "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
             ),
         ),
@@ -203,13 +203,13 @@ FOLLOWS: Mapping[str, Follows] = {
     ),
     "table_definition_cache": Follows(
         ("table_open_cache",),
-        (Behaviour("it is 400 and half of table_open_cache, at most 2000", "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6),),
+        (Behaviour("it is 400 plus half of table_open_cache, at most 2000", "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6),),
     ),
     "table_open_cache": Follows(
         ("max_connections", "open_files_limit"),
         (
             Behaviour(
-                "it is cut to half of the files that max_connections leaves: 2495 of 4000 with 15000 connections and 20000 "
+                "it is lowered to half of the files that max_connections leaves: 2495 of 4000 with 15000 connections and 20000 "
                 "files",
                 "read on 5.6.24, 8.0.33 and 9.7.4",
                 _SINCE_5_6,
@@ -221,7 +221,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ("table_open_cache", "max_connections", "open_files_limit"),
         (
             Behaviour(
-                "it is cut, without a word, to what the files suffice for, two for each table of each instance: with 20000 "
+                "it is lowered without a warning to what the files allow, two for each table of each instance: with 20000 "
                 "files 4 at 2000 tables, 8 at 1000",
                 "read on MariaDB 10.11.5, 10.11.19 and 11.4.5",
                 _SINCE_10_11,
@@ -233,7 +233,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ("max_connections",),
         (
             Behaviour(
-                "it is 8 and a hundredth of max_connections, at most 100", "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6
+                "it is 8 plus a hundredth of max_connections, at most 100", "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6
             ),
             Behaviour("it is max_connections, at most 256", "read on MariaDB 10.2 to 11.4", (Span(_MARIADB, (10, 2)),)),
         ),
@@ -242,7 +242,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ("max_connections",),
         (
             Behaviour(
-                "it is 128 and max_connections up to 500, and a twentieth of those beyond",
+                "it is 128 plus max_connections up to 500, plus a twentieth of those above 500",
                 "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
             ),
         ),
@@ -252,7 +252,7 @@ FOLLOWS: Mapping[str, Follows] = {
         (
             Behaviour("it is max_connections", "read on 8.0.33", (Span(_MYSQL, (8, 0), (8,)),)),
             Behaviour(
-                "it is 50 and a fifth of max_connections, at most 900",
+                "it is 50 plus a fifth of max_connections, at most 900",
                 "read on 5.6.24 and MariaDB 10.1 to 11.4",
                 (Span(_MYSQL, (5, 6), (5, 7)), Span(_MARIADB)),
             ),
@@ -262,7 +262,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ("table_open_cache", "max_connections"),
         (
             Behaviour(
-                "it is what the system allows, and no more than the tables and connections need: 16184 at 1000 tables",
+                "it is what the system allows, at most what the tables and connections need: 16184 for 1000 tables",
                 "read on 10.11.5, 10.11.19 and 11.4.5",
                 _SINCE_10_11,
             ),
@@ -278,7 +278,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ("innodb_dedicated_server", "innodb_log_file_size"),
         (
             Behaviour(
-                "it is all log files together where those are set, and sized from memory on a dedicated server",
+                "it is the size of all log files if those are set, and derived from memory on a dedicated server",
                 "manual, innodb_redo_log_capacity",
             ),
         ),
@@ -300,12 +300,12 @@ def related(variable: str) -> frozenset[str]:
 TRAPS: Mapping[str, tuple[Behaviour, ...]] = {
     "innodb_buffer_pool_instances": (
         Behaviour(
-            "below 1000 MiB of pool there is one instance in fact, though as many as were asked for are reported",
+            "below 1000 MiB of pool there is really one instance, although the server reports the requested number",
             "pools counted on 5.5.9",
             (Span(_MYSQL, (5, 5), (5, 5)),),
         ),
         Behaviour(
-            "below 1 GiB of pool there is one instance in fact, though as many as were asked for are reported",
+            "below 1 GiB of pool there is really one instance, although the server reports the requested number",
             "pools counted on 5.6.24 and MariaDB 10.1",
             (Span(_MYSQL, (5, 6), (5, 6)), Span(_MARIADB, (10, 0), (10, 1))),
         ),

@@ -35,7 +35,7 @@ def check_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variabl
         return known
     written, build = checked_name(name), catalogue.build_id
     raise UserError(
-        f"{written} cannot be given when {build} starts: it tells of the server, or belongs to a session",
+        f"{written} cannot be set when {build} starts: it only reports something, or belongs to a session",
         "Choose a variable that an option file can hold",
     )
 
@@ -58,8 +58,8 @@ def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable
     for prefix in _PREFIXES:
         if (plain := spelled.removeprefix(prefix)) != spelled and plain in catalogue.variables:
             raise UserError(
-                f"{spelled} is the spelling of an option, not a variable of {build}",
-                f"Write {plain} and its value, ON or OFF say",
+                f"{spelled} is a startup option, not a variable of {build}",
+                f"Write {plain} with its value, such as ON or OFF",
             )
     near = catalogue.nearest(spelled)
     lacking = f"{build} has no variable {spelled}"
@@ -127,7 +127,6 @@ def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere:
     return [
         Note(
             code="overrides_fixed",
-            text=f"{candidate.name} sets {name}={value}, which the study holds at {spec.fixed[name]}: its own value holds",
             data={"candidate": candidate.name, "variable": name, "fixed": spec.fixed[name], "value": value},
         )
         for candidate in spec.candidates
@@ -203,7 +202,7 @@ def _range(variable: Variable, *, lettered: bool) -> str:
 def _make_refusal(variable: Variable, wanted: str, asked: str, build_id: str, remedy: str = "") -> UserError:
     where = f" on {build_id}" if build_id else ""
     return UserError(
-        f"{variable.name} must be {wanted}; {asked or 'nothing'} was asked for{where}", remedy or "Choose another value"
+        f"{variable.name} must be {wanted}; {asked or 'nothing'} was requested{where}", remedy or "Choose another value"
     )
 
 

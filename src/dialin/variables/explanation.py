@@ -23,7 +23,7 @@ _KINDS = {
     Kind.ENUMERATION: "one of several words",
     Kind.SET: "several words of a set",
     Kind.STRING: "text",
-    Kind.UNKNOWN: "not told",
+    Kind.UNKNOWN: "not reported",
 }
 _NUMBERS = (Kind.INTEGER, Kind.NUMERIC)
 _ENDLESS = 2**63 - 2**21
@@ -88,7 +88,7 @@ def explain_variable(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
         ("Range", {build: range_of(variable) for build, variable in builds.items()}),
         ("Default", {build: default_of(variable) for build, variable in builds.items()}),
         ("Set", {build: _changed(variable) for build, variable in builds.items()}),
-        ("In force", {build: _limits(variable) for build, variable in builds.items()}),
+        ("Adjusted", {build: _limits(variable) for build, variable in builds.items()}),
     )
     lines = [ExplainLine(label, text) for label, by_build in reported if (text := _together(by_build))]
     if (unit := unit_of(name)) and any(variable.kind in _NUMBERS for variable in builds.values()):
@@ -142,11 +142,11 @@ def when_changed(variable: Variable) -> str:
 
 def _changed(variable: Variable) -> str:
     words = {
-        ("dynamic", True): "at the start, or while the server runs (SET GLOBAL)",
-        ("dynamic", False): "while the server runs only (SET GLOBAL); no option of a start",
-        ("restart", True): "at the start only: a change needs a restart",
-        ("fixed", False): "by nobody: it only tells something",
-        ("", True): "at the start",
+        ("dynamic", True): "at startup, or at run time (SET GLOBAL)",
+        ("dynamic", False): "at run time only (SET GLOBAL); there is no startup option",
+        ("restart", True): "at startup only: a change needs a restart",
+        ("fixed", False): "read-only: it only reports something",
+        ("", True): "at startup",
     }
     return words.get((when_changed(variable), variable.at_start), "in a session only")
 
@@ -170,7 +170,7 @@ def _together(by_build: Mapping[str, str]) -> str:
         groups.setdefault(text, []).append(build)
     if len(groups) == 1:
         return next(iter(groups))
-    return "\n".join(f"{text or 'not told'} [{_named(builds, by_build)}]" for text, builds in groups.items())
+    return "\n".join(f"{text or 'not reported'} [{_named(builds, by_build)}]" for text, builds in groups.items())
 
 
 def _named(builds: Sequence[str], among: Iterable[str]) -> str:
@@ -244,9 +244,9 @@ def _rules_of(name: str, having: Sequence[Catalogue]) -> list[ExplainLine]:
         where = f" [{_named(rule.builds, among)}]" if len(rule.builds) < len(among) else ""
         return ExplainLine(label, f"{before}{rule.behaviour.text}{where}", rule.behaviour.source)
 
-    lines = [line("Beware", rule) for rule in _traps(name, having)]
-    lines += [line("Moves with", rule, f"{', '.join(rule.of)}: ") for rule in _moves_with(name, having)]
-    lines += [line("Moves", rule, f"{other}: ") for other, rule in _moves(name, having)]
+    lines = [line("Caution", rule) for rule in _traps(name, having)]
+    lines += [line("Derived from", rule, f"{', '.join(rule.of)}: ") for rule in _moves_with(name, having)]
+    lines += [line("Affects", rule, f"{other}: ") for other, rule in _moves(name, having)]
     if cost := memory.MEMORY.get(name):
         lines.append(ExplainLine("Memory", cost.text, cost.source))
     lines += [
@@ -257,10 +257,10 @@ def _rules_of(name: str, having: Sequence[Catalogue]) -> list[ExplainLine]:
     if inert := rules.inert_rule(name):
         lines.append(ExplainLine("Effect", f"none on throughput: {inert.reason}", inert.source))
     if name in rules.SHAPES_DATA:
-        lines.append(ExplainLine("Data", "it decides what data looks like: dialin prepares data anew for each value"))
+        lines.append(ExplainLine("Data", "it shapes the data: dialin prepares data for each value"))
     live = any(each.variables[name].dynamic for each in having if name in each.variables)
     if live and (start := set_global.rule_of(name)):
-        text = f"each starts a server, though it can be set in a running one: it {start.why}"
+        text = f"each trial restarts the server although the variable is dynamic: it {start.why}"
         lines.append(ExplainLine("Trials", text, start.source))
     if why := owned.reason(name):
         lines.append(ExplainLine("Sandbox", f"cannot be chosen: {why}"))

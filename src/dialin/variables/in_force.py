@@ -14,7 +14,6 @@ from dialin.model.verdict import Note
 from dialin.variables import behaviour, pinning, rules
 from dialin.variables.aliases import OPTION_OF, VARIABLE_OF, one_name
 from dialin.variables.catalogue import Catalogue, Variable
-from dialin.variables.size_units import with_letter
 
 SANDBOX = "<sandbox>"
 """What stands for an instance's own directories when values are compared."""
@@ -31,7 +30,6 @@ _OPENED_BY = {
 
 _AUTOMATIC = (0, -1)
 _BLOCK = 1024
-_LONGEST = 80
 
 
 def deviations(
@@ -57,32 +55,25 @@ def deviations(
     for name, value in requested.items():
         reported = in_force.get(name, in_force.get(VARIABLE_OF.get(name, OPTION_OF.get(name, ""))))
         if reported is None:
-            text = f"{name}={value} was accepted without effect: the server reports no such variable"
-            notes.append(_note("without_effect", text, name, value, None))
+            notes.append(_note("without_effect", name, value, None))
             continue
         if not _same(name, value, reported, catalogue):
-            code, what = _deviation(name, value, reported, catalogue)
-            text = f"{name}={value} was asked for; {what.format(_shown(reported, value))}"
-            notes.append(_note(code, text, name, value, reported))
-        if fact := _reality(name, reported, (real or {}).get(name)):
-            note = _note("not_real", f"{name}={reported} is reported, but {fact}", name, value, reported)
-            notes.append(note.model_copy(update={"data": {**note.data, "real": (real or {})[name]}}))
+            notes.append(_note(_deviation(name, value, reported, catalogue), name, value, reported))
+        count = (real or {}).get(name)
+        if count is not None and not _agrees(name, reported, count):
+            notes.append(_note("not_real", name, value, reported, real=count))
     return notes
 
 
-def _reality(name: str, reported: str, real: str | None) -> str | None:
-    """Return a phrase with the count, where it differs from what the server reports; None where they agree."""
-    if real is None:
-        return None
+def _agrees(name: str, reported: str, real: str) -> bool:
+    """Return whether the count of the real objects agrees with what the server reports."""
     if name == FLUSH_METHOD:
         if "dsync" in reported.lower():  # MariaDB has it from 10.6 on with O_DIRECT, earlier servers without: both are meant
-            return None
+            return True
         direct = "direct" in reported.lower()
         counted = real.partition(",")[0].removeprefix("data ")
-        return None if (counted == "O_DIRECT") is direct else f"its data files are open {counted} ({real})"
-    if same_value(reported, real):
-        return None
-    return f"there {'is 1' if real == '1' else f'are {real}'} in fact"
+        return (counted == "O_DIRECT") is direct
+    return same_value(reported, real)
 
 
 def effective_values(
@@ -153,13 +144,6 @@ def _confound(name: str, by_candidate: Mapping[str, str | None], requested: Coll
     rule = behaviour.FOLLOWS.get(name)
     follows = [variable for variable in rule.of if variable in requested] if rule else []
     held = {} if reason else {variable: value for variable, value in held.items() if variable not in requested}
-    text = f"{name} differs though nobody asked: {_by_value(by_candidate)}"
-    if follows:
-        text += f"; the server derives it from {' and '.join(follows)}"
-    if reason:
-        text += f"; {reason}"
-    elif held:
-        text += f"; --hold keeps it still ({', '.join(f'{variable}={_sized(str(value))}' for variable, value in held.items())})"
     data = {
         "variable": name,
         "values": dict(by_candidate),
@@ -169,33 +153,24 @@ def _confound(name: str, by_candidate: Mapping[str, str | None], requested: Coll
         "follows": follows,
         "hold": dict(held),
     }
-    return Note(code="inert_confound" if reason else "confound", text=text, data=data)
+    return Note(code="inert_confound" if reason else "confound", data=data)
 
 
-def _by_value(by_candidate: Mapping[str, str | None]) -> str:
-    """Return the candidates of each value, e.g. `2G for 1, 4; 2304M for 3`."""
-    candidates: dict[str | None, list[str]] = {}
-    for candidate, value in by_candidate.items():
-        candidates.setdefault(value, []).append(candidate)
-    return "; ".join(
-        f"{'absent' if value is None else _sized(value)} for {', '.join(names)}" for value, names in candidates.items()
-    )
-
-
-def _deviation(name: str, requested: Value, reported: str, catalogue: Catalogue | None) -> tuple[str, str]:
+def _deviation(name: str, requested: Value, reported: str, catalogue: Catalogue | None) -> str:
+    """Return the code of a deviation."""
     requested_number, reported_number = as_number(requested), as_number(reported)
     variable = catalogue.variables.get(name) if catalogue else None
     if requested_number is not None and reported_number is not None:
         if requested_number in _AUTOMATIC and (
             variable is None or variable.minimum is None or requested_number >= variable.minimum
         ):
-            return "automatic", "the server chose {}"
+            return "automatic"
         if _is_rounding(requested_number, reported_number, variable):
-            return "rounded", "the server rounded it to {}"
-        return "clamped", "the server took {}"
+            return "rounded"
+        return "clamped"
     if variable and variable.default is not None and same_value(variable.default, reported):
-        return "refused", "the server kept its default, {}"
-    return "changed", "in force is {}"
+        return "refused"
+    return "changed"
 
 
 def _is_rounding(wanted: float, got: float, variable: Variable | None) -> bool:
@@ -223,20 +198,8 @@ def _same(name: str, requested: Value, reported: str, catalogue: Catalogue | Non
     return False
 
 
-def _note(code: str, text: str, name: str, requested: Value, reported: str | None) -> Note:
-    return Note(code=code, text=text, data={"variable": name, "asked": requested, "in_force": reported})
-
-
-def _shown(reported: str, requested: Value) -> str:
-    """Return a value in the form of the requested one: with a size letter, or plain."""
-    return _sized(reported) if isinstance(requested, str) and as_number(requested) is not None else reported or "nothing"
-
-
-def _sized(value: str) -> str:
-    number = as_number(value)
-    if isinstance(number, int) and number >= 2**20 and number % 1024 == 0:
-        return with_letter(number)
-    return (value if len(value) <= _LONGEST else f"{value[:_LONGEST]}...") or "nothing"
+def _note(code: str, name: str, requested: Value, reported: str | None, **more: str) -> Note:
+    return Note(code=code, data={"variable": name, "asked": requested, "in_force": reported, **more})
 
 
 def _directories(values: Mapping[str, str]) -> Sequence[str]:

@@ -55,15 +55,15 @@ MEMORY: Mapping[str, MemoryRule] = {
     "query_cache_size": MemoryRule(Allotted.ONCE, "once, unless query_cache_type is OFF", "query cache"),
     "sort_buffer_size": MemoryRule(Allotted.NEED, _A_SORT),
     "join_buffer_size": MemoryRule(
-        Allotted.NEED, "once for each join that no index serves, so a statement over several tables can take several"
+        Allotted.NEED, "once for each join without an index, so a statement over several tables can use several"
     ),
     "read_buffer_size": MemoryRule(Allotted.NEED, "once for each sequential scan of a MyISAM table in each thread that scans"),
-    "read_rnd_buffer_size": MemoryRule(Allotted.NEED, "once for each thread that reads rows in the order of a sort"),
+    "read_rnd_buffer_size": MemoryRule(Allotted.NEED, "once for each thread that reads rows after a sort"),
     "net_buffer_length": MemoryRule(
         Allotted.CONNECTION, "for each connection; it grows to max_allowed_packet when that is needed"
     ),
     "binlog_cache_size": MemoryRule(Allotted.CONNECTION, "for each connection that writes, where there is a binary log"),
-    "thread_stack": MemoryRule(Allotted.USE, "for each connection, as much of it as is touched"),
+    "thread_stack": MemoryRule(Allotted.USE, "for each connection, as much as it uses"),
     "max_allowed_packet": MemoryRule(
         Allotted.USE, "a connection's buffers grow up to it while a large row or statement passes"
     ),
@@ -73,10 +73,10 @@ MEMORY: Mapping[str, MemoryRule] = {
     "bulk_insert_buffer_size": MemoryRule(Allotted.USE, "for each thread that inserts many rows into a MyISAM table at once"),
     "myisam_sort_buffer_size": MemoryRule(Allotted.USE, "once for each MyISAM index that is built or repaired"),
     "innodb_sort_buffer_size": MemoryRule(Allotted.USE, "a few for each InnoDB index that is built", source="manual"),
-    "table_open_cache": MemoryRule(Allotted.USE, "for each table that is kept open, with its files"),
-    "innodb_buffer_pool_instances": MemoryRule(Allotted.NONE, "none of its own: the instances share the pool's size"),
-    "innodb_change_buffer_max_size": MemoryRule(Allotted.NONE, "none of its own: it is a share of the buffer pool"),
-    "innodb_adaptive_hash_index": MemoryRule(Allotted.NONE, "none of its own: the index is built in the buffer pool"),
+    "table_open_cache": MemoryRule(Allotted.USE, "for each open table, with its files"),
+    "innodb_buffer_pool_instances": MemoryRule(Allotted.NONE, "none: the instances share the size of the pool"),
+    "innodb_change_buffer_max_size": MemoryRule(Allotted.NONE, "none: it is a share of the buffer pool"),
+    "innodb_adaptive_hash_index": MemoryRule(Allotted.NONE, "none: the index is built in the buffer pool"),
 }
 """What is known of the memory that a variable has a server take."""
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-_PLACE = "dialin gives every sandbox its own files and addresses"
-_IDENTITY = "it names a server to others, and a sandbox is known to nobody"
+_PLACE = "dialin chooses the files and addresses of a sandbox"
+_IDENTITY = "it identifies a server to other servers, and a sandbox has none"
 _ACCESS = "the load must be able to connect and to write"
 _ALONE = "a sandbox never joins a cluster or replicates"
 _LIFECYCLE = "dialin itself starts and stops a sandbox"
 _PLUGIN = "a sandbox loads no plug-ins from elsewhere"
-_NOTHING = "it does nothing for the tables that are measured"
+_NOTHING = "it does not affect the measured tables"
 
 _NAMED = {
     **dict.fromkeys(
@@ -55,7 +55,7 @@ _NAMED = {
 
 _PATTERNS = (
     (re.compile(r"(admin_)?(ssl|tls)_.*|caching_sha2_password_.*|sha256_password_.*"), _ACCESS),
-    (re.compile(r"mysqlx(_.*)?"), "the X protocol is kept off"),
+    (re.compile(r"mysqlx(_.*)?"), "the X protocol is off"),
     (re.compile(r"report_.*"), _IDENTITY),
     (re.compile(r"wsrep_.*|group_replication_.*|replicate_.*"), _ALONE),
     (re.compile(r"keyring_.*|feedback(_.*)?"), _PLUGIN),

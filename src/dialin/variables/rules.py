@@ -124,7 +124,7 @@ WEAKER: tuple[DurabilityRule, ...] = (
     DurabilityRule(
         "log_bin",
         _rank("log_bin", _ON_IS_SAFE, otherwise=1),
-        "there is no binary log to bring a backup up to date with, or to replicate from",
+        "there is no binary log for point-in-time recovery or replication",
         "manual, Point-in-Time Recovery",
     ),
     DurabilityRule(
@@ -136,7 +136,7 @@ WEAKER: tuple[DurabilityRule, ...] = (
     DurabilityRule(
         "innodb_doublewrite",
         _rank("innodb_doublewrite", {**_ON_IS_SAFE, "detect_only": 1, "fast": 1}, otherwise=2),
-        "a page that was half written in a crash cannot be restored, and its table may be lost",
+        "a page half written in a crash cannot be restored, and its table may be lost",
         "manual; DETECT_ONLY writes what was being written, not the pages",
     ),
     DurabilityRule(
@@ -148,19 +148,19 @@ WEAKER: tuple[DurabilityRule, ...] = (
     DurabilityRule(
         "innodb_checksum_algorithm",
         _rank("innodb_checksum_algorithm", {"none": 0, "strict_none": 0}, otherwise=1),
-        "pages that the disk returns damaged are not noticed",
+        "damaged pages from the disk are not detected",
         "manual, innodb_checksum_algorithm",
     ),
     DurabilityRule(
         "innodb_checksums",
         _rank("innodb_checksums", _ON_IS_SAFE, otherwise=1),
-        "pages that the disk returns damaged are not noticed",
+        "damaged pages from the disk are not detected",
         "manual 5.6, innodb_checksums",
     ),
     DurabilityRule(
         "innodb_log_checksums",
         _rank("innodb_log_checksums", _ON_IS_SAFE, otherwise=1),
-        "damage in the redo log is not noticed when a crash is recovered from",
+        "damage in the redo log is not detected in crash recovery",
         "manual, innodb_log_checksums",
     ),
 )
@@ -178,7 +178,7 @@ def weaker_durability(candidate: Mapping[str, str], baseline: Mapping[str, str])
 
 def loses(variable: str) -> str:
     """Return what a weaker value of a variable in `WEAKER` can lose, as a sentence without its full stop."""
-    return next((rule.loses for rule in WEAKER if rule.variable == variable), "a crash can lose what the baseline keeps")
+    return next((rule.loses for rule in WEAKER if rule.variable == variable), "a crash can lose data that the baseline keeps")
 
 
 # What differs but is not under test
@@ -193,11 +193,11 @@ class Inert:
 
 
 INERT: Mapping[str, Inert] = {
-    "innodb_buffer_pool_chunk_size": Inert("it only sets the grain in which the pool can be resized", "manual"),
-    "open_files_limit": Inert("it is a limit; only reaching it is felt", "manual"),
-    "host_cache_size": Inert("it holds names of hosts, and the load comes from one", "manual"),
-    "back_log": Inert("it queues new connections, and the load keeps the ones it has", "manual"),
-    "log_statements_unsafe_for_binlog": Inert("it only decides what the error log says", "manual"),
+    "innodb_buffer_pool_chunk_size": Inert("it only sets the step in which the pool can be resized", "manual"),
+    "open_files_limit": Inert("it is a limit, without effect until it is reached", "manual"),
+    "host_cache_size": Inert("it caches host names, and the load comes from one host", "manual"),
+    "back_log": Inert("it queues new connections, and the load reuses its connections", "manual"),
+    "log_statements_unsafe_for_binlog": Inert("it only affects the error log", "manual"),
 }
 """Variables that may differ between candidates and cannot explain a difference of throughput."""
 
@@ -205,13 +205,13 @@ _INERT_PATTERNS = (
     (
         re.compile(r"performance_schema_.*"),
         Inert(
-            "it sizes a table of the performance schema, which takes memory and no time",
+            "it sizes a table of the performance schema, which uses memory but no time",
             "manual; read on 5.6.24, 9.7.4 and 10.11.19: sized from table_open_cache and max_connections",
         ),
     ),
     (
         re.compile(r"(log_)?(replica|slave|relay|rpl(?!_semi_sync_(master|source)_))_.*|sync_(relay|master|source).*"),
-        Inert("it acts on replicas only", "manual, Replica Server Options and Variables"),
+        Inert("it affects replicas only", "manual, Replica Server Options and Variables"),
     ),
 )
 

@@ -42,8 +42,8 @@ _UNITS = {
     "innodb_adaptive_flushing_lwm": PERCENT,
     "innodb_autoextend_increment": "megabytes",
     "innodb_change_buffer_max_size": PERCENT,
-    "innodb_io_capacity": "I/O operations a second",
-    "innodb_io_capacity_max": "I/O operations a second",
+    "innodb_io_capacity": "I/O operations per second",
+    "innodb_io_capacity_max": "I/O operations per second",
 }  # fmt: skip
 """The units of variables whose names do not show them; source: manual, of each variable."""
 

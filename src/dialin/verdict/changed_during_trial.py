@@ -13,18 +13,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from dialin.errors import ChangedByOthersError
-from dialin.model.study import StudySpec
 from dialin.model.trial import Step, Trial, TrialState, VariableChange
 from dialin.model.verdict import Note
-from dialin.report.names import several
-from dialin.text import counted, listed, shorten, visible
+from dialin.report.setting_sentences import shown
+from dialin.text import listed
 from dialin.variables import behaviour, rules
 from dialin.variables.aliases import one_name
 
 IN_A_ROW = 2
 """Discarded trials in a row, of all candidates or of one, that end a study."""
-
-_LONGEST = 80
 
 _NOTICED = {
     Step.BOOT: "as soon as the server had started",
@@ -96,8 +93,8 @@ def in_words(trial: Trial) -> list[str]:
     lines = []
     if under_test:
         lines.append(
-            f"Trial {trial.id} ({trial.candidate}) is discarded and run again, because somebody else changed what it measures: "
-            + "; ".join(f"{_in_words(change)}, {_NOTICED[change.step]}" for change in under_test)
+            f"Trial {trial.id} ({trial.candidate}) is discarded and run again, because something other than dialin "
+            "changed what it measures: " + "; ".join(f"{_in_words(change)}, {_NOTICED[change.step]}" for change in under_test)
         )
     if others := [change for change in trial.changes if not change.under_test]:
         what = "; ".join(map(_in_words, others))
@@ -123,43 +120,37 @@ def check_not_contested(trials: Sequence[Trial], session: int) -> None:
         return
     change = next(change for change in ended[-1].changes if change.under_test)
     raise ChangedByOthersError(
-        f"Somebody else keeps changing {change.variable}: dialin left it at {_shown(change.before)}, and found it at "
-        f"{_shown(change.after)}, in {IN_A_ROW} trials in a row",
+        f"Something other than dialin keeps changing {change.variable}: it was {shown(change.before)} and became "
+        f"{shown(change.after)}, in {IN_A_ROW} trials in a row",
         "Find what sets it (a second client, a script, a configuration agent) and stop that",
         resumable=True,
     )
 
 
-def notes(spec: StudySpec, trials: Sequence[Trial]) -> list[Note]:
+def notes(trials: Sequence[Trial]) -> list[Note]:
     """Return a warning for each variable that changed while trials ran, those under test first.
 
     The code is `changed_during_trial`. Its data: variable; under_test, which says whether the trials were discarded; trials,
-    their numbers; values, before and after in each of them.
+    their numbers; candidates; values, before and after in each of them.
     """
     changes = [(trial, change) for trial in trials for change in trial.changes]
     variables = dict.fromkeys((change.variable, change.under_test) for _, change in changes)
     return [
-        _note(spec, name, [(trial, change) for trial, change in changes if change.variable == name], under_test=under_test)
+        _note(name, [(trial, change) for trial, change in changes if change.variable == name], under_test=under_test)
         for name, under_test in sorted(variables, key=lambda each: not each[1])
     ]
 
 
-def _note(spec: StudySpec, name: str, changes: Sequence[tuple[Trial, VariableChange]], *, under_test: bool) -> Note:
+def _note(name: str, changes: Sequence[tuple[Trial, VariableChange]], *, under_test: bool) -> Note:
     trials = {trial.id: trial for trial, _ in changes}
-    values = listed(list(dict.fromkeys(f"{_shown(c.before)} became {_shown(c.after)}" for _, c in changes)))
-    candidates = several(spec, list(dict.fromkeys(trial.candidate for trial in trials.values())))
-    if under_test:
-        fate = f"{'it was' if len(trials) == 1 else 'they were'} discarded and run again"
-        text = f"Somebody else changed {name} during {counted(len(trials), 'trial')} of {candidates} ({values}): {fate}"
-    else:
-        text = f"{name} changed during {counted(len(trials), 'trial')} of {candidates} ({values}), and is not under test"
     data = {
         "variable": name,
         "under_test": under_test,
         "trials": sorted(trials),
+        "candidates": list(dict.fromkeys(trial.candidate for trial in trials.values())),
         "values": [[change.before, change.after] for _, change in changes],
     }
-    return Note(code="changed_during_trial", text=text, data=data)
+    return Note(code="changed_during_trial", data=data)
 
 
 def _ends_disturbed(trials: Sequence[Trial]) -> bool:
@@ -168,8 +159,4 @@ def _ends_disturbed(trials: Sequence[Trial]) -> bool:
 
 
 def _in_words(change: VariableChange) -> str:
-    return f"{change.variable} was {_shown(change.before)} and is {_shown(change.after)}"
-
-
-def _shown(value: str) -> str:
-    return shorten(visible(value), _LONGEST) or "empty"
+    return f"{change.variable} was {shown(change.before)} and is {shown(change.after)}"

@@ -97,8 +97,8 @@ def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Map
         return decision
     if len(names) < 2:  # the baseline alone is left: nothing could be compared
         failed = CandidateState.FAILED
-        states = {name: failed if state is failed else CandidateState.OPEN for name, state in decision.states.items()}
-        decision = replace(decision, outcome=Outcome.UNRESOLVED, choice=None, winners=(), states=states)
+        states = {name: failed if state is failed else CandidateState.INCONCLUSIVE for name, state in decision.states.items()}
+        decision = replace(decision, outcome=Outcome.INCONCLUSIVE, choice=None, winners=(), states=states)
     every = timed_trials(raced, figures, FIGURE_OF[goal])
     level = candidate_levels(
         fit_trials(every, [candidate.name for candidate in spec.candidates]), sorted(out), rules(spec).alpha

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from dialin.model.study import StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import Note
-from dialin.report.names import several
-from dialin.text import listed
 from dialin.variables import in_force
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 
@@ -56,28 +54,18 @@ def same_notes(spec: StudySpec, settings: Mapping[str, EffectiveSettings], group
             for variable in spec.variables_under_test
             if variable in settings[names[0]].real and len({settings[name].in_force.get(variable) for name in names}) > 1
         }
-        facts = "; ".join(f"each has {count} real {variable}" for variable, count in real.items())
-        notes.append(
-            Note(
-                code="same_in_force",
-                text=f"{several(spec, names)} come to the same setting in force{f' ({facts})' if facts else ''}: "
-                "what differs between them is this machine's noise",
-                data={"candidates": names, "real": real},
-            )
-        )
+        notes.append(Note(code="same_in_force", data={"candidates": names, "real": real}))
     return notes
 
 
 def changed_notes(spec: StudySpec, first: Mapping[str, EffectiveSettings], last: Mapping[str, EffectiveSettings]) -> list[Note]:
     """Return a note for each candidate whose first and last trials differ in an effective value that could matter."""
-    notes = []
-    for candidate in spec.candidates:
-        if candidate.name not in last:
-            continue
-        for note in changed(first[candidate.name], last[candidate.name]):
-            text = f"{several(spec, [candidate.name])}: {note.data['variable']} changed between its trials"
-            notes.append(Note(code="changed_meanwhile", text=text, data={**note.data, "candidate": candidate.name}))
-    return notes
+    return [
+        Note(code="changed_meanwhile", data={**note.data, "candidate": candidate.name})
+        for candidate in spec.candidates
+        if candidate.name in last
+        for note in changed(first[candidate.name], last[candidate.name])
+    ]
 
 
 def changed(first: EffectiveSettings, last: EffectiveSettings) -> list[Note]:
@@ -94,16 +82,10 @@ def deviations(spec: StudySpec, settings: Mapping[str, EffectiveSettings], catal
         if candidate.name in settings:
             effective, catalogue = settings[candidate.name], catalogues.get(candidate.server)
             for note in in_force.deviations(spec.setting_of(candidate.name), effective.in_force, catalogue, effective.real):
-                notes.setdefault(note.text, note)
-                names_of.setdefault(note.text, []).append(candidate.name)
-    return [
-        Note(
-            code=note.code,
-            text=f"{listed(names_of[text])}: {text}" if len(names_of[text]) < len(spec.candidates) else text,
-            data={**note.data, "candidates": names_of[text]},
-        )
-        for text, note in notes.items()
-    ]
+                key = note.model_dump_json()
+                notes.setdefault(key, note)
+                names_of.setdefault(key, []).append(candidate.name)
+    return [Note(code=note.code, data={**note.data, "candidates": names_of[key]}) for key, note in notes.items()]
 
 
 def _by_build(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> list[dict[str, EffectiveSettings]]:

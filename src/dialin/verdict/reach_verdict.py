@@ -25,7 +25,7 @@ from dialin.model.verdict import (
     Verdict,
 )
 from dialin.question.plan import plan
-from dialin.report.headline import headline
+from dialin.report.verdict_texts import in_words
 from dialin.stats.blocks import fit
 from dialin.stats.decide import Decision, point_ratios
 from dialin.stats.forecast import detectable
@@ -35,8 +35,9 @@ from dialin.stats.safety import Failures
 from dialin.stats.throughput import by_mean
 from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, goal_ratio, observations, trial_speeds
 from dialin.variables import rules
-from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_sentences, rates
+from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_notes, rates
 from dialin.verdict.effective_settings import EffectiveSettings
+from dialin.verdict.recommendation import recommend
 from dialin.workloads import load_identity
 
 
@@ -95,13 +96,14 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     names = [candidate.name for candidate in spec.candidates]
     outcome, states = decision.outcome, dict(decision.states)
     # What could explain a difference could hide one as well; only candidates that are one leave no question.
-    if case.serious and outcome is not Outcome.UNRESOLVED and not any(len(group) == len(names) for group in case.identical):
-        outcome = Outcome.UNRESOLVED
+    if case.serious and outcome is not Outcome.INCONCLUSIVE and not any(len(group) == len(names) for group in case.identical):
+        outcome = Outcome.INCONCLUSIVE
         out = (CandidateState.FAILED, CandidateState.UNSAFE)
-        states = {name: state if state in out else CandidateState.OPEN for name, state in states.items()}
-    chosen, reason = outcome_sentences.recommend(spec, outcome, decision, case.weaker, case.serious)
+        states = {name: state if state in out else CandidateState.INCONCLUSIVE for name, state in states.items()}
+    recommended = recommend(spec, outcome, decision, case.weaker, case.serious)
+    chosen = recommended.candidate
     # Nothing was shown of a candidate that is recommended because the choice gives up durability.
-    is_choice = chosen == decision.choice and outcome is not Outcome.UNRESOLVED
+    is_choice = chosen == decision.choice and outcome is not Outcome.INCONCLUSIVE
     best = front(
         {
             name: (speed.mean, statistics.median(trial.window.cv for trial in case.figures_of(name)))
@@ -115,10 +117,12 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         decided_by=decision.decided_by,
         percentile=spec.workload.percentile,
         headline="",
-        reason=reason,
+        reason="",
+        reason_code=recommended.code,
+        reason_data=dict(recommended.data),
         recommended=dict(spec.candidate(chosen).setting),
         recommended_candidate=chosen,
-        winners=list(decision.winners) if outcome is not Outcome.UNRESOLVED and not spec.aa else [],
+        winners=list(decision.winners) if outcome is not Outcome.INCONCLUSIVE and not spec.aa else [],
         baseline=spec.baseline,
         candidates=[_candidate(case, name, states[name], pareto=name in best) for name in names],
         blocks=max((trial.block for trial in case.done), default=0),
@@ -145,8 +149,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
             **_table_read(record),
         },
     )
-    verdict = verdict.model_copy(update={"headline": headline(spec, verdict)})
-    return Judgement(verdict, decision.is_reached(spec.until, spec.baseline))
+    return Judgement(in_words(spec, verdict), decision.is_reached(spec.until, spec.baseline))
 
 
 def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
@@ -320,27 +323,27 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     """Return all that keeps the verdict from being taken at face value, the gravest first."""
     spec, decision = case.spec, case.decision
     figures = {name: case.figures_of(name) for name in case.last}
-    notes = outcome_sentences.unsafe_notes(spec, decision, case.failures)
-    notes += outcome_sentences.durability_notes(spec, case.weaker, decision.winners)
+    notes = outcome_notes.unsafe_notes(spec, decision, case.failures)
+    notes += outcome_notes.durability_notes(case.weaker, decision.winners)
     notes += caveats.stall_notes(spec, case.speed, figures)
     notes += caveats.price_notes(spec, chosen, case.speed, figures)
     notes += effective_settings.deviations(spec, case.last, effective_settings.catalogues_of(case.record.catalogues))
     if not spec.aa:
         notes += effective_settings.same_notes(spec, case.last, case.identical)
     notes += effective_settings.changed_notes(spec, case.first, case.last)
-    notes += changed_during_trial.notes(spec, case.record.trials)
-    notes += outcome_sentences.build_notes(spec)
-    notes += outcome_sentences.failure_notes(case.record)
+    notes += changed_during_trial.notes(case.record.trials)
+    notes += outcome_notes.build_notes(spec)
+    notes += outcome_notes.failure_notes(case.record)
     notes += client_limits(spec, case.done)
     notes += other_load(case.done)
     short = [one.trial.id for one in rates.missed(spec.workload.rate, case.done, case.record.samples)]
     notes += caveats.steadiness_notes(spec, case.done, case.figures, short)
-    notes += caveats.lost_notes(spec, case.done, case.figures)
+    notes += caveats.lost_notes(case.done, case.figures)
     notes += rates.notes(spec, case.done, case.record.samples, case.record.watched)
     notes += load_identity.notes(case.record.host)
     notes += caveats.load_notes(spec.workload.traits.limits, case.done, case.record.watched)
     notes += caveats.noise_notes(spec, decision.sd)
-    if decision.outcome is Outcome.UNRESOLVED and not spec.aa:
+    if decision.outcome is Outcome.INCONCLUSIVE and not spec.aa:
         needed = comparison.trials_needed(spec, case.record.trials, case.figures, decision.decided_by)
-        notes += outcome_sentences.unresolved_notes(spec, decision, needed)
+        notes += outcome_notes.inconclusive_notes(spec, decision, needed)
     return notes

@@ -72,7 +72,7 @@ def digest_of(paths: Iterable[Path]) -> str:
     try:
         return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()
     except OSError as error:
-        raise UserError(f"{error.filename} cannot be read: {error.strerror}", "Put it back as it was") from error
+        raise UserError(f"{error.filename} cannot be read: {error.strerror}", "Restore the file") from error
 
 
 class Load(Protocol):

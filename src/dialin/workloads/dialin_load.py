@@ -119,7 +119,7 @@ class DialinLoad(Workload):
         try:
             return driver_process.call([self._binary, *words], private.environment())
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise UserError(f"dialin-load cannot be run: {error}", f"See that `{self._binary} --version` works") from error
+            raise UserError(f"dialin-load cannot be run: {error}", f"Check that `{self._binary} --version` works") from error
 
     def version(self) -> str:
         """Return the driver's name and build, such as `dialin-load 0.1.0+5f1c`: the version with a digest of its sources."""

@@ -22,19 +22,19 @@ def check(account: Account) -> None:
         UserError: its password cannot stand in an option file, or a file of TLS is missing or cannot be read.
     """
     if "\0" in account.password:
-        raise UserError("The account's password holds a zero byte, which no option file can", "Give it another password")
+        raise UserError("The account's password contains a zero byte, which an option file cannot hold", "Change the password")
     tls = account.tls
     if tls.mode in (TlsMode.VERIFY_CA, TlsMode.VERIFY_IDENTITY) and not tls.ca:
-        raise UserError("dialin-load verifies a server's certificate by the authority's, which is not given", "Give ssl-ca")
+        raise UserError("dialin-load needs the CA certificate to verify the server's certificate", "Give ssl-ca")
     if bool(tls.certificate) != bool(tls.key):
         there, missing = ("cert", "key") if tls.certificate else ("key", "cert")
         raise UserError(
-            f"ssl-{there} is given without ssl-{missing}: a client's certificate and its key go together",
-            f"Give ssl-{missing} as well; it is the same file where that holds both",
+            f"ssl-{there} is given without ssl-{missing}: a client certificate needs its key",
+            f"Give ssl-{missing} too; it is the same file if that holds both",
         )
     for option, file in tls.files.items():
         if file and not os.access(_path(file), os.R_OK):
-            raise UserError(f"{option} {_path(file)} cannot be read", "Correct the path, or its permissions")
+            raise UserError(f"{option} {_path(file)} cannot be read", "Correct the path or its permissions")
 
 
 def options(account: Account, directory: Path, database: str) -> list[str]:

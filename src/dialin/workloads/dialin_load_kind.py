@@ -15,7 +15,7 @@ from dialin.workloads.sysbench_workloads import RAND_TYPES, SYSBENCH_SCRIPTS, ch
 
 def _specify(request: LoadRequest) -> WorkloadSpec:
     if request.name not in SYSBENCH_SCRIPTS:  # the sizes of a workload file have the names that its author gave them
-        request.refuse_table_sizes("Give its own sizes as --workload-option NAME=VALUE (docs/workload-files.md tells them)")
+        request.refuse_table_sizes("Give its sizes as --workload-option NAME=VALUE (see docs/workload-files.md)")
         return request.spec(load_binary.NAME, request.options)
     options = request.options_spelled(kebab)
     check_request(request, options)

@@ -42,7 +42,7 @@ def find(environment: Mapping[str, str] = os.environ, python: str = sys.executab
     if named:
         if program := _program(Path(named).expanduser().absolute()):
             return program
-        raise UserError(f"{VARIABLE} names {named}, which is no program", "Correct its path, or unset it")
+        raise UserError(f"{VARIABLE} names {named}, which is not a program", "Correct its path, or unset it")
     if python and (beside := _program(Path(python).absolute().parent / NAME)):
         return beside
     on_path = shutil.which(NAME, path=environment.get("PATH"))
@@ -58,7 +58,7 @@ def need(environment: Mapping[str, str] = os.environ, python: str = sys.executab
     if program := find(environment, python):
         return program
     if environment.get(VARIABLE) == WITHOUT:
-        raise UserError(f"{VARIABLE}={WITHOUT} says to do without {NAME}", "Unset it")
+        raise UserError(f"{VARIABLE}={WITHOUT} disables {NAME}", "Unset it")
     raise UserError(f"{NAME} is not installed", REMEDY)
 
 

@@ -9,7 +9,6 @@ from dialin.errors import UserError
 from dialin.model.load_driver import FIRST_DRIVER, LATER_DRIVERS
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Note
-from dialin.text import listed
 from dialin.workloads.base import Workload
 
 _DIGEST = "load_file_digest"
@@ -30,8 +29,8 @@ def check(spec: StudySpec, begun: Mapping[str, Any], workload: Workload) -> None
     first_digest = begun.get(_DIGEST)
     if first_digest is not None and workload.digest() != first_digest:
         name = spec.workload.name
-        beside = ", or a script beside it," if name.endswith(".lua") else ""
-        raise UserError(f"{name}{beside} is not what the study began with", "Begin a new study, or put it back as it was")
+        beside = ", or a script next to it," if name.endswith(".lua") else ""
+        raise UserError(f"{name}{beside} has changed since the study started", "Start a new study, or restore the file")
 
 
 def later(begun: Mapping[str, Any], version: str) -> dict[str, Any]:
@@ -41,20 +40,7 @@ def later(begun: Mapping[str, Any], version: str) -> dict[str, Any]:
     return {} if version == before else {LATER_DRIVERS: [*since, version]}
 
 
-def describe_drivers(begun: Mapping[str, Any]) -> str:
-    """Return the sentence that several drivers applied a study's load; empty where one did."""
-    since: Sequence[str] = begun.get(LATER_DRIVERS, ())
-    if not since:
-        return ""
-    return (
-        f"The load was applied by {begun[FIRST_DRIVER]} at first, and after the study was resumed by {listed(since)}: "
-        "candidates are compared within what one of them applied, and their own figures mix both"
-    )
-
-
 def notes(begun: Mapping[str, Any]) -> list[Note]:
     """Return a warning where several drivers applied a study's load."""
-    text = describe_drivers(begun)
-    return (
-        [Note(code="driver_changed", text=text, data={"drivers": [begun[FIRST_DRIVER], *begun[LATER_DRIVERS]]})] if text else []
-    )
+    since: Sequence[str] = begun.get(LATER_DRIVERS, ())
+    return [Note(code="driver_changed", data={"drivers": [begun[FIRST_DRIVER], *since]})] if since else []

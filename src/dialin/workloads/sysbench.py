@@ -50,8 +50,8 @@ class Sysbench(Workload):
     def check(self) -> None:
         if self._script_file is not None and not self._script_file.is_file():
             raise UserError(
-                f"There is no workload {self._spec.name!r}, nor a file of that name",
-                f"Take one of {', '.join(SYSBENCH_SCRIPTS)}, another one that `dialin sweep --help` names, or the path of a "
+                f"There is no workload or file {self._spec.name!r}",
+                f"Use one of {', '.join(SYSBENCH_SCRIPTS)}, another workload of `dialin sweep --help`, or the path of a "
                 "workload file (TOML) or of a sysbench Lua script",
             )
         if shutil.which(self._binary) is None:
@@ -78,7 +78,7 @@ class Sysbench(Workload):
         try:
             done = driver_process.call([self._binary, self._script, "help"], self._environment)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise WorkloadError(f"sysbench cannot be run: {error}", "See that `sysbench --version` works") from error
+            raise WorkloadError(f"sysbench cannot be run: {error}", "Check that `sysbench --version` works") from error
         return frozenset(
             match.replace("_", "-") for match in re.findall(r"^\s+--([a-z][a-z0-9_-]*)", done.stdout, re.MULTILINE)
         )

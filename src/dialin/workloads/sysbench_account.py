@@ -25,7 +25,7 @@ _REMEDIES = (
     ),
     (
         "error 2059",
-        "Its client library lacks the plugin that the account logs in with: install libmariadb3 or libmysqlclient anew",
+        "Its client library lacks the plugin that the account logs in with: reinstall libmariadb3 or libmysqlclient",
     ),
     ("error 2061", "The account needs TLS, or the server's RSA key (caching_sha2_password_auto_generate_rsa_keys)"),
     ("error 1045", "See that the account may connect without TLS, or give ssl-ca, ssl-cert and ssl-key"),
@@ -90,8 +90,8 @@ def _password_line(password: str) -> str:
     line = f"mysql-password={quote}{password}{quote}\n"
     if not (quote or bare) or not password.isprintable() or len(line.encode()) > _LONGEST:
         raise UserError(
-            "sysbench cannot be given the account's password: it is too long, holds both kinds of quotes, or is no plain text",
-            "Give the account another password",
+            "sysbench cannot be given the account's password: it is too long, has both kinds of quotes, or is not plain text",
+            "Change the account's password",
         )
     return line
 
@@ -101,11 +101,11 @@ def _tls_files(account: Account) -> dict[str, Path]:
     for option, file in account.tls.files.items():
         if not file:
             raise UserError(
-                f"TLS is required, and sysbench takes it only with a certificate of the client: {option} is missing",
+                f"TLS is required, and sysbench supports it only with a client certificate: {option} is missing",
                 "Give ssl-ca, ssl-cert and ssl-key, or connect through the server's unix socket",
             )
         path = Path(file).expanduser().absolute()
         if not os.access(path, os.R_OK):
-            raise UserError(f"{option} {path} cannot be read", "Correct the path, or its permissions")
+            raise UserError(f"{option} {path} cannot be read", "Correct the path or its permissions")
         files[_TLS_FILES[option]] = path
     return files

@@ -184,7 +184,7 @@ def read(path: Path, member: str | None = None) -> LogFile:
         with unpacked(path, member) as stream:
             logs = parse(_lines(iter(lambda: stream.read(_CHUNK), b""), digest, where))
     except DAMAGED:
-        raise UserError(f"{where} is cut short or damaged: it cannot be unpacked", "Fetch it again, or leave it out") from None
+        raise UserError(f"{where} is truncated or damaged: it cannot be unpacked", "Copy it again, or leave it out") from None
     except OSError as error:
         reason = error.strerror or "it cannot be unpacked"
         raise UserError(f"{where} cannot be read: {reason}", "Name logs of sysbench that you may read") from None

@@ -106,7 +106,7 @@ def check_request(request: LoadRequest, options: Mapping[str, str]) -> None:
                 f"{name} is not given as a workload's option", f"Give --{name} {options[name]} (in a study file: {name})"
             )
     if request.name == BULK_INSERT:
-        request.refuse_table_sizes("It has an empty table for each of its --threads: leave them out")
+        request.refuse_table_sizes("It uses one empty table for each of its --threads: leave the sizes out")
 
 
 _OPTION = re.compile(r"[a-z][a-z0-9_-]*")

@@ -124,7 +124,7 @@ class FakeServer:
         return value.pop(0) if isinstance(value, list) and len(value) > 1 else value[0] if isinstance(value, list) else value
 
     def _refuse(self, number, text):
-        raise RefusedError(f"The server refused something: {text}", "See its log", number)
+        raise RefusedError(f"The server refused something: {text}", "See the server's log", number)
 
     def _set(self, scope, name, value):
         if name not in self.values:

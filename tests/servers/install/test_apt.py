@@ -78,7 +78,7 @@ def test_nothing_is_fetched_twice(tmp_path: Path):
     again = mirror()
     PACKAGES.fetch(tmp_path, again, MIRROR)
     assert "download" not in again.words()
-    assert again.said[-1] == "all 3 packages were fetched before"
+    assert again.said[-1] == "all 3 packages were downloaded before"
 
 
 def test_a_package_that_arrived_in_part_is_fetched_again(tmp_path: Path):

@@ -50,7 +50,7 @@ def test_the_package_is_kept_for_the_next_install_and_nothing_else(tmp_path: Pat
     clients = FakeClients()
     SERVER.bring(REFERENCE, tmp_path, tmp_path / "again", clients)
     assert clients.ran == []
-    assert clients.said[0] == "the package was fetched before"
+    assert clients.said[0] == "the package was downloaded before"
 
 
 def test_a_package_that_did_not_arrive_is_never_taken_for_one_that_did(tmp_path: Path):

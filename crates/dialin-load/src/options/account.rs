@@ -20,13 +20,13 @@ pub struct AccountOptions {
     /// The server's host; over TCP, even if it is localhost
     #[arg(long, value_name = "HOST", help_heading = "Server")]
     pub host: Option<String>,
-    /// The server's port; 3306 unless said
+    /// The server's port [default: 3306]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Server")]
     pub port: Option<u16>,
-    /// The user; the one of this machine unless said
+    /// The user [default: the user of this machine]
     #[arg(long, value_name = "NAME", help_heading = "Server")]
     pub user: Option<String>,
-    /// The schema with the workload's tables; sbtest unless said
+    /// The schema with the workload's tables [default: sbtest]
     #[arg(long, value_name = "NAME", help_heading = "Server")]
     pub database: Option<String>,
     /// A private option file with user, password, host and so on under [client] or [dialin-load]
@@ -35,7 +35,7 @@ pub struct AccountOptions {
     /// Encryption: disabled, preferred, required, verify_ca or verify_identity
     #[arg(long, value_name = "MODE", help_heading = "Server")]
     pub ssl_mode: Option<String>,
-    /// Certificates of the authorities that signed the server's
+    /// Certificates of the authorities (CA) that signed the server's certificate
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     pub ssl_ca: Option<PathBuf>,
     /// The client's certificate
@@ -44,7 +44,7 @@ pub struct AccountOptions {
     /// The key of the client's certificate
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     pub ssl_key: Option<PathBuf>,
-    /// Ask the server for its key for passwords over TCP without encryption, as the mysql client's option does
+    /// Fetch the server's RSA key for passwords over TCP without encryption, as the mysql client's option does
     #[arg(long, help_heading = "Server")]
     pub get_server_public_key: bool,
 }

@@ -13,12 +13,12 @@ const TIME: u64 = 60;
 /// The longest phase: a year, in seconds.
 const LONGEST: i64 = 366 * 86_400;
 
-/// How transactions arrive that come at a rate.
+/// How transactions are spread over time with --rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ArrivalsOption {
-    /// One after the other at equal distances
+    /// At equal intervals
     Constant,
-    /// At random, as many customers do who know nothing of each other
+    /// At random intervals (Poisson), as from many independent users
     Poisson,
 }
 
@@ -27,7 +27,7 @@ pub enum ArrivalsOption {
 pub enum GatherOption {
     /// On if less than 40 % of the driver's CPUs is idle in the second half of a step's warm-up (without one: in its first second)
     Auto,
-    /// Whenever eight connections or more of a load thread wait
+    /// Whenever eight or more connections of a load thread wait
     On,
     /// Never
     Off,
@@ -42,7 +42,7 @@ pub struct RunOptions {
     /// Which server
     #[command(flatten)]
     pub account: AccountOptions,
-    /// Connections at work; a list makes steps
+    /// Concurrent connections; a list makes steps
     #[arg(
         long,
         value_name = "N[,N...]",
@@ -51,25 +51,25 @@ pub struct RunOptions {
         value_parser = within::<usize>(1..=1_000_000)
     )]
     pub connections: Vec<usize>,
-    /// Transactions a second, all connections together; a list makes steps; a closed loop unless said
+    /// Transactions per second, all connections together; a list makes steps [default: closed loop]
     #[arg(long, value_name = "N[,N...]", value_delimiter = ',')]
     pub rate: Vec<f64>,
-    /// How transactions arrive that come at a rate
+    /// How transactions are spread over time with --rate
     #[arg(long, value_enum, default_value_t = ArrivalsOption::Constant)]
     pub arrivals: ArrivalsOption,
-    /// Seconds before each step that do not count
+    /// Warm-up before each step, seconds
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = within::<u64>(0..=LONGEST))]
     pub warmup: u64,
     /// Seconds that each step is measured; 0: until stopped [default: 60; with --transactions, until they are done]
     #[arg(long, value_name = "S", value_parser = within::<u64>(0..=LONGEST))]
     pub time: Option<u64>,
-    /// End after so many transactions, those of warm-ups included
+    /// End after this many transactions, including those of warm-ups
     #[arg(long, value_name = "N", value_parser = within::<u64>(1..=i64::MAX))]
     pub transactions: Option<u64>,
-    /// The seed of all randomness: the same seed gives the same transactions
+    /// Random seed: the same seed gives the same transactions
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Threads that drive connections, one number for all steps or one per step [default: as many as suit the machine]
+    /// Load threads, one number for all steps or one per step [default: chosen for the machine]
     #[arg(long, value_name = "N[,N...]", value_delimiter = ',', value_parser = within::<usize>(1..=1_024))]
     pub load_threads: Vec<usize>,
     /// Whether load threads wait a little for further answers before they work through those that are there (closed loop only); one
@@ -79,7 +79,7 @@ pub struct RunOptions {
     /// Send statements as text instead of preparing them
     #[arg(long)]
     pub text: bool,
-    /// Due transactions that may wait for a connection; what comes beyond is dropped and counted
+    /// Due transactions that may wait for a connection; further ones are dropped and counted
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = within::<u64>(0..=100_000_000))]
     pub backlog: u64,
     /// Seconds that a statement may take before its connection counts as lost
@@ -88,7 +88,7 @@ pub struct RunOptions {
     /// Seconds that a connection may stay lost before the run fails
     #[arg(long, value_name = "S", default_value_t = 60, value_parser = within::<u64>(0..=LONGEST))]
     pub reconnect_for: u64,
-    /// Let agents on these hosts drive, together; each has its own account
+    /// Apply the load from agents on these hosts; each has its own account
     #[arg(
         long,
         value_name = "HOST:PORT[,...]",

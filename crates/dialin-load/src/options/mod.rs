@@ -55,7 +55,7 @@ Examples:
     arg_required_else_help = true
 )]
 pub struct Cli {
-    /// Write the stream, and errors, as JSON lines. So it is when the output is no terminal
+    /// Write the stream and errors as JSON lines; the default if the output is not a terminal
     #[arg(long, global = true)]
     pub json: bool,
     /// What to do
@@ -66,7 +66,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Apply a workload to a server, and tell each second
+    /// Apply a workload to a server and report every second
     #[command(after_help = RUN_EXAMPLES, allow_negative_numbers = true)]
     Run(Box<RunOptions>),
     /// Create and fill a workload's tables
@@ -76,9 +76,9 @@ pub enum Command {
     Cleanup(TableOptions),
     /// Check a workload's conditions on its data, such as that no money was lost
     Check(TableOptions),
-    /// Drive load for a conductor on another host: see `run --agents`
+    /// Apply load for a conductor on another host: see `run --agents`
     Agent(AgentOptions),
-    /// Find what the driver itself can do on this machine
+    /// Measure the limit of the driver itself on this machine
     #[command(allow_negative_numbers = true)]
     SelfTest(SelfTestOptions),
     /// List the workloads
@@ -93,7 +93,7 @@ pub struct WorkloadOptions {
     /// Its name, as `dialin-load workloads` lists it, or a workload file ending in .toml
     #[arg(value_name = "WORKLOAD")]
     pub workload: String,
-    /// An option of the workload, such as table-size=100000; `dialin-load show WORKLOAD` tells more
+    /// An option of the workload, such as table-size=100000; see `dialin-load show WORKLOAD`
     #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
     pub options: Vec<String>,
 }
@@ -133,7 +133,7 @@ pub struct PrepareOptions {
     /// Which tables
     #[command(flatten)]
     pub tables: TableOptions,
-    /// Connections that fill them, side by side; as many as there are CPUs unless said
+    /// Connections that fill them in parallel [default: number of CPUs]
     #[arg(long, value_name = "N", value_parser = within::<usize>(1..=1_000))]
     pub threads: Option<usize>,
 }
@@ -141,10 +141,10 @@ pub struct PrepareOptions {
 /// How an agent waits for its conductor.
 #[derive(Args, Debug)]
 pub struct AgentOptions {
-    /// The server that this host drives
+    /// The server that this host loads
     #[command(flatten)]
     pub account: AccountOptions,
-    /// Where conductors call
+    /// Address to listen on for conductors
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7306")]
     pub listen: String,
     /// The file with the secret that agents and conductor share, readable by its owner only
@@ -155,10 +155,10 @@ pub struct AgentOptions {
 /// How the driver is tested.
 #[derive(Args, Debug)]
 pub struct SelfTestOptions {
-    /// Connections at work
+    /// Concurrent connections
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = within::<usize>(1..=10_000))]
     pub connections: usize,
-    /// Threads that drive connections: 1 measures the ceiling of one [default: as many as suit the machine]
+    /// Load threads: 1 measures the ceiling of one [default: chosen for the machine]
     #[arg(long, value_name = "N", value_parser = within::<usize>(1..=1_024))]
     pub load_threads: Option<usize>,
     /// How long each kind of statement is measured, and how long sending and receiving its bytes alone

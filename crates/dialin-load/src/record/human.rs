@@ -20,7 +20,7 @@ pub fn start(line: &StartLine) -> String {
 }
 
 fn step(phase: &PhaseFact) -> String {
-    let load = phase.rate.map_or_else(|| "closed loop".into(), |rate| format!("{} transactions a second", rounded(rate)));
+    let load = phase.rate.map_or_else(|| "closed loop".into(), |rate| format!("{} transactions per second", rounded(rate)));
     format!("{} connections, {load}", phase.connections)
 }
 
@@ -150,7 +150,7 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
         said.push(format!("Errors by code: {}", errors(&total.errors)));
     }
     if total.reconnects > 0 {
-        said.push(format!("Connections lost and made anew: {}", total.reconnects));
+        said.push(format!("Reconnects after lost connections: {}", total.reconnects));
     }
     if total.unprepared > 0 {
         said.push(format!(
@@ -182,7 +182,7 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
     }
     for step in line.steps.iter().filter(|step| step.rate_reached == Some(false)) {
         let (number, asked) = (step.step.unwrap_or_default(), step.rate.unwrap_or_default());
-        said.push(format!("Step {number} reached {} of {} transactions a second", rounded(step.per_second), rounded(asked)));
+        said.push(format!("Step {number} reached {} of {} transactions per second", rounded(step.per_second), rounded(asked)));
     }
     said
 }
@@ -300,10 +300,10 @@ mod tests {
             "40 transactions and 800 statements in 2 measured seconds, until it was stopped",
             "By transaction: look 10, pay 30",
             "Errors by code: 1205×2 1213×4",
-            "Connections lost and made anew: 2",
+            "Reconnects after lost connections: 2",
             "no room to prepare them: 12 (raise its max_prepared_stmt_count)",
             "Too many transactions waited, and 6 were dropped in measured seconds (see --backlog)",
-            "Step 2 reached 20 of 30 transactions a second",
+            "Step 2 reached 20 of 30 transactions per second",
             "At the end of step 1, 9 transactions had not finished, the oldest after 3 s; no latency includes them",
         ] {
             assert!(text.contains(said), "{said} is not in {text}");
@@ -386,7 +386,7 @@ mod tests {
             ],
             histogram_unit_ns: 100,
         };
-        assert_eq!(start(&line), "bank on /s.sock, 25 s: 4 connections, closed loop; 8 connections, 200 transactions a second");
+        assert_eq!(start(&line), "bank on /s.sock, 25 s: 4 connections, closed loop; 8 connections, 200 transactions per second");
         let endless =
             StartLine { phases: vec![phase("measure", None, 1, None)], agents: vec!["a:1".into(), "b:2".into()], ..line };
         assert_eq!(start(&endless), "bank from a:1, b:2, until stopped: 1 connections, closed loop");

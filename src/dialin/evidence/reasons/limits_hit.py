@@ -172,7 +172,7 @@ LIMITS: tuple[Limit, ...] = (
         "at the most",
         _queued,
         1.0,
-        lambda x: f"innodb_thread_concurrency kept up to {number(x)} queries waiting",
+        lambda x: f"innodb_thread_concurrency made up to {number(x)} queries wait",
         sources.CONCURRENCY,
     ),
     Limit(

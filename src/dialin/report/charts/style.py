@@ -19,7 +19,7 @@ _HEADLINES = {
     Outcome.SAFE_CHOICE: "bold green",
     Outcome.TIE: "bold cyan",
     Outcome.NO_WORTHWHILE_DIFFERENCE: "bold cyan",
-    Outcome.UNRESOLVED: "bold yellow",
+    Outcome.INCONCLUSIVE: "bold yellow",
 }
 
 

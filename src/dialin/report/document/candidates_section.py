@@ -97,6 +97,6 @@ def _row(candidate: CandidateVerdict, verdict: Verdict, shown: Sequence[FigureCo
         role = RowRole.RECOMMENDED
     elif candidate.state in (CandidateState.BEHIND, CandidateState.UNSAFE):
         role = RowRole.DIMMED
-    state = Cell(verdict_sentences.state_alone(candidate), verdict_sentences.state_remarks(candidate, verdict))
+    state = Cell(str(candidate.state), verdict_sentences.state_remarks(candidate, verdict))
     name = Cell(names.labels[candidate.name], order=place, candidate=candidate.name)
     return Row([name, *(column.of(candidate) for column in shown), state], role)

@@ -15,13 +15,16 @@ NO_INTERVAL = "no interval yet"
 
 
 class SectionKey(StrEnum):
-    """The sections of a report, in their order."""
+    """The sections of a report, then those of a comparison of two studies, in their order."""
 
     VERDICT = "verdict"
     CANDIDATES = "candidates"
     WHY = "why"
     OVER_TIME = "over-time"
     HOW = "how"
+    DIFFERENCES = "differences"
+    CHANGE = "change"
+    NOISE = "noise"
 
 
 class Role(StrEnum):

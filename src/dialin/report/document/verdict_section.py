@@ -118,7 +118,7 @@ def _facts(record: StudyRecord, verdict: Verdict) -> list[Tile]:
 
 def _caveats(record: StudyRecord, verdict: Verdict) -> list[Caveat]:
     def caveat(kind: str, note: Note) -> Caveat:
-        text = visible(note_text(note)).rstrip(".")
+        text = visible(note_text(record.spec, note)).rstrip(".")
         return Caveat(kind, visible(note.code), f"{text}.", facts.inventory(note.data))
 
     checked = not_found(verdict, saw_machine=_saw_machine(record))

@@ -39,9 +39,9 @@ class Page:
         """Leave a line free."""
         self._console.print()
 
-    def text(self, text: str, style: str = "", indent: str = "") -> None:
-        """Print a paragraph, all of it set in by an indent."""
-        for line in wrapped(self._fit(text), self._prose, indent=indent, hanging=indent):
+    def text(self, text: str, style: str = "", indent: str = "", hanging: str = "") -> None:
+        """Print a paragraph, all of it set in by an indent, or all lines but the first by `hanging`."""
+        for line in wrapped(self._fit(text), self._prose, indent=indent, hanging=hanging or indent):
             self._console.print(Text(line, style=style), soft_wrap=True)
 
     def labelled(self, label: str, text: str, style: str = "dim") -> None:
@@ -67,9 +67,9 @@ class Page:
         for line in wrapped(self._fit(text), self._prose, indent=head, hanging=" " * len(head)):
             self._console.print(Text(line), soft_wrap=True)
 
-    def copyable(self, text: str) -> None:
+    def copyable(self, text: str, style: str = "bold") -> None:
         """Print a line as it is, however long, so that it can be copied."""
-        self._console.print(Text(self._fit(text), style="bold"), soft_wrap=True)
+        self._console.print(Text(self._fit(text), style=style), soft_wrap=True)
 
     def line(self, parts: Sequence[tuple[str, str]]) -> None:
         """Print one line of parts with their styles, cut off where the terminal ends."""

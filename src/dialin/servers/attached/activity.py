@@ -61,7 +61,7 @@ def check_writable(variables: Mapping[str, str]) -> None:
     for name in ("super_read_only", "read_only", "innodb_read_only"):
         if variables.get(name, "OFF").upper() not in ("OFF", "0"):
             raise UserError(
-                f"The server takes no writes: {name} is {variables[name]}",
+                f"The server is read-only: {name} is {variables[name]}",
                 "It may be a replica; study another server, or a sandbox with --server",
             )
 

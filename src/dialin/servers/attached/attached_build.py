@@ -71,9 +71,9 @@ def check_same(expected: Facts, variables: Mapping[str, str]) -> None:
     actual = AttachedBuild.of(variables).facts
     if other := differences(expected, actual):
         raise ServerError(
-            f"Another server answers: {_named(actual, other)}, and what undoes the study was written down for "
+            f"Another server answers: {_named(actual, other)}, and the changes of the study were recorded for "
             f"{_named(expected, other)}",
-            "Nothing was changed on it. See what the address leads to: a proxy, a virtual address, a failover",
+            "Nothing was changed on it. Check where the address leads: a proxy, a virtual address, a failover",
         )
 
 

@@ -52,7 +52,7 @@ class Claim:
                 holder = query("SELECT IS_USED_LOCK(%s)", (LOCK,))[0][0]
                 raise UserError(
                     f"The server is being studied by another dialin (connection {holder} there holds '{LOCK}')",
-                    "Wait for it to end; where it is dead and its network with it, KILL that connection",
+                    "Wait for it to end; if its process and its network are gone, KILL that connection",
                 )
             self.connection = int(query("SELECT CONNECTION_ID()")[0][0])
             self._query, self._open = query, opened.pop_all()

@@ -172,7 +172,7 @@ def _place(gathered: _Gathered, environment: Mapping[str, str], sockets: Sequenc
     port = _port(gathered.text("port") or environment.get("MYSQL_TCP_PORT", "") or str(_PORT))
     protocol = gathered.text("protocol").lower()
     if protocol not in ("", "tcp", "socket"):
-        raise UserError(f"The protocol {protocol} is not one that dialin connects by", "There are tcp and socket")
+        raise UserError(f"The protocol {protocol} is not supported by dialin", "Use tcp or socket")
     if protocol == "tcp" or (protocol != "socket" and host != "localhost"):
         return host, port, None
     named = gathered.text("socket") or environment.get("MYSQL_UNIX_PORT", "")

@@ -85,7 +85,7 @@ class UndoEntry:
             raise UserError(
                 f"{self.where} was changed as {place['user']} at {place['host']}, and the client's options are about "
                 f"{account.user} at {account.host} now",
-                f"Bring {file or 'the option files, the login path or the environment'} back to what the study began with",
+                f"Bring {file or 'the option files, the login path or the environment'} back to what the study started with",
             )
         socket = place["socket"]
         return replace(account, socket=Path(str(socket)) if socket else None, port=int(place["port"] or 0))
@@ -101,6 +101,6 @@ def read(path: Path) -> UndoEntry | None:
     except (OSError, ValueError, TypeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no entry of this version of dialin"
         raise UserError(
-            f"{path} says what dialin changed on a server, and cannot be read: {why}",
-            f"Mend it, or put that server back by hand and give it up: dialin restore --forget {path.stem}",
+            f"{path} records what dialin changed on a server, and cannot be read: {why}",
+            f"Fix it, or restore that server yourself and delete the record: dialin restore --forget {path.stem}",
         ) from None

@@ -63,12 +63,12 @@ def run(command: str) -> str:
     if code is None:
         raise ServerError(
             f"The restart command did not return within {LIMIT:.0f} s: {words[0]}",
-            "Give one that returns when the server was started",
+            "Give a command that returns once the server has started",
             printed,
         )
     if code != 0:
         # Its program alone: an argument may be a secret, and the fault of a trial is written down.
-        raise ServerError(f"The restart command failed with exit code {code}: {words[0]}", "Try it by hand", printed)
+        raise ServerError(f"The restart command failed with exit code {code}: {words[0]}", "Try it yourself", printed)
     return printed
 
 
@@ -77,6 +77,6 @@ def not_back(error: ServerError, persisted: Iterable[str]) -> ServerError:
     names = sorted(persisted)
     return ServerError(
         f"{error.what.rstrip('.')}. It may be unable to start with what dialin persisted for it ({listed(names)})",
-        "Start it once with --persisted-globals-load=OFF, then `dialin restore` takes that out again, then start it as usual",
+        "Start it once with --persisted-globals-load=OFF, run `dialin restore`, then start it as usual",
         error.log_tail,
     )

@@ -216,11 +216,11 @@ class Attached:
         """Raise UserError where the server cannot be given values for its next start."""
         if not has(self.build, Capability.PERSIST):
             raise UserError(
-                f"{self.build.id} cannot be told over SQL what to start with, as MySQL can from 8.0 on",
-                "Study variables that only a start can set on a sandbox with --server",
+                f"{self.build.id} cannot persist variables over SQL; only MySQL 8.0 and later can",
+                "Study variables that can be set only at startup on a sandbox (--server)",
             )
         if self._initial_variables.get("persisted_globals_load", "ON").upper() not in ("ON", "1"):
-            raise UserError("The server does not load what is persisted: persisted_globals_load is OFF", "Switch it on first")
+            raise UserError("The server does not load persisted variables: persisted_globals_load is OFF", "Switch it on first")
 
     def persisted(self) -> dict[str, str]:
         """Return what the next start will be given; nothing where the server cannot keep that."""
@@ -272,8 +272,8 @@ class Attached:
         while not self._has_restarted(started, pid_before):
             if self._clock.monotonic() > limit:
                 raise ServerError(
-                    f"The server did not answer within {self.patience:.0f} s of its restart",
-                    "See its log",
+                    f"The server did not answer within {self.patience:.0f} s after its restart",
+                    "See the server's log",
                     self.log_tail() or printed,
                 )
             self._clock.sleep(_POLL)

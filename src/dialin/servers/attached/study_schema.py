@@ -19,8 +19,8 @@ def check_absent(query: Query, name: str) -> None:
     """Raise UserError where a schema of that name exists."""
     if exists(query, name):
         raise UserError(
-            f"The schema {name} is there already, and dialin did not make it for this study",
-            "Drop or rename it if nobody needs it, or give a schema with the workload's tables as --database",
+            f"The schema {name} already exists, and dialin did not create it for this study",
+            "Drop or rename it if it is not needed, or give a schema with the workload's tables as --database",
         )
 
 
@@ -43,9 +43,9 @@ def make(query: Query, name: str, owner: str, was_made: Callable[[], None]) -> N
         query(f"INSERT INTO `{name}`.`{MARK}` VALUES (%s)", (owner,))  # noqa: S608 - the name is dialin's own
     except RefusedError as error:
         if error.number in _DENIED:
-            raise UserError(f"The account may not make the schema {name}", f"GRANT ALL ON `{name}`.* to it") from None
+            raise UserError(f"The account may not create the schema {name}", f"GRANT ALL ON `{name}`.* to it") from None
         if error.number == _EXISTS:
-            raise UserError(f"The schema {name} is there already", "Somebody made it just now; try again") from None
+            raise UserError(f"The schema {name} already exists", "Another client created it just now; try again") from None
         raise
 
 
@@ -58,7 +58,7 @@ def empty(query: Query, name: str, owner: str) -> None:
     """
     tables = _tables(query, name)
     if not _is_marked(query, name, tables, owner):
-        raise UserError(f"The schema {name} is not the one that dialin made", "See who replaced it", resumable=True)
+        raise UserError(f"The schema {name} is not the one that dialin created", "Find out who replaced it", resumable=True)
     query("SET SESSION foreign_key_checks = 0")
     for table in tables:
         if table != MARK:

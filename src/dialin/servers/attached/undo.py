@@ -112,7 +112,7 @@ class UndoLog:
             self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             with self._locks.held(_BEGIN, _BEGIN_PATIENCE) as taken:
                 if not taken:
-                    raise UserError("Another dialin is taking hold of an attached server", "Try again when it has begun")
+                    raise UserError("Another dialin is just attaching to a server", "Try again in a moment")
                 entry = self._begin(attached, attachment, names, schema, restart=restart)
         attached.bind(entry.server)
         attached.journal = self._journals[entry.id] = WrittenJournal(entry, self._write)
@@ -162,7 +162,7 @@ class UndoLog:
                 )
             where = "" if other.machine == machine() else f" on {other.host}"
             raise UserError(
-                f"{other.where} still has what a dialin that died{where} changed there", "`dialin restore` puts it back"
+                f"{other.where} still has the changes of a dialin that crashed{where}", "Run `dialin restore` first"
             )
 
     def undo(self, entry: UndoEntry, attached: Attached, *, restart_command: str | None = None) -> list[str]:
@@ -196,7 +196,7 @@ class UndoLog:
         if current is None:
             return []
         if not self._take(entry.id):
-            raise UserError(f"{current.where} is being studied or put back by another dialin", "Wait for it to end")
+            raise UserError(f"{current.where} is being studied or restored by another dialin", "Wait for it to end")
         try:
             _check_same_server(current, attached)
             attached.bind(current.server)
@@ -214,8 +214,8 @@ class UndoLog:
             attached.journal = None
         if faults:
             raise ServerError(
-                f"{current.where} could not be put back in full: {'; '.join(faults)}",
-                "Mend the cause, then `dialin restore` tries again",
+                f"{current.where} could not be restored completely: {'; '.join(faults)}",
+                "Fix the cause, then run `dialin restore`",
                 "\n".join(lines),
             )
         self.forget(current)
@@ -277,7 +277,7 @@ def _check_same_server(entry: UndoEntry, attached: Attached) -> None:
     if other := differences(entry.server, actual):
         raise UserError(
             f"Another server answers where {entry.where} was: its {listed(other)} differ{'s' if len(other) == 1 else ''}",
-            f"Nothing was changed there. Bring that server back, or give it up: dialin restore --forget {entry.id}",
+            f"Nothing was changed there. Bring that server back, or delete the record: dialin restore --forget {entry.id}",
         )
 
 
@@ -318,8 +318,8 @@ def _as_user_errors(directory: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(
-            f"What undoes changes to a server cannot be kept in {directory}: {error.strerror or error}",
-            "See that there is room and that you may write there; DIALIN_HOME names another place",
+            f"The record for undoing changes cannot be written to {directory}: {error.strerror or error}",
+            "Check that the disk has space and that you may write there, or set DIALIN_HOME to another directory",
         ) from error
 
 

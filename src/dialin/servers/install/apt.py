@@ -103,12 +103,12 @@ class AptPackages:
         absent = [each for each in packages if not _is_here(store, each)]
         if absent:
             megabytes = sum(each.size for each in absent) / MEGABYTE
-            clients.say(f"fetching {len(absent)} packages, {megabytes:.0f} MB")
+            clients.say(f"downloading {len(absent)} packages, {megabytes:.0f} MB")
             exact = [f"{each.name}={each.version}" for each in absent]
             arrival = Arrival(store, megabytes)
             clients.run(["apt-get", "-c", str(configuration), "download", *exact], cwd=store, arrival=arrival)
         else:
-            clients.say(f"all {len(packages)} packages were fetched before")
+            clients.say(f"all {len(packages)} packages were downloaded before")
         return [store / each.file for each in packages]
 
     def _remedy(self) -> str:
@@ -205,7 +205,7 @@ class AptServer:
         # A link would lead to the machine's own loader; the real file is the one that came along.
         loaders = [each for library in libraries for each in library.glob("ld*.so.*") if not each.is_symlink()]
         if not loaders:
-            raise UserError(f"{self.description} came without a loader", "Report this as a fault of dialin")
+            raise UserError(f"{self.description} has no loader", "Please report this as a bug of dialin")
         check_search_path(root)
         private = root / "usr" / "lib" / "mysql" / "private"
         libraries += [private] if private.is_dir() else []

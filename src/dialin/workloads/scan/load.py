@@ -84,7 +84,7 @@ class ScanLoad:
                 # The run that was least cold is the one to report.
                 self._facts[name] = max(value, self._facts.get(name, value))
         except (ServerError, OSError) as error:
-            raise WorkloadError(f"A run could not be made ready: {error}") from error
+            raise WorkloadError(f"A run could not be prepared: {error}") from error
         self._threads = [
             threading.Thread(target=self._run, args=(stream,), name="scan", daemon=True) for stream in self._streams
         ]

@@ -28,13 +28,7 @@ _READY_WITHIN = 300.0
 """Seconds that one statement may take that makes ready for a run."""
 
 _CACHED = "cached_share"
-_COLD = LoadLimit(
-    gauge=_CACHED,
-    most=0.01,
-    code="not_cold",
-    text="Runs of {trials} were to be cold and found up to {share} of the table in the file cache: something else on this "
-    "machine reads its files",
-)
+_COLD = LoadLimit(gauge=_CACHED, most=0.01, code="not_cold")
 
 _COPY = "scan_copy"
 """What the names of tables begin with that no run has read yet."""
@@ -87,7 +81,7 @@ class Scan(Workload):
         """Raise UserError for cold runs: they take the server's files or a restart for each trial, so they need a sandbox."""
         if self._options.is_cold:
             raise UserError(
-                "A cold scan drops the file cache of the server's tables, or starts it anew: that is for sandboxes",
+                "A cold scan drops the file cache of the server's tables or restarts the server: it works on sandboxes only",
                 "Give --workload-option cache=warm, or study it on a sandbox with --server",
             )
 
@@ -183,7 +177,7 @@ class Scan(Workload):
                     query(f"ANALYZE TABLE {name}")
                 query(f"DROP TABLE {table.SEED}")
         except ServerError as error:
-            raise WorkloadError(f"The table could not be made: {error.what}", error.remedy) from error
+            raise WorkloadError(f"The table could not be created: {error.what}", error.remedy) from error
 
     def _set_sandbox(self, query: Query) -> None:
         """Give each table a file of its own, and keep the list of pages from the next start where runs are cold."""
@@ -228,7 +222,7 @@ class Scan(Workload):
         """Give a copy that this server has not read yet the name that queries use."""
         fresh = sorted(str(name) for (name,) in query(f"SHOW TABLES LIKE '{_COPY}%'"))
         if not fresh:
-            raise ServerError("Every copy of the table was read already, so that none is cold")
+            raise ServerError("Every copy of the table was read already, so none is cold")
         number = self._copies - len(fresh)
         moves = [f"{table.TABLE} TO scan_read{number}"] if number else []
         query(f"RENAME TABLE {', '.join([*moves, f'{fresh[0]} TO {table.TABLE}'])}")

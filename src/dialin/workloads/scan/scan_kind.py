@@ -15,10 +15,12 @@ from dialin.workloads.scan.scan_options import DEFAULT_SIZE, SCAN, UNIT, ScanOpt
 def _specify(request: LoadRequest) -> WorkloadSpec:
     """Return the load of a study; its size is an option, unless the rows of the table are given."""
     for option in request.by_second:
-        raise UserError(f"--{option} is not for the workload scan", "Say how many runs a trial has: --workload-option runs=3")
+        raise UserError(
+            f"--{option} is not for the workload scan", "Give the number of runs of a trial: --workload-option runs=3"
+        )
     options = request.options_spelled(kebab)
     if "size" in options and request.table_size is not None:
-        raise UserError("--table-size and the workload's option size both say how large the table is", "Give one of them")
+        raise UserError("--table-size and the workload's option size both set the size of the table", "Give one of them")
     if request.table_size is not None:
         return request.spec(SCAN, options, threads=1, tables=1)
     options = {"size": DEFAULT_SIZE, **options}

@@ -100,7 +100,7 @@ class ScanOptions(BaseModel):
         if self.row_format and self.row_format not in formats:
             raise ValueError(f"{self.engine} has no row-format {self.row_format!r}; it has {', '.join(formats)}")
         if self.sql is not None and "query" in self.model_fields_set:
-            raise ValueError("query and sql are two ways to say what runs; give one of them")
+            raise ValueError("query and sql cannot be combined; give one of them")
         return self
 
     @property

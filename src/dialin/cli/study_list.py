@@ -1,0 +1,33 @@
+"""`dialin studies`: the studies below a directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def studies(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where to look; subdirectories are searched too.", show_default=".")
+    ] = Path(),
+    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON; see schema/studies.schema.json.")] = False,
+) -> None:
+    """List the studies in a directory and below it: date, verdict, gain, question and directory.
+
+    The oldest study comes first. A study that cannot be read is one line with the reason. Studies may be running; nothing of
+    them is changed.
+
+    dialin studies ~/benchmarks
+    """
+    from rich.console import Console
+
+    from dialin.report import json_documents
+    from dialin.report.study_list import StudyLister
+
+    lister = StudyLister(directory)
+    if json:
+        typer.echo(json_documents.render(lister.document()), nl=False)
+    else:
+        lister.print_on(Console(highlight=False))

@@ -1,0 +1,77 @@
+"""Two studies of one question, compared: what `dialin diff --json` prints."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from dialin.model.frozen import FrozenModel
+from dialin.model.setting import Value
+from dialin.model.study import Goal
+from dialin.model.verdict import Estimate, Outcome
+
+
+class Area(StrEnum):
+    """What a fact belongs to, in the order of suspicion."""
+
+    BUILD = "build"
+    VARIABLES = "variables"
+    HOST = "host"
+    WORKLOAD = "workload"
+    OPTIONS = "options"
+
+
+class Difference(FrozenModel):
+    """A fact that differs between the studies."""
+
+    area: Area
+    name: str
+    a: str | None = Field(description="in the first study; null where it has no such fact")
+    b: str | None = Field(description="in the second study; null where it has no such fact")
+
+
+class ComparedStudy(FrozenModel):
+    """One of the two studies."""
+
+    directory: str
+    began: datetime = Field(description="UTC")
+    verdict: Outcome | None = Field(description="null where there is no verdict yet")
+    recommended_candidate: str | None = Field(description="null where there is no verdict yet")
+    trials: int = Field(description="completed trials that are compared")
+    noise: float = Field(description="trial-to-trial standard deviation of all candidates together, relative")
+
+
+class CandidateChange(FrozenModel):
+    """How one candidate changed from the first study to the second, by the measure of the goal."""
+
+    name: str = Field(description="its name in the first study")
+    name_in_b: str = Field(description="its name in the second study")
+    setting: dict[str, Value]
+    level_a: Estimate = Field(description="the goal's measure in the first study: tps, CV or milliseconds")
+    level_b: Estimate
+    level_change: Estimate = Field(description="level in the second study divided by that in the first")
+    ratio_a: Estimate = Field(description="ratio to the baseline in the first study")
+    ratio_b: Estimate
+    ratio_change: Estimate = Field(description="ratio in the second study divided by that in the first")
+
+
+class StudyDiff(FrozenModel):
+    """What `dialin diff --json` prints; each interval holds by itself at `confidence`."""
+
+    schema_: Literal["dialin/diff/1"] = Field(default="dialin/diff/1", alias="schema")
+    goal: Goal
+    percentile: int = Field(description="which percentile of latency a study by latency compares")
+    baseline: str = Field(description="the name, in the first study, of the candidate that ratios are taken to in both")
+    confidence: float
+    a: ComparedStudy
+    b: ComparedStudy
+    differences: list[Difference] = Field(description="what differs in build, effective variables, host, workload and options")
+    candidates: list[CandidateChange] = Field(description="the candidates that both studies measured")
+    only_a: list[str] = Field(description="candidates that only the first study has, or could measure")
+    only_b: list[str] = Field(description="candidates that only the second study has, or could measure")
+    noise_change: Estimate = Field(description="noise of the second study divided by that of the first")
+
+    model_config = ConfigDict(populate_by_name=True)

@@ -1,0 +1,84 @@
+"""Why a verdict recommends what it does, in a sentence or two made of its code and figures."""
+
+from __future__ import annotations
+
+from dialin.model.measure import deciding
+from dialin.model.study import StudySpec
+from dialin.model.verdict import Outcome, ReasonCode, Verdict
+from dialin.report.headline import gain
+from dialin.report.names import named, several
+from dialin.variables.rules import loses
+
+_ALONE = {
+    ReasonCode.IDENTICAL_CANDIDATES: "Nothing is recommended: the candidates are identical.",
+    ReasonCode.ANY_BUT_FAILED_BASELINE: "The baseline could not be measured; any of the others will do.",
+    ReasonCode.NOTHING_TO_GAIN: "There is nothing to gain: keep the baseline.",
+    ReasonCode.BASELINE_AMONG_BEST: "The baseline is among the best: keep it.",
+    ReasonCode.BASELINE_IS_BEST: "No other candidate is better: keep the baseline.",
+    ReasonCode.OTHERS_WORSE: "Every other candidate was shown to be worse.",
+    ReasonCode.NEAR_THE_BEST: "Which of the candidates near the best is the very best is inconclusive; more minutes can show "
+    "it.",
+    ReasonCode.BASELINE_FAILED: "The baseline could not be measured, so nothing is recommended: fix that, then start a new "
+    "study.",
+    ReasonCode.OTHERS_UNSAFE: "Every other candidate is unsafe: keep the baseline.",
+    ReasonCode.NOTHING_SHOWN: "No candidate was shown to be better: keep the baseline, or give the study more minutes.",
+}
+"""Codes that need no figure."""
+
+
+def reason(spec: StudySpec, verdict: Verdict) -> str:
+    """Return why the recommendation is what it is; of a verdict that an earlier dialin stored without a code, as stored."""
+    if verdict.reason_code is None:
+        return _of_earlier_dialin(spec, verdict)
+    try:
+        text = _sentence(spec, verdict, verdict.reason_code)
+    except (LookupError, TypeError, ValueError):  # written by another dialin
+        return verdict.reason
+    chosen = verdict.chosen
+    if chosen.weaker_durability and spec.accept_weaker_durability and chosen.name != verdict.baseline:
+        text += f" It gives up durability, which you accepted: {loses(chosen.weaker_durability[0])}."
+    return text
+
+
+def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
+    if code in _ALONE:
+        return _ALONE[code]
+    data, chosen = verdict.reason_data, verdict.chosen
+    name, figures = named(spec, chosen.name), gain(spec, verdict, chosen)
+    match code:
+        case ReasonCode.BEST_BUT_FAILED_BASELINE:
+            return f"The baseline could not be measured; {name} is the best of the other candidates."
+        case ReasonCode.WEAKER_DURABILITY:
+            text = _refusal(spec, verdict)
+            return text if chosen.name == verdict.baseline else f"{text} {name} is as durable as the baseline: {figures}."
+        case ReasonCode.CONFOUNDED:
+            how = "start a new study with --hold" if data["can_be_held"] else "pin that variable"
+            return f"No winner is claimed while another variable differs: keep the baseline, and {how}."
+        case ReasonCode.OTHERS_FAILED:
+            failed = several(spec, data["candidates"])
+            return f"{failed} could not be measured (see the caveats): keep the baseline, or fix that."
+        case ReasonCode.SHOWN_BETTER:
+            others = " Which of the better ones is the best is inconclusive." if len(data["candidates"]) > 1 else ""
+            return f"{name} was shown to be better than the baseline: {figures}.{others}"
+        case _:
+            return f"{name} against the baseline: {figures}."
+
+
+def _refusal(spec: StudySpec, verdict: Verdict) -> str:
+    data = verdict.reason_data
+    is_better, variables = "is better" if data["is_better"] else "may be better", data["variables"]
+    return (
+        f"{named(spec, data['candidate'])} {is_better} but gives up durability ({', '.join(variables)}: {loses(variables[0])}"
+        "), so it is not recommended unless you give --accept-weaker-durability."
+    )
+
+
+def _of_earlier_dialin(spec: StudySpec, verdict: Verdict) -> str:
+    chosen = verdict.chosen
+    if spec.aa or chosen.name == verdict.baseline or chosen.weaker_durability or deciding(chosen, verdict) is None:
+        return verdict.reason
+    if verdict.verdict is Outcome.WINNER and verdict.winners == [chosen.name]:
+        return _ALONE[ReasonCode.OTHERS_WORSE]
+    if verdict.verdict is Outcome.SAFE_CHOICE and not any(one.weaker_durability for one in verdict.candidates):
+        return _ALONE[ReasonCode.NEAR_THE_BEST]
+    return verdict.reason

@@ -1,0 +1,150 @@
+"""The sentences of notes on variables: effective values, confounds, and what changed while trials ran."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dialin.model.setting import Value, as_number
+from dialin.model.study import StudySpec
+from dialin.report.names import named, several
+from dialin.text import counted, listed, shorten, visible
+from dialin.variables import rules
+from dialin.variables.size_units import with_letter
+
+_LONGEST = 80
+
+Figures = Mapping[str, Any]
+"""The data of a note."""
+
+_EFFECTIVE = {
+    "automatic": "the server chose {}",
+    "rounded": "the server rounded it to {}",
+    "clamped": "the server uses {}",
+    "refused": "the server kept its default, {}",
+    "changed": "the effective value is {}",
+}
+"""What a server did with a requested value, by the code of the deviation."""
+
+
+def _deviation(code: str) -> Callable[[StudySpec, Figures], str]:
+    def sentence(spec: StudySpec, data: Figures) -> str:
+        reported = _in_form_of(data["in_force"], data["asked"])
+        text = f"{data['variable']}={data['asked']} was requested; {_EFFECTIVE[code].format(reported)}"
+        return _of_candidates(spec, data, text)
+
+    return sentence
+
+
+def _without_effect(spec: StudySpec, data: Figures) -> str:
+    text = f"{data['variable']}={data['asked']} was accepted without effect: the server reports no such variable"
+    return _of_candidates(spec, data, text)
+
+
+def _not_real(spec: StudySpec, data: Figures) -> str:
+    name, real = data["variable"], str(data["real"])
+    if real.startswith("data "):  # how the files are open
+        mode = real.partition(",")[0].removeprefix("data ")
+        fact = f"its data files are open {mode} ({real})"
+    else:
+        fact = f"the server has {real}"
+    return _of_candidates(spec, data, f"{name}={data['in_force']} is reported, but {fact}")
+
+
+def _of_candidates(spec: StudySpec, data: Figures, text: str) -> str:
+    """Return a sentence with the candidates that it is about in front, unless it is about all of them."""
+    names = data.get("candidates", ())
+    return f"{listed(list(names))}: {text}" if 0 < len(names) < len(spec.candidates) else text
+
+
+def confound(_spec: StudySpec, data: Figures) -> str:
+    """Return the sentence on a variable that differs between candidates but is not under test."""
+    name, hold = data["variable"], data["hold"]
+    text = f"{name} differs but is not under test: {_by_value(data['values'])}"
+    if data["follows"]:
+        text += f"; the server derives it from {listed(list(data['follows']))}"
+    if data["inert"]:
+        text += f"; {rules.inert(name) or data['reason']}"
+    elif hold:
+        text += f"; --hold pins it ({', '.join(f'{variable}={_sized(str(value))}' for variable, value in hold.items())})"
+    return text
+
+
+def _identical(spec: StudySpec, data: Figures) -> str:
+    facts = "; ".join(f"each has {count} real {variable}" for variable, count in data["real"].items())
+    return (
+        f"{several(spec, data['candidates'])} have identical effective settings{f' ({facts})' if facts else ''}: "
+        "any difference between them is noise"
+    )
+
+
+def _changed_between(spec: StudySpec, data: Figures) -> str:
+    values = [_sized(value) for value in data["values"].values() if value is not None]
+    became = f" from {values[0]} to {values[1]}" if len(values) == 2 else ""
+    return f"{named(spec, data['candidate'])}: {data['variable']} changed{became} between its first and its last trial"
+
+
+def _changed_during(spec: StudySpec, data: Figures) -> str:
+    name, count = data["variable"], len(data["trials"])
+    values = listed(list(dict.fromkeys(f"{shown(before)} became {shown(after)}" for before, after in data["values"])))
+    trials = f"{counted(count, 'trial')} of {several(spec, data['candidates'])} ({values})"
+    if data["under_test"]:
+        fate = "it was" if count == 1 else "they were"
+        return f"Something other than dialin changed {name} during {trials}: {fate} discarded and run again"
+    return f"{name} changed during {trials}, and is not under test"
+
+
+def shown(value: str) -> str:
+    """Return a value of a variable, made visible and cut to a readable length."""
+    return shorten(visible(value), _LONGEST) or "empty"
+
+
+def _weaker_durability(spec: StudySpec, data: Figures) -> str:
+    return f"{named(spec, data['candidate'])} gives up durability that the baseline has: {rules.loses(data['variable'])}"
+
+
+def _different_builds(_spec: StudySpec, _data: Figures) -> str:
+    return "Candidates run on different builds: every default that differs between them is part of the comparison"
+
+
+def _overrides_fixed(_spec: StudySpec, data: Figures) -> str:
+    name = data["variable"]
+    return f"{data['candidate']} sets {name}={data['value']}, which overrides {name}={data['fixed']} of --set"
+
+
+SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
+    **{code: _deviation(code) for code in _EFFECTIVE},
+    "without_effect": _without_effect,
+    "not_real": _not_real,
+    "confound": confound,
+    "inert_confound": confound,
+    "same_in_force": _identical,
+    "changed_meanwhile": _changed_between,
+    "changed_during_trial": _changed_during,
+    "weaker_durability": _weaker_durability,
+    "different_builds": _different_builds,
+    "overrides_fixed": _overrides_fixed,
+}
+"""By the code of the note."""
+
+
+def _by_value(by_candidate: Mapping[str, str | None]) -> str:
+    """Return the candidates of each value, e.g. `2G for 1, 4; 2304M for 3`."""
+    candidates: dict[str | None, list[str]] = {}
+    for candidate, value in by_candidate.items():
+        candidates.setdefault(value, []).append(candidate)
+    return "; ".join(
+        f"{'absent' if value is None else _sized(value)} for {', '.join(names)}" for value, names in candidates.items()
+    )
+
+
+def _in_form_of(reported: str, requested: Value) -> str:
+    """Return a value in the form of the requested one: with a size letter, or plain."""
+    return _sized(reported) if isinstance(requested, str) and as_number(requested) is not None else reported or "nothing"
+
+
+def _sized(value: str) -> str:
+    number = as_number(value)
+    if isinstance(number, int) and number >= 2**20 and number % 1024 == 0:
+        return with_letter(number)
+    return (value if len(value) <= _LONGEST else f"{value[:_LONGEST]}...") or "nothing"

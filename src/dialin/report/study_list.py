@@ -1,0 +1,103 @@
+"""The list of studies below a directory, for scripts and for the terminal."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from dialin.errors import UserError
+from dialin.model.measure import deciding, measure_of
+from dialin.model.record import StudyRecord
+from dialin.model.study_list import ListedStudy, StudyList
+from dialin.model.trial import TrialState
+from dialin.model.verdict import Outcome
+from dialin.report.board import study_title
+from dialin.report.names import naming
+from dialin.report.render.terminal_page import Page
+from dialin.report.verdict_sentences import OUTCOMES, change_or_no_interval
+from dialin.store import read_only
+from dialin.store.find_studies import find_studies
+from dialin.text import NOTHING, counted, listed, visible
+
+_DATE = 12
+"""Columns of a date and the space behind it."""
+
+
+class StudyLister:
+    """Reads the studies in a directory and below it, each once, without their samples."""
+
+    def __init__(self, directory: Path) -> None:
+        found = find_studies(directory)
+        records: list[tuple[str, StudyRecord]] = []
+        self._directory = directory
+        self._problems = [(str(place), reason) for place, reason in found.problems]
+        for place in found.studies:
+            try:
+                records.append((str(place), read_only.read(place, lambda store: store.read(samples=False))))
+            except UserError as error:
+                self._problems.append((str(place), error.what))
+        self._records = sorted(records, key=lambda each: each[1].created)
+
+    def document(self) -> StudyList:
+        """Return the list for scripts."""
+        studies = [_listed(directory, record) for directory, record in self._records]
+        problems = [ListedStudy(directory=directory, problem=reason) for directory, reason in self._problems]
+        return StudyList(directory=str(self._directory), studies=[*studies, *problems])
+
+    def print_on(self, console: Console) -> None:
+        """Print three lines for each study, its date first, and one line for each that cannot be read."""
+        page = Page(console)
+        if not self._records and not self._problems:
+            page.text(f"No study is in {visible(self._directory)} or below it.")
+        indent = " " * _DATE
+        for directory, record in self._records:
+            date = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%d")
+            page.text(f"{date:{_DATE}}{_verdict(record)}", "bold" if record.verdict else "", hanging=indent)
+            page.text(f"{study_title(record.spec)}, {visible(record.spec.workload.asked)}", "", indent)
+            page.copyable(f"{indent}{visible(directory)}", "dim")
+        for directory, reason in self._problems:
+            text = reason if directory in reason else f"{directory}: {reason}"
+            page.copyable(f"{NOTHING:{_DATE}}{visible(text)}", "yellow")
+
+
+def _listed(directory: str, record: StudyRecord) -> ListedStudy:
+    spec, verdict = record.spec, record.verdict
+    return ListedStudy(
+        directory=directory,
+        began=datetime.fromtimestamp(round(record.created), UTC),
+        variables=list(spec.variables_under_test),
+        builds=list(dict.fromkeys(candidate.server for candidate in spec.candidates)),
+        workload=spec.workload.describe(),
+        goal=spec.goal,
+        trials=_completed(record),
+        verdict=verdict.verdict if verdict else None,
+        baseline=spec.baseline,
+        recommended_candidate=verdict.recommended_candidate if verdict else None,
+        recommended=dict(verdict.recommended) if verdict else {},
+        gain=deciding(verdict.chosen, verdict) if verdict else None,
+    )
+
+
+def _verdict(record: StudyRecord) -> str:
+    """Return the verdict of a study in a few words, with the gain of what it recommends."""
+    verdict = record.verdict
+    if verdict is None:
+        return f"No verdict yet: {counted(_completed(record), 'trial')} completed"
+    outcome, labels = OUTCOMES[verdict.verdict], naming(record.spec).labels
+    name = verdict.recommended_candidate
+    if name != verdict.baseline:
+        ratio = deciding(verdict.chosen, verdict)
+        gain = f", {measure_of(verdict).noun} {change_or_no_interval(ratio)}" if ratio else ""
+        return f"{outcome}: {labels[name]}{gain}"
+    if verdict.verdict in (Outcome.NO_WORTHWHILE_DIFFERENCE, Outcome.INCONCLUSIVE):
+        return outcome
+    if verdict.winners and name not in verdict.winners:
+        best = listed([labels[winner] for winner in verdict.winners])
+        return f"{outcome}: {best}; the baseline is recommended, because it keeps durability"
+    return f"{outcome}: {labels[name]}, the baseline"
+
+
+def _completed(record: StudyRecord) -> int:
+    return sum(trial.state is TrialState.DONE for trial in record.trials)

@@ -1,0 +1,77 @@
+"""The notes on the outcome of a study: failures, durability, builds, and what could make it conclusive."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from dialin.model.record import StudyRecord
+from dialin.model.study import StudySpec
+from dialin.model.trial import Purpose, TrialState
+from dialin.model.verdict import CandidateState, Note
+from dialin.stats.decide import Decision
+from dialin.stats.safety import Failures
+
+
+def durability_notes(weaker: Mapping[str, Sequence[str]], winners: Sequence[str]) -> list[Note]:
+    """Return a warning for each candidate that gives up durability, winners first."""
+    order = sorted((name for name in weaker if weaker[name]), key=lambda name: name not in winners)
+    return [
+        Note(code="weaker_durability", data={"candidate": name, "variable": variable})
+        for name in order
+        for variable in weaker[name]
+    ]
+
+
+def build_notes(spec: StudySpec) -> list[Note]:
+    """Return a note that candidates run on different builds."""
+    if not spec.compares_builds:
+        return []
+    return [Note(code="different_builds", data={"builds": sorted({c.server for c in spec.candidates})})]
+
+
+def unsafe_notes(spec: StudySpec, decision: Decision, failures: Mapping[str, Failures]) -> list[Note]:
+    """Return a warning for each candidate whose server failed more often than the baseline's."""
+    base = failures[spec.baseline]
+    return [
+        Note(
+            code="unsafe",
+            data={
+                "candidate": name,
+                "failed": failures[name].failed,
+                "trials": failures[name].trials,
+                "baseline_failed": base.failed,
+                "baseline_trials": base.trials,
+            },
+        )
+        for name, state in decision.states.items()
+        if state is CandidateState.UNSAFE
+    ]
+
+
+def failure_notes(record: StudyRecord) -> list[Note]:
+    """Return a warning for each candidate with failed trials, with the newest reason."""
+    notes = []
+    for candidate in record.spec.candidates:
+        failed = [
+            t
+            for t in record.trials
+            if t.candidate == candidate.name and t.state is TrialState.FAILED and t.purpose is not Purpose.WAITS
+        ]
+        if not failed:
+            continue
+        last = failed[-1].failure
+        reason = last.reason if last else "unknown"
+        notes.append(Note(code="failed_trials", data={"candidate": candidate.name, "failed": len(failed), "reason": reason}))
+    return notes
+
+
+def inconclusive_notes(spec: StudySpec, decision: Decision, needed: int | None) -> list[Note]:
+    """Return what could make the study conclusive; `needed` is about how many trials a choice takes in all."""
+    if decision.detectable is None:
+        return []
+    data: dict[str, float | int] = {"detectable": decision.detectable, "trials": decision.trials}
+    if needed and decision.trials:
+        minutes = math.ceil(spec.minutes * max(1.2, needed / decision.trials))
+        data |= {"trials_needed": needed, "minutes": minutes}
+    return [Note(code="inconclusive", data=data)]

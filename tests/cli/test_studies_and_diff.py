@@ -1,0 +1,115 @@
+"""`dialin studies` and `dialin diff` on stored studies."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from dialin.report.document.diff_document import diff_document
+from dialin.report.render.terminal import print_document
+from dialin.report.study_list import StudyLister
+from dialin.verdict.study_diff import compare_studies
+from fixtures import example_studies, stored_study
+
+
+@pytest.fixture
+def studies(tmp_path):
+    directory = tmp_path / "studies"
+    for name in ("winner", "no_difference", "unfinished", "weaker_durability", "by_latency", "inconclusive"):
+        (directory / name).mkdir(parents=True)
+        stored_study.keep(example_studies.EVERY[name](), directory / name)
+    broken = directory / "broken"
+    broken.mkdir()
+    (broken / "study.db").write_bytes(b"no database" * 100)
+    return directory
+
+
+def test_a_study_is_its_date_verdict_gain_question_and_directory(dialin, studies):
+    code, out, err = dialin("studies", str(studies))
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    question = "innodb_buffer_pool_instances on mysql@9.7.4, sysbench:oltp_read_write"
+    assert f"{question} {studies / 'winner'}" in " ".join(out.split())
+    assert any(line.startswith("2026-09-02  Winner: 16, throughput +") for line in lines)
+    assert "2026-09-02  No worthwhile difference" in lines
+    assert "2026-09-02  Inconclusive" in lines
+    assert "2026-09-02  No verdict yet: 6 trials completed" in lines
+    assert "2026-09-02  Winner: 2; the baseline is recommended, because it keeps durability" in lines
+    assert any("Winner: 2000, p99 latency −" in line for line in lines)
+
+
+def test_a_study_that_cannot_be_read_is_one_line_with_the_reason(dialin, studies):
+    lines = dialin("studies", str(studies))[1].splitlines()
+    assert [line for line in lines if "broken" in line] == [
+        f"–           {studies}/broken/study.db is damaged and cannot be read"
+    ]
+
+
+def test_nothing_is_wider_than_80_columns_but_directories(studies):
+    console = Console(file=io.StringIO(), width=80, highlight=False)
+    StudyLister(studies).print_on(console)
+    assert all(len(line) <= 80 or str(studies) in line for line in console.file.getvalue().splitlines())
+
+
+def test_a_directory_without_a_study_is_said(dialin, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert dialin("studies", "empty")[:2] == (0, "No study is in empty or below it.\n")
+    code, _, err = dialin("studies", "gone")
+    assert code == 2
+    assert "gone is not a directory" in err
+
+
+def test_the_list_for_scripts_has_figures_and_problems(dialin, studies):
+    code, out, _ = dialin("studies", str(studies), "--json")
+    listed = {one["directory"].rpartition("/")[2]: one for one in json.loads(out)["studies"]}
+    assert code == 0
+    assert listed["winner"]["verdict"] == "winner"
+    assert listed["winner"]["gain"]["low"] > 1
+    assert listed["winner"]["began"] == "2026-09-02T12:00:00Z"
+    assert listed["unfinished"]["verdict"] is None
+    assert listed["broken"]["problem"].endswith("is damaged and cannot be read")
+
+
+def test_nothing_of_a_study_is_changed(dialin, studies):
+    before = {path: path.read_bytes() for path in studies.rglob("*") if path.is_file()}
+    dialin("studies", str(studies))
+    dialin("diff", str(studies / "winner"), str(studies / "no_difference"))
+    assert {path: path.read_bytes() for path in studies.rglob("*") if path.is_file()} == before
+
+
+def test_what_differs_is_said_before_what_changed_and_the_noise(dialin, studies):
+    code, out, err = dialin("diff", str(studies / "winner"), str(studies / "no_difference"))
+    assert (code, err) == (0, "")
+    text = " ".join(out.split())
+    headings = ("What differs between the studies", "What changed", "Noise ")
+    assert sorted(headings, key=text.index) == list(headings)
+    assert "innodb_buffer_pool_instances = 16: throughput against the baseline +" in text
+    assert "Compared in A only: 2, 8, 32 and 64." in text
+    assert "trial-to-trial SD" in text
+
+
+def test_studies_of_different_questions_are_refused_in_one_line(dialin, studies):
+    code, out, err = dialin("diff", str(studies / "winner"), str(studies / "by_latency"))
+    assert (code, out) == (2, "")
+    assert "different questions: goal: throughput in A, latency in B" in " ".join(err.split())
+
+
+def test_the_comparison_for_scripts_has_every_interval(dialin, studies):
+    _, out, _ = dialin("diff", str(studies / "winner"), str(studies / "no_difference"), "--json")
+    diff = json.loads(out)
+    assert diff["schema"] == "dialin/diff/1"
+    assert diff["candidates"][0]["ratio_change"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
+    assert all(one["level_change"]["low"] < one["level_change"]["high"] for one in diff["candidates"])
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_change_keeps_its_interval_at_any_width(width):
+    record, other = example_studies.winner(), example_studies.no_difference()
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    print_document(diff_document(compare_studies(record, other), record.spec), console)
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    rows = [line for line in lines if line.startswith("16  ")]
+    assert len(rows) == 2
+    assert all(line.rstrip().endswith(")") for line in rows)
