@@ -103,7 +103,7 @@ class WorkloadSpec(LoadOptions):
     name: str = "oltp_read_write"
     kind: str = "sysbench"
     asked: str = Field(default_factory=lambda given: given["name"])
-    threads: int = Field(default=16, ge=1, le=MOST_THREADS, description="connections that work at once")
+    threads: int = Field(default=16, ge=1, le=MOST_THREADS, description="concurrent connections")
     levels: tuple[int, ...] = ()
     tables: int = Field(default=4, ge=1, le=10_000, description="tables to prepare")
     table_size: int = Field(default=100_000, ge=1, description="rows of each table")
