@@ -17,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
+from bound import trials_to_choose, trials_to_show_better
 from scipy.special import betaincinv, stdtrit
 from world import BEST, DYNAMIC, LEVELS, RESTART, Machine, World, observe, run, truth
 
@@ -201,8 +202,31 @@ def confirm(
     return 1, int(not inside or not gain.low <= math.exp(true[chosen] - true[0]) <= gain.high)
 
 
+def bound_minutes(row: Row) -> float | None:
+    """Return the minutes that any method would take on average for what a row asks (benchmarks/bound.py).
+
+    None where nothing bounds it: no candidate is better than the baseline, or trials fail, which the bound knows nothing of.
+    """
+    if row.design == "grid" or row.failing or row.crashing:
+        return None
+    levels = LEVELS[row.shape](row.difference)
+    minutes = []
+    for correlation in row.world.correlations:
+        usual = [truth(row.world, correlation, row.world.habits(index)) for index in range(len(levels))]
+        noise, true = [one.noise for one in usual], [level + one.cost for level, one in zip(levels, usual, strict=True)]
+        if row.until is Until.BETTER:
+            trials = trials_to_show_better(true, noise) if row.difference else None
+        else:
+            trials = trials_to_choose(true, noise, _MATTERS)
+        if trials is None:
+            return None
+        minutes.append(trials * row.world.trial_seconds / 60)
+    return float(np.mean(minutes))
+
+
 DESIGNS = {"grid": grid, "dialin": dialin}
 TRUTHS = (("one", 0.0), ("one", 0.01), ("one", 0.03), ("one", 0.10), ("graded", 0.01), ("graded", 0.03), ("graded", 0.10))
+BACK_AND_FORTH = World("SET back and forth under one load (2 s to switch, 10 s measured)", switch=2.0, measured=10, restart=0.001)
 SANDBOX = World("SET, a sandbox on small data (6 s to switch, 30 s measured)", switch=6.0, measured=30, restart=0.003)
 REBOOT = World("restart, a sandbox on small data (8 s to switch)", switch=8.0)
 UNEVEN = World("restart, one candidate three times noisier", uneven=3.0)
@@ -224,17 +248,19 @@ ROWS = (
     *(Row("dialin", world, shape, d) for world in (REBOOT, SANDBOX) for shape, d in TRUTHS[:4]),
     *(Row("dialin", world, "one", d) for world in (UNEVEN, QUIET, LOUD, DRIFTING, HEAVY, JUMPING) for d in (0.0, 0.03, 0.10)),
     *(Row("dialin", ERRATIC, "one", d) for d in (0.0, 0.03)),
+    *(Row("dialin", w, "pair", 0.03, until=until) for w in (DYNAMIC, SANDBOX, BACK_AND_FORTH) for until in (Until.SAFE, Until.BEST)),
     *(Row("dialin", RESTART, "one", d, failing=0.1) for d in (0.0, 0.10)),
     *(Row("dialin", RESTART, "one", 0.10, crashing=share) for share in (0.1, 0.5)),
     *(Row("dialin", STALLING, "one", d) for d in (0.0, 0.03, 0.10)),
 )
-SHAPES = {"two": "two better by", "graded": "graded,"}
+SHAPES = {"two": "two better by", "graded": "graded,", "pair": "two candidates, one better by"}
 COLUMNS = (
     "design",
     "world",
     "truth",
     "minutes: median",
     "P90",
+    "median / bound",
     "within the budget",
     "right choice",
     "false claim",
@@ -269,6 +295,7 @@ def line(row: Row, ended: Sequence[Ended]) -> str:
         true if row.shape == "one" or not row.difference else f"{SHAPES[row.shape]} {row.difference:.0%}",
         f"{np.median(minutes):.0f}",
         f"{np.quantile(minutes, 0.9):.0f}",
+        f"{np.median(minutes) / bound:.1f}" if (bound := bound_minutes(row)) else "-",
         *(rate(sum(getattr(one, what) for one in ended), len(ended)) for what in ("resolved", "right", "false", "claimed")),
         *(
             rate(sum(getattr(one, what) for one in ended), len(ended)) if noise else "-"

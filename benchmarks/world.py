@@ -119,6 +119,10 @@ def _one(difference: float) -> list[float]:
     return [0.0, 0.0, 0.0, math.log1p(difference), 0.0, 0.0, 0.0]
 
 
+def _pair(difference: float) -> list[float]:
+    return [0.0, math.log1p(difference)]
+
+
 def _graded(difference: float) -> list[float]:
     return [math.log1p(difference) * (1 - abs(index - 3) / 3) for index in range(7)]
 
@@ -127,8 +131,9 @@ def _two(difference: float) -> list[float]:
     return [0.0, 0.0, math.log1p(difference), math.log1p(difference), 0.0, 0.0, 0.0]
 
 
-LEVELS: dict[str, Callable[[float], list[float]]] = {"one": _one, "graded": _graded, "two": _two}
-"""True levels of seven candidates on the log scale: one or two better than the rest, or a peak that falls off to both sides."""
+LEVELS: dict[str, Callable[[float], list[float]]] = {"one": _one, "graded": _graded, "two": _two, "pair": _pair}
+"""True levels of seven candidates on the log scale: one or two better than the rest, or a peak that falls off to both sides; and
+of two candidates alone."""
 
 
 def noise(rng: np.random.Generator, world: World, correlation: float, count: int, habits: Habits) -> NDArray[np.float64]:
@@ -175,11 +180,13 @@ class Truth:
         cv: coefficient of variation of a typical trial.
         stalled: share of seconds that are stalled.
         cost: what stalls take from the throughput of a trial, mean on the log scale; negative.
+        noise: standard deviation of one trial's typical speed, start included, on the log scale.
     """
 
     cv: float
     stalled: float
     cost: float
+    noise: float
 
 
 @lru_cache(maxsize=64)
@@ -191,4 +198,5 @@ def truth(world: World, correlation: float, habits: Habits) -> Truth:
         cv=typical([trial.cv for trial in trials], 0.5).mean,
         stalled=sum(t.stalls for t in trials) / sum(t.seconds for t in trials),
         cost=float(np.mean([math.log(trial.mean) for trial in trials])),
+        noise=math.hypot(world.restart * habits.noisier, float(np.std([math.log(trial.typical) for trial in trials]))),
     )

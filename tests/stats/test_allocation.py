@@ -49,3 +49,20 @@ def test_what_is_left_to_prove_is_proved_by_the_leader_against_the_baseline():
     trials = study(blocks=4, a=100, b=110, c=109.9)
     assert next_block(trials, "abc", "a", RULES, Until.BETTER) in {("b", "a"), ("c", "a")}
     assert set(next_block(trials, "abc", "a", RULES, Until.BEST)) <= {"b", "c"}
+
+
+def test_one_of_several_identical_candidates_runs_for_all_of_them_the_baseline_where_it_is_one():
+    trials = study(blocks=2, wiggle=wiggle(4), a=100, b=110, c=110.1, d=100.2)
+    identical = [frozenset("bc"), frozenset("da")]
+    ran = set()
+    for number in range(12):
+        block = next_block(trials, "dabc", "a", RULES, identical=identical)
+        assert len(set(block)) == SIZE
+        ran |= set(block)
+        trials += [TimedTrial("run", name, trials[-1].at + SECONDS, 100.0 + number % 3) for name in block]
+    assert ran == {"a", "b"}
+
+
+def test_an_identical_candidate_without_a_trial_runs_once_so_that_it_is_seen_to_be_identical():
+    trials = study(blocks=1, a=100, b=110)
+    assert "c" in next_block(trials, "abc", "a", RULES, identical=[frozenset("bc")])

@@ -239,6 +239,11 @@ def test_the_leaders_twin_ties_with_it_whatever_the_figures():
     assert result.states["b"] is result.states["c"]
 
 
+def test_the_baseline_is_the_choice_of_its_twins_wherever_it_stands():
+    result = judge(study(a=110, b=110.1, c=100), "bac", identical=[frozenset("ab")])
+    assert (result.choice, result.leader, result.winners) == ("a", "a", ("b", "a"))
+
+
 def test_twins_share_one_chance_and_one_state():
     trials = study(blocks=4, wiggle=wiggle(4), a=110, b=110.3, c=100, d=101)
     result = judge(trials, "abcd", identical=[frozenset("cd"), frozenset("ab")])

@@ -153,7 +153,7 @@ fn run(options: &RunOptions, output: &mut Output<io::Stdout>, stop: &AtomicBool)
     if agents.is_none() {
         options::raise_limit(most)?;
     }
-    let load_threads = if agents.is_none() { engine::load_threads(&plan, &run) } else { vec![] };
+    let load_threads = if agents.is_none() { engine::load_threads(&run) } else { vec![] };
     let mut report = Report::begin(output, &StartLine::of(&plan, &run, &load_threads, &options.agents));
     let mut second = |second: Second| {
         if !report.second(&second) {

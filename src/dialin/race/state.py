@@ -61,7 +61,8 @@ class RaceState:
         """Return what a proposer may know; `refused` holds candidates that could not enter, with the reasons."""
         raced = self.raced
         given_up = {one.name for one in self.spec.candidates if comparison.given_up(one.name, raced)}
-        return History(self.spec, raced, self.figures, given_up | comparison.unsafe_candidates(self.spec, raced), refused)
+        out = given_up | comparison.unsafe_candidates(self.spec, raced)
+        return History(self.spec, raced, self.figures, out, refused, comparison.same_in_force(self.spec, raced))
 
     @property
     def in_the_race(self) -> tuple[Candidate, ...]:

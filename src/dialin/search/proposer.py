@@ -26,6 +26,7 @@ class History:
         figures: of those that were completed, by trial id.
         out: the candidates that are unsafe or were given up.
         refused: the candidates that were proposed and could not enter, by name, each with the reason.
+        identical: groups of candidates with identical effective settings in all of their trials.
     """
 
     spec: StudySpec
@@ -33,6 +34,7 @@ class History:
     figures: Mapping[int, Figures] = field(default_factory=dict)
     out: Collection[str] = frozenset()
     refused: Mapping[str, str] = field(default_factory=dict)
+    identical: Sequence[frozenset[str]] = ()
 
     @property
     def in_the_race(self) -> tuple[Candidate, ...]:
@@ -86,7 +88,8 @@ class Contenders:
             trials = by_typical_speed(trial_speeds(history.trials, history.figures))
         else:
             trials = timed_trials(history.trials, history.figures, FIGURE_OF[spec.goal])
-        named = next_block(trials, [candidate.name for candidate in racing], spec.baseline, rules, spec.until)
+        names = [candidate.name for candidate in racing]
+        named = next_block(trials, names, spec.baseline, rules, spec.until, identical=history.identical)
         return [candidate for candidate in racing if candidate.name in named]
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from dialin.model.study import Until
-from dialin.stats.decide import Rules
+from dialin.stats.decide import Rules, merged, representatives
 from dialin.stats.posterior import chances
 from dialin.stats.standings import leader_of
 from dialin.stats.thresholds import thresholds
@@ -18,7 +18,13 @@ SIZE = 2
 
 
 def next_block(
-    trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, rules: Rules, until: Until = Until.SAFE
+    trials: Sequence[TimedTrial],
+    names: Sequence[str],
+    baseline: str,
+    rules: Rules,
+    until: Until = Until.SAFE,
+    *,
+    identical: Sequence[frozenset[str]] = (),
 ) -> tuple[str, ...]:
     """Return the candidates of the next block: those that have no trial yet, else the contenders.
 
@@ -30,11 +36,14 @@ def next_block(
         baseline: the candidate that ratios are taken to.
         rules: what is worthwhile.
         until: what the study is to show.
+        identical: groups of candidates that are the same setting in force. One of each runs from then on, for all of them.
     """
     counts = Counter(trial.candidate for trial in trials)
     missing = tuple(name for name in names if not counts[name])
     if len(missing) >= SIZE:
         return missing
+    stands_for = representatives(names, identical, baseline)
+    trials, names = merged(trials, stands_for), tuple(dict.fromkeys(stands_for.values()))
     fitted = fit_trials(trials, names)
     if until is Until.BETTER and fitted is not None and baseline in fitted.names:
         odds = chances(fitted, rules.worthwhile).near

@@ -132,7 +132,7 @@ def decide(
     """
     counts = {name: sum(trial.candidate == name for trial in trials) for name in names}
     present = [name for name in names if counts[name]]
-    stands_for = _representatives(present, identical)
+    stands_for = representatives(present, identical, baseline)
     states = dict.fromkeys(names, CandidateState.FAILED) | dict.fromkeys(present, CandidateState.INCONCLUSIVE)
     fitted = fit_trials(trials, names)
     means = {} if fitted else _geometric_means(trials)
@@ -157,9 +157,9 @@ def decide(
             states=states | dict.fromkeys(present, CandidateState.TIES),
             shown_best=True,
         )
-    merged = _merged(trials, stands_for)
-    compared = fit_trials(merged, list(dict.fromkeys(stands_for.values())))
-    if fitted is None or compared is None or len(merged) < len(compared.names) + FEWEST_REPEATS:
+    each_alone = all(name == representative for name, representative in stands_for.items())
+    compared = fitted if each_alone else fit_trials(merged(trials, stands_for), list(dict.fromkeys(stands_for.values())))
+    if fitted is None or compared is None or compared.trials.sum() < len(compared.names) + FEWEST_REPEATS:
         return decision
     decision = replace(
         decision,
@@ -190,16 +190,11 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
     standing[leader] = state_of_best(outcome, standing.values())
     probable = max(fitted.names, key=lambda name: (odds.near[name], name == leader))
     winners = tied if outcome in (Outcome.WINNER, Outcome.TIE) else set()
-
-    def named(representative: str | None) -> str | None:
-        """Return the candidate that is named for a group of identical ones: the baseline, else the first."""
-        return baseline if representative is not None and representative == reference else representative
-
     return replace(
         decision,
         outcome=outcome,
-        choice=named(choice),
-        leader=named(probable),
+        choice=choice,
+        leader=probable,
         winners=tuple(name for name, representative in stands_for.items() if representative in winners),
         states=decision.states | {name: standing[representative] for name, representative in stands_for.items()},
         chances={name: odds.near[representative] for name, representative in stands_for.items()},
@@ -251,8 +246,8 @@ def trials_to_choose(
 
     None where it is not known, or where it takes more than 48 times as many.
     """
-    stands_for = _representatives([name for name in names if any(t.candidate == name for t in trials)], identical)
-    fitted = fit_trials(_merged(trials, stands_for), list(dict.fromkeys(stands_for.values())))
+    stands_for = representatives([name for name in names if any(t.candidate == name for t in trials)], identical)
+    fitted = fit_trials(merged(trials, stands_for), list(dict.fromkeys(stands_for.values())))
     if fitted is None:
         return None
     needed = thresholds(rules.confidence)
@@ -301,16 +296,19 @@ def _quotients(means: Mapping[str, float], names: Sequence[str], baseline: str) 
     return _points({name: mean / means[baseline] for name, mean in means.items() if means.get(baseline)}, names)
 
 
-def _representatives(present: Sequence[str], identical: Sequence[frozenset[str]]) -> dict[str, str]:
-    """Return for each candidate that has trials the one that stands for all that are identical to it."""
-    stands_for = {name: name for name in present}
+def representatives(
+    names: Sequence[str], identical: Sequence[frozenset[str]], baseline: str | None = None
+) -> dict[str, str]:
+    """Return for each candidate the one that stands for all that are identical to it: the baseline, else the first of them."""
+    stands_for = {name: name for name in names}
     for group in identical:
-        members = {stands_for[name] for name in present if name in group}
-        first = next((name for name in present if name in members), None)
+        members = {stands_for[name] for name in names if name in group}
+        first = baseline if baseline in members else next((name for name in names if name in members), None)
         if first is not None:
             stands_for = {name: first if other in members else other for name, other in stands_for.items()}
     return stands_for
 
 
-def _merged(trials: Sequence[TimedTrial], stands_for: Mapping[str, str]) -> list[TimedTrial]:
+def merged(trials: Sequence[TimedTrial], stands_for: Mapping[str, str]) -> list[TimedTrial]:
+    """Return the trials of the candidates that are named, each as one of the candidate that stands for it."""
     return [replace(trial, candidate=stands_for[trial.candidate]) for trial in trials if trial.candidate in stands_for]

@@ -6,12 +6,13 @@
 //! so is decided for each step ([`super::gathering`]). The time is bounded, and never reaches past the moment at which something is due.
 //! In an open loop nothing is gathered: an answer there is a latency that users feel, and a transaction may become due at any moment.
 
-use super::gathering::GATHERED;
 use super::poller::Poller;
 use crate::errors::Result;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
+/// A load thread pauses only while so many of its connections wait.
+const FEWEST_WAITS: usize = 8;
 /// The shortest and the longest pause.
 const SHORTEST: Duration = Duration::from_micros(5);
 const LONGEST: Duration = Duration::from_micros(400);
@@ -58,7 +59,7 @@ impl Batching {
     ///
     /// The kernel refuses to wait.
     pub fn wait(&mut self, waiter: &mut Poller, waits: usize, longest: Option<Duration>, ready: &mut Vec<usize>) -> Result<()> {
-        if waits < GATHERED || longest.is_some_and(|longest| longest < self.pause) {
+        if waits < FEWEST_WAITS || longest.is_some_and(|longest| longest < self.pause) {
             return waiter.wait(longest, ready);
         }
         let pause = self.pause;

@@ -118,7 +118,7 @@ mod tests {
     }
 
     fn phase(purpose: Purpose, seconds: Option<u64>) -> Phase {
-        Phase { purpose, step: 1, seconds, connections: 16, rate: None, load_threads: None, gather: Gather::On }
+        Phase { purpose, step: 1, seconds, connections: 64, rate: None, load_threads: None, gather: Gather::On }
     }
 
     fn numbers(seconds: &[Second]) -> Vec<(u64, u64)> {

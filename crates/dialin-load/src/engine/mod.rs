@@ -12,6 +12,7 @@ mod gathering;
 mod player;
 mod poller;
 mod schedule;
+mod scheduling;
 mod script;
 mod shared;
 mod slot;
@@ -83,8 +84,8 @@ pub struct Played {
 
 /// How many load threads each phase of a run has on this machine.
 #[must_use]
-pub fn load_threads(plan: &Plan, run: &Run) -> Vec<usize> {
-    threads::of_phases(plan, run)
+pub fn load_threads(run: &Run) -> Vec<usize> {
+    threads::of_phases(run)
 }
 
 /// Apply a plan until its phases are over, its transactions are done, or `stop` is set; tell each second as it ends.
@@ -113,7 +114,7 @@ pub fn play_when(
         return Err(Error::user("There is nothing to run", "Give a workload with a transaction, and a connection"));
     }
     let source = Source::of(plan, run);
-    play_scripts::<Player<'_>>(&source, source.setup(), run, load_threads(plan, run), stop, ready, seconds)
+    play_scripts::<Player<'_>>(&source, source.setup(), run, load_threads(run), stop, ready, seconds)
 }
 
 /// As [`play_when`], with the scripts of any source, on so many load threads in each phase.

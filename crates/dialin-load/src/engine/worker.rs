@@ -12,6 +12,7 @@ use super::connection::Connection;
 use super::dealing::Passed;
 use super::poller::Poller;
 use super::schedule::Arriving;
+use super::scheduling::Scheduling;
 use super::script::{Action, Script};
 use super::shared::Shared;
 use super::slot::{Doing, Slot, State, What};
@@ -51,6 +52,7 @@ pub struct Worker<'r, 's, S: Script<'s>> {
     timers: BinaryHeap<Reverse<(u64, usize)>>,
     waiter: Poller,
     batching: Batching,
+    scheduling: Scheduling,
     ready: Vec<usize>,
     /// Places whose socket may hold more of a long answer, which was left for their next turn.
     unread: Vec<usize>,
@@ -107,6 +109,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             logins: Logins::new(shared.dealing.most()),
             waiter: Poller::new(slots.len())?,
             batching: Batching::new(),
+            scheduling: Scheduling::of_this_thread(),
             ready: Vec::with_capacity(slots.len()),
             unread: Vec::new(),
             slots,

@@ -27,7 +27,7 @@ pub enum ArrivalsOption {
 pub enum GatherOption {
     /// On if less than 40 % of the driver's CPUs is idle in the second half of a step's warm-up (without one: in its first second)
     Auto,
-    /// Whenever eight or more connections of a load thread wait
+    /// Where a load thread has 32 connections or more
     On,
     /// Never
     Off,

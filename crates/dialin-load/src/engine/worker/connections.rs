@@ -5,6 +5,7 @@ use super::Worker;
 use crate::engine::dealing::Passed;
 use crate::engine::script::Script;
 use crate::engine::slot::{Slot, State};
+use crate::engine::threads::FEW;
 use crate::errors::Result;
 use std::cmp::Reverse;
 use std::mem;
@@ -31,7 +32,9 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         resting.sort_by_key(|place| self.slots[*place].free_since);
         resting.into_iter().for_each(|place| self.rest(place));
         let present = self.slots.iter().filter(|slot| slot.state != State::Vacant && self.is_own(slot)).count();
-        self.missing = self.shared.dealing.share(phase, self.active, self.place).saturating_sub(present);
+        let connections = self.shared.dealing.share(phase, self.active, self.place);
+        self.missing = connections.saturating_sub(present);
+        self.scheduling.set_batch(!self.is_open_loop && connections > FEW);
         true
     }
 

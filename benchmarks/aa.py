@@ -1,0 +1,232 @@
+"""Runs A/A studies on real servers, and compares the noise of their trials with what the statistics assume.
+
+    python benchmarks/aa.py run DIR [--minutes 24]      # eight studies one after the other: 3 hours and 12 minutes
+    python benchmarks/aa.py show DIR [--relabelled 200] [--seed 1] [--figure docs/images/aa.svg]
+
+`run` measures one setting under eight names: by restart and by SET, mysql@9.7 and mariadb@10.11, reads and writes. A study that
+is there already is left as it is. `show` needs no server. Its names are all the same setting, so within each block names may be
+dealt again: every dealing is a study of equal candidates with the real noise of this machine, and any claim in it is false.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from dialin.model.record import StudyRecord
+from dialin.model.trial import Trial
+from dialin.stats.decide import Rules
+from dialin.stats.looks import is_due
+from dialin.stats.throughput import by_typical_speed, decide_throughput
+from dialin.stats.trial_figures import Figures, figures, trial_speeds
+from dialin.stats.trial_fit import fit_trials
+from dialin.store.read_only import read
+from dialin.verdict.comparison import racing
+
+RULES = Rules(worthwhile=0.01, confidence=0.95, choose=False)
+NAMES = 8
+STUDIES = {
+    f"{server.partition('@')[0]}-{load.removeprefix('oltp_')}-{switch}": (server, load, switch)
+    for server in ("mysql@9.7", "mariadb@10.11")
+    for load in ("oltp_read_only", "oltp_write_only")
+    for switch in ("restart", "set")
+}
+MEASURED = {"restart": 30, "set": 15}
+SETTING = {"innodb_buffer_pool_size": "512M", "innodb_flush_log_at_trx_commit": "2"}
+_PERIOD = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What the trials of one A/A study show.
+
+    Attributes:
+        trials: how many.
+        minutes: from the first to the last.
+        sd: standard deviation of a trial about its block, log scale.
+        z: distance of each trial from the mean of its block, in standard deviations; independent normal ones would have
+            mean 0 and variance 1.
+        neighbours: correlation of trials that follow each other in a block, beyond what centring them makes of independent
+            ones; and its standard error.
+        drift: root mean square of the block means about their own mean beyond what noise makes of it, log scale.
+        beyond: share of differences between names, over all dealings, that lie more than 1.96 deviates from 0.
+        deviates: of those differences, a sample.
+        false: share of dealings in which anything was claimed at any look.
+    """
+
+    trials: int
+    minutes: float
+    sd: float
+    z: NDArray[np.float64]
+    neighbours: tuple[float, float]
+    drift: float
+    beyond: float
+    deviates: NDArray[np.float64]
+    false: float
+
+
+def run(directory: Path, minutes: float) -> None:
+    """Run the studies that are not there yet."""
+    for name, (server, load, switch) in STUDIES.items():
+        out = directory / name
+        if out.exists():
+            continue
+        directory.mkdir(parents=True, exist_ok=True)
+        question = directory / f"{name}.toml"
+        settings = "\n".join(f'{variable} = "{value}"' for variable, value in SETTING.items())
+        question.write_text(
+            f'aa = {NAMES}\nserver = "{server}"\nworkload = "{load}"\nthreads = 16\nminutes = {minutes:g}\n'
+            f'switch = "{switch}"\nmeasure = {MEASURED[switch]}\n[set]\n{settings}\n',
+            encoding="utf-8",
+        )
+        print(f"{name}: {minutes:g} minutes", file=sys.stderr)
+        # An A/A study that finds a difference ends with an exit code of its own: that is a result.
+        subprocess.run([sys.executable, "-m", "dialin", "run", str(question), "--out", str(out), "--yes"], check=False)  # noqa: S603
+
+
+def look(directory: Path, relabelled: int, rng: np.random.Generator) -> Noise:
+    """Return what a study's trials show."""
+    record: StudyRecord = read(directory, lambda store: store.read())
+    summed: dict[int, Figures] = {}
+    for trial in record.trials:
+        if (one := figures(record.samples.get(trial.id, ()))) is not None:
+            summed[trial.id] = one
+    trials = [trial for trial in racing(record.trials) if trial.id in summed]
+    blocks: dict[int, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        blocks[trial.block].append(trial)
+    whole = [block for block in blocks.values() if len(block) == NAMES]
+    logs = np.array([[math.log(summed[trial.id].typical) for trial in block] for block in whole])
+    centred = logs - logs.mean(axis=1, keepdims=True)
+    sd = math.sqrt((centred**2).sum() / (len(whole) * (NAMES - 1)))
+    z = centred / (sd * math.sqrt(1 - 1 / NAMES))
+    products = z[:, :-1] * z[:, 1:]
+    drift = math.sqrt(max(float(np.var(logs.mean(axis=1), ddof=1)) - sd**2 / NAMES, 0.0))
+    deviates, false = _deal(whole, summed, relabelled, rng)
+    return Noise(
+        trials=logs.size,
+        minutes=(trials[-1].middle - trials[0].middle) / 60,
+        sd=sd,
+        z=z.ravel(),
+        neighbours=(float(products.mean()) + 1 / (NAMES - 1), float(products.std(ddof=1) / math.sqrt(products.size))),
+        drift=drift,
+        beyond=float((abs(deviates) > 1.96).mean()),
+        deviates=deviates,
+        false=false,
+    )
+
+
+def _deal(
+    blocks: Sequence[Sequence[Trial]], summed: Mapping[int, Figures], count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], float]:
+    """Deal the names anew within blocks; return deviates of all differences at the end, and the share with any claim."""
+    names = [trial.candidate for trial in blocks[0]]
+    deviates: list[float] = []
+    claims = 0
+    for _ in range(count):
+        dealt: list[Trial] = []
+        looked, claimed = 0, False
+        for block in blocks:
+            order = rng.permutation(NAMES)
+            dealt += [replace(trial, candidate=names[i]) for trial, i in zip(block, order, strict=True)]
+            if is_due(len(dealt), looked):
+                looked = len(dealt)
+                decision = decide_throughput(trial_speeds(dealt, summed), names, names[0], RULES)
+                claimed |= bool(decision.better or decision.winners and len(decision.winners) < NAMES)
+                claimed |= any(state.value == "loses" for state in decision.states.values())
+        claims += claimed
+        fitted = fit_trials(by_typical_speed(trial_speeds(dealt, summed)), names)
+        if fitted is not None:
+            deviates += [fitted.difference(a, b).z() for k, a in enumerate(names) for b in names[k + 1 :]]
+    return np.array(deviates), claims / count
+
+
+def table(noises: Mapping[str, Noise]) -> str:
+    """Return the figures as a Markdown table."""
+    titles = ["study", "trials", "minutes", "SD of a trial", "kurtosis", "Anderson–Darling p", "neighbours correlate by"]
+    titles += ["drift between blocks", "differences beyond 1.96", "dealings with a false claim"]
+    rows = [titles, ["---"] * len(titles)]
+    for name, one in noises.items():
+        fit = stats.goodness_of_fit(stats.norm, one.z, statistic="ad", n_mc_samples=999, rng=np.random.default_rng(1))
+        rows.append(
+            [
+                name,
+                str(one.trials),
+                f"{one.minutes:.0f}",
+                f"{one.sd:.2%}",
+                f"{stats.kurtosis(one.z):+.1f}",
+                f"{fit.pvalue:.2f}",
+                f"{one.neighbours[0]:+.2f} ± {one.neighbours[1]:.2f}",
+                f"{one.drift:.2%}",
+                f"{one.beyond:.1%}",
+                f"{one.false:.1%}",
+            ]
+        )
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def draw(noises: Mapping[str, Noise]) -> str:
+    """Return an SVG: for each study the quantiles of its trials' distances against those of a normal distribution."""
+    side, gap, columns = 150, 30, 4
+    rows = math.ceil(len(noises) / columns)
+    width, height = columns * (side + gap) + gap, rows * (side + 2 * gap) + gap
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">',
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+    ]
+    for number, (name, one) in enumerate(noises.items()):
+        left, top = gap + number % columns * (side + gap), 2 * gap + number // columns * (side + 2 * gap)
+        expected = stats.norm.ppf((np.arange(one.z.size) + 0.5) / one.z.size)
+        scale = side / 8
+
+        def place(x: float, y: float, left: int = left, top: int = top, scale: float = scale) -> tuple[float, float]:
+            return left + side / 2 + scale * float(np.clip(x, -4, 4)), top + side / 2 - scale * float(np.clip(y, -4, 4))
+
+        (x1, y1), (x2, y2) = place(-4, -4), place(4, 4)
+        parts += [
+            f'<text x="{left}" y="{top - 6}" fill="#222">{name}</text>',
+            f'<rect x="{left}" y="{top}" width="{side}" height="{side}" fill="none" stroke="#888"/>',
+            f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="#888" stroke-dasharray="4 3"/>',
+        ]
+        for x, y in zip(expected, np.sort(one.z), strict=True):
+            cx, cy = place(x, y)
+            parts.append(f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="1.8" fill="#0b5cad"/>')
+    parts.append(f'<text x="{gap}" y="{height - 8}" fill="#222">across: normal quantiles, −4 to 4; up: trials about their block</text>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    running = commands.add_parser("run")
+    running.add_argument("directory", type=Path)
+    running.add_argument("--minutes", type=float, default=24.0, help="of each study")
+    showing = commands.add_parser("show")
+    showing.add_argument("directory", type=Path)
+    showing.add_argument("--relabelled", type=int, default=200, help="dealings of names of each study")
+    showing.add_argument("--seed", type=int, default=1)
+    showing.add_argument("--figure", type=Path, help="where an SVG is written")
+    options = parser.parse_args()
+    if options.command == "run":
+        run(options.directory, options.minutes)
+        return
+    rng = np.random.default_rng(options.seed)
+    there = [name for name in STUDIES if (options.directory / name).exists()]
+    noises = {name: look(options.directory / name, options.relabelled, rng) for name in there}
+    print(table(noises))
+    if options.figure:
+        options.figure.write_text(draw(noises), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
