@@ -6,7 +6,7 @@ import signal
 import statistics
 import subprocess
 import time
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 
 import pytest
 
@@ -182,12 +182,24 @@ def test_a_server_that_goes_away_and_comes_back_is_met_again_in_the_clear_and_en
     assert not encrypted or runs[1].total["reconnects"] == 4
 
 
-def test_a_low_max_prepared_stmt_count_fails_no_transaction_on_many_connections():
+@contextmanager
+def with_limits(server, **limits):
+    """Give a server other limits for a while."""
+    with server.connect() as query:
+        try:
+            for name, value in limits.items():
+                query(f"SET GLOBAL {name} = {value}")
+            yield
+        finally:
+            for name in limits:
+                query(f"SET GLOBAL {name} = DEFAULT")
+
+
+def test_a_low_max_prepared_stmt_count_fails_no_transaction_on_many_connections(server):
     limit, connections = 100, 300
-    with serving(find(MYSQL), max_prepared_stmt_count=limit, max_connections=400) as small:
-        load("prepare", "oltp_point_select", small, **TINY)
-        done = load("run", "oltp_point_select", small, "--connections", connections, "--time", 4, **TINY)
-        with small.connect() as query:
+    with with_limits(server, max_prepared_stmt_count=limit, max_connections=400):
+        done = load("run", "oltp_point_select", server, "--connections", connections, "--time", 4, **TINY)
+        with server.connect() as query:
             until(lambda: query("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'")[0][1] == "0")
     # Each connection uses the statements of two tables; some may not have had both of them.
     assert connections - limit < done.total["unprepared"] <= 2 * connections - limit
@@ -316,9 +328,9 @@ def test_a_workload_that_deadlocks_for_ever(server, tmp_path):
     refused(command("run", workload, server, "--time", 60, "--connections", 2), code=4, says="1213")
 
 
-def test_more_connections_than_the_server_allows():
-    with serving(find(MYSQL), max_connections=20) as small:
-        refused(run("noop", small, "--connections", 50), code=3, says="no more connections", remedy="max_connections")
+def test_more_connections_than_the_server_allows(server):
+    with with_limits(server, max_connections=20):
+        refused(run("noop", server, "--connections", 50), code=3, says="no more connections", remedy="max_connections")
 
 
 def test_more_connections_than_open_files_are_allowed(server):

@@ -24,7 +24,7 @@ from dialin.testing.worker_conformance import WorkerConformance
 from dialin.trials.events import Sampled, TrialBegan
 from dialin.trials.tools import Tools
 from fixtures.silent_watcher import Silent
-from live import FAST, MYSQL, find, interrupt, kill, measuring, only_with_all
+from live import FAST, find, interrupt, kill, measuring, only_with_all
 from playground import option_file, playground
 from spawned_worker import spawned_worker
 
@@ -89,7 +89,7 @@ def test_a_candidate_enters_in_block_3_and_a_study_killed_in_block_4_goes_on_in_
 
 
 def test_the_undo_of_an_attached_server_covers_what_candidates_that_enter_may_set(dialin, tmp_path):
-    with playground(find(MYSQL)) as server:
+    with playground(find(FAST)) as server:
         out, before = tmp_path / "study", server.variables()
         account = {"attach": True, "defaults-file": str(option_file(server, tmp_path / "account.cnf"))}
         question = {"options": {**OPTIONS, **account}, "space": [DEPTH], "entering": {DEPTH: 512}, "block": 2}

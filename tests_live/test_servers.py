@@ -127,7 +127,7 @@ def test_a_server_whose_dialin_was_killed_while_it_started_is_ended_by_the_next_
 def test_a_path_too_long_for_a_socket_is_no_obstacle(tmp_path):
     home = Home(tmp_path / ("long" * 20))
     ledger, clock = Ledger(home.ledger), SystemClock()
-    build = find(MYSQL)
+    build = find(FAST)
     made = Sandbox.create(build, home, ledger, clock)
     blank = Tools.open(lambda text: None).preparer.blank(build, {})
     try:
