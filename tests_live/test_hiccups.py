@@ -33,7 +33,7 @@ def freeze(directory, *pids):
     for pid in pids:
         os.kill(pid, signal.SIGCONT)
     went_on = time.time()
-    until(lambda: measured(directory)[-1].at > went_on + 1)
+    until(lambda: measured(directory)[-1].at > went_on + 1, every=0.3)
     return measured(directory)[before:]
 
 
