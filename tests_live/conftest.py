@@ -40,7 +40,7 @@ def dialin(tmp_path):
 
 @pytest.fixture
 def refused(tmp_path, monkeypatch, capsys):
-    """Calls the command with what it refuses before anything starts, in this process, which saves Python's start; what it said."""
+    """Calls the command with what it refuses before anything starts, in this process; what it said."""
     monkeypatch.chdir(tmp_path)
 
     def call(*words):

@@ -122,9 +122,7 @@ def test_a_query_that_runs_is_killed_when_its_load_is_stopped(prepared):
         began = clock.monotonic()
     assert clock.monotonic() - began < 10
     with sandbox.connect() as query:
-        assert not any(
-            "SLEEP" in str(row) for row in query("SHOW PROCESSLIST") if row[4] == "Query" and "scan1" in str(row[7])
-        )
+        assert not any("SLEEP" in str(row) for row in query("SHOW PROCESSLIST") if row[4] == "Query" and "scan1" in str(row[7]))
 
 
 @only_with_all

@@ -18,7 +18,22 @@ from dialin.trials.changes import Changes
 from dialin.trials.sandbox_site import SandboxStage
 from dialin.trials.shared_sandbox import SharedSandbox, SharedStage
 from dialin.trials.tools import Tools
-from live import EASY, FAST, INSTALLED, LIMIT, LITTLE, MYSQL, SHORT, children, find, interrupt, kill, measuring, only_with_all, until
+from live import (
+    EASY,
+    FAST,
+    INSTALLED,
+    LIMIT,
+    LITTLE,
+    MYSQL,
+    SHORT,
+    children,
+    find,
+    interrupt,
+    kill,
+    measuring,
+    only_with_all,
+    until,
+)
 
 MARIADB = "mariadb@10.11.19"
 CAPACITY, MOST = "innodb_io_capacity", "innodb_io_capacity_max"

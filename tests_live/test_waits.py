@@ -15,7 +15,9 @@ BY_SET = ["sweep", "innodb_io_capacity=200,400", "--worthwhile", "100%"]
 
 
 def need(build, *more):
-    return pytest.param(build, *more, marks=[only_with_all, pytest.mark.skipif(not find(build), reason=f"{build} is not installed")])
+    return pytest.param(
+        build, *more, marks=[only_with_all, pytest.mark.skipif(not find(build), reason=f"{build} is not installed")]
+    )
 
 
 def studied(dialin, *words):
