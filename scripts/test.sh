@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Run the tests: first those that need nothing, then those on real servers, with what they need. `all` takes every build.
+# Run the tests: first those that need nothing, then those on real servers, with what they need; each part prints its ten slowest.
+# `all` takes every build.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
 # Tests start dialin some hundred times: it shall not be compiled anew each time.
 unset PYTHONDONTWRITEBYTECODE
+export PYTEST_ADDOPTS="--durations=10"
 
 if [ "${1:-}" = all ]; then
     export DIALIN_TEST_ALL=1
@@ -43,7 +45,7 @@ trap 'kill "$first" "$driving" "$fetching" 2>/dev/null || true' EXIT
 # shellcheck disable=SC2046,SC2086
 .venv/bin/pytest tests $(printf -- '--ignore=%s ' $half)
 wait $first || { cat "$log"; exit 1; }
-tail -1 "$log"
+sed -n '/slowest 10/,$p' "$log"
 wait $driving || { cat "$driver"; exit 1; }
 grep -E '^(==>|test result)' "$driver" || true
 rm -f "$log" "$driver"
@@ -81,10 +83,12 @@ run_beside() { # NAME TEST...: runs tests in the background; their words go into
 declare -A group=(
     [studies]="study"
     [deciding]="deciding hiccups scan variables probes recipes load_sources"
-    [switching]="switching fleet_and_search workloads"
+    [switching]="switching workloads"
+    [entering]="fleet_and_search"
     [explaining]="attached_study waits"
     [attached]="attached_server attached_restart"
-    [changing]="changed_during_trial persisted_by_others"
+    [changing]="changed_during_trial"
+    [persisting]="persisted_by_others"
     [loading]="dialin_load dialin_load_counters dialin_load_study"
     [watching]="watch resizing confounds"
     [installing]="builds install servers in_force"

@@ -21,7 +21,7 @@ def home(tmp_path):
     return Home(tmp_path / "home")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def spec():
     """A study of three values of one variable, measured 10 s a trial."""
     candidates = tuple(

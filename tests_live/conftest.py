@@ -1,11 +1,13 @@
 """What tests on real servers share."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from browser import chromium, opened  # noqa: F401
+from dialin.cli import app
 from dialin.model.study import Attachment
 from dialin.paths import Home
 from dialin.servers.attached.undo import UndoLog
@@ -34,6 +36,23 @@ def dialin(tmp_path):
         if not entry.keep and identity(entry.owner) != entry.owner_identity and processes(Path(entry.directory))
     ]
     assert not left, "a server or a driver was left behind"
+
+
+@pytest.fixture
+def refused(tmp_path, monkeypatch, capsys):
+    """Calls the command with what it refuses before anything starts, in this process; what it said."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["dialin", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        err = capsys.readouterr().err
+        assert ended.value.code == 2, err
+        assert "Traceback" not in err
+        return err
+
+    return call
 
 
 WITH_PERSIST = [build for build in INSTALLED if has(build, Capability.PERSIST)]

@@ -25,24 +25,31 @@ BROUGHT = [build for build in INSTALLED if build.origin == "installed by dialin"
 pytestmark = pytest.mark.timeout(300)
 
 
-@pytest.fixture(params=BROUGHT, ids=lambda build: build.id)
+@pytest.fixture(scope="module", params=BROUGHT, ids=lambda build: build.id)
 def build(request):
     return request.param
 
 
 @contextmanager
-def booted(build, options=None, shape=None):
+def booted(build, options=None, shape=None, data_of=None):
     workshop = Tools.open(lambda text: None)
     sandbox = Sandbox.create(build, workshop.home, workshop.ledger, workshop.clock)
     try:
         if shape is None:
-            copy(workshop.preparer.blank(build, {}).data, sandbox.data)
+            copy(workshop.preparer.blank(data_of or build, {}).data, sandbox.data)
         else:
             sandbox.initialise(shape)
         sandbox.boot({**(options or {}), **(shape or {})})
         yield sandbox
     finally:
         sandbox.remove()
+
+
+@pytest.fixture(scope="module")
+def fresh(build):
+    """A server of a build on a data directory that it made itself."""
+    with booted(build, {"performance_schema": "ON", "max_connections": 60}, shape={}) as sandbox:
+        yield sandbox
 
 
 def answers(query, statement):
@@ -53,8 +60,8 @@ def answers(query, statement):
     return True
 
 
-def test_its_version_and_flavour_are_what_the_server_says(build):
-    with booted(build) as sandbox, sandbox.connect() as query:
+def test_its_version_and_flavour_are_what_the_server_says(build, fresh):
+    with fresh.connect() as query:
         ((version,),) = query("SELECT VERSION()")
     assert version.split("-")[0] == ".".join(map(str, build.version))
     assert ("MariaDB" in version) == (build.flavour == "mariadb")
@@ -66,26 +73,27 @@ def test_a_reference_to_its_very_version_finds_the_row_that_brings_it(build):
     assert row.reference.matches(build)
 
 
-def test_only_root_on_this_machine_has_an_account_and_no_data_or_log_is_elsewhere(build):
-    with booted(build, shape={}) as sandbox, sandbox.connect() as query:
+def test_only_root_on_this_machine_has_an_account_and_no_data_or_log_is_elsewhere(build, fresh):
+    with fresh.connect() as query:
         accounts = set(query("SELECT user, host FROM mysql.user WHERE user NOT LIKE 'mysql.%' AND user <> 'mariadb.sys'"))
         variables = global_variables(query)
     assert accounts == {("root", "localhost")}
     for name in ("datadir", "tmpdir", "pid_file", "log_error", "socket", "secure_file_priv"):
-        assert str(sandbox.directory) in variables[name]
+        assert str(fresh.directory) in variables[name]
     for name in ("basedir", "lc_messages_dir", "character_sets_dir"):
         assert Path(variables[name]).resolve().is_relative_to((Home.of().builds / build.id).resolve())
 
 
-def test_its_log_of_a_start_holds_no_error(build):
-    with booted(build, shape={}) as sandbox:
-        sandbox.stop()
-        assert "[ERROR]" not in sandbox.log.read_text()
+def test_its_log_of_a_start_and_a_stop_holds_no_error(fresh):
+    fresh.stop()
+    log = fresh.log.read_text()
+    fresh.boot({"performance_schema": "ON", "max_connections": 60})
+    assert "[ERROR]" not in log
 
 
 @pytest.mark.skipif(not BROUGHT, reason="no build is installed")
-def test_data_takes_the_shape_that_is_asked_for(build):
-    with booted(build) as sandbox, sandbox.connect() as query:
+def test_data_takes_the_shape_that_is_asked_for(build, fresh):
+    with fresh.connect() as query:
         if "innodb_page_size" not in global_variables(query):
             pytest.skip("it has one size of pages only")
     with booted(build, shape={"innodb_page_size": 8192}) as sandbox, sandbox.connect() as query:
@@ -94,8 +102,8 @@ def test_data_takes_the_shape_that_is_asked_for(build):
         query("CREATE TABLE x.t (a INT PRIMARY KEY) ENGINE=InnoDB")
 
 
-def test_the_table_of_capabilities_is_what_the_server_does(build):
-    with booted(build, {"performance_schema": "ON"}) as sandbox, sandbox.connect() as query:
+def test_the_table_of_capabilities_is_what_the_server_does(build, fresh):
+    with fresh.connect() as query:
         variables = global_variables(query)
         tables = {
             name.lower()
@@ -132,8 +140,8 @@ def test_the_table_of_capabilities_is_what_the_server_does(build):
     assert {each: has(build, each) for each in seen} == seen
 
 
-def test_a_server_remembers_which_variables_were_set_since_its_start(build):
-    with booted(build, {"max_connections": 60}) as sandbox, sandbox.connect() as query:
+def test_a_server_remembers_which_variables_were_set_since_its_start(build, fresh):
+    with fresh.connect() as query:
         before = set_since_start(query, build)
         query("SET GLOBAL max_connections = 50")
         after = set_since_start(query, build)
@@ -158,5 +166,5 @@ def test_a_copy_that_was_unpacked_elsewhere_is_added_and_boots(build, tmp_path):
     (added,) = builds.add_directory(home, tmp_path / "unpacked")
     assert (added.id, added.basedir) == (build.id, tmp_path / "unpacked")
     assert builds.discover(home, {"PATH": str(tmp_path / "unpacked" / "bin")}, ()) == [added]
-    with booted(added, shape={}) as sandbox, sandbox.connect() as query:
+    with booted(added, data_of=build) as sandbox, sandbox.connect() as query:
         assert str(tmp_path) in global_variables(query)["lc_messages_dir"]

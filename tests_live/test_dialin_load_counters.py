@@ -51,7 +51,7 @@ ROWS = 10_000
 CHANGING = ("bulk_insert", "oltp_delete", "oltp_insert")
 """Workloads that need their data made anew for each driver."""
 
-ELSEWHERE = ("bulk_insert", "oltp_insert", "oltp_read_write", "select_random_ranges")
+ELSEWHERE = ("bulk_insert", "oltp_read_write")
 """Workloads that `make test` compares on every build; on the first one, and in `make test-all`, it compares all."""
 
 READING = ("oltp_point_select", "oltp_read_only", "select_random_points", "select_random_ranges")

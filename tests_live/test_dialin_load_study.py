@@ -41,7 +41,7 @@ def test_a_study_comes_to_the_same_verdict_under_dialin_load_and_under_sysbench(
 
 
 def test_a_rate_that_is_not_reached_is_said_with_the_verdict(dialin):
-    words = [*CAPACITY, "--rate", "1000000", "--worthwhile", "100%", "--minutes", "0.4"]
+    words = [*CAPACITY, "--threads", "1", "--rate", "1000000", "--worthwhile", "100%", "--minutes", "0.4"]
     verdict = dialin.verdict(*words, "--out", dialin.directory / "rated", code=dialin.any_code)
     (note,) = [note for note in verdict["warnings"] if note["code"] == "rate_not_reached"]
     assert note["data"]["asked"] == 1_000_000

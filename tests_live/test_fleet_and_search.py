@@ -24,7 +24,7 @@ from dialin.testing.worker_conformance import WorkerConformance
 from dialin.trials.events import Sampled, TrialBegan
 from dialin.trials.tools import Tools
 from fixtures.silent_watcher import Silent
-from live import FAST, MYSQL, find, interrupt, kill, measuring, only_with_all
+from live import FAST, find, interrupt, kill, measuring, only_with_all
 from playground import option_file, playground
 from spawned_worker import spawned_worker
 
@@ -33,7 +33,7 @@ OPTIONS = {
     "sweep": {CAPACITY: [300, 600]},
     "tables": 2,
     "table-size": 5000,
-    "threads": 4,
+    "threads": 1,
     "measure": 2,
     "warmup": 1,
     "minutes": 10,
@@ -89,7 +89,7 @@ def test_a_candidate_enters_in_block_3_and_a_study_killed_in_block_4_goes_on_in_
 
 
 def test_the_undo_of_an_attached_server_covers_what_candidates_that_enter_may_set(dialin, tmp_path):
-    with playground(find(MYSQL)) as server:
+    with playground(find(FAST)) as server:
         out, before = tmp_path / "study", server.variables()
         account = {"attach": True, "defaults-file": str(option_file(server, tmp_path / "account.cnf"))}
         question = {"options": {**OPTIONS, **account}, "space": [DEPTH], "entering": {DEPTH: 512}, "block": 2}
@@ -99,12 +99,17 @@ def test_the_undo_of_an_attached_server_covers_what_candidates_that_enter_may_se
         assert server.variables() == before
 
 
-@pytest.fixture
-def began(tmp_path):
-    """A study on sandboxes that was checked, its store, and its directory."""
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory):
+    """A study on sandboxes, checked."""
     tools = Tools.open(lambda line: None)
     question = StudyOptions.model_validate({**OPTIONS, "server": FAST, "worthwhile": 1.0, "confidence": 0.95})
-    checked = check_study.check_question(question, tmp_path, tools, Permission())
+    return check_study.check_question(question, tmp_path_factory.mktemp("question"), tools, Permission())
+
+
+@pytest.fixture
+def began(checked, tmp_path):
+    """The study, its store, and its directory."""
     out = tmp_path / "study"
     out.mkdir()
     with Store.create(out, checked.spec, created=0, dialin_version="0", command="", host={}, servers=checked.servers) as store:

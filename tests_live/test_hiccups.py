@@ -11,10 +11,10 @@ from dialin.clock import SystemClock
 from dialin.model.trial import LOST_GAP, Step
 from dialin.probes.heartbeat import Heartbeat
 from dialin.store.store import Store
-from live import FAST, LITTLE, children, interrupt, measuring, until
+from live import EASY, FAST, LITTLE, children, interrupt, measuring, until
 
 LONG = ["--measure", "60", "--warmup", "1", "--minutes", "12"]
-SWEEP = ["sweep", "read_buffer_size=128K,256K", "--server", FAST, *LITTLE, *LONG]
+SWEEP = ["sweep", "read_buffer_size=128K,256K", "--server", FAST, *LITTLE, *EASY, *LONG]
 FROZEN = 2.0
 
 
@@ -33,7 +33,7 @@ def freeze(directory, *pids):
     for pid in pids:
         os.kill(pid, signal.SIGCONT)
     went_on = time.time()
-    until(lambda: measured(directory)[-1].at > went_on + 1)
+    until(lambda: measured(directory)[-1].at > went_on + 1, every=0.3)
     return measured(directory)[before:]
 
 

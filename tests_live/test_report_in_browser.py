@@ -1,5 +1,7 @@
 """The report as a browser shows it: desktop and phone, light and dark, with nothing on the console and nothing on the wire."""
 
+from functools import cache
+
 import pytest
 
 from browser import SCHEMES, WIDTHS, needs_chromium
@@ -19,12 +21,17 @@ DRAWN = "[...document.querySelectorAll('.drawing')].every((one) => one.querySele
 INK = "getComputedStyle(document.querySelector('#forest .xtick text')).fill"
 
 
+@cache
+def page_of(name, why):
+    record = example_studies.EVERY[name]()
+    return html.render(record, why(record) if why else None)
+
+
 @pytest.fixture
 def report(tmp_path):
     def written(name, why=None):
-        record = example_studies.EVERY[name]()
         path = tmp_path / f"{name}.html"
-        path.write_text(html.render(record, why(record) if why else None), encoding="utf-8")
+        path.write_text(page_of(name, why), encoding="utf-8")
         return path
 
     return written

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from live import EASY, FAST, MYSQL, SHORT, find, measuring, only_with_all
+from live import EASY, FAST, SHORT, find, measuring, only_with_all
 from playground import option_file, playground
 
 SWEEP = ["sweep", "innodb_io_capacity=300,3000", *SHORT, "--minutes", "0.5", "--worthwhile", "100%", *EASY]
@@ -51,7 +51,7 @@ def test_a_study_whose_reader_closed_the_pipe_writes_its_files_and_keeps_its_exi
 
 @pytest.mark.parametrize("is_stdout_too", [True, pytest.param(False, marks=only_with_all)])
 def test_a_study_that_loses_its_terminal_puts_an_attached_server_back(tmp_path, is_stdout_too):
-    with playground(find(MYSQL)) as server:
+    with playground(find(FAST)) as server:
         account = option_file(server, tmp_path / "account.cnf")
         before, out = server.variables(), tmp_path / "study"
         leader, follower = os.openpty()

@@ -18,7 +18,22 @@ from dialin.trials.changes import Changes
 from dialin.trials.sandbox_site import SandboxStage
 from dialin.trials.shared_sandbox import SharedSandbox, SharedStage
 from dialin.trials.tools import Tools
-from live import EASY, INSTALLED, LIMIT, LITTLE, MYSQL, SHORT, children, find, interrupt, kill, measuring, only_with_all, until
+from live import (
+    EASY,
+    FAST,
+    INSTALLED,
+    LIMIT,
+    LITTLE,
+    MYSQL,
+    SHORT,
+    children,
+    find,
+    interrupt,
+    kill,
+    measuring,
+    only_with_all,
+    until,
+)
 
 MARIADB = "mariadb@10.11.19"
 CAPACITY, MOST = "innodb_io_capacity", "innodb_io_capacity_max"
@@ -82,10 +97,9 @@ def test_one_server_serves_trial_after_trial_and_each_has_its_own_values_in_forc
     assert all(str(Home.of().sandboxes) not in value for trial in (one, other) for value in trial.in_force.values())
 
 
-@on_mysql
 def test_a_server_that_is_killed_fails_its_trial_and_the_next_life_begins_with_the_next_as_after_a_resume(dialin):
     out = dialin.directory / "study"
-    process = dialin.start(*SWEEP, "--server", MYSQL, "--out", out)
+    process = dialin.start(*SWEEP, "--server", FAST, "--out", out)
     first, _ = server_of(process, out, position=1)
     kill(first)
     second, _ = server_of(process, out, position=2)
@@ -95,7 +109,7 @@ def test_a_server_that_is_killed_fails_its_trial_and_the_next_life_begins_with_t
     assert (failed.state, failed.failure.fault) == (TrialState.FAILED, "server")
     assert "SIGKILL" in failed.failure.reason
     resumed = dialin.start("resume", out)
-    until(lambda: len(trials(out)) > 2)
+    until(lambda: len(trials(out)) > 2, every=0.3)
     third, trial = server_of(resumed, out, block=1, position=2)
     end(resumed)
     assert third not in (first, second)

@@ -75,8 +75,16 @@ def test_a_report_writes_its_files_and_keeps_its_exit_code_though_nobody_reads_o
     assert b"Traceback" not in (process.stderr or b"")
 
 
-@pytest.mark.parametrize("redirected", [">&-", "2>&-", ">&- 2>&-", "<&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("command", [["--help"], ["--version"], ["recipes"]])
+CLOSED = [">&-", "<&- >&- 2>&-"]
+
+
+@pytest.mark.parametrize(
+    ("command", "redirected"),
+    [
+        *((["recipes"], redirected) for redirected in (*CLOSED, "2>&-", ">&- 2>&-", "<&-")),
+        *(([option], redirected) for option in ("--help", "--version") for redirected in CLOSED),
+    ],
+)
 def test_streams_that_are_closed_from_the_start_do_no_harm(redirected, command):
     process = shell(redirected, *command)
     assert (process.returncode, process.stderr) == (0, b"")

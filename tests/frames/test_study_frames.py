@@ -14,7 +14,7 @@ from dialin.model.setting import describe
 from dialin.model.trial import Step
 from dialin.store import waits_file
 from dialin.store.store import Store
-from fixtures import example_evidence, example_studies
+from fixtures import example_evidence, example_studies, stored_study
 
 FRAMES = [name for name in columns.EVERY if name != "raw_waits"]
 
@@ -26,10 +26,20 @@ def test_importing_dialin_loads_nothing_heavy():
     assert done.stdout.strip() == "[] True"
 
 
+@pytest.fixture(scope="module")
+def unlike(tmp_path_factory):
+    """Studies that failed, that did not end, and that probes watched."""
+    records = (example_studies.failed_candidate(), example_studies.unfinished(), example_evidence.waits_moved())
+    directories = [tmp_path_factory.mktemp("study") for _ in records]
+    for record, directory in zip(records, directories, strict=True):
+        stored_study.keep(record, directory)
+    return directories
+
+
 @pytest.mark.parametrize("name", FRAMES)
-def test_every_frame_has_the_columns_that_are_documented_and_their_types(kept, name):
-    for record in (example_studies.failed_candidate(), example_studies.unfinished(), example_evidence.waits_moved()):
-        study = dialin.open_study(kept(record))
+def test_every_frame_has_the_columns_that_are_documented_and_their_types(unlike, name):
+    for directory in unlike:
+        study = dialin.open_study(directory)
         found = dict(getattr(study, name).schema)
         promised = columns.schema(columns.EVERY[name])
         assert list(found)[: len(promised)] == list(promised)

@@ -5,10 +5,11 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.study import Candidate, Until
 from dialin.model.trial import TrialState
+from dialin.testing.fake_clock import FakeClock
 from dialin.verdict.effective_settings import EffectiveSettings
 from fixtures.proposers import AddsOne, All
 from fixtures.silent_watcher import Silent
-from fixtures.simulated_runs import FORCED, Killed, raced, shorter
+from fixtures.simulated_runs import FORCED, Killed, raced, run_study, shorter
 from fixtures.simulated_trials import SimulatedTrials
 
 EIGHT = Candidate(name="8", setting={"innodb_buffer_pool_instances": 8}, server="mysql@9.7.4")
@@ -32,7 +33,7 @@ class Listening(Silent):
         self.entered.append([one.name for one in spec.candidates])
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def long(spec):
     return shorter(spec, minutes=12, until=Until.BEST)
 
@@ -45,6 +46,19 @@ def entering(study, long):
         return study(made, long, proposer=AddsOne(EIGHT, block), **{"admit": admit, **others})
 
     return run
+
+
+@pytest.fixture(scope="module")
+def whole(long, tmp_path_factory):
+    """The study that the candidate 8 enters in its third block, as it is where nobody kills it."""
+    path, proposer = tmp_path_factory.mktemp("whole") / "study", AddsOne(EIGHT, 3)
+    return run_study(path, long, trials(), FakeClock(), proposer=proposer, admit=admit)[1]
+
+
+@pytest.fixture(scope="module")
+def without(long, tmp_path_factory):
+    """The same study without it."""
+    return run_study(tmp_path_factory.mktemp("without") / "study", long, trials(), FakeClock(), proposer=All())[1]
 
 
 def orders(record):
@@ -64,20 +78,18 @@ def test_a_candidate_enters_with_a_block_and_is_measured_from_then_on(entering):
 
 
 @pytest.mark.parametrize("block", [2, 3])
-def test_one_that_enters_reshuffles_no_block_that_ran(study, entering, long, block):
-    _, without = study(trials(), long, directory="without", proposer=All())
+def test_one_that_enters_reshuffles_no_block_that_ran(without, entering, block):
     _, record = entering(trials(), block)
     assert orders(record)[: block - 1] == orders(without)[: block - 1]
     assert "8" in orders(record)[block - 1]
 
 
 @pytest.mark.parametrize("killed", range(1, 12))
-def test_a_study_that_is_killed_in_any_trial_goes_on_in_the_order_that_it_would_have_had(entering, study, long, killed):
+def test_a_study_that_is_killed_in_any_trial_goes_on_in_the_order_that_it_would_have_had(whole, entering, killed):
     def kill(trial):
         if trial.id == killed:
             raise Killed
 
-    _, whole = entering(trials(), directory="whole")
     try:
         entering(trials(before=kill))
     except Killed:

@@ -1,18 +1,21 @@
 """Studies whose truth is known: what the runner promises, without servers."""
 
 import itertools
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
-from dialin.errors import ServerError
+from dialin.errors import InterruptedStudyError, ServerError
 from dialin.model.study import Until
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.question.plan import block_order
 from dialin.race.runner import MAY_OVERRUN
+from dialin.store.store import Store
+from dialin.testing.fake_clock import FakeClock
 from fixtures.silent_watcher import Silent
-from fixtures.simulated_runs import FORCED, Killed, kill_at, raced, shorter, simulated
+from fixtures.simulated_runs import FORCED, Killed, kill_at, raced, run_study, shorter, simulated
 from fixtures.simulated_trials import SimulatedTrials
 
 
@@ -37,6 +40,14 @@ def close(spec, **changes):
     return spec.model_copy(update={"minutes": 60, "seed": 3, **changes})
 
 
+@pytest.fixture(scope="module")
+def close_study(spec, tmp_path_factory):
+    """A whole study of candidates that are close together: its trials, its watcher and its record."""
+    trials, listening = simulated(four=1012, noise=0.025), Listening()
+    _, record = run_study(tmp_path_factory.mktemp("close") / "study", close(spec), trials, FakeClock(), listening)
+    return trials, listening, record
+
+
 def test_a_large_difference_is_shown_with_three_blocks(study):
     verdict, record = study(simulated(four=1300))
     assert verdict.verdict is Outcome.WINNER
@@ -50,8 +61,8 @@ def test_a_large_difference_is_shown_with_three_blocks(study):
     assert winner.ratio.low < 1.3 < winner.ratio.high
 
 
-def test_the_first_block_has_all_candidates_and_the_others_two_contenders(study, spec):
-    _, record = study(simulated(four=1012, noise=0.025), close(spec))
+def test_the_first_block_has_all_candidates_and_the_others_two_contenders(close_study):
+    _, _, record = close_study
     assert sorted(record.blocks[0].order) == ["1", "16", "4"]
     assert len(record.blocks) > 3
     assert {len(block.order) for block in record.blocks[1:]} == {2}
@@ -78,9 +89,8 @@ def test_one_whose_server_fails_more_often_than_the_baselines_is_out_and_gets_no
     assert {block.order for block in record.blocks[1:]} <= {("1", "4"), ("4", "1")}
 
 
-def test_the_order_of_each_block_is_drawn_by_the_seed(study, spec):
-    trials = simulated(four=1012, noise=0.025)
-    _, record = study(trials, close(spec))
+def test_the_order_of_each_block_is_drawn_by_the_seed(close_study):
+    trials, _, record = close_study
     for block in record.blocks:
         members = [name for name in ("1", "4", "16") if name in block.order]
         assert list(block.order) == block_order(3, block.number, members)
@@ -88,7 +98,7 @@ def test_the_order_of_each_block_is_drawn_by_the_seed(study, spec):
 
 
 def test_looks_are_taken_after_each_block_and_later_at_every_twentieth_more_trials(study, spec):
-    _, record = study(simulated(four=1001, noise=0.03), close(spec, until=Until.BEST))
+    _, record = study(simulated(four=1001, noise=0.03), close(spec, until=Until.BEST, minutes=20))
     trials = [look.trials for look in record.looks]
     assert trials[:4] == [3, 5, 7, 9]
     assert trials[-1] > 40
@@ -222,13 +232,17 @@ def test_a_study_killed_at_any_trial_resumes_and_repeats_no_finished_one(study, 
 
 
 @pytest.mark.parametrize("at", [2, 4, 7, 8, 10])
-def test_a_study_that_is_resumed_has_the_blocks_that_it_would_have_had(study, spec, at):
-    _, whole = study(simulated(four=1012, noise=0.025), close(spec), directory="whole")
+def test_a_study_that_is_resumed_has_the_blocks_that_it_would_have_had(study, spec, close_study, tmp_path, at):
+    _, _, whole = close_study
     with pytest.raises(Killed):
         study(kill_at(at, four=1012, noise=0.025), close(spec))
-    _, record = study(simulated(four=1012, noise=0.025), close(spec))
+    with suppress(InterruptedStudyError):  # after the block in which it was killed, unless that decides it
+        study(simulated(four=1012, noise=0.025), close(spec), stop_asked=lambda: True)
+    with Store.open(tmp_path / "study") as store:
+        record = store.read()
     begun = record.trials[at - 1].block
-    assert [block.order for block in record.blocks[:begun]] == [block.order for block in whole.blocks[:begun]]
+    assert len(record.blocks) == begun
+    assert [block.order for block in record.blocks] == [block.order for block in whole.blocks[:begun]]
 
 
 def test_a_finished_study_that_is_resumed_runs_nothing_and_takes_no_further_look(study):
@@ -448,9 +462,8 @@ def test_seconds_that_the_host_lost_are_left_out_and_counted(study):
 # How long it takes.
 
 
-def test_the_time_left_is_the_budget_until_a_look_tells_how_many_trials_a_choice_takes(study, spec):
-    listening = Listening()
-    _, record = study(simulated(four=1012, noise=0.025), close(spec), watcher=listening)
+def test_the_time_left_is_the_budget_until_a_look_tells_how_many_trials_a_choice_takes(close_study):
+    _, listening, record = close_study
     assert listening.left[0] == 3600
     assert listening.left[:3] == [pytest.approx(3600 - 18.1 * trial) for trial in range(3)]
     assert len(record.trials) > 9

@@ -1,6 +1,7 @@
 """The promised rates, counted on simulated studies of known truth; `make bench-decide` counts many more of them."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ MACHINES = {
 }
 
 
+@cache
 def ended_studies(machine, shape, better, studies, until=Until.SAFE):
     row = studies_of.Row("dialin", MACHINES[machine], shape, better, until=until)
     return [studies_of.dialin(np.random.default_rng([9, number]), row) for number in range(studies)]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
 from dialin.model.measure import capital, deciding, measure_of
 from dialin.model.setting import Value, as_number
 from dialin.model.study import Goal, StudySpec
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, axis, blank, error_bars, plain, safe
 from dialin.report.charts.style import Style
 from dialin.report.load_units import mapped, units_of

@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import plotly.graph_objects as go
-
 from dialin.model.verdict import Estimate
+from dialin.report.charts import plotly_data as go
 from dialin.report.charts.forest import ForestPlot
 from dialin.report.charts.style import Style
 
@@ -81,20 +80,17 @@ class Chart:
     forest: ForestPlot | None = None
 
 
-def blank(**layout: Any) -> Any:
+def blank(**layout: Any) -> go.Figure:
     """Return a figure without a trace, in the page's own looks."""
     return go.Figure(
-        layout={
-            "template": go.layout.Template(),
-            "paper_bgcolor": _CLEAR,
-            "plot_bgcolor": _CLEAR,
-            "font": {"family": "inherit", "size": 13, "color": "var(--ink-2)"},
-            "hoverlabel": {"bgcolor": "var(--card)", "bordercolor": "var(--line)", "font": {"color": "var(--ink)", "size": 13}},
-            "hovermode": "closest",
-            "showlegend": False,
-            "autosize": True,
-            **layout,
-        }
+        paper_bgcolor=_CLEAR,
+        plot_bgcolor=_CLEAR,
+        font={"family": "inherit", "size": 13, "color": "var(--ink-2)"},
+        hoverlabel={"bgcolor": "var(--card)", "bordercolor": "var(--line)", "font": {"color": "var(--ink)", "size": 13}},
+        hovermode="closest",
+        showlegend=False,
+        autosize=True,
+        **layout,
     )
 
 
@@ -150,7 +146,7 @@ def error_bars(estimates: Sequence[Estimate], colour: str, thickness: float, wid
 
 def marked_line(
     x: Sequence[float], y: Sequence[float | None], look: Style, dash: str, hovers: Sequence[str], **more: Any
-) -> Any:
+) -> go.Scatter:
     """Return a line with a mark at each point; `dash` has the strokes and gaps in CSS pixels, `hovers` one text per point."""
     return go.Scatter(
         x=x,
@@ -169,11 +165,9 @@ def pixels(dash: str) -> str:
     return ",".join(f"{length}px" for length in dash.split()) or "solid"
 
 
-def plain(figure: Any) -> dict[str, Any]:
+def plain(figure: go.Figure) -> dict[str, Any]:
     """Return a figure as JSON would hold it."""
-    described: dict[str, Any] = figure.to_plotly_json()
-    described["layout"].pop("template", None)
-    return described
+    return {"data": figure.data, "layout": figure.layout}
 
 
 def safe(text: str) -> str:

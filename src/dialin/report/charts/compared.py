@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
 from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.report.charts import captions
+from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import NARROW_LABEL, Chart, axis, blank, error_bars, label_margin, plain, safe
 from dialin.report.charts.forest import plot, scale, widened
 from dialin.report.charts.placing import positions
@@ -78,7 +77,7 @@ def forest(verdict: Verdict, style: Mapping[str, Style]) -> Chart:
         },
     )
     low, high = band(verdict)
-    figure.add_vrect(x0=100 * (low - 1), x1=100 * (high - 1), fillcolor="var(--band)", line_width=0, layer="below")
+    figure.add_vrect(x0=100 * (low - 1), x1=100 * (high - 1), fillcolor="var(--band)", line={"width": 0}, layer="below")
     figure.add_vline(x=0, line={"color": "var(--base)", "width": 1.5})
     for candidate in rows:
         figure.add_trace(_forest_row(candidate, verdict, style[candidate.name], places[candidate.name]))

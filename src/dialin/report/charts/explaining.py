@@ -6,10 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
 from dialin.model.why import Scaling, ScalingPoint, Usl, WaitSummary, Why
 from dialin.report import scaling, wait_groups
+from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, LegendKey, axis, blank, error_bars, marked_line, pixels, plain, safe
 from dialin.report.charts.style import Style
 from dialin.report.verdict_sentences import with_interval

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.report.charts import captions
+from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, ChartToggle, axis, blank, latency_axis, plain
 from dialin.report.charts.course_chart import CourseChart
 from dialin.report.charts.style import Style
@@ -42,7 +41,7 @@ def over_time(record: StudyRecord, series: Sequence[Series], style: Mapping[str,
             meta={"latency": {"yaxis": other}},
         )
         if across[0] < 0:
-            figure.add_vrect(x0=across[0], x1=0, fillcolor="var(--warm)", line_width=0, layer="below")
+            figure.add_vrect(x0=across[0], x1=0, fillcolor="var(--warm)", line={"width": 0}, layer="below")
         figure.add_traces(_panel(trials, unit, style[candidate.name].colour))
         _mark(figure, trials, "trial")
         role = "The baseline. " if candidate.name == record.spec.baseline else ""
@@ -85,10 +84,9 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
             x0=min(fresh),
             x1=max(fresh),
             fillcolor="var(--band)",
-            line_width=0,
+            line={"width": 0},
             layer="below",
             annotation={"text": "fresh trials", "font": {"size": 12, "color": "var(--ink-2)"}, "yanchor": "bottom"},
-            annotation_position="top left",
         )
     _mark(figure, series, "study")
     caption = captions.combined(series)

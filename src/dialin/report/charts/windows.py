@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import plotly.graph_objects as go
-
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, TrialState
 from dialin.report.charts import captions
+from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import (
     NARROW_LABEL,
     Chart,
@@ -81,8 +80,8 @@ def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, S
         place += max(1, len(group)) + 0.8
     names = [label for _, label, _ in rows]
     short = [shorten(label, NARROW_LABEL) for label in names]
-    figure.update_yaxes(tickvals=[at for at, *_ in rows], ticktext=[safe(label) for label in names], range=[place - 1, -0.9])
     figure.update_layout(
+        yaxis={"tickvals": [at for at, *_ in rows], "ticktext": [safe(label) for label in names], "range": [place - 1, -0.9]},
         margin={"l": label_margin(names)},
         meta={"narrow": {"margin": {"l": label_margin(short)}, "yaxis": {"ticktext": [safe(label) for label in short]}}},
     )

@@ -1,0 +1,86 @@
+"""Plotly figures as plain data: the few of `plotly.graph_objects` that the report's charts consist of, named as there.
+
+Those objects check every property, which took most of the time that a report took, and they take half a second to import. Here
+nothing is checked: a test has `plotly` check the charts of every example study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+class Trace(dict[str, Any]):
+    """A trace: its properties, without those that are None."""
+
+    kind = ""
+
+    def __init__(self, **properties: Any) -> None:
+        super().__init__(type=self.kind, **_known(properties))
+
+
+class Scatter(Trace):
+    """Points, lines, or both."""
+
+    kind = "scatter"
+
+
+class Box(Trace):
+    """Boxes of given quartiles."""
+
+    kind = "box"
+
+
+class Heatmap(Trace):
+    """Coloured cells."""
+
+    kind = "heatmap"
+
+
+class Figure:
+    """Traces and their layout."""
+
+    def __init__(self, **layout: Any) -> None:
+        self.data: list[Trace] = []
+        self.layout = _known(layout)
+
+    def add_trace(self, trace: Trace) -> None:
+        self.data.append(trace)
+
+    def add_traces(self, traces: Iterable[Trace]) -> None:
+        self.data += traces
+
+    def add_vrect(self, x0: float, x1: float, annotation: Mapping[str, Any] | None = None, **properties: Any) -> None:
+        """Mark a stretch of the x axis; an annotation stands at its upper left."""
+        self._add_shape(type="rect", x0=x0, x1=x1, **properties)
+        if annotation:
+            place = {"x": min(x0, x1), "y": 1, "xref": "x", "yref": "y domain", "xanchor": "left", "showarrow": False}
+            self.layout.setdefault("annotations", []).append({**place, **annotation})
+
+    def add_vline(self, x: float, **properties: Any) -> None:
+        """Draw a line from the bottom to the top of the chart."""
+        self._add_shape(type="line", x0=x, x1=x, **properties)
+
+    def update_layout(self, **changes: Any) -> None:
+        """Change properties of the layout, each within what it holds already."""
+        self.layout = _merged(self.layout, _known(changes))
+
+    def _add_shape(self, **properties: Any) -> None:
+        self.layout.setdefault("shapes", []).append({"xref": "x", "y0": 0, "y1": 1, "yref": "y domain", **properties})
+
+
+def _known(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return properties without those that are None, except in `meta`, which is the page's own."""
+    return {
+        name: _known(value) if isinstance(value, Mapping) and name != "meta" else value
+        for name, value in properties.items()
+        if value is not None
+    }
+
+
+def _merged(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(whole)
+    for name, value in changes.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(name), Mapping)
+        merged[name] = _merged(merged[name], value) if both else value
+    return merged
