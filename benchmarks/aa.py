@@ -91,7 +91,7 @@ def run(directory: Path, minutes: float) -> None:
         )
         print(f"{name}: {minutes:g} minutes", file=sys.stderr)
         # An A/A study that finds a difference ends with an exit code of its own: that is a result.
-        subprocess.run([sys.executable, "-m", "dialin", "run", str(question), "--out", str(out), "--yes"], check=False)  # noqa: S603
+        subprocess.run([sys.executable, "-m", "dialin", "run", str(question), "--out", str(out), "--yes"], check=False)
 
 
 def look(directory: Path, relabelled: int, rng: np.random.Generator) -> Noise:
@@ -142,7 +142,7 @@ def _deal(
             if is_due(len(dealt), looked):
                 looked = len(dealt)
                 decision = decide_throughput(trial_speeds(dealt, summed), names, names[0], RULES)
-                claimed |= bool(decision.better or decision.winners and len(decision.winners) < NAMES)
+                claimed |= bool(decision.better or (decision.winners and len(decision.winners) < NAMES))
                 claimed |= any(state.value == "loses" for state in decision.states.values())
         claims += claimed
         fitted = fit_trials(by_typical_speed(trial_speeds(dealt, summed)), names)
@@ -201,7 +201,9 @@ def draw(noises: Mapping[str, Noise]) -> str:
         for x, y in zip(expected, np.sort(one.z), strict=True):
             cx, cy = place(x, y)
             parts.append(f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="1.8" fill="#0b5cad"/>')
-    parts.append(f'<text x="{gap}" y="{height - 8}" fill="#222">across: normal quantiles, −4 to 4; up: trials about their block</text>')
+    parts.append(
+        f'<text x="{gap}" y="{height - 8}" fill="#222">across: normal quantiles, −4 to 4; up: trials about their block</text>'
+    )
     return "\n".join([*parts, "</svg>", ""])
 
 

@@ -1,4 +1,4 @@
-"""The fewest trials, on average, in which any method could answer with 95 % confidence: what the minutes of a study compare with.
+"""The fewest trials, on average, in which any method could answer with 95 % confidence, to compare the minutes of a study with.
 
 The bound is that of fixed-confidence identification of a best arm (Garivier and Kaufmann, COLT 2016; several right answers:
 Degenne and Koolen, NeurIPS 2019): T* kl(0.05, 0.95) trials, where T* follows from the true levels and the noise of each
@@ -30,7 +30,7 @@ def trials_to_choose(levels: Sequence[float], noise: Sequence[float], margin: fl
 
 
 def trials_to_show_better(levels: Sequence[float], noise: Sequence[float], baseline: int = 0) -> float | None:
-    """Return the bound for the claim that one candidate is better than the baseline: the easiest one; None if none is better."""
+    """Return the bound for the claim that one candidate is better than the baseline: the easiest one; None where none is."""
     return min(
         (
             2 * INFORMATION * ((noise[i] + noise[baseline]) / (level - levels[baseline])) ** 2

@@ -226,7 +226,9 @@ def bound_minutes(row: Row) -> float | None:
 
 DESIGNS = {"grid": grid, "dialin": dialin}
 TRUTHS = (("one", 0.0), ("one", 0.01), ("one", 0.03), ("one", 0.10), ("graded", 0.01), ("graded", 0.03), ("graded", 0.10))
-BACK_AND_FORTH = World("SET back and forth under one load (2 s to switch, 10 s measured)", switch=2.0, measured=10, restart=0.001)
+BACK_AND_FORTH = World(
+    "SET back and forth under one load (2 s to switch, 10 s measured)", switch=2.0, measured=10, restart=0.001
+)
 SANDBOX = World("SET, a sandbox on small data (6 s to switch, 30 s measured)", switch=6.0, measured=30, restart=0.003)
 REBOOT = World("restart, a sandbox on small data (8 s to switch)", switch=8.0)
 UNEVEN = World("restart, one candidate three times noisier", uneven=3.0)
@@ -248,7 +250,11 @@ ROWS = (
     *(Row("dialin", world, shape, d) for world in (REBOOT, SANDBOX) for shape, d in TRUTHS[:4]),
     *(Row("dialin", world, "one", d) for world in (UNEVEN, QUIET, LOUD, DRIFTING, HEAVY, JUMPING) for d in (0.0, 0.03, 0.10)),
     *(Row("dialin", ERRATIC, "one", d) for d in (0.0, 0.03)),
-    *(Row("dialin", w, "pair", 0.03, until=until) for w in (DYNAMIC, SANDBOX, BACK_AND_FORTH) for until in (Until.SAFE, Until.BEST)),
+    *(
+        Row("dialin", w, "pair", 0.03, until=until)
+        for w in (DYNAMIC, SANDBOX, BACK_AND_FORTH)
+        for until in (Until.SAFE, Until.BEST)
+    ),
     *(Row("dialin", RESTART, "one", d, failing=0.1) for d in (0.0, 0.10)),
     *(Row("dialin", RESTART, "one", 0.10, crashing=share) for share in (0.1, 0.5)),
     *(Row("dialin", STALLING, "one", d) for d in (0.0, 0.03, 0.10)),

@@ -169,7 +169,7 @@ Round = Mapping[str, Slice]
 """A slice of sysbench and of each arm, by name."""
 
 
-class Delayed(Exception):
+class DelayedError(Exception):
     """This program was held up: reports of seconds long past waited for it, and CPU time does not belong to them."""
 
 
@@ -177,7 +177,7 @@ def measure(load: Load, server: int, seconds: int) -> Slice:
     """Return what a running load does in so many seconds.
 
     Raises:
-        Delayed: the reports of these seconds took less time than that to arrive.
+        DelayedError: the reports of these seconds took less time than that to arrive.
     """
 
     def clocks() -> tuple[float, float, float]:
@@ -187,7 +187,7 @@ def measure(load: Load, server: int, seconds: int) -> Slice:
     began, begin = clocks(), time.monotonic()
     transactions, choice = read(load, seconds)
     if time.monotonic() - begin < seconds - 0.5:
-        raise Delayed
+        raise DelayedError
     driver, served, busy = (after - before for before, after in zip(began, clocks(), strict=True))
     if not transactions or driver <= 0:
         raise WorkloadError("no transaction was made, or too few to measure their CPU time")
@@ -213,7 +213,7 @@ def run_slice(workload: Workload, connections: int, sandbox: Sandbox, seconds: i
     load = workload.start(target, threads=connections, seed=seed, cpus=None)
     try:
         return measure(load, sandbox.pid, seconds)
-    except Delayed:
+    except DelayedError:
         pass
     finally:
         load.stop()

@@ -132,8 +132,8 @@ def _two(difference: float) -> list[float]:
 
 
 LEVELS: dict[str, Callable[[float], list[float]]] = {"one": _one, "graded": _graded, "two": _two, "pair": _pair}
-"""True levels of seven candidates on the log scale: one or two better than the rest, or a peak that falls off to both sides; and
-of two candidates alone."""
+"""True levels of seven candidates on the log scale: one or two better than the rest, or a peak that falls off to both sides;
+and of two candidates alone."""
 
 
 def noise(rng: np.random.Generator, world: World, correlation: float, count: int, habits: Habits) -> NDArray[np.float64]:

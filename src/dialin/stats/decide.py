@@ -149,7 +149,7 @@ def decide(
         trials=len(trials),
         detectable=None,
     )
-    if len(set(stands_for.values())) == 1 and (len(present) > 1 or len(set(_representatives(names, identical).values())) == 1):
+    if len(set(stands_for.values())) == 1 and (len(present) > 1 or len(set(representatives(names, identical).values())) == 1):
         return replace(
             decision,
             outcome=Outcome.NO_WORTHWHILE_DIFFERENCE,
@@ -296,9 +296,7 @@ def _quotients(means: Mapping[str, float], names: Sequence[str], baseline: str) 
     return _points({name: mean / means[baseline] for name, mean in means.items() if means.get(baseline)}, names)
 
 
-def representatives(
-    names: Sequence[str], identical: Sequence[frozenset[str]], baseline: str | None = None
-) -> dict[str, str]:
+def representatives(names: Sequence[str], identical: Sequence[frozenset[str]], baseline: str | None = None) -> dict[str, str]:
     """Return for each candidate the one that stands for all that are identical to it: the baseline, else the first of them."""
     stands_for = {name: name for name in names}
     for group in identical:
