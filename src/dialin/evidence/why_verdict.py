@@ -10,6 +10,7 @@ from dialin.evidence.reasons.raw_wait_reasons import is_explained_by, raw_reason
 from dialin.evidence.reasons.significance import all_changes, pair, strongest
 from dialin.evidence.reasons.summary import summary
 from dialin.evidence.reasons.unused_capacity import unused
+from dialin.evidence.latencies import latencies
 from dialin.evidence.scaling import scaling
 from dialin.evidence.semaphores import semaphores
 from dialin.evidence.statement_times import statement_times, statements
@@ -40,6 +41,7 @@ def explain(record: StudyRecord) -> Why:
         costs=costs(record),
         scaling=scaling(record),
         statements=statements(record),
+        latencies=latencies(record),
         statement_times=statement_times(record),
         semaphores=semaphores(record),
         waits=summaries,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from dialin.model.evidence import Point
+from dialin.model.evidence import Point, Points
 
 
 def file_name(trial_id: int) -> str:
@@ -35,3 +35,23 @@ def write(path: Path, points: Iterable[Point]) -> None:
         raise OSError(errno.EIO, str(error)) from error
     finally:
         making.unlink(missing_ok=True)
+
+
+def read(path: Path, wanted: Collection[tuple[str, str]]) -> Points:
+    """Return the wanted figures of a trial, each by its probe and name, in order of time; none where no file can be read."""
+    import polars as pl
+
+    if not path.is_file():
+        return Points()
+    names = list(wanted)
+    numbers = pl.LazyFrame(
+        [(*name, number) for number, name in enumerate(names)],
+        schema={"probe": pl.String, "name": pl.String, "which": pl.Int64},
+        orient="row",
+    )
+    try:
+        readings = pl.scan_parquet(path).with_columns(pl.col("probe").cast(pl.String), pl.col("name").cast(pl.String))
+        found = readings.join(numbers, on=["probe", "name"], how="inner").sort("at").collect()
+    except (OSError, pl.exceptions.PolarsError):
+        return Points()
+    return Points(names, found["at"].to_list(), found["which"].to_list(), found["value"].to_list())

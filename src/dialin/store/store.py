@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -19,7 +19,7 @@ from sqlalchemy import URL, Connection, Engine, Row, Select, create_engine, even
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from dialin.errors import DialinError, UserError
-from dialin.model.evidence import Point, RawWaits, Watched
+from dialin.model.evidence import Point, Points, RawWaits, Watched
 from dialin.model.progress import Progress
 from dialin.model.record import LogLine, Look, StudyRecord
 from dialin.model.study import Candidate, StudySpec
@@ -406,6 +406,12 @@ class Store:
         wanted = select(schema.watched).where(schema.watched.c.trial == trial_id)
         return {row.probe: rows.watched(row.saw) for row in self._rows(wanted)}
 
+    def _over_time(self, readings: Collection[tuple[str, str]]) -> dict[int, Points]:
+        """Return the figures of probes over time, by trial; trials without any are left out."""
+        files = {trial.id: self.directory_of_series / series.file_name(trial.id) for trial in self.trials()}
+        points = {number: series.read(path, readings) for number, path in files.items()}
+        return {number: one for number, one in points.items() if one.at}
+
     def waits(self) -> dict[int, RawWaits]:
         """Return the summaries of raw waits, by trial."""
         return {row.trial: rows.waits(row.summary) for row in self._rows(select(schema.waits))}
@@ -414,8 +420,12 @@ class Store:
         """Return every look, in order."""
         return [Look(**row._mapping) for row in self._rows(select(schema.look).order_by(schema.look.c.number))]
 
-    def read(self, *, samples: bool = True) -> StudyRecord:
-        """Return the whole study, for reports; `samples` says whether with every second of its trials.
+    def read(self, *, samples: bool = True, readings: Collection[tuple[str, str]] = ()) -> StudyRecord:
+        """Return the whole study, for reports.
+
+        Args:
+            samples: whether with every second of its trials.
+            readings: which figures of probes over time are read, each by its probe and name.
 
         Raises:
             UserError: it cannot be read.
@@ -438,6 +448,7 @@ class Store:
                 trials=self.trials(),
                 samples=self.samples() if samples else {},
                 watched=self.watched(),
+                over_time=self._over_time(readings) if readings else {},
                 waits=self.waits(),
                 looks=self.looks(),
                 log=[LogLine(line.at, line.text) for line in lines],

@@ -9,7 +9,7 @@ from typing import Any
 
 from dialin.evidence.client_limits import client_limits, other_load
 from dialin.model.evidence import load_gauge
-from dialin.model.load_driver import TransactionTimes, describe_driver
+from dialin.model.load_driver import ALL_KINDS, TransactionTimes, describe_driver
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
@@ -269,7 +269,8 @@ def _transactions(trials: Sequence[Trial]) -> list[TransactionFigures]:
     by_kind: dict[str, list[TransactionTimes]] = {}
     for trial in trials:
         for one in trial.transaction_times:
-            by_kind.setdefault(one.name, []).append(one)
+            if one.name != ALL_KINDS:
+                by_kind.setdefault(one.name, []).append(one)
     return [
         TransactionFigures(
             name=name,

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from statistics import median
 
 from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Verdict
 from dialin.report.charts.style import Style
-from dialin.report.charts.trial_series import Box, Series, measured
+from dialin.report.charts.trial_series import Series, measured
 from dialin.report.load_units import SECONDS, units_of
 from dialin.report.trade_off import front, placed, trade_off
 from dialin.report.verdict_sentences import change_with_interval, lost, with_interval
+from dialin.stats.boxes import Box, at_share, box
 from dialin.text import change, counted, duration, number, percent, span, visible
 
 
@@ -89,7 +88,7 @@ def latency_over_time(series: Sequence[Series], record: StudyRecord) -> str:
     ]
     if any(latencies):
         highest = number(max(max(values) for values in latencies if values))
-        middle = span([median(values) for values in latencies if values], number)
+        middle = span([of_trial.median for values in latencies if (of_trial := box(values))], number)
         parts.append(f"p{record.spec.workload.percentile} of the median {_one(series)} {middle} ms, highest {highest} ms")
     return "; ".join([*parts, *_remarks(series)]) + "."
 
@@ -103,7 +102,7 @@ def combined(series: Sequence[Series]) -> str:
     resumed = f" It was resumed {counted(sessions - 1, 'time')}; the pauses are left out." if sessions > 1 else ""
     fresh = sum(one.is_fresh for one in series)
     shaded = f", {fresh} of them fresh, to confirm the choice (shaded)" if fresh else ""
-    words = f"{counted(len(series), 'trial')} in {duration(max(ends))}{shaded}."
+    words = f"{counted(len(series), 'trial')} in {duration(max(ends))}{shaded}. A mark shows each trial's mean; of latency, its median."
     worst = min(((box.worst, one.trial.id) for one in series for box in one.boxes.values()), default=None)
     if worst is not None:
         words += f" The lowest measured {_one(series)}, {number(worst[0])} {series[0].units.rate}, is in trial {worst[1]}."
@@ -143,11 +142,6 @@ def latency(latencies: Mapping[str, Sequence[float]], style: Mapping[str, Style]
         f"The p{percentile} of each second, sorted: the worst seconds are on the right.{alone} "
         f"Milliseconds in the median second, the 99th percentile of seconds and the worst second: {figures}."
     )
-
-
-def at_share(values: Sequence[float], share: float) -> float:
-    """Return the sorted value that a share (0 to 1) of all is at or below."""
-    return values[max(0, min(len(values), math.ceil(share * len(values))) - 1)]
 
 
 def _middles(series: Sequence[Series]) -> str:

@@ -8,9 +8,9 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateState, CandidateVerdict, Verdict
 from dialin.model.why import Why
 from dialin.report import verdict_sentences
-from dialin.report.charts import by_value, compared, explaining
+from dialin.report.charts import by_value, compared, explaining, transaction_latency
 from dialin.report.charts.style import Style
-from dialin.report.document import scaling_table, transaction_table
+from dialin.report.document import latency_table, scaling_table, transaction_table
 from dialin.report.document.figure_columns import FigureColumn, columns
 from dialin.report.document.parts import (
     Cell,
@@ -54,8 +54,11 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
         if choice := trade_off(verdict, names.labels):
             parts.append(Paragraph(f"Trade-off: {choice}", Role.LEAD))
         parts.append(Group("figures", "All figures", [_table(record, verdict, names)]))
-        if kinds := transaction_table.table(verdict, names.labels):
+        if not why.latencies and (kinds := transaction_table.table(verdict, names.labels)):
             parts.append(Group("kinds", transaction_table.TITLE, [kinds]))
+    if latency := transaction_latency.chart(why, style):
+        table = latency_table.table(why, record.spec, names.labels)
+        parts.append(Group("latency-of-transactions", latency_table.TITLE, [latency, table]))
     return Section(SectionKey.CANDIDATES, "Candidates", parts)
 
 
@@ -87,6 +90,7 @@ def _column(shown: FigureColumn) -> Column:
         is_figure=True,
         is_charted=shown.decides,
         bare_first=shown.is_throughput,
+        term=shown.term,
     )
 
 
