@@ -9,7 +9,7 @@ crate=crates/dialin-load
 needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' $crate/Cargo.toml)
 
 cargo_is_new_enough() {
-    have cargo && [ "$(printf '%s\n' "$needed" "$(cargo --version | cut -d' ' -f2)" | sort -V | head -n 1)" = "$needed" ]
+    have cargo && [ "$(printf '%s\n' "$needed" "$(cargo --version 2>/dev/null | cut -d' ' -f2)" | sort -V | head -n 1)" = "$needed" ]
 }
 
 # write_cargo_lock: Cargo.lock is crates.lock with the registry that cargo takes crates from, which no file of ours names.

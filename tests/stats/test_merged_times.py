@@ -1,5 +1,6 @@
 import math
 import random
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
@@ -35,10 +36,11 @@ def test_trials_that_are_alike_still_differ_by_what_counting_together_hides():
 
 def test_intervals_hold_the_truth_about_as_often_as_they_say():
     rng = random.Random(2)
+    spread = [math.exp(0.5 * NormalDist().inv_cdf(place / 100)) for place in range(1, 100)]
     held = 0
     for _ in range(200):
         levels = [10 * math.exp(rng.gauss(0, 0.1)) for _ in range(5)]
-        trials = [{round(level * factor, 3): 200 for factor in (0.5, 1.0, 1.6)} for level in levels]
+        trials = [{level * factor: 10 for factor in spread} for level in levels]
         estimate = percentile_between_trials(trials, 0.5, 0.1)
         held += estimate.low <= 10 <= estimate.high
     assert held >= 165
