@@ -123,7 +123,7 @@ def _text(metrics: ServerMetrics) -> str:
     lowest = " The thin line is the lowest second of each step." if any(one.least for one in metrics.trials) else ""
     return (
         f"One trial at a time, in steps of {steps} s, all trials on one scale. A vertical line shows the values of all panels at "
-        f"the same time.{lowest} Probes read the server and its machine every 1 to 5 s; between readings a value stays."
+        f"the same time.{lowest} Probes read every 1 to 5 s; a value holds until the next reading."
     )
 
 
@@ -137,7 +137,7 @@ def _line(key: str, place: int, colour: str, dash: str, label: str, width: float
         line={"color": colour, "width": width, "dash": pixels(dash)},
         name=label,
         meta={"metric": key},
-        hovertemplate="%{y:,.4~g} %{fullData.name}<extra></extra>",
+        hovertemplate="%{y:,.4~r} %{fullData.name}<extra></extra>",
     )
 
 

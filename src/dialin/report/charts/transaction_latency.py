@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dialin.model.load_driver import ALL_KINDS
 from dialin.model.verdict import Estimate
@@ -62,7 +63,7 @@ def chart(why: Why, style: Mapping[str, Style]) -> Chart | None:
     return Chart("transaction-latency", "Percentiles of latency", text, 320, plain(figure), legend=legend)
 
 
-def _line(one: TransactionLatency, look: Style) -> object:
+def _line(one: TransactionLatency, look: Style) -> Any:
     known = [
         (_place(share), estimate, name)
         for share, estimate, name in zip(_PLACES, percentiles(one), PERCENTILES, strict=True)

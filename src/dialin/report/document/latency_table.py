@@ -35,7 +35,7 @@ def table(why: Why, spec: StudySpec, labels: Mapping[str, str]) -> Table:
         f"{exact_percent(spec.confidence)} confidence interval for what further trials would show, and beside the longest that "
         "of each trial. A percentile is missing where there are too few transactions for it."
     )
-    return Table("latency-table", caption, columns, rows, is_wide=True)
+    return Table("latency-table", caption, columns, rows)
 
 
 def _row(one: TransactionLatency, labels: Mapping[str, str], *, several: bool) -> Row:
@@ -50,4 +50,4 @@ def _figure(estimate: Estimate | None) -> Cell:
     if estimate is None:
         return Cell(NOTHING)
     ends = interval(estimate, number)
-    return Cell(number(estimate.mean), [ends] if ends else [])
+    return Cell(number(estimate.mean), [ends] if ends else [], ends.replace(" to ", "–"))

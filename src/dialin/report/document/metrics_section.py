@@ -34,7 +34,7 @@ def _table(metrics: ServerMetrics, labels: Mapping[str, str]) -> Table:
         *(Column(line.key, _title(panel, line), rank, is_figure=True) for rank, (panel, line) in enumerate(lines, start=1)),
     ]
     caption = "The mean of each trial's measured time, and beside it the highest step."
-    return Table("metrics-table", caption, columns, [_row(one, lines, labels) for one in metrics.trials], is_wide=True)
+    return Table("metrics-table", caption, columns, [_row(one, lines, labels) for one in metrics.trials])
 
 
 def _row(one: TrialMetrics, lines: Sequence[tuple[MetricPanel, MetricLine]], labels: Mapping[str, str]) -> Row:

@@ -140,18 +140,21 @@
     const element = document.getElementById(id);
     const { traces, layout } = figureOf(id, width || element.clientWidth);
     await Plotly.react(element, traces, layout, { displayModeBar: false, doubleClick: "reset" });
+    const whole = rangesOf(element);
     zoomed(id, false);
-    if (element.dataset.bound) return;
-    element.dataset.bound = "yes";
-    element.on("plotly_relayout", (change) => {
-      const keys = Object.keys(change);
-      if (keys.some((key) => key.includes(".range"))) zoomed(id, true);
-      else if (keys.some((key) => key.endsWith(".autorange"))) zoomed(id, false);
-    });
+    element.removeAllListeners("plotly_relayout");
+    element.removeAllListeners("plotly_click");
+    element.on("plotly_relayout", () => zoomed(id, rangesOf(element) !== whole));
     element.on("plotly_click", ({ points }) => {
       const named = points.map((point) => /^trial (\d+)/.exec(point.text || "")).find(Boolean);
       if (named) reveal(`trial-${named[1]}`);
     });
+  }
+
+  // What the axes of a chart show now.
+  function rangesOf(element) {
+    const axes = Object.entries(element._fullLayout).filter(([name]) => /^[xy]axis\d*$/.test(name));
+    return axes.map(([name, axis]) => `${name} ${axis.range}`).join();
   }
 
   function zoomed(id, is) {
