@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dialin.evidence.pair_comparison import PairComparison
 from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
@@ -35,7 +36,7 @@ def forest(verdict: Verdict, style: Mapping[str, Style]) -> str:
     return f"{better}{'; '.join(parts)}. {shaded}{hollow}"
 
 
-def pareto(verdict: Verdict, style: Mapping[str, Style]) -> str:
+def pareto(verdict: Verdict, style: Mapping[str, Style], ends: PairComparison) -> str:
     """Return throughput against steadiness in words: what is to be chosen between, with the figures of each."""
     labels = {name: look.label for name, look in style.items()}
     best = front(verdict)
@@ -47,8 +48,8 @@ def pareto(verdict: Verdict, style: Mapping[str, Style]) -> str:
     summary = ""
     if len(best) == 1:
         summary = f"{labels[best[0].name]} has both the highest throughput and the lowest CV. "
-    elif not trade_off(verdict, labels):
-        summary = "Which is faster and which is steadier is inconclusive: the intervals overlap, or there are none yet. "
+    elif not trade_off(verdict, labels, ends):
+        summary = "Which is faster and which is steadier is inconclusive. "
     return f"{summary}{reading} {figures}."
 
 

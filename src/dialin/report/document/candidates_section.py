@@ -27,7 +27,7 @@ from dialin.report.document.parts import (
 )
 from dialin.report.load_units import units_in
 from dialin.report.names import Naming
-from dialin.report.trade_off import trade_off
+from dialin.report.trade_off import compare_ends, trade_off
 from dialin.text import exact_percent
 
 
@@ -49,9 +49,10 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
             scaling_table.table(why, names.labels, unit.rate, record.spec.workload.rate),
         ]
     if verdict is not None:
-        if pareto := compared.pareto(verdict, style):
+        ends = compare_ends(record, verdict)
+        if pareto := compared.pareto(verdict, style, ends):
             parts.append(pareto)
-        if choice := trade_off(verdict, names.labels):
+        if choice := trade_off(verdict, names.labels, ends):
             parts.append(Paragraph(f"Trade-off: {choice}", Role.LEAD))
         parts.append(Group("figures", "All figures", [_table(record, verdict, names)]))
         if not why.latencies and (kinds := transaction_table.table(verdict, names.labels)):
