@@ -234,7 +234,7 @@ def test_a_table_can_be_saved_as_csv_that_no_spreadsheet_obeys(opened, report):
         one.page.locator("[data-csv=candidates-table]").click()
     rows = list(csv.reader(io.StringIO(waiting.value.path().read_text(encoding="utf-8-sig"))))
     assert rows[0][0] == "candidate"
-    assert rows[1][0] == "'=1+1, \"x\""
+    assert rows[1][0] == '\'=1+1, "x"'
     assert len({len(row) for row in rows}) == 1
     assert not [cell for row in rows for cell in row if cell[:1] in "=@" and cell]
 

@@ -64,9 +64,7 @@ def test_what_lies_between_two_numbers_of_threads_is_not_measured(record):
     own = record.samples[trial.id]
     steps = [Step.MEASURE] * 20 + [Step.WARM_UP] * 20 + [Step.MEASURE] * 20
     begin = next(sample.at for sample in own if sample.step is Step.MEASURE)
-    samples = [
-        replace(own[0], second=n, at=begin + n, step=step, threads=1 if n < 20 else 64) for n, step in enumerate(steps)
-    ]
+    samples = [replace(own[0], second=n, at=begin + n, step=step, threads=1 if n < 20 else 64) for n, step in enumerate(steps)]
     one = server_metrics(replace(record, trials=[trial], samples={trial.id: samples})).trials[0]
     for values in (one.throughput, one.lines["server-cpu"]):
         assert set(values[22:38]) == {None}
@@ -84,7 +82,9 @@ def test_where_the_disk_is_unknown_innodb_s_own_reads_and_writes_stand_for_it(re
             names, [row[0] for row in kept], [names.index((row[1], row[2])) for row in kept], [row[3] for row in kept]
         )
         saw = record.watched[trial]
-        status = replace(saw["status"], counters={**saw["status"].counters, "Innodb_data_writes": 1.0, "Innodb_data_reads": 0.0})
+        status = replace(
+            saw["status"], counters={**saw["status"].counters, "Innodb_data_writes": 1.0, "Innodb_data_reads": 0.0}
+        )
         watched[trial] = {**saw, "status": status, "machine": replace(saw["machine"], counters={})}
     metrics = server_metrics(replace(record, over_time=changed, watched=watched))
     assert "Disk IOPS" not in [panel.title for panel in metrics.panels]
@@ -104,12 +104,14 @@ def test_trials_for_waits_and_trials_without_readings_are_left_out(record):
 def test_many_trials_share_the_steps_among_them(record):
     trials = [replace(record.trials[0], id=n) for n in range(1, 101)]
     samples = {trial.id: record.samples[1] for trial in trials}
-    over_time, watched = {n: record.over_time[1] for n in samples}, {n: record.watched[1] for n in samples}
+    over_time, watched = dict.fromkeys(samples, record.over_time[1]), dict.fromkeys(samples, record.watched[1])
     many = server_metrics(replace(record, trials=trials, samples=samples, over_time=over_time, watched=watched))
     assert sum(one.steps.count for one in many.trials) <= 100 * 60
 
 
 def test_all_that_is_drawn_is_read():
-    named = {(source.probe, name) for panel in PANELS for line in panel.lines for source in line.sources for name in source.names}
+    named = {
+        (source.probe, name) for panel in PANELS for line in panel.lines for source in line.sources for name in source.names
+    }
     assert named < READINGS
     assert len({line.key for panel in PANELS for line in panel.lines}) == sum(len(panel.lines) for panel in PANELS)

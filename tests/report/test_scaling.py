@@ -49,7 +49,12 @@ def test_a_candidate_whose_ratio_to_the_highest_may_be_one_is_inconclusive_howev
         points = [point.model_copy(update={"tps": tps, "to_highest": ratio}) for point in one.points]
         return one.model_copy(update={"points": points})
 
-    ratios = [Estimate(mean=1, low=1, high=1), Estimate(mean=0.99, low=0.985, high=0.995), Estimate(mean=0.98, low=0.9, high=1.02), None]
+    ratios = [
+        Estimate(mean=1, low=1, high=1),
+        Estimate(mean=0.99, low=0.985, high=0.995),
+        Estimate(mean=0.98, low=0.9, high=1.02),
+        None,
+    ]
     near = [with_mean(one, 100 - place, ratio) for place, (one, ratio) in enumerate(zip(why.scaling, ratios, strict=False))]
     told = scaling.description(why.model_copy(update={"scaling": near}), LABELS, "runs/s")
     assert "1 has the highest mean (100 runs/s); inconclusive against 4 and 8; 64 threads" in told

@@ -1,6 +1,7 @@
 """The metrics of one trial after another, below its throughput."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -34,14 +35,24 @@ def test_all_panels_share_one_time_axis_and_one_crosshair(record):
     panels = [key for key in layout if key.startswith("yaxis")]
     assert len(panels) == 1 + len(metrics.panels)
     domains = sorted(layout[key]["domain"] for key in panels)
-    assert all(low[1] < high[0] for low, high in zip(domains, domains[1:], strict=False))
+    assert all(low[1] < high[0] for low, high in pairwise(domains))
     assert layout["xaxis"]["anchor"] == f"y{len(panels)}"
 
 
 def test_every_line_of_the_chart_has_values_for_every_trial(page):
     chart = page.data["charts"]["server-metrics"]
     keys = {trace["meta"]["metric"] for trace in chart["data"]}
-    assert keys == {"tps", "server-cpu", "driver-cpu", "disk-busy", "disk-reads", "disk-writes", "checkpoint-age", "dirty-pages", "history-list"}
+    assert keys == {
+        "tps",
+        "server-cpu",
+        "driver-cpu",
+        "disk-busy",
+        "disk-reads",
+        "disk-writes",
+        "checkpoint-age",
+        "dirty-pages",
+        "history-list",
+    }
     for course in page.data["metrics"].values():
         assert set(course["l"]) == keys
         assert len({len(values) for values in course["l"].values()}) == 1

@@ -35,7 +35,6 @@ def test_the_warm_up_stays_apart_from_what_was_measured():
     assert found.tps.measured.seconds[0] == 11
 
 
-
 def test_a_failed_trial_has_no_box_for_it_is_never_a_low_score():
     found = trial_series.all_series(example_studies.failed_candidate())
     assert all((not one.boxes) == (one.trial.state is TrialState.FAILED) for one in found)

@@ -4,7 +4,8 @@ from dialin.stats.time_steps import TimeSteps, gauges, lowest, means, rates, tim
 
 
 @pytest.mark.parametrize(
-    ("span", "most", "length", "count"), [(60, 240, 1, 60), (300, 240, 2, 150), (10_000, 240, 60, 167), (0, 240, 1, 1), (240, 240, 1, 240)]
+    ("span", "most", "length", "count"),
+    [(60, 240, 1, 60), (300, 240, 2, 150), (10_000, 240, 60, 167), (0, 240, 1, 1), (240, 240, 1, 240)],
 )
 def test_steps_are_round_and_cover_the_time(span, most, length, count):
     steps = time_steps(1000.0, 1000.0 + span, most)

@@ -51,9 +51,7 @@ def scaling(record: StudyRecord) -> list[Scaling]:
     ]
 
 
-def _to_highest(
-    observations: Sequence[blocks.Observation], levels: dict[str, Estimate], alpha: float
-) -> dict[str, Estimate]:
+def _to_highest(observations: Sequence[blocks.Observation], levels: dict[str, Estimate], alpha: float) -> dict[str, Estimate]:
     """Return each candidate's throughput as a ratio to the highest; empty where candidates cannot be compared."""
     highest = max(levels, key=lambda name: levels[name].mean)
     fitted = blocks.fit(observations, list(levels))

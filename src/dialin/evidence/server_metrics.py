@@ -293,4 +293,3 @@ def _summed(source: _Source, readings: _Readings, summary: Watched, steps: TimeS
             total[at] = total.get(at, 0.0) + source.factor * value
     times = sorted(total)
     return rates(times, [total[at] for at in times], steps) if times else None
-

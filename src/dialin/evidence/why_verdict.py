@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dialin.evidence import measured, waits
 from dialin.evidence.cost import costs, probe_costs
+from dialin.evidence.latencies import latencies
 from dialin.evidence.reasons import machine_rules, server_rules, wait_rules
 from dialin.evidence.reasons.limits_hit import limits
 from dialin.evidence.reasons.raw_wait_reasons import is_explained_by, raw_reasons, with_longest
 from dialin.evidence.reasons.significance import all_changes, pair, strongest
 from dialin.evidence.reasons.summary import summary
 from dialin.evidence.reasons.unused_capacity import unused
-from dialin.evidence.latencies import latencies
 from dialin.evidence.scaling import scaling
 from dialin.evidence.semaphores import semaphores
 from dialin.evidence.statement_times import statement_times, statements

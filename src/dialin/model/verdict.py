@@ -76,7 +76,6 @@ class Estimate(FrozenModel):
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
 
-
 class TransactionFigures(FrozenModel):
     """One kind of transaction under one candidate: medians of its trials' figures."""
 

@@ -46,9 +46,7 @@ def trade_off(verdict: Verdict, labels: Mapping[str, str], compared: PairCompari
     return f"Fastest: {labels[fastest.name]}; steadiest: {labels[steadiest.name]}{middle}.{others}{doubt}"
 
 
-def _doubted(
-    steadiest: CandidateVerdict, fastest: CandidateVerdict, verdict: Verdict, compared: PairComparison
-) -> list[str]:
+def _doubted(steadiest: CandidateVerdict, fastest: CandidateVerdict, verdict: Verdict, compared: PairComparison) -> list[str]:
     """Return the measures by which the two ends of the front may be equal; what the verdict proved is not doubted."""
     proven = {one.name for one in verdict.candidates if one.state is CandidateState.WINS}
     is_faster = compared.throughput is not None and compared.throughput.excludes_one

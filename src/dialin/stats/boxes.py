@@ -40,4 +40,4 @@ def at_share(values: Sequence[float], share: float) -> float:
 
 def known_shares(count: int) -> list[float]:
     """Return the shares (0 to 1) that so many values can tell apart."""
-    return [share for share in _SHARES if share == 0 or (1 - share) * count >= 1]
+    return [share for share in _SHARES if share == 0 or (1 - share) * count >= 1 - 1e-9]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from dialin.model.verdict import Estimate
-from dialin.stats.blocks import estimate_of_logs
+from dialin.stats.blocks import WIDEST
 from dialin.stats.counted_times import WIDTH, known_percentile, percentile
 from dialin.stats.quantiles import t_quantile
 
@@ -39,4 +39,5 @@ def percentile_between_trials(trials: Sequence[Mapping[float, int]], share: floa
     logs = [math.log(time) for time in without]
     middle = fmean(logs)
     variance = (count - 1) / count * sum((log - middle) ** 2 for log in logs) + WIDTH**2 / 12
-    return estimate_of_logs(math.log(mean), t_quantile(count - 1, alpha) * math.sqrt(variance))
+    reach = math.exp(min(t_quantile(count - 1, alpha) * math.sqrt(variance), WIDEST))
+    return Estimate(mean=mean, low=mean / reach, high=mean * reach)

@@ -54,8 +54,8 @@ def gauges(at: Sequence[float], values: Sequence[float], steps: TimeSteps) -> li
 
 
 def _places(at: Sequence[float], steps: TimeSteps) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    place = np.ceil((np.asarray(at, dtype=float) - steps.begin) / steps.length - 1e-6).astype(np.int64) - 1
-    place = np.where(place == -1, 0, place)  # what was read at the very begin
+    place = np.ceil((np.asarray(at, dtype=float) - steps.begin) / steps.length - 1e-4).astype(np.int64) - 1
+    place = np.where(place == -1, 0, place)  # read as the first step began
     inside: NDArray[np.bool_] = (place >= 0) & (place < steps.count)
     return place, inside
 

@@ -77,4 +77,3 @@ def waits(summary: Mapping[str, Any]) -> RawWaits:
 def _times(stored: Mapping[str, Any]) -> TransactionTimes:
     counts = tuple((float(time), int(count)) for time, count in stored.get("counts", ()))
     return TransactionTimes(**{**stored, "counts": counts})
-

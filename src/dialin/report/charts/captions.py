@@ -103,7 +103,8 @@ def combined(series: Sequence[Series]) -> str:
     resumed = f" It was resumed {counted(sessions - 1, 'time')}; the pauses are left out." if sessions > 1 else ""
     fresh = sum(one.is_fresh for one in series)
     shaded = f", {fresh} of them fresh, to confirm the choice (shaded)" if fresh else ""
-    words = f"{counted(len(series), 'trial')} in {duration(max(ends))}{shaded}. A mark shows each trial's mean; of latency, its median."
+    words = f"{counted(len(series), 'trial')} in {duration(max(ends))}{shaded}."
+    words += " A mark shows each trial's mean, of latency its median."
     worst = min(((box.worst, one.trial.id) for one in series for box in one.boxes.values()), default=None)
     if worst is not None:
         words += f" The lowest measured {_one(series)}, {number(worst[0])} {series[0].units.rate}, is in trial {worst[1]}."
@@ -149,8 +150,8 @@ def _middles(series: Sequence[Series]) -> str:
     """Return the medians of the trials, for each number of threads; empty if no trial completed."""
     medians_by_threads: dict[int, list[float]] = {}
     for one in series:
-        for threads, box in one.boxes.items():
-            medians_by_threads.setdefault(threads, []).append(box.median)
+        for threads, of_trial in one.boxes.items():
+            medians_by_threads.setdefault(threads, []).append(of_trial.median)
     if len(medians_by_threads) < 2:
         return "".join(f"median {_one(series)} {span(medians, number)}" for medians in medians_by_threads.values())
     parts = [f"{span(medians, number)} with {threads:,}" for threads, medians in sorted(medians_by_threads.items())]

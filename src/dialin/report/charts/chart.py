@@ -166,9 +166,7 @@ def error_bars(estimates: Sequence[Estimate], colour: str, thickness: float, wid
     }
 
 
-def marked_line(
-    x: Sequence[float], y: Sequence[float | None], look: Style, hovers: Sequence[str], **more: Any
-) -> Any:
+def marked_line(x: Sequence[float], y: Sequence[float | None], look: Style, hovers: Sequence[str], **more: Any) -> Any:
     """Return a line with a mark at each point; `hovers` has one text per point."""
     return go.Scatter(
         x=x,

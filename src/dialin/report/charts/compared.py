@@ -97,8 +97,8 @@ def forest(verdict: Verdict, style: Mapping[str, Style]) -> Chart:
 def pareto(verdict: Verdict, style: Mapping[str, Style], ends: PairComparison) -> Chart | None:
     """Return throughput against the variation of seconds, both with their intervals; None where nothing was measured twice.
 
-    Candidates that no other one beats at both are filled, and joined by the border of what they beat. `ends` compares the fastest
-    of these with the steadiest.
+    Candidates that no other one beats at both are filled, and joined by the border of what they beat. `ends` compares the
+    fastest of these with the steadiest.
     """
     shown = placed(verdict)
     if len(shown) < 2:

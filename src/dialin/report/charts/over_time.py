@@ -98,7 +98,7 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
 
 
 def _middles(series: Sequence[Series], look: Style, unit: Units, key: str) -> list[Any]:
-    """Return a mark for each trial in the middle of its time, on both sides: lines of candidates differ by it, not by colour alone."""
+    """Return a mark for each trial in the middle of its time, on both sides, by which candidates differ without colour."""
     traces = []
     for measure, hover in (("tps", _hover(unit)), ("latency", _LATENCY)):
         marks = []
@@ -112,7 +112,12 @@ def _middles(series: Sequence[Series], look: Style, unit: Units, key: str) -> li
                 x=[round(at, 3) for at, *_ in marks],
                 y=[short(figure) for _, figure, _ in marks],
                 mode="markers",
-                marker={"symbol": look.symbol, "size": 10, "color": look.colour, "line": {"width": 1.5, "color": "var(--card)"}},
+                marker={
+                    "symbol": look.symbol,
+                    "size": 10,
+                    "color": look.colour,
+                    "line": {"width": 1.5, "color": "var(--card)"},
+                },
                 text=[f"trial {trial}, {_MIDDLES[measure]}" for *_, trial in marks],
                 hovertemplate=f"{hover}<br>%{{text}}<extra></extra>",
                 meta={"of": measure, "key": key},

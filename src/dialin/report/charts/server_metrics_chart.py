@@ -78,7 +78,7 @@ def chart(metrics: ServerMetrics, labels: Mapping[str, str], unit: Units) -> Cha
     figure.add_trace(_line("tps", 0, "var(--base)", "", unit.rate, 1.8))
     for place, panel in enumerate(metrics.panels, start=1):
         for line, (colour, dash) in zip(panel.lines, _LINES, strict=False):
-            figure.add_trace(_line(line.key, place, colour, dash, f"{line.label}, {panel.unit}", 1.6))
+            figure.add_trace(_line(line.key, place, colour, dash, f"{panel.unit} ({line.label})", 1.6))
     return Chart(
         KEY,
         "Throughput and server metrics of one trial",
@@ -122,8 +122,8 @@ def _text(metrics: ServerMetrics) -> str:
     steps = span([one.steps.length for one in metrics.trials], lambda length: f"{length:g}")
     lowest = " The thin line is the lowest second of each step." if any(one.least for one in metrics.trials) else ""
     return (
-        f"One trial at a time, in steps of {steps} s, all trials on one scale. A vertical line shows the values of all panels at "
-        f"the same time.{lowest} Probes read every 1 to 5 s; a value holds until the next reading."
+        f"One trial at a time, in steps of {steps} s, all trials on one scale. A vertical line shows the values of all panels "
+        f"at the same time.{lowest} Probes read every 1 to 5 s; a value holds until the next reading."
     )
 
 
@@ -137,7 +137,7 @@ def _line(key: str, place: int, colour: str, dash: str, label: str, width: float
         line={"color": colour, "width": width, "dash": pixels(dash)},
         name=label,
         meta={"metric": key},
-        hovertemplate="%{y:,.4~r} %{fullData.name}<extra></extra>",
+        hovertemplate="%{y:,.3~r} %{fullData.name}<extra></extra>",
     )
 
 

@@ -41,7 +41,7 @@ class Style:
 
 
 def styles(spec: StudySpec) -> dict[str, Style]:
-    """Return how each candidate looks: the baseline in the ink's own grey, the others in turn through colours, marks and dashes."""
+    """Return how each candidate looks: the baseline in grey, the others in turn through colours, marks and dashes."""
     by_name = {}
     others = 0
     for name, label in naming(spec).labels.items():

@@ -127,8 +127,7 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
         place = list(style).index(name)
         look, marked = style[name], shares[name]
         hovers = [
-            f"{safe(look.label)}: {100 * share:g} % of seconds up to {number(at_share(values, share))} ms"
-            for share in marked
+            f"{safe(look.label)}: {100 * share:g} % of seconds up to {number(at_share(values, share))} ms" for share in marked
         ]
         ends = [at_share(values, share) for share in marked]
         key = {"key": str(place)}

@@ -68,7 +68,10 @@ def _order(record: StudyRecord, series: Sequence[Series], names: Naming) -> list
     for one in series:
         blocks.setdefault((_ORDER[one.trial.purpose], one.trial.block), []).append(one)
     longest = max(map(len, blocks.values()), default=0)
-    columns = [Column("block", "block", term=Word.BLOCK), *(Column(f"place-{place}", str(place)) for place in range(1, longest + 1))]
+    columns = [
+        Column("block", "block", term=Word.BLOCK),
+        *(Column(f"place-{place}", str(place)) for place in range(1, longest + 1)),
+    ]
     rows = []
     for (kind, block), placed in sorted(blocks.items()):
         cells = [_placed(one, names) for one in placed] + [Cell("")] * (longest - len(placed))
@@ -195,7 +198,8 @@ def _trials(record: StudyRecord, series: Sequence[Series], names: Naming, metric
     ranks = {"lost": 5, "started": 7, "warm_up": 6, "measured": 4, "server": 2, "driver": 3}
     terms = {"block": Word.BLOCK, "lost": Word.LOST}
     columns = [
-        Column(key, title, ranks.get(key, 0), is_figure=key in figures, term=terms.get(key, "")) for key, title in titles.items()
+        Column(key, title, ranks.get(key, 0), is_figure=key in figures, term=terms.get(key, ""))
+        for key, title in titles.items()
     ]
     logged = {one.id for one in facts.failures(record.trials)}
     rows = [

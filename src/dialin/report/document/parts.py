@@ -291,7 +291,21 @@ class Beside:
 
 
 Part = (
-    Paragraph | Table | Code | Tiles | Pairs | Terms | Caveats | Reasons | Log | Chart | MeasureSwitch | Grid | Fold | Group | Beside
+    Paragraph
+    | Table
+    | Code
+    | Tiles
+    | Pairs
+    | Terms
+    | Caveats
+    | Reasons
+    | Log
+    | Chart
+    | MeasureSwitch
+    | Grid
+    | Fold
+    | Group
+    | Beside
 )
 """Anything that a section may hold."""
 

@@ -18,7 +18,8 @@ _READING = (
     "Every trial of a candidate, second by second, all candidates on one scale. Shaded: the warm-up, which is not measured."
 )
 _ONE_PERCENTILE = (
-    "This is not the latency of single transactions: of this study one percentile per second is stored, and sysbench reports no more."
+    "This is not the latency of single transactions: of this study one percentile per second is stored, and sysbench reports "
+    "no more."
 )
 
 

@@ -46,7 +46,7 @@ class PartRenderer(ABC, Generic[Shown]):
             case _:
                 return [self._show_one(part)]
 
-    def _show_one(  # noqa: PLR0911 - one for each kind of part
+    def _show_one(
         self, part: Paragraph | Group | Fold | Chart | Table | Code | Tiles | Pairs | Terms | Caveats | Reasons | Log
     ) -> Shown:
         match part:

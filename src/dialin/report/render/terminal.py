@@ -22,7 +22,6 @@ from dialin.report.document.parts import (
     Group,
     Log,
     Paragraph,
-    Part,
     Reasons,
     Role,
     SectionKey,
@@ -57,9 +56,7 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
     if record.verdict is None:
         return
     page.gap()
-    writer.show(
-        [part for part in document.section(SectionKey.CANDIDATES).parts if getattr(part, "key", "") not in _EXPLAINING]
-    )
+    writer.show([part for part in document.section(SectionKey.CANDIDATES).parts if getattr(part, "key", "") not in _EXPLAINING])
     page.gap()
     _print_strongest(record, document, why, writer)
     if caveats := find(verdict.parts, "caveats"):

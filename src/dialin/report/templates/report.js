@@ -278,13 +278,14 @@
   }
 
   const termAt = (target) => target instanceof Element ? target.closest("main [data-term]") : null;
-  addEventListener("focusin", (event) => explain(termAt(event.target)));
+  const focusedTerm = () => document.activeElement.matches(":focus-visible") ? termAt(document.activeElement) : null;
+  addEventListener("focusin", () => explain(focusedTerm()));
   addEventListener("focusout", () => explain(null));
   addEventListener("keydown", (event) => { if (event.key === "Escape") explain(null); });
   addEventListener("scroll", () => { if (explained) explain(explained); }, { capture: true, passive: true });
   addEventListener("pointerover", (event) => {
     if (tip && tip.contains(event.target)) return;
-    explain(termAt(event.target) || termAt(document.activeElement));
+    explain(termAt(event.target) || focusedTerm());
   });
 
   // One chart at a time, so that the page answers while they are drawn; a later call ends an earlier one.
