@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.model.evidence import PointColumns
 from dialin.model.progress import Progress, SessionState
@@ -70,7 +71,7 @@ def example(directory: Path) -> StudyRecord:
     with tarfile.open(EXAMPLE) as packed:
         packed.extractall(directory, filter="data")
     with Store.open(next(directory.iterdir())) as store:
-        return store.read()
+        return store.read(readings=READINGS)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """The report as a browser shows it: desktop and phone, light and dark, with nothing on the console and nothing on the wire."""
 
+import csv
+import io
 from functools import cache
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from browser import SCHEMES, WIDTHS, needs_chromium
 from dialin.report.render import html
 from fixtures import example_reasons, example_studies
+from fixtures.example_readings import with_histograms, with_readings
 from live import only_with_all
 
 pytestmark = [needs_chromium, pytest.mark.timeout(180)]
@@ -23,7 +26,7 @@ INK = "getComputedStyle(document.querySelector('#forest .xtick text')).fill"
 
 @cache
 def page_of(name, why):
-    record = example_studies.EVERY[name]()
+    record = with_histograms(with_readings(example_studies.EVERY[name]()))
     return html.render(record, why(record) if why else None)
 
 
@@ -153,6 +156,124 @@ def test_what_the_reader_did_stays_when_the_page_is_made_anew(winner):
     assert page.evaluate(DRAWN)
 
 
+TOO_SMALL = """
+[...document.querySelectorAll("main button, main select, main summary, main td a, main th a, .masthead nav a")]
+  .filter((one) => one.checkVisibility())
+  .map((one) => [one.textContent.trim(), one.getBoundingClientRect()])
+  .filter(([, box]) => box.width < 24 || box.height < 24)
+  .map(([text, box]) => `${text}: ${box.width} x ${box.height}`)
+"""
+
+
+@pytest.mark.parametrize("width", sorted(WIDTHS))
+def test_what_a_finger_may_touch_is_24_pixels_wide_and_high(opened, report, width):
+    one = opened(report("winner", example_reasons.full), width)
+    one.drawn()
+    one.page.evaluate("document.querySelectorAll('main details').forEach((fold) => { fold.open = true; })")
+    assert one.page.evaluate(TOO_SMALL) == []
+
+
+def test_the_metrics_of_another_trial_are_shown_with_one_crosshair(winner):
+    tps = "document.querySelector('#server-metrics').data.find((trace) => trace.meta.metric === 'tps').y.join()"
+    first = winner.page.evaluate(tps)
+    winner.page.locator("[data-choice=server-metrics]").select_option("7")
+    winner.until(f"{tps} !== {first!r}")
+    box = winner.page.locator("#server-metrics .nsewdrag").first
+    box.scroll_into_view_if_needed()
+    place = box.bounding_box()
+    winner.page.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    winner.until("document.querySelectorAll('#server-metrics .spikeline').length > 0")
+    winner.until("document.querySelectorAll('#server-metrics .hoverlayer .legend .traces').length >= 9")
+
+
+def test_a_trial_leads_to_its_row_and_its_row_to_its_metrics(winner):
+    page = winner.page
+    page.locator(".order-table td a").nth(3).click()
+    row = page.evaluate("document.activeElement.id")
+    assert row.startswith("trial-")
+    assert page.evaluate("document.querySelector('details[data-key=trials]').open")
+    page.locator(f"#{row} th a").click()
+    assert page.locator("[data-choice=server-metrics]").input_value() == row.removeprefix("trial-")
+    assert page.evaluate("document.activeElement.id") == "server-metrics-title"
+
+
+def test_a_click_on_a_trial_s_line_leads_to_its_row(winner):
+    mark = winner.page.locator("#combined .scatterlayer .points path").first
+    mark.scroll_into_view_if_needed()
+    place = mark.bounding_box()
+    winner.page.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    winner.page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    winner.until("document.activeElement.id.startsWith('trial-')")
+
+
+def test_a_failed_trial_s_state_leads_to_the_end_of_its_log(opened, report):
+    one = opened(report("failed_candidate"))
+    one.drawn()
+    one.page.evaluate("document.querySelector('details[data-key=trials]').open = true")
+    one.page.locator("a[href^='#failure-']").first.click()
+    assert one.page.evaluate("document.activeElement.id").startswith("failure-")
+    assert one.page.evaluate("document.activeElement.checkVisibility()")
+
+
+def test_a_chart_can_be_saved_as_a_picture_on_white(opened, report):
+    one = opened(report("winner"), scheme="dark")
+    one.drawn()
+    saved = {}
+    for form in ("png", "svg"):
+        with one.page.expect_download() as waiting:
+            one.page.locator(f"[data-image=forest][data-format={form}]").click()
+        assert waiting.value.suggested_filename == f"forest.{form}"
+        saved[form] = waiting.value.path().read_bytes()
+    assert saved["png"].startswith(b"\x89PNG")
+    assert saved["svg"].startswith(b"<svg")
+    assert b"Throughput against the baseline" in saved["svg"]
+    assert b"rgb(29, 33, 37)" in saved["svg"], "the ink of paper"
+    assert not one.page.evaluate("document.documentElement.classList.contains('paper')")
+    assert one.complaints == []
+
+
+def test_a_table_can_be_saved_as_csv_that_no_spreadsheet_obeys(opened, report):
+    one = opened(report("hostile"))
+    one.drawn()
+    one.page.evaluate("document.querySelector('#candidates-table tbody th').textContent = '=1+1, \"x\"'")
+    with one.page.expect_download() as waiting:
+        one.page.locator("[data-csv=candidates-table]").click()
+    rows = list(csv.reader(io.StringIO(waiting.value.path().read_text(encoding="utf-8-sig"))))
+    assert rows[0][0] == "candidate"
+    assert rows[1][0] == '\'=1+1, "x"'
+    assert len({len(row) for row in rows}) == 1
+    assert not [cell for row in rows for cell in row if cell[:1] in "=@" and cell]
+
+
+def test_a_zoomed_chart_can_be_set_back(winner):
+    button = winner.page.locator("[data-reset=combined]")
+    assert not button.is_visible()
+    box = winner.page.locator("#combined .nsewdrag").first
+    box.scroll_into_view_if_needed()
+    place = box.bounding_box()
+    span = "document.querySelector('#combined').layout.xaxis.range.join()"
+    before = winner.page.evaluate(span)
+    winner.page.mouse.move(place["x"] + 100, place["y"] + 40)
+    winner.page.mouse.down()
+    winner.page.mouse.move(place["x"] + 400, place["y"] + 160, steps=5)
+    winner.page.mouse.up()
+    winner.until(f"{span} !== {before!r}")
+    button.click()
+    winner.until(f"{span} === {before!r}")
+    assert not button.is_visible()
+
+
+def test_a_term_is_explained_at_the_pointer_and_at_the_focus_and_escape_hides_it(winner):
+    tip = winner.page.locator(".tip")
+    winner.page.locator("#candidates-table [data-term=cv]").hover()
+    assert tip.inner_text().startswith("coefficient of variation")
+    winner.page.mouse.move(1, 1)
+    winner.page.locator(".order-table [data-term=block]").focus()
+    assert tip.inner_text().startswith("one trial of each candidate")
+    winner.page.keyboard.press("Escape")
+    assert not tip.is_visible()
+
+
 def test_a_script_that_got_in_would_not_run(opened, report):
     one = opened(report("hostile"))
     one.drawn()
@@ -188,8 +309,23 @@ def test_a_browser_that_cannot_unpack_the_charts_shows_their_words(report, chrom
     page.wait_for_selector("html[data-charts=none]", state="attached")
     assert page.locator("#forest-text").inner_text().startswith("Highest is 16")
     assert not page.locator("#forest").is_visible()
+    assert page.locator(".undrawn").is_visible()
+    assert page.locator("#candidates-table tbody tr").count() == 7
     assert complaints == []
     context.close()
+
+
+def test_a_chart_that_cannot_be_drawn_leaves_its_words_and_the_other_charts(report, chromium):
+    page = chromium.new_context().new_page()
+    path = report("winner")
+    path.write_text(path.read_text(encoding="utf-8").replace('"forest":{"data":', '"forest":{"other":'), encoding="utf-8")
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-charts=drawn]", state="attached")
+    assert not page.locator("#forest").is_visible()
+    assert page.locator("#forest-text").is_visible()
+    assert page.locator(".undrawn").is_visible()
+    assert page.locator("#combined .scatterlayer").count() == 1
+    page.context.close()
 
 
 def test_without_scripts_everything_but_the_charts_is_there(report, chromium):

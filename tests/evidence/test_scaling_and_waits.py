@@ -10,6 +10,7 @@ from dialin.evidence.cost import probe_costs
 from dialin.evidence.scaling import scaling
 from dialin.evidence.waits import summaries, trials
 from dialin.model.trial import Purpose, TrialState
+from dialin.model.verdict import Estimate
 from fixtures.example_evidence import LAW, LOCKS, levels, nothing_moved, waits_moved
 
 
@@ -22,6 +23,21 @@ def test_each_candidate_has_its_points_and_its_law() -> None:
         assert found.usl.rate == pytest.approx(rate, rel=0.04)
         assert found.usl.contention == pytest.approx(LAW.contention, abs=0.006)
         assert found.usl.peak == pytest.approx(LAW.peak, rel=0.1)
+
+
+def test_candidates_are_compared_within_blocks_at_each_number_of_threads() -> None:
+    slower, faster = scaling(levels())
+    for low, high in zip(slower.points, faster.points, strict=True):
+        assert high.to_highest == Estimate(mean=1.0, low=1.0, high=1.0)
+        assert low.to_highest is not None
+        assert low.to_highest.mean == pytest.approx(1 / 1.1, rel=0.03)
+        assert low.to_highest.excludes_one
+
+
+def test_one_block_compares_nobody() -> None:
+    record = levels()
+    few = replace(record, trials=[trial for trial in record.trials if trial.block == 1])
+    assert [point.to_highest.low for one in scaling(few) for point in one.points if point.to_highest.mean != 1] == [None] * 4
 
 
 def test_no_law_is_fitted_to_a_rate_that_was_asked_for() -> None:

@@ -1,11 +1,7 @@
 from dataclasses import replace
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from dialin.model.trial import Sample, Step
-from dialin.report.charts.course_chart import course, rolling, window_of
+from dialin.report.charts.course_chart import course
 
 
 def second(number, tps=100.0, step=Step.MEASURE, threads=8):
@@ -57,26 +53,6 @@ def test_where_there_are_several_warm_ups_none_goes_over_into_another_number_of_
     found = course(steps, tps, 1000, None)
     assert list(found.warm.seconds) == [1, 2, 3, None, 8, 9, 10]
     assert list(found.measured.seconds) == [4, 5, 6, 7, None, 11, 12, 13, 14]
-
-
-@pytest.mark.parametrize(
-    ("lengths", "window"), [([60, 60], 5), ([300], 30), ([10_000], 300), ([30], None), ([], None), ([0, 60], 5), ([60, 300], 5)]
-)
-def test_the_window_is_a_small_part_of_the_shortest_trial(lengths, window):
-    assert window_of(lengths) == window
-
-
-@given(st.lists(st.floats(0, 1e6), min_size=1), st.sampled_from([5, 15, 31]))
-def test_a_rolling_mean_lies_between_the_extremes_and_has_a_value_for_each(values, window):
-    means = rolling(values, window)
-    assert len(means) == len(values)
-    slack = 1e-6 * max(values) + 1e-9
-    assert all(min(values) - slack <= mean <= max(values) + slack for mean in means)
-
-
-def test_a_rolling_mean_is_that_of_the_seconds_around():
-    assert rolling([0, 0, 10, 0, 0], 5)[2] == pytest.approx(2.0)
-    assert rolling([10, 0, 0, 0, 0], 5)[0] == pytest.approx(10 / 3)
 
 
 def test_what_is_embedded_is_short_and_empty_parts_are_left_out():

@@ -8,6 +8,8 @@ from functools import cache
 import pytest
 from rich.console import Console
 
+from dialin.evidence.latencies import latencies
+from dialin.model.load_driver import ALL_KINDS
 from dialin.model.verdict import TransactionFigures
 from dialin.report.charts import forest
 from dialin.report.document import parts
@@ -17,9 +19,11 @@ from dialin.report.render import html
 from dialin.report.render.markdown import to_markdown
 from dialin.report.render.terminal import print_document
 from fixtures import example_reasons, example_studies
+from fixtures.example_readings import with_histograms, with_readings
 from report.test_html import Page
 
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+KINDS = {"winner": ("pay", "order")}
 STUDIES = (
     "winner",
     "safe_choice",
@@ -49,8 +53,10 @@ def study(name):
 @cache
 def rendered(name):
     """Return the document of a study, and its text in each rendering."""
-    record = study(name)
+    record = with_readings(study(name))
     why = example_reasons.full(record)
+    if record.verdict is not None:
+        why = why.model_copy(update={"latencies": latencies(with_histograms(record, KINDS.get(name, (ALL_KINDS,))))})
     document = study_document(record, why)
     written = io.StringIO()
     print_document(document, Console(file=written, width=4000, highlight=False))
@@ -79,6 +85,8 @@ def texts(part):
             return [part.text]
         case parts.Tiles():
             return [text for one in part.tiles for text in (one.label, one.figure, one.sentence)]
+        case parts.Terms():
+            return [text for one in part.terms for text in (one.word, one.meaning)]
         case parts.Pairs():
             return [text for pair in part.pairs for text in pair]
         case parts.Caveats():
@@ -118,6 +126,7 @@ def test_no_rendering_has_a_figure_of_its_own(name):
     for part in (part for section in document.sections for part in every_part(section.parts)):
         if isinstance(part, parts.Chart):
             known |= numbers(" ".join(toggle.spoken for toggle in part.toggles))
+            known |= numbers(" ".join(choice.label for choice in part.choices))
             if part.forest:  # the ends of the axis, which a page draws from the chart itself
                 known |= numbers(forest.lines(part.forest, 80, forest.UNICODE)[-1])
         if isinstance(part, parts.Reasons):

@@ -41,16 +41,23 @@ def test_the_chart_in_words_tells_the_highest_mean_at_both_ends_and_the_peaks():
     assert "Threads at the peak of each curve: 1: 28; 2: 40;" in told
 
 
-def test_who_is_not_told_apart_from_the_highest_is_named():
+def test_a_candidate_whose_ratio_to_the_highest_may_be_one_is_inconclusive_however_the_levels_overlap():
     why = full()
 
-    def with_mean(one, mean):
+    def with_mean(one, mean, ratio):
         tps = Estimate(mean=mean, low=90, high=110)
-        return one.model_copy(update={"points": [point.model_copy(update={"tps": tps}) for point in one.points]})
+        points = [point.model_copy(update={"tps": tps, "to_highest": ratio}) for point in one.points]
+        return one.model_copy(update={"points": points})
 
-    near = [with_mean(one, 100 - number) for number, one in enumerate(why.scaling[:2])]
+    ratios = [
+        Estimate(mean=1, low=1, high=1),
+        Estimate(mean=0.99, low=0.985, high=0.995),
+        Estimate(mean=0.98, low=0.9, high=1.02),
+        None,
+    ]
+    near = [with_mean(one, 100 - place, ratio) for place, (one, ratio) in enumerate(zip(why.scaling, ratios, strict=False))]
     told = scaling.description(why.model_copy(update={"scaling": near}), LABELS, "runs/s")
-    assert "has the highest mean (100 runs/s); the interval overlaps that of" in told
+    assert "1 has the highest mean (100 runs/s); inconclusive against 4 and 8; 64 threads" in told
 
 
 def test_where_a_rate_was_asked_for_it_is_said_why_there_is_no_curve():

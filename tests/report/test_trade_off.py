@@ -1,14 +1,22 @@
+from dataclasses import replace
+
+import pytest
+
+from dialin.evidence.pair_comparison import PairComparison
 from dialin.model.verdict import CandidateState, Estimate
 from dialin.report import trade_off
 from dialin.report.charts.placing import positions
 from dialin.report.names import naming
 from fixtures import example_studies
 
+SURE = PairComparison(Estimate(mean=1.1, low=1.05, high=1.15), Estimate(mean=3.0, low=2.0, high=4.0))
+CHANCE = Estimate(mean=1.1, low=0.9, high=1.3)
 
-def told(record, **changed):
+
+def told(record, compared=SURE, **changed):
     candidates = [one.model_copy(update=changed.get(f"c{one.name}", {})) for one in record.verdict.candidates]
     verdict = record.verdict.model_copy(update={"candidates": candidates})
-    return trade_off.trade_off(verdict, naming(record.spec).labels)
+    return trade_off.trade_off(verdict, naming(record.spec).labels, compared)
 
 
 def test_the_front_goes_from_the_steadiest_to_the_fastest():
@@ -24,20 +32,33 @@ def test_where_one_is_best_at_both_there_is_nothing_to_choose_between():
     assert told(example_studies.by_stability(), c32={"pareto": False}, c64={"pareto": False}) == ""
 
 
-def test_a_difference_that_may_be_chance_is_said_to_be_one():
-    wide = {"cv": Estimate(mean=0.135, low=0.01, high=0.2), "state": CandidateState.INCONCLUSIVE}
-    text = told(example_studies.by_stability(), c64=wide, c8={"state": CandidateState.INCONCLUSIVE})
-    assert text.endswith("Their intervals of CV overlap.")
+def test_a_difference_that_may_be_chance_is_inconclusive():
+    text = told(example_studies.by_stability(), replace(SURE, cv=CHANCE), c8={"state": CandidateState.INCONCLUSIVE})
+    assert text.endswith("Their difference in CV is inconclusive.")
+    assert told(example_studies.by_stability(), replace(SURE, throughput=None)).endswith("in throughput is inconclusive.")
 
 
 def test_what_the_verdict_proved_is_not_doubted():
-    wide = {"cv": Estimate(mean=0.135, low=0.01, high=0.2)}
-    assert "chance" not in told(example_studies.by_stability(), c64=wide)
+    assert "inconclusive" not in told(example_studies.by_stability(), replace(SURE, cv=CHANCE))
 
 
 def test_where_both_differences_may_be_chance_nothing_is_told():
-    assert told(example_studies.a_a()) == ""
-    assert told(example_studies.inconclusive()) == ""
+    for record in (example_studies.a_a(), example_studies.inconclusive()):
+        ends = trade_off.compare_ends(record, record.verdict)
+        assert told(record, ends) == ""
+    assert told(example_studies.by_stability(), PairComparison(CHANCE, CHANCE), c8={"state": CandidateState.INCONCLUSIVE}) == ""
+
+
+def test_the_ends_are_compared_by_their_own_trials():
+    record = example_studies.by_stability()
+    ends = trade_off.compare_ends(record, record.verdict)
+    by_name = {one.name: one for one in record.verdict.candidates}
+    assert ends.throughput.mean == pytest.approx(by_name["64"].tps.mean / by_name["8"].tps.mean, rel=0.01)
+    assert ends.throughput.excludes_one
+    assert ends.cv.mean == pytest.approx(by_name["64"].cv.mean / by_name["8"].cv.mean, rel=0.2)
+    assert ends.cv.low > 1
+    alone = [one.model_copy(update={"pareto": one.name == "8"}) for one in record.verdict.candidates]
+    assert trade_off.compare_ends(record, record.verdict.model_copy(update={"candidates": alone})) == PairComparison()
 
 
 def test_a_candidate_without_figures_has_no_place():

@@ -35,11 +35,6 @@ def test_the_warm_up_stays_apart_from_what_was_measured():
     assert found.tps.measured.seconds[0] == 11
 
 
-def test_a_box_holds_the_percentiles_of_all_seconds_not_of_those_drawn():
-    box = trial_series.box([float(value) for value in range(101)])
-    assert (box.low, box.first, box.median, box.third, box.high, box.worst, box.mean) == (5, 25, 50, 75, 95, 0, 50)
-
-
 def test_a_failed_trial_has_no_box_for_it_is_never_a_low_score():
     found = trial_series.all_series(example_studies.failed_candidate())
     assert all((not one.boxes) == (one.trial.state is TrialState.FAILED) for one in found)

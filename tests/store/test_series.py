@@ -71,3 +71,21 @@ def test_a_file_that_cannot_be_written_says_how_to_go_on(store):
     store.directory_of_series.write_text("in the way")
     with pytest.raises(DialinError, match="dialin resume"):
         store.save_watched(1, [], POINTS)
+
+
+def test_only_the_figures_that_are_asked_for_are_read_over_time(store):
+    store.save_watched(1, [WATCHED], POINTS)
+    wanted = {("status", "Questions"), ("machine", "run_queue"), ("status", "No_such_variable")}
+    points = store.read(readings=wanted).over_time
+    assert list(points) == [1]
+    assert list(points[1]) == [POINTS[0], POINTS[2], POINTS[3]]
+    assert store.read().over_time == {}
+
+
+def test_a_file_of_figures_that_is_missing_or_damaged_leaves_the_study_readable(store):
+    assert store.read(readings={("status", "Questions")}).over_time == {}
+    store.save_watched(1, [WATCHED], POINTS)
+    (store.directory_of_series / "trial-1.parquet").write_bytes(b"PAR1 and nothing else")
+    record = store.read(readings={("status", "Questions")})
+    assert record.over_time == {}
+    assert record.watched == {1: {"status": WATCHED}}

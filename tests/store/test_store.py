@@ -39,7 +39,7 @@ def test_everything_that_is_written_is_read_back(tmp_path, spec):
             conditions={"before": {"load_1m": 0.5}},
             failure=Failure(Step.BOOT, "server", "died", "log"),
             driver_choices=(DriverChoice(4, 3, False), DriverChoice(64, 1, True)),
-            transaction_times=(TransactionTimes("new-order", 12.5, 8.25, None),),
+            transaction_times=(TransactionTimes("new-order", 12.5, 8.25, None, ((1.5, 3), (8.25, 1))),),
         )
         store.save_trial(ended)
         store.add_look(Look(1, 3, trials=9))
@@ -177,3 +177,13 @@ def test_a_trial_that_was_killed_before_its_first_second_keeps_the_time_up_to_th
         store.say(TRIAL.started + 7, "within it")
         store.begin_session()
         assert store.trials()[0].steps == {Step.RESTORE: 7.0}
+
+
+def test_times_that_were_stored_without_counts_can_be_read(tmp_path, spec):
+    with make(tmp_path, spec) as store:
+        store.begin_trial(Trial(1, 1, 1, 1, "1", TrialState.RUNNING, 5.0))
+    with sqlite3.connect(tmp_path / STUDY_FILE) as connection:
+        old = '[{"name": "pay", "per_second": 2.0, "p95_ms": 1.0, "p99_ms": null}]'
+        connection.execute("UPDATE trial SET transaction_times = ?", [old])
+    with Store.open(tmp_path) as store:
+        assert store.trials()[0].transaction_times == (TransactionTimes("pay", 2.0, 1.0, None),)

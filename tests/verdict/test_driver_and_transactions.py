@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.model.load_driver import DriverChoice, TransactionTimes
+from dialin.model.load_driver import ALL_KINDS, DriverChoice, TransactionTimes
 from dialin.model.trial import Purpose, TrialState
 from dialin.verdict.reach_verdict import reach_verdict
 from fixtures import example_studies
@@ -38,9 +38,10 @@ def test_a_driver_that_chooses_nothing_is_named_alone(judged):
 def test_each_kind_of_transaction_has_the_median_of_its_trials(judged):
     def times(trial):
         if trial.purpose is not Purpose.RACE or trial.state is not TrialState.DONE:
-            return (TransactionTimes("pay", 1e9, 1e9, 1e9),)
+            return (TransactionTimes("pay", 1e9, 1e9, 1e9), TransactionTimes(ALL_KINDS, 1e9, 1e9, 1e9))
         p99 = None if trial.block == 1 else 10.0 * trial.block
-        return (TransactionTimes("look", 5.0, None, None), TransactionTimes("pay", 100.0 + trial.block, 4.0, p99))
+        every = TransactionTimes(ALL_KINDS, 105.0, 4.0, p99)
+        return (every, TransactionTimes("look", 5.0, None, None), TransactionTimes("pay", 100.0 + trial.block, 4.0, p99))
 
     verdict = judged({}, times=times)
     for candidate in verdict.candidates:

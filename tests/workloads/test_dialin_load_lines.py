@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from dialin.errors import WorkloadError
-from dialin.model.load_driver import DriverChoice
+from dialin.model.load_driver import ALL_KINDS, DriverChoice
 from dialin.stats.counted_times import known_percentile
 from dialin.workloads.base import Second
 from dialin.workloads.dialin_load_lines import OTHER_STREAM, Fault, Report, Timers, parse_stream_line
@@ -113,3 +113,10 @@ def test_other_lines_are_neither(line):
 @pytest.mark.parametrize("line", ['{"type":"second"}', second(errors=None), second(timers={}), second(oldest_ms="long")])
 def test_a_second_of_another_format_is_an_error_with_its_remedy(line):
     assert parse_stream_line(line, 95) == OTHER_STREAM
+
+
+def test_of_one_kind_of_transaction_there_are_times_too():
+    sample = json.loads((SCHEMA / "good" / "load-second-closed-loop.json").read_text())
+    times = parse_stream_line(json.dumps({**sample, "latency_by_transaction": {}})).second.times()
+    assert list(times) == [ALL_KINDS]
+    assert sum(times[ALL_KINDS].values()) == sample["transactions"]

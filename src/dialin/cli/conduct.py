@@ -18,6 +18,7 @@ from dialin.cli.exit_codes import exit_code
 from dialin.clock import SystemClock
 from dialin.dashboard import page_process
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, UserError
+from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.fleet.stop_signals import stopping_cleanly
 from dialin.model.progress import Watcher
@@ -210,7 +211,7 @@ def show(directory: Path, *, json: bool) -> ExitCode:
     Raises:
         UserError: there is no such study, or its reports cannot be written; the verdict is printed before they are.
     """
-    record = read_only.read(directory, Store.read)
+    record = read_only.read(directory, lambda store: store.read(readings=READINGS))
     why = explain(record)
     if json and record.verdict is not None:
         typer.echo(json_documents.render_verdict(in_words(record.spec, record.verdict)), nl=False)
@@ -226,7 +227,7 @@ def show(directory: Path, *, json: bool) -> ExitCode:
 def _write_reports(directory: Path) -> None:
     """Write the reports that can be written after a failure; a further error must not hide that failure."""
     with suppress(DialinError, KeyboardInterrupt), Store.open(directory) as store:
-        record = store.read()
+        record = store.read(readings=READINGS)
         files.write_all(record, directory, explain(record))
 
 

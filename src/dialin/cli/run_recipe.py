@@ -14,6 +14,7 @@ from rich.console import Console
 from dialin.cli import conduct
 from dialin.cli.console import say
 from dialin.errors import ExitCode
+from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Outcome, Verdict
@@ -85,7 +86,7 @@ def _show(places: Sequence[StudyPlace], *, as_json: bool) -> ExitCode:
 
 def _read(place: StudyPlace) -> tuple[StudyRecord, Why]:
     with Store.open(place.directory) as store:
-        record = store.read()
+        record = store.read(readings=READINGS)
     return record, explain(record)
 
 

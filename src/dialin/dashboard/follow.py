@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dialin.dashboard.study_state import State, session_state
 from dialin.errors import UserError
+from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.model.progress import Progress
 from dialin.model.study import StudySpec
@@ -106,8 +107,12 @@ class Follower:
         )
 
     def report(self) -> Body:
-        """Return the study's report as it stands now; this takes longer, and nothing of `look` is touched."""
-        record = read_only.read(self.directory, Store.read)
+        """Return the study's report as it stands now; this takes longer, and nothing of `look` is touched.
+
+        The readings of probes over time are many, and are read once nobody measures any more.
+        """
+        readings = READINGS if self.holder() is None else ()
+        record = read_only.read(self.directory, lambda store: store.read(readings=readings))
         return body(record, explain(record))
 
     def forget(self) -> None:

@@ -23,7 +23,7 @@ TOKEN = "t"  # noqa: S105 - the name of what carries one
 """What carries a link's token; short, so that a link fits a line of a terminal."""
 
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data: blob:; connect-src 'self'; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {

@@ -82,6 +82,7 @@ def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
             {
                 "label": look[candidate.name].label,
                 "colour": look[candidate.name].colour,
+                "symbol": look[candidate.name].symbol,
                 "base": base,
                 "trials": str(standing.trials),
                 "failed": f"{standing.failed} failed" if standing.failed else "",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dialin.evidence import measured
 from dialin.model.record import StudyRecord
+from dialin.model.verdict import Estimate
 from dialin.model.why import Scaling, ScalingPoint
 from dialin.stats import blocks, usl
 from dialin.stats.trial_figures import by_threads
@@ -13,28 +16,46 @@ def scaling(record: StudyRecord) -> list[Scaling]:
     """Return throughput by number of threads of every candidate, where a trial measured several numbers.
 
     The intervals of all points together hold at the study's confidence; drift from block to block counts as noise in them.
-    No law is fitted at a rate, because throughput is then the rate wherever it is reached.
+    Candidates are compared within blocks instead, as ratios to the highest of each number of threads. No law is fitted at a
+    rate, because throughput is then the rate wherever it is reached.
     """
     if len(record.spec.workload.levels) < 2:
         return []
     trials, rate = measured.of(record), record.spec.workload.rate
-    observations = []
-    levels: dict[str, set[int]] = {}
+    by_count: dict[int, list[blocks.Observation]] = {}
     for one in trials:
         for threads, level in by_threads(record.samples[one.trial.id], rate=rate).items():
-            levels.setdefault(one.trial.candidate, set()).add(threads)
-            observations.append(blocks.Observation(one.trial.stratum, _key(one.trial.candidate, threads), level.throughput))
-    keys = {_key(name, threads) for name, numbers in levels.items() for threads in numbers}
-    estimates = blocks.levels(observations, sorted(keys), 1 - record.spec.confidence)
+            by_count.setdefault(threads, []).append(one.observation(level.throughput))
+    keyed = [
+        blocks.Observation(one.stratum, _key(one.candidate, threads), one.value)
+        for threads, observations in by_count.items()
+        for one in observations
+    ]
+    alpha = 1 - record.spec.confidence
+    estimates = blocks.levels(keyed, sorted({one.candidate for one in keyed}), alpha)
+    points: dict[str, list[ScalingPoint]] = {}
+    for threads, observations in sorted(by_count.items()):
+        names = [name for name in measured.names(trials, record) if any(one.candidate == name for one in observations)]
+        levels = {name: estimates[_key(name, threads)] for name in names}
+        ratios = _to_highest(observations, levels, alpha)
+        for name in names:
+            points.setdefault(name, []).append(ScalingPoint(threads=threads, tps=levels[name], to_highest=ratios.get(name)))
     return [
         Scaling(
             candidate=name,
-            points=[ScalingPoint(threads=t, tps=estimates[_key(name, t)]) for t in sorted(levels[name])],
-            usl=None if rate else usl.fit({t: estimates[_key(name, t)].mean for t in levels[name]}),
+            points=points[name],
+            usl=None if rate else usl.fit({point.threads: point.tps.mean for point in points[name]}),
         )
         for name in measured.names(trials, record)
-        if name in levels
+        if name in points
     ]
+
+
+def _to_highest(observations: Sequence[blocks.Observation], levels: dict[str, Estimate], alpha: float) -> dict[str, Estimate]:
+    """Return each candidate's throughput as a ratio to the highest; empty where candidates cannot be compared."""
+    highest = max(levels, key=lambda name: levels[name].mean)
+    fitted = blocks.fit(observations, list(levels))
+    return {name: fitted.ratio(name, highest, alpha) for name in levels} if fitted else {}
 
 
 def _key(candidate: str, threads: int) -> str:

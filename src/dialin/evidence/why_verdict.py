@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dialin.evidence import measured, waits
 from dialin.evidence.cost import costs, probe_costs
+from dialin.evidence.latencies import latencies
 from dialin.evidence.reasons import machine_rules, server_rules, wait_rules
 from dialin.evidence.reasons.limits_hit import limits
 from dialin.evidence.reasons.raw_wait_reasons import is_explained_by, raw_reasons, with_longest
@@ -40,6 +41,7 @@ def explain(record: StudyRecord) -> Why:
         costs=costs(record),
         scaling=scaling(record),
         statements=statements(record),
+        latencies=latencies(record),
         statement_times=statement_times(record),
         semaphores=semaphores(record),
         waits=summaries,

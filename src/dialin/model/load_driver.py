@@ -34,21 +34,27 @@ class DriverChoice:
         return f"{threads}, gathering {'on' if self.gather else 'off'}"
 
 
+ALL_KINDS = ""
+"""Stands for all transactions of a workload together."""
+
+
 @dataclass(frozen=True, slots=True)
 class TransactionTimes:
     """One kind of transaction over the measured seconds of a trial, all numbers of threads together.
 
     Attributes:
-        name: such as `new-order`.
+        name: such as `new-order`; `ALL_KINDS` where the workload has only one kind.
         per_second: how many succeeded per second.
         p95_ms: the 95th percentile of their latency, milliseconds; None where they were too few for it.
         p99_ms: the 99th.
+        counts: how many took how many milliseconds, times within 1 % counted together as the longest of these.
     """
 
     name: str
     per_second: float
     p95_ms: float | None
     p99_ms: float | None
+    counts: tuple[tuple[float, int], ...] = ()
 
 
 def describe_driver(begun: Mapping[str, Any], choices: Sequence[DriverChoice]) -> str:

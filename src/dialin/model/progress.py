@@ -18,7 +18,7 @@ class Standing:
 
     Attributes:
         trials: completed ones.
-        tps: mean transactions per second of the measured windows, or None.
+        tps: throughput over the completed trials, at the machine's mean state, or None.
         ratio: to the baseline, as far as the two can be compared, or None.
         out: whether it gets no further trials, because it is unsafe or could never be measured.
     """

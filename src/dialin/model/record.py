@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dialin.model.evidence import RawWaits, Watched
+from dialin.model.evidence import PointColumns, RawWaits, Watched
 from dialin.model.study import StudySpec
 from dialin.model.trial import Block, Sample, Trial
 from dialin.model.verdict import Verdict
@@ -51,6 +51,7 @@ class StudyRecord:
         blocks: in the order they began.
         samples: per trial id, in order of time.
         watched: per trial id, what its probes saw, by probe.
+        over_time: per trial id, the readings of its probes over time that were asked for.
         waits: per trial id, the raw waits that it collected.
         verdict: the newest, once there is one.
     """
@@ -68,6 +69,7 @@ class StudyRecord:
     trials: Sequence[Trial] = ()
     samples: Mapping[int, Sequence[Sample]] = field(default_factory=dict)
     watched: Mapping[int, Mapping[str, Watched]] = field(default_factory=dict)
+    over_time: Mapping[int, PointColumns] = field(default_factory=dict)
     waits: Mapping[int, RawWaits] = field(default_factory=dict)
     looks: Sequence[Look] = ()
     log: Sequence[LogLine] = ()

@@ -200,7 +200,7 @@ class Trial:
         host: the name of the machine whose worker ran it.
         driver_choices: what the load driver chose or was asked to use, for each number of threads; empty of one that chooses
             nothing.
-        transaction_times: of each kind of transaction, where the workload has several.
+        transaction_times: of each kind of transaction; empty where the load driver reports no histograms.
     """
 
     id: int

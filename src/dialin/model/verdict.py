@@ -104,12 +104,6 @@ class Estimate(FrozenModel):
         """Whether there is an interval that lies wholly above or wholly below 1."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
-    def may_equal(self, other: Estimate) -> bool:
-        """Return whether two intervals meet; one that is not known may lie anywhere."""
-        if self.low is None or self.high is None or other.low is None or other.high is None:
-            return True
-        return self.low <= other.high and other.low <= self.high
-
 
 class TransactionFigures(FrozenModel):
     """One kind of transaction under one candidate: medians of its trials' figures."""

@@ -71,6 +71,11 @@ class ScalingPoint(FrozenModel):
 
     threads: int
     tps: Estimate
+    to_highest: Estimate | None = Field(
+        default=None,
+        description="as a ratio to that of the candidate with the highest throughput at so many threads, which has 1; the "
+        "intervals of all candidates hold together; null where they cannot be compared",
+    )
 
 
 class Usl(FrozenModel):
@@ -166,6 +171,23 @@ class StatementTimes(FrozenModel):
     p99_us: float | None
 
 
+class TransactionLatency(FrozenModel):
+    """How long one candidate's transactions took from when they were due, the measured seconds of all its trials together.
+
+    A percentile is at most 1 % too long; its interval is for what further trials would show, and is unknown of a single trial.
+    """
+
+    transaction: str = Field(description="the kind; empty for all kinds together")
+    candidate: str
+    transactions: int = Field(description="how many there are, over all trials")
+    per_second: float
+    p50_ms: Estimate | None = Field(description="milliseconds; null without transactions")
+    p95_ms: Estimate | None = Field(description="null where there are fewer than 20 transactions")
+    p99_ms: Estimate | None = Field(description="null where there are fewer than 100")
+    p999_ms: Estimate | None = Field(description="null where there are fewer than 1000")
+    longest_ms: list[float] = Field(description="the longest of each trial")
+
+
 class SemaphorePlace(FrozenModel):
     """A place of InnoDB's source at which threads were seen waiting for a semaphore."""
 
@@ -210,6 +232,11 @@ class Why(FrozenModel):
     costs: list[CostRow]
     scaling: list[Scaling]
     statements: list[StatementRow] = Field(description="those that took most time, all candidates together; five at the most")
+    latencies: list[TransactionLatency] = Field(
+        default_factory=list,
+        description="all kinds of transaction together first, then each where there are several; empty where the load driver "
+        "reports no histograms, as sysbench does not",
+    )
     statement_times: list[StatementTimes] = Field(description="empty where the build has no histogram of them")
     semaphores: Semaphores
     waits: list[WaitSummary]

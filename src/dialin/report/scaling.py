@@ -73,14 +73,21 @@ def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
         means.sort(key=lambda one: -one[0].mean)
         if means:
             best, name = means[0]
-            alike = [labels[other] for tps, other in means[1:] if tps.may_equal(best)]
-            apart = f"; the interval overlaps that of {listed(alike)}" if alike else ""
+            alike = [labels[other] for other in _inconclusive(why, count, name)]
+            apart = f"; inconclusive against {listed(alike)}" if alike else ""
             parts.append(f"{title(count)}: {labels[name]} has the highest mean ({number(best.mean)} {rate}){apart}")
     peaks = [f"{labels[one.candidate]}: {peak(one.usl, counts)}" for one in why.scaling if one.usl]
     sentence = f"{'; '.join(parts)}." if parts else ""
     return f"{sentence[:1].upper()}{sentence[1:]}" + (
         f" Threads at the peak of each curve: {'; '.join(peaks)}." if peaks else ""
     )
+
+
+def _inconclusive(why: Why, count: int, highest: str) -> list[str]:
+    """Return the candidates of which it is not shown that they have less throughput with so many threads than the highest."""
+    points = [(one.candidate, point) for one in why.scaling for point in one.points if point.threads == count]
+    ratios = [(name, point.to_highest) for name, point in points if name != highest]
+    return [name for name, ratio in ratios if ratio is None or not ratio.excludes_one]
 
 
 def peak(usl: Usl, counts: Sequence[int]) -> str:

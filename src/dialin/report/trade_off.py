@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dialin.evidence.pair_comparison import PairComparison, compare_pair
+from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
-from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Verdict
+from dialin.model.verdict import CandidateState, CandidateVerdict, Verdict
 from dialin.text import listed
 
 
@@ -19,36 +21,41 @@ def front(verdict: Verdict) -> list[CandidateVerdict]:
     return sorted((one for one in placed(verdict) if one.pareto), key=_place)
 
 
-def trade_off(verdict: Verdict, labels: Mapping[str, str]) -> str:
-    """Return the choice between fast and steady candidates; empty if one is best at both, or all differences may be chance."""
+def compare_ends(record: StudyRecord, verdict: Verdict) -> PairComparison:
+    """Return how the fastest candidate of the front compares with the steadiest."""
+    ends = front(verdict)
+    return compare_pair(record, ends[-1].name, ends[0].name) if len(ends) > 1 else PairComparison()
+
+
+def trade_off(verdict: Verdict, labels: Mapping[str, str], compared: PairComparison) -> str:
+    """Return the choice between fast and steady candidates; empty if one is best at both, or both differences may be chance.
+
+    `compared` is the fastest candidate of the front against the steadiest.
+    """
     ends = front(verdict)
     if len(ends) < 2:
         return ""
     steadiest, fastest = ends[0], ends[-1]
-    doubted = _doubted(steadiest, fastest, verdict)
+    doubted = _doubted(steadiest, fastest, verdict, compared)
     if len(doubted) > 1:
         return ""
     between = [labels[one.name] for one in ends[1:-1]]
     middle = f"; between: {listed(between)}" if between else ""
     others = " Every other candidate is worse in both than one of these." if len(ends) < len(placed(verdict)) else ""
-    doubt = f" Their intervals of {doubted[0]} overlap." if doubted else ""
+    doubt = f" Their difference in {doubted[0]} is inconclusive." if doubted else ""
     return f"Fastest: {labels[fastest.name]}; steadiest: {labels[steadiest.name]}{middle}.{others}{doubt}"
 
 
-def _doubted(steadiest: CandidateVerdict, fastest: CandidateVerdict, verdict: Verdict) -> list[str]:
+def _doubted(steadiest: CandidateVerdict, fastest: CandidateVerdict, verdict: Verdict, compared: PairComparison) -> list[str]:
     """Return the measures by which the two ends of the front may be equal; what the verdict proved is not doubted."""
     proven = {one.name for one in verdict.candidates if one.state is CandidateState.WINS}
-    speed_proven = verdict.goal is Goal.THROUGHPUT and fastest.name in proven
-    calm_proven = verdict.goal is Goal.STABILITY and steadiest.name in proven
+    is_faster = compared.throughput is not None and compared.throughput.excludes_one
+    is_steadier = compared.cv is not None and compared.cv.excludes_one
     return [
-        *(["throughput"] if not speed_proven and _may_equal(steadiest.ratio, fastest.ratio) else []),
-        *(["CV"] if not calm_proven and _may_equal(steadiest.cv, fastest.cv) else []),
+        *([] if is_faster or (verdict.goal is Goal.THROUGHPUT and fastest.name in proven) else ["throughput"]),
+        *([] if is_steadier or (verdict.goal is Goal.STABILITY and steadiest.name in proven) else ["CV"]),
     ]
 
 
 def _place(candidate: CandidateVerdict) -> float:
     return candidate.tps.mean if candidate.tps else 0.0
-
-
-def _may_equal(one: Estimate | None, other: Estimate | None) -> bool:
-    return one is None or other is None or one.may_equal(other)

@@ -269,15 +269,15 @@ def candidate_levels(fitted: TrialFit | None, names: Sequence[str], alpha: float
     return {name: fitted.level(name, alpha) if fitted and name in fitted.names else None for name in names}
 
 
-def point_ratios(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str) -> dict[str, float]:
-    """Return each candidate's ratio to the baseline so far, without intervals; those that cannot be compared are left out."""
+def point_levels(trials: Sequence[TimedTrial], names: Sequence[str]) -> dict[str, float]:
+    """Return the level so far of each candidate that has trials, without an interval, at the machine's mean state.
+
+    Where a fit is not possible yet it is the geometric mean of the trials.
+    """
     fitted = fit_trials(trials, names)
     if fitted is None:
-        estimates = _quotients(_geometric_means(trials), names, baseline)
-        return {name: ratio.mean for name, ratio in estimates.items() if ratio is not None}
-    if baseline not in fitted.names:
-        return {}
-    return {name: math.exp(fitted.difference(name, baseline).mean) for name in fitted.names}
+        return _geometric_means(trials)
+    return {name: math.exp(effect) for name, effect in zip(fitted.names, fitted.effects.tolist(), strict=True)}
 
 
 def _geometric_means(trials: Sequence[TimedTrial]) -> dict[str, float]:

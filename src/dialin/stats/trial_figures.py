@@ -61,7 +61,7 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
     if not levels:
         return None
     windows = [window(level.tps) for level in levels]
-    together = _geometric_mean([one.mean for one in windows])
+    together = geometric_mean_of_levels([one.mean for one in windows])
     scales = [together / one.mean if one.mean > 0 else 0.0 for one in windows]
     tps = [value * scale for level, scale in zip(levels, scales, strict=True) for value in level.tps]
     latencies = [level.latency for level in levels if level.latency]
@@ -70,7 +70,7 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
     effective = sum(effective_seconds(level.tps) for level in levels)
     return Figures(
         window=together_window,
-        typical=_geometric_mean([one.typical for one in windows]) if together else 0.0,
+        typical=geometric_mean_of_levels([one.typical for one in windows]) if together else 0.0,
         shape=next((level.shape for level in levels if not level.shape.steady), levels[0].shape),
         effective=effective,
         error=together_window.typical_cv / math.sqrt(effective),
@@ -81,7 +81,8 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
     )
 
 
-def _geometric_mean(speeds: Sequence[float]) -> float:
+def geometric_mean_of_levels(speeds: Sequence[float]) -> float:
+    """Return one figure for the speeds at several numbers of threads; 0 where nothing was done at one of them."""
     if len(speeds) == 1:
         return speeds[0]
     return statistics.geometric_mean(speeds) if min(speeds) > 0 else 0.0

@@ -44,3 +44,8 @@ def fit(points: Mapping[int, float]) -> Usl | None:
         peak=max(1.0, math.sqrt(max(0.0, 1 - contention) / coherency)) if coherency > 0 else None,
         relative_error=error,
     )
+
+
+def throughput(usl: Usl, threads: float) -> float:
+    """Return the throughput that the law gives for a number of threads."""
+    return usl.rate * threads / (1 + usl.contention * (threads - 1) + usl.coherency * threads * (threads - 1))

@@ -43,7 +43,7 @@ def trial(row: Row[Any]) -> Trial:
         "purpose": Purpose(row.purpose),
         "changes": tuple(VariableChange(**{**change, "step": Step(change["step"])}) for change in row.changes),
         "driver_choices": tuple(DriverChoice(**choice) for choice in row.driver_choices),
-        "transaction_times": tuple(TransactionTimes(**one) for one in row.transaction_times),
+        "transaction_times": tuple(map(_times, row.transaction_times)),
     }
     return Trial(**{**row._mapping, **typed})
 
@@ -72,3 +72,8 @@ def waits(summary: Mapping[str, Any]) -> RawWaits:
     """Return a stored summary of raw waits."""
     rows = tuple(WaitRow(**{**row, "histogram": tuple(row["histogram"])}) for row in summary["rows"])
     return RawWaits(**{**summary, "rows": rows, "notes": tuple(summary["notes"])})
+
+
+def _times(stored: Mapping[str, Any]) -> TransactionTimes:
+    counts = tuple((float(time), int(count)) for time, count in stored.get("counts", ()))
+    return TransactionTimes(**{**stored, "counts": counts})

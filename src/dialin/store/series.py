@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Collection
 from pathlib import Path
 
 from dialin.model.evidence import PointColumns
@@ -36,3 +37,23 @@ def write(path: Path, points: PointColumns) -> None:
         raise OSError(errno.EIO, str(error)) from error
     finally:
         making.unlink(missing_ok=True)
+
+
+def read(path: Path, wanted: Collection[tuple[str, str]]) -> PointColumns:
+    """Return the wanted figures of a trial, each by its probe and name, in order of time; none where no file can be read."""
+    import polars as pl
+
+    if not path.is_file():
+        return PointColumns()
+    names = list(wanted)
+    numbers = pl.LazyFrame(
+        [(*name, number) for number, name in enumerate(names)],
+        schema={"probe": pl.String, "name": pl.String, "which": pl.Int64},
+        orient="row",
+    )
+    try:
+        readings = pl.scan_parquet(path).with_columns(pl.col("probe").cast(pl.String), pl.col("name").cast(pl.String))
+        found = readings.join(numbers, on=["probe", "name"], how="inner").sort("at").collect()
+    except (OSError, pl.exceptions.PolarsError):
+        return PointColumns()
+    return PointColumns(names, found["at"].to_list(), found["which"].to_list(), found["value"].to_list())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -403,14 +403,24 @@ class Store:
         query = select(schema.watched).where(schema.watched.c.trial == trial_id)
         return {row.probe: rows.watched(row.saw) for row in self._rows(query)}
 
+    def _over_time(self, readings: Collection[tuple[str, str]]) -> dict[int, PointColumns]:
+        """Return the figures of probes over time, by trial; trials without any are left out."""
+        files = {trial.id: self.directory_of_series / series.file_name(trial.id) for trial in self.trials()}
+        points = {number: series.read(path, readings) for number, path in files.items()}
+        return {number: one for number, one in points.items() if one.at}
+
     def waits(self) -> dict[int, RawWaits]:
         return {row.trial: rows.waits(row.summary) for row in self._rows(select(schema.waits))}
 
     def looks(self) -> list[Look]:
         return [Look(**row._mapping) for row in self._rows(select(schema.look).order_by(schema.look.c.number))]
 
-    def read(self, *, samples: bool = True) -> StudyRecord:
-        """Return the whole study, for reports; `samples` says whether with every second of its trials.
+    def read(self, *, samples: bool = True, readings: Collection[tuple[str, str]] = ()) -> StudyRecord:
+        """Return the whole study, for reports.
+
+        Args:
+            samples: whether with every second of its trials.
+            readings: which figures of probes over time are read, each by its probe and name.
 
         Raises:
             UserError: it cannot be read.
@@ -433,6 +443,7 @@ class Store:
                 trials=self.trials(),
                 samples=self.samples() if samples else {},
                 watched=self.watched(),
+                over_time=self._over_time(readings) if readings else {},
                 waits=self.waits(),
                 looks=self.looks(),
                 log=[LogLine(line.at, line.text) for line in lines],

@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from dialin.model.load_driver import TransactionTimes
-from dialin.stats.counted_times import known_percentile
+from dialin.stats.counted_times import coarse, known_percentile
 from dialin.workloads.base import Second
 
 
 def transaction_times(seconds: Sequence[Second]) -> tuple[TransactionTimes, ...]:
-    """Return the figures of each kind by name, over these seconds; none where the load has only one kind.
+    """Return the figures of each kind by name, over these seconds; none where the driver reports no histograms.
 
     Raises:
         WorkloadError: the driver's figures cannot be read.
@@ -27,6 +27,7 @@ def transaction_times(seconds: Sequence[Second]) -> tuple[TransactionTimes, ...]
             per_second=by_time.total() / length,
             p95_ms=known_percentile(by_time, 0.95),
             p99_ms=known_percentile(by_time, 0.99),
+            counts=coarse(by_time),
         )
         for name, by_time in sorted(counts.items())
     )

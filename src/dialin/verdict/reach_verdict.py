@@ -9,7 +9,7 @@ from typing import Any
 
 from dialin.evidence.client_limits import client_limits, other_load
 from dialin.model.evidence import load_gauge
-from dialin.model.load_driver import TransactionTimes, describe_driver
+from dialin.model.load_driver import ALL_KINDS, TransactionTimes, describe_driver
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
@@ -27,7 +27,7 @@ from dialin.model.verdict import (
 from dialin.question.plan import plan
 from dialin.report.verdict_texts import in_words
 from dialin.stats.blocks import fit
-from dialin.stats.decide import Decision, point_ratios
+from dialin.stats.decide import Decision, point_levels
 from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.pareto import front
@@ -192,12 +192,15 @@ def figures_of(record: StudyRecord, trials: Sequence[Trial]) -> dict[int, Figure
 
 
 def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> dict[str, Standing]:
-    """Return each candidate's figures so far, without intervals: for watching, not for deciding."""
+    """Return each candidate's figures so far, without intervals: for watching, not for deciding.
+
+    Levels are at the machine's mean state, so that each ratio is that of two levels which are shown.
+    """
     raced = comparison.racing(trials)
     done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in figures]
-    level = {trial.id: figures[trial.id].window.mean for trial in done}
     names = [candidate.name for candidate in spec.candidates]
-    ratio_of = point_ratios(by_mean(trial_speeds(done, figures)), names, spec.baseline)
+    levels = point_levels(by_mean(trial_speeds(done, figures)), names)
+    base = levels.get(spec.baseline)
     unsafe = comparison.unsafe_candidates(spec, raced)
     standing = {}
     for name in names:
@@ -205,8 +208,8 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
         standing[name] = Standing(
             trials=len(completed),
             failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in raced),
-            tps=statistics.fmean(level[t.id] for t in completed) if completed else None,
-            ratio=ratio_of.get(name),
+            tps=levels.get(name),
+            ratio=levels[name] / base if base and name in levels else None,
             out=name in unsafe or comparison.given_up(name, raced),
         )
     return standing
@@ -272,7 +275,8 @@ def _transactions(trials: Sequence[Trial]) -> list[TransactionFigures]:
     by_kind: dict[str, list[TransactionTimes]] = {}
     for trial in trials:
         for one in trial.transaction_times:
-            by_kind.setdefault(one.name, []).append(one)
+            if one.name != ALL_KINDS:
+                by_kind.setdefault(one.name, []).append(one)
     return [
         TransactionFigures(
             name=name,

@@ -39,8 +39,8 @@ class Second:
 
     Attributes:
         codes: the errors by the server's number, where it is known.
-        times: returns for each kind of transaction, where a workload has several, how many took how long (ms); to be
-            called after the measurement; raises WorkloadError where the figures cannot be read.
+        times: returns for each kind of transaction how many took how long (ms), under `ALL_KINDS` where there is one kind; to
+            be called after the measurement; raises WorkloadError where the figures cannot be read.
         choice: what the driver has chosen so far; None of one that chooses nothing.
     """
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialin.errors import WorkloadError
-from dialin.model.load_driver import DriverChoice
+from dialin.model.load_driver import ALL_KINDS, DriverChoice
 from dialin.workloads.base import Second
 from dialin.workloads.dialin_load_histogram import counts_by_value, quantile
 
@@ -100,11 +100,7 @@ def _report(fields: Mapping[str, Any], percentile: int) -> Report:
         errors=sum(fields["errors"].values()) / seconds,
         reconnects=fields["reconnects"] / seconds,
         codes={int(code): count / seconds for code, count in fields["errors"].items()},
-        times=functools.partial(
-            _times,
-            {name: str(one["latency_histogram"]) for name, one in fields["latency_by_transaction"].items()},
-            _unit_ms(fields),
-        ),
+        times=functools.partial(_times, _histograms(fields), _unit_ms(fields)),
         choice=DriverChoice(int(fields["connections"]), int(fields["load_threads"]), _GATHER[fields["gather"]]),
     )
     count = int(timers["count"])
@@ -127,6 +123,12 @@ def _latency(fields: Mapping[str, Any], percentile: int) -> float:
     if ready is not None:
         return float(ready)
     return (quantile(fields["latency_histogram"], percentile / 100) or 0.0) * _unit_ms(fields)
+
+
+def _histograms(fields: Mapping[str, Any]) -> dict[str, str]:
+    """Return the histogram of latency by kind of transaction."""
+    kinds = {name: str(one["latency_histogram"]) for name, one in fields["latency_by_transaction"].items()}
+    return kinds or {ALL_KINDS: str(fields["latency_histogram"])}
 
 
 def _times(histograms: Mapping[str, str], unit: float) -> dict[str, dict[float, int]]:

@@ -36,7 +36,7 @@
       const line = element("tr", undefined, [row.runs ? "runs" : "", row.out ? "dimmed" : ""].join(" ").trim());
       const head = element("th");
       head.scope = "row";
-      const swatch = element("i", undefined, row.base ? "swatch diamond" : "swatch");
+      const swatch = element("i", undefined, `swatch ${row.symbol}`);
       swatch.style.background = row.colour;
       head.append(swatch, row.label);
       if (row.out) head.append(element("small", " no further trials"));

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from statistics import median
 
+from dialin.evidence.pair_comparison import PairComparison
 from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Verdict
 from dialin.report.charts.style import Style
-from dialin.report.charts.trial_series import Box, Series, measured
+from dialin.report.charts.trial_series import Series, measured
 from dialin.report.load_units import SECONDS, units_of
 from dialin.report.trade_off import front, placed, trade_off
 from dialin.report.verdict_sentences import change_with_interval, lost, with_interval
+from dialin.stats.boxes import Box, at_share, box
 from dialin.text import change, counted, duration, number, percent, span, visible
 
 
@@ -36,7 +36,7 @@ def forest(verdict: Verdict, style: Mapping[str, Style]) -> str:
     return f"{better}{'; '.join(parts)}. {shaded}{hollow}"
 
 
-def pareto(verdict: Verdict, style: Mapping[str, Style]) -> str:
+def pareto(verdict: Verdict, style: Mapping[str, Style], ends: PairComparison) -> str:
     """Return throughput against steadiness in words: what is to be chosen between, with the figures of each."""
     labels = {name: look.label for name, look in style.items()}
     best = front(verdict)
@@ -48,8 +48,8 @@ def pareto(verdict: Verdict, style: Mapping[str, Style]) -> str:
     summary = ""
     if len(best) == 1:
         summary = f"{labels[best[0].name]} has both the highest throughput and the lowest CV. "
-    elif not trade_off(verdict, labels):
-        summary = "Which is faster and which is steadier is inconclusive: the intervals overlap, or there are none yet. "
+    elif not trade_off(verdict, labels, ends):
+        summary = "Which is faster and which is steadier is inconclusive. "
     return f"{summary}{reading} {figures}."
 
 
@@ -89,7 +89,7 @@ def latency_over_time(series: Sequence[Series], record: StudyRecord) -> str:
     ]
     if any(latencies):
         highest = number(max(max(values) for values in latencies if values))
-        middle = span([median(values) for values in latencies if values], number)
+        middle = span([of_trial.median for values in latencies if (of_trial := box(values))], number)
         parts.append(f"p{record.spec.workload.percentile} of the median {_one(series)} {middle} ms, highest {highest} ms")
     return "; ".join([*parts, *_remarks(series)]) + "."
 
@@ -104,6 +104,7 @@ def combined(series: Sequence[Series]) -> str:
     fresh = sum(one.is_fresh for one in series)
     shaded = f", {fresh} of them fresh, to confirm the choice (shaded)" if fresh else ""
     words = f"{counted(len(series), 'trial')} in {duration(max(ends))}{shaded}."
+    words += " A mark shows each trial's mean, of latency its median."
     worst = min(((box.worst, one.trial.id) for one in series for box in one.boxes.values()), default=None)
     if worst is not None:
         words += f" The lowest measured {_one(series)}, {number(worst[0])} {series[0].units.rate}, is in trial {worst[1]}."
@@ -145,17 +146,12 @@ def latency(latencies: Mapping[str, Sequence[float]], style: Mapping[str, Style]
     )
 
 
-def at_share(values: Sequence[float], share: float) -> float:
-    """Return the sorted value that a share (0 to 1) of all is at or below."""
-    return values[max(0, min(len(values), math.ceil(share * len(values))) - 1)]
-
-
 def _middles(series: Sequence[Series]) -> str:
     """Return the medians of the trials, for each number of threads; empty if no trial completed."""
     medians_by_threads: dict[int, list[float]] = {}
     for one in series:
-        for threads, box in one.boxes.items():
-            medians_by_threads.setdefault(threads, []).append(box.median)
+        for threads, of_trial in one.boxes.items():
+            medians_by_threads.setdefault(threads, []).append(of_trial.median)
     if len(medians_by_threads) < 2:
         return "".join(f"median {_one(series)} {span(medians, number)}" for medians in medians_by_threads.values())
     parts = [f"{span(medians, number)} with {threads:,}" for threads, medians in sorted(medians_by_threads.items())]

@@ -34,6 +34,7 @@ class ChartToggle:
         label: what stands on it.
         spoken: the same with all that is told by its place, for those who cannot see it.
         colour: of the lines that it switches; empty where they have the colour of all.
+        symbol: of the marks on these lines, as Plotly names it.
         trials: that it switches.
     """
 
@@ -42,15 +43,25 @@ class ChartToggle:
     spoken: str
     colour: str
     trials: Sequence[int]
+    symbol: str = "circle"
+
+
+@dataclass(frozen=True, slots=True)
+class ChartChoice:
+    """One of the trials that a chart can show, of which a page shows one at a time."""
+
+    trial: int
+    label: str
 
 
 @dataclass(frozen=True, slots=True)
 class LegendKey:
-    """A line of a chart: what it shows, its colour, and the lengths of its strokes and gaps."""
+    """A line of a chart: what it shows, its colour, the lengths of its strokes and gaps, and the mark on it, if any."""
 
     label: str
     colour: str
     dash: str
+    symbol: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,7 @@ class Chart:
         toggles: what the reader can take out of it and put back.
         toggled: what these are, in a word: `Trials` or `Candidates`.
         legend: its lines; empty where the toggles name them.
+        choices: the trials of which the reader chooses one; empty where the chart shows all.
         forest: the same for terminals, which draw this one chart in characters.
     """
 
@@ -77,6 +89,7 @@ class Chart:
     toggles: Sequence[ChartToggle] = ()
     toggled: str = "Candidates"
     legend: Sequence[LegendKey] = ()
+    choices: Sequence[ChartChoice] = ()
     forest: ForestPlot | None = None
 
 
@@ -114,6 +127,12 @@ def latency_axis(percentile: int, values: Sequence[float]) -> dict[str, Any]:
     titled = axis(f"p{percentile} latency, ms")
     if low <= 0 or high / low < _FAR_APART:
         return {**titled, "type": "linear", "range": [0, 1.06 * high], "tickvals": None, "ticktext": None}
+    return {**titled, **log_ticks(values)}
+
+
+def log_ticks(values: Sequence[float]) -> dict[str, Any]:
+    """Return the settings of a logarithmic axis that holds these values, all above zero."""
+    low, high = min(values), max(values)
     ticks = [
         digit * 10.0**power
         for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -123,7 +142,6 @@ def latency_axis(percentile: int, values: Sequence[float]) -> dict[str, Any]:
     if len(shown) > _MOST_TICKS:
         shown = [tick for tick in shown if math.log10(tick).is_integer()]
     return {
-        **titled,
         "type": "log",
         "range": [math.log10(0.9 * low), math.log10(1.1 * high)],
         "tickvals": shown,
@@ -144,15 +162,13 @@ def error_bars(estimates: Sequence[Estimate], colour: str, thickness: float, wid
     }
 
 
-def marked_line(
-    x: Sequence[float], y: Sequence[float | None], look: Style, dash: str, hovers: Sequence[str], **more: Any
-) -> go.Scatter:
-    """Return a line with a mark at each point; `dash` has the strokes and gaps in CSS pixels, `hovers` one text per point."""
+def marked_line(x: Sequence[float], y: Sequence[float | None], look: Style, hovers: Sequence[str], **more: Any) -> go.Scatter:
+    """Return a line with a mark at each point; `hovers` has one text per point."""
     return go.Scatter(
         x=x,
         y=y,
         mode="lines+markers",
-        line={"color": look.colour, "width": 1.8, "dash": pixels(dash)},
+        line={"color": look.colour, "width": 1.8, "dash": pixels(look.dash)},
         marker={"symbol": look.symbol, "size": 6, "color": look.colour},
         text=hovers,
         hovertemplate="%{text}<extra></extra>",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dialin.evidence.pair_comparison import PairComparison
 from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.report.charts import captions
@@ -92,10 +93,11 @@ def forest(verdict: Verdict, style: Mapping[str, Style]) -> Chart:
     )
 
 
-def pareto(verdict: Verdict, style: Mapping[str, Style]) -> Chart | None:
+def pareto(verdict: Verdict, style: Mapping[str, Style], ends: PairComparison) -> Chart | None:
     """Return throughput against the variation of seconds, both with their intervals; None where nothing was measured twice.
 
-    Candidates that no other one beats at both are filled, and joined by the border of what they beat.
+    Candidates that no other one beats at both are filled, and joined by the border of what they beat. `ends` compares the
+    fastest of these with the steadiest.
     """
     shown = placed(verdict)
     if len(shown) < 2:
@@ -127,7 +129,7 @@ def pareto(verdict: Verdict, style: Mapping[str, Style]) -> Chart | None:
     widths = [_PER_CHARACTER * min(NARROW_LABEL, len(style[one.name].label)) for one in shown]
     for candidate, side in zip(shown, positions(places, widths), strict=True):
         figure.add_trace(_point(candidate, verdict, style[candidate.name], side if candidate.name in named else ""))
-    return Chart("pareto", "Throughput against steadiness", captions.pareto(verdict, style), 360, plain(figure))
+    return Chart("pareto", "Throughput against steadiness", captions.pareto(verdict, style, ends), 360, plain(figure))
 
 
 def _label(candidate: CandidateVerdict, verdict: Verdict, label: str) -> str:

@@ -6,25 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dialin.model.why import Scaling, ScalingPoint, Usl, WaitSummary, Why
+from dialin.model.why import Scaling, ScalingPoint, WaitSummary, Why
 from dialin.report import scaling, wait_groups
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, LegendKey, axis, blank, error_bars, marked_line, pixels, plain, safe
 from dialin.report.charts.style import Style
 from dialin.report.verdict_sentences import with_interval
 from dialin.report.wait_groups import Group, nanoseconds
+from dialin.stats import usl
 from dialin.text import number
-
-DASHES = ("", "8 4", "2 3", "10 3 2 3")
-"""How lines of candidates are broken, in turn, so that they differ without colour: lengths of strokes and gaps."""
 
 _STEPS = 60
 _TENS = tuple(10**power for power in range(11))
-
-
-def dash_of(place: int) -> str:
-    """Return how the line of the candidate at a place of the order is broken."""
-    return DASHES[place % len(DASHES)]
 
 
 def threads(why: Why, style: Mapping[str, Style], rate: str) -> Chart:
@@ -44,12 +37,12 @@ def threads(why: Why, style: Mapping[str, Style], rate: str) -> Chart:
         yaxis={**axis(rate), "range": [0, 1.06 * top]},
         meta={"narrow": {"margin": {"l": 52}, "yaxis": {"title": {"text": ""}}}},
     )
-    for place, one in enumerate(why.scaling):
-        figure.add_trace(_curve(one, style[one.candidate], dash_of(place)))
+    for one in why.scaling:
+        figure.add_trace(_curve(one, style[one.candidate]))
     for one in why.scaling:
         figure.add_trace(_points(one.points, style[one.candidate], rate))
     labels = {name: look.label for name, look in style.items()}
-    legend = _legend([one.candidate for one in why.scaling], style)
+    legend = legend_of([one.candidate for one in why.scaling], style)
     text = scaling.description(why, labels, rate)
     return Chart("scaling", "Throughput by threads", text, 340, plain(figure), legend=legend)
 
@@ -77,21 +70,22 @@ def waits(group: Group, number_of: int, style: Mapping[str, Style]) -> Chart:
             }
         },
     )
-    for place, one in enumerate(group.every):
-        figure.add_trace(_distribution(one, style[one.candidate], dash_of(place)))
+    for one in group.every:
+        figure.add_trace(_distribution(one, style[one.candidate]))
     labels = {name: look.label for name, look in style.items()}
     text = f"Waits per second by length, one mark per doubling of time. {wait_groups.description(group, labels)}"
-    title, legend = f"How long waits were: {group.instrument}", _legend([one.candidate for one in group.every], style)
+    title, legend = f"How long waits were: {group.instrument}", legend_of([one.candidate for one in group.every], style)
     return Chart(f"waits-{number_of}", title, text, 300, plain(figure), legend=legend)
 
 
-def _legend(names: Sequence[str], style: Mapping[str, Style]) -> list[LegendKey]:
-    return [LegendKey(style[name].label, style[name].colour, dash_of(place)) for place, name in enumerate(names)]
+def legend_of(names: Sequence[str], style: Mapping[str, Style]) -> list[LegendKey]:
+    """Return the lines of candidates, as a chart draws them."""
+    return [LegendKey(style[name].label, style[name].colour, style[name].dash, style[name].symbol) for name in names]
 
 
-def _curve(one: Scaling, look: Style, dash: str) -> Any:
+def _curve(one: Scaling, look: Style) -> Any:
     x, y = _course(one)
-    line = {"color": look.colour, "width": 1.6, "dash": pixels(dash)}
+    line = {"color": look.colour, "width": 1.6, "dash": pixels(look.dash)}
     return go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip")
 
 
@@ -102,11 +96,7 @@ def _course(one: Scaling) -> tuple[list[float], list[float]]:
         return counts, [point.tps.mean for point in one.points]
     low, high = min(counts), max(counts)
     x = [low * (high / low) ** (step / _STEPS) for step in range(_STEPS + 1)]
-    return x, [_law(one.usl, count) for count in x]
-
-
-def _law(usl: Usl, threads: float) -> float:
-    return usl.rate * threads / (1 + usl.contention * (threads - 1) + usl.coherency * threads * (threads - 1))
+    return x, [usl.throughput(one.usl, count) for count in x]
 
 
 def _points(points: Sequence[ScalingPoint], look: Style, rate: str) -> Any:
@@ -122,7 +112,7 @@ def _points(points: Sequence[ScalingPoint], look: Style, rate: str) -> Any:
     )
 
 
-def _distribution(one: WaitSummary, look: Style, dash: str) -> Any:
+def _distribution(one: WaitSummary, look: Style) -> Any:
     seconds = _seconds(one)
     filled = [place for place, count in enumerate(one.histogram) if count]
     bins = range(filled[0], filled[-1] + 1) if filled else range(0)
@@ -132,7 +122,7 @@ def _distribution(one: WaitSummary, look: Style, dash: str) -> Any:
         for place in bins
     ]
     rates = [one.histogram[place] / seconds or None for place in bins]
-    return marked_line([2 ** (place + 0.5) for place in bins], rates, look, dash, hovers)
+    return marked_line([2 ** (place + 0.5) for place in bins], rates, look, hovers)
 
 
 def _decades(every: Sequence[WaitSummary]) -> list[int]:

@@ -10,7 +10,7 @@ from dialin.model.trial import TrialState
 from dialin.report.charts import captions
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, ChartToggle, axis, blank, latency_axis, plain
-from dialin.report.charts.course_chart import CourseChart
+from dialin.report.charts.course_chart import CourseChart, short
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Series
 from dialin.report.load_units import Units, units_in
@@ -18,6 +18,7 @@ from dialin.report.names import naming
 
 _FIGURES = 64
 _LATENCY = "%{y:,.3~r} ms"
+_MIDDLES = {"tps": "mean", "latency": "median"}
 
 
 def over_time(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Style]) -> list[Chart]:
@@ -75,7 +76,8 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
         trials = [one.trial.id for one in series if one.trial.candidate == name]
         figure.add_trace(_line(trials, "tps", "m", "study", look.colour, _hover(unit), width=1))
         figure.add_trace(_line(trials, "latency", "m", "study", look.colour, _LATENCY, width=1))
-        toggles.append(ChartToggle(str(place), look.label, look.label, look.colour, trials))
+        figure.add_traces(_middles([one for one in series if one.trial.candidate == name], look, unit, str(place)))
+        toggles.append(ChartToggle(str(place), look.label, look.label, look.colour, trials, look.symbol))
     figure.add_trace(_line(every, "tps", "w", "study", "var(--muted)", _hover(unit), width=0.8))
     figure.add_trace(_line(every, "latency", "w", "study", "var(--muted)", _LATENCY, width=0.8))
     fresh = [(one.base + second) / 60 for one in series if one.is_fresh for second, _ in one.tps.points]
@@ -91,6 +93,35 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
     _mark(figure, series, "study")
     caption = captions.combined(series)
     return Chart("combined", "All trials, one after the other", caption, 340, plain(figure), caption, toggles)
+
+
+def _middles(series: Sequence[Series], look: Style, unit: Units, key: str) -> list[Any]:
+    """Return a mark for each trial in the middle of its time, on both sides, by which candidates differ without colour."""
+    traces = []
+    for measure, hover in (("tps", _hover(unit)), ("latency", _LATENCY)):
+        marks = []
+        for one in series:
+            figure = one.mean if measure == "tps" else one.latency_median
+            points = one.tps.measured.known
+            if points and figure:
+                marks.append(((one.base + (points[0][0] + points[-1][0]) / 2) / 60, figure, one.trial.id))
+        traces.append(
+            go.Scatter(
+                x=[round(at, 3) for at, *_ in marks],
+                y=[short(figure) for _, figure, _ in marks],
+                mode="markers",
+                marker={
+                    "symbol": look.symbol,
+                    "size": 10,
+                    "color": look.colour,
+                    "line": {"width": 1.5, "color": "var(--card)"},
+                },
+                text=[f"trial {trial}, {_MIDDLES[measure]}" for *_, trial in marks],
+                hovertemplate=f"{hover}<br>%{{text}}<extra></extra>",
+                meta={"of": measure, "key": key},
+            )
+        )
+    return traces
 
 
 def _seconds(series: Sequence[Series]) -> list[int]:
@@ -129,7 +160,7 @@ def _panel(series: Sequence[Series], unit: Units, colour: str) -> list[Any]:
             if window is None:
                 traces.append(_line(trials, measure, "m", "trial", colour, hover, width=0.9, dash=dash))
                 continue
-            traces.append(_line(trials, measure, "m", "trial", colour, hover, width=0.8, opacity=0.4))
+            traces.append(_line(trials, measure, "m", "trial", colour, hover, width=0.8, opacity=0.55))
             mean = f"{hover}, mean of {window} s"
             traces.append(_line(trials, measure, "a", "trial", colour, mean, width=2, dash=dash))
     return traces

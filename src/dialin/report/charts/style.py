@@ -13,6 +13,8 @@ HUES = 7
 """How many colours there are beside the baseline's; the style sheet has as many, told apart by the colour-blind."""
 
 _SYMBOLS = ("circle", "square", "triangle-up", "pentagon", "star-triangle-down", "hexagon2", "cross")
+_DASHES = ("8 4", "2 3", "10 3 2 3", "5 2", "14 4", "8 3 2 3 2 3", "3 6")
+"""How lines are broken: lengths of strokes and gaps, in CSS pixels. The line of the baseline is whole."""
 _LABEL = 30
 _HEADLINES = {
     Outcome.WINNER: "bold green",
@@ -25,22 +27,30 @@ _HEADLINES = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a candidate looks in every chart and table."""
+    """How a candidate looks in every chart and table: no two look alike without colour until there are more than eight.
+
+    Attributes:
+        symbol: as Plotly names it.
+        dash: of its lines: lengths of strokes and gaps in CSS pixels, empty for a whole line.
+    """
 
     label: str
     colour: str
     symbol: str
+    dash: str = ""
 
 
 def styles(spec: StudySpec) -> dict[str, Style]:
-    """Return how each candidate looks: the baseline in the ink's own grey, the others in turn through the palette."""
+    """Return how each candidate looks: the baseline in grey, the others in turn through colours, marks and dashes."""
     by_name = {}
     others = 0
     for name, label in naming(spec).labels.items():
         if name == spec.baseline:
             by_name[name] = Style(shorten(label, _LABEL), "var(--base)", "diamond")
             continue
-        by_name[name] = Style(shorten(label, _LABEL), f"var(--c{others % HUES + 1})", _SYMBOLS[others // HUES % len(_SYMBOLS)])
+        symbol = _SYMBOLS[(others + others // HUES) % len(_SYMBOLS)]
+        colour = f"var(--c{others % HUES + 1})"
+        by_name[name] = Style(shorten(label, _LABEL), colour, symbol, _DASHES[others % len(_DASHES)])
         others += 1
     return by_name
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from statistics import fmean, geometric_mean, median, quantiles
+from statistics import median
 from typing import Any
 
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
-from dialin.report.charts.course_chart import CourseChart, course, short, window_of
+from dialin.report.charts.course_chart import CourseChart, course, short
 from dialin.report.charts.thin import thin
 from dialin.report.load_units import SECONDS, Units, units_in
+from dialin.stats.boxes import Box, box
+from dialin.stats.rolling_mean import window_of
+from dialin.stats.trial_figures import geometric_mean_of_levels
 
 POINTS_OF_A_STUDY = 45_000
 """How many points of throughput all charts may have, so that a report stays a few MB however long the study was."""
@@ -28,24 +31,11 @@ _PAUSE_SHOWN = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """What a box plot shows of measured seconds but those lost: percentiles, the lowest second and the mean."""
-
-    low: float
-    first: float
-    median: float
-    third: float
-    high: float
-    worst: float
-    mean: float
-
-
-@dataclass(frozen=True, slots=True)
 class Series:
     """One trial, ready to draw.
 
     Attributes:
-        tps: transactions a second over its seconds.
+        tps: transactions per second over its seconds.
         latency: its percentile of latency over its seconds, milliseconds.
         zero: the last second of the warm-up, of the first where there are several; measuring began after it.
         base: where the driver's second 0 lies on the study's clock, in seconds.
@@ -53,6 +43,7 @@ class Series:
         lost: measured seconds that the host lost, with throughput and latency; of very many, some.
         lost_seconds: how many these are in all.
         steady: whether nothing says that the trial did not become steady.
+        latency_median: of the measured seconds, milliseconds; None of a trial that did not end well, or without latency.
         window: samples that its rolling means are taken over; None where it has none.
         units: what its samples are counted in.
     """
@@ -66,6 +57,7 @@ class Series:
     lost: Sequence[tuple[int, float, float]] = ()
     lost_seconds: int = 0
     steady: bool = True
+    latency_median: float | None = None
     window: int | None = None
     units: Units = SECONDS
 
@@ -78,7 +70,7 @@ class Series:
     def mean(self) -> float | None:
         """Its mean throughput: of several numbers of threads the geometric mean of each one's; None where it has no figure."""
         means = [box.mean for box in self.boxes.values()]
-        return None if not means else means[0] if len(means) == 1 else geometric_mean(means) if min(means) > 0 else 0.0
+        return geometric_mean_of_levels(means) if means else None
 
     @property
     def remarks(self) -> list[str]:
@@ -150,16 +142,6 @@ def pauses(trials: Sequence[Trial]) -> Mapping[int, float]:
     return shift
 
 
-def box(values: Sequence[float]) -> Box | None:
-    """Return the box of measured seconds, or None where there are none."""
-    if not values:
-        return None
-    if len(values) == 1:
-        return Box(*[values[0]] * 7)
-    cuts = quantiles(values, n=20, method="inclusive")
-    return Box(cuts[0], cuts[4], cuts[9], cuts[14], cuts[18], min(values), fmean(values))
-
-
 def measured(samples: Sequence[Sample]) -> list[Sample]:
     """Return the seconds that count: those measured and not lost to the host."""
     return [sample for sample in samples if sample.step is Step.MEASURE and not sample.lost]
@@ -185,6 +167,7 @@ def _series(trial: Trial, samples: Sequence[Sample], most: int, window: int | No
     lost = [sample for sample in samples if sample.step is Step.MEASURE and sample.lost]
     first = samples[0] if samples else None
     timed = [sample for sample in samples if sample.latency_ms > 0]
+    of_latency = box([sample.latency_ms for sample in measured(timed)]) if trial.state is TrialState.DONE else None
     return Series(
         trial=trial,
         tps=course(samples, lambda sample: sample.tps, most, window),
@@ -197,5 +180,6 @@ def _series(trial: Trial, samples: Sequence[Sample], most: int, window: int | No
             for index in thin([sample.tps for sample in lost], _MOST_LOST)
         ],
         lost_seconds=round(sum(sample.seconds for sample in lost)),
+        latency_median=of_latency.median if of_latency else None,
         window=window,
     )

@@ -23,10 +23,10 @@ from dialin.report.charts.chart import (
     plain,
     safe,
 )
-from dialin.report.charts.explaining import dash_of
 from dialin.report.charts.style import Style
-from dialin.report.charts.trial_series import Box, Series, boxes, by_threads, measured
+from dialin.report.charts.trial_series import Series, boxes, by_threads, measured
 from dialin.report.load_units import units_in
+from dialin.stats.boxes import Box, at_share, known_shares
 from dialin.text import number, shorten
 
 MOST_BOXES = 90
@@ -35,7 +35,6 @@ MOST_BOXES = 90
 FEWEST_SECONDS = 20
 """Seconds of a candidate below which its percentiles of latency say nothing."""
 
-_SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.9975, 0.999, 0.9995, 0.9999)
 _TICKS = {0.0: "0 %", 0.5: "50 %", 0.9: "90 %", 0.99: "99 %", 0.999: "99.9 %", 0.9999: "99.99 %"}
 
 
@@ -106,7 +105,7 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
     latencies = {name: values for name, values in latencies.items() if len(values) >= FEWEST_SECONDS}
     if not latencies or units_in(record).by_run:
         return None
-    shares = {name: _shares(len(values)) for name, values in latencies.items()}
+    shares = {name: known_shares(len(values)) for name, values in latencies.items()}
     most = max(marked[-1] for marked in shares.values())
     ticks = [share for share in _TICKS if share <= most]
     percentile = record.spec.workload.percentile
@@ -127,13 +126,12 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
         place = list(style).index(name)
         look, marked = style[name], shares[name]
         hovers = [
-            f"{safe(look.label)}: {100 * share:g} % of seconds up to {number(captions.at_share(values, share))} ms"
-            for share in marked
+            f"{safe(look.label)}: {100 * share:g} % of seconds up to {number(at_share(values, share))} ms" for share in marked
         ]
-        ends = [captions.at_share(values, share) for share in marked]
+        ends = [at_share(values, share) for share in marked]
         key = {"key": str(place)}
-        figure.add_trace(marked_line([_place(share) for share in marked], ends, look, dash_of(place), hovers, meta=key))
-        toggles.append(ChartToggle(str(place), look.label, look.label, look.colour, ()))
+        figure.add_trace(marked_line([_place(share) for share in marked], ends, look, hovers, meta=key))
+        toggles.append(ChartToggle(str(place), look.label, look.label, look.colour, (), look.symbol))
     text = captions.latency(latencies, style, percentile, threads)
     return Chart("latency", f"Latency by candidate, p{percentile} of each second", text, 320, plain(figure), toggles=toggles)
 
@@ -196,11 +194,6 @@ def _latencies(seconds: Sequence[Sample], threads: int | None) -> list[float]:
     return sorted(
         sample.latency_ms for sample in seconds if sample.latency_ms > 0 and (threads is None or sample.threads == threads)
     )
-
-
-def _shares(count: int) -> list[float]:
-    """Return the shares that so many seconds can tell apart."""
-    return [share for share in _SHARES if share == 0 or (1 - share) * count >= 1]
 
 
 def _place(share: float) -> float:

@@ -8,9 +8,9 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateState, CandidateVerdict, Verdict
 from dialin.model.why import Why
 from dialin.report import verdict_sentences
-from dialin.report.charts import by_value, compared, explaining
+from dialin.report.charts import by_value, compared, explaining, transaction_latency
 from dialin.report.charts.style import Style
-from dialin.report.document import scaling_table, transaction_table
+from dialin.report.document import latency_table, scaling_table, transaction_table
 from dialin.report.document.figure_columns import FigureColumn, columns
 from dialin.report.document.parts import (
     Cell,
@@ -27,7 +27,7 @@ from dialin.report.document.parts import (
 )
 from dialin.report.load_units import units_in
 from dialin.report.names import Naming
-from dialin.report.trade_off import trade_off
+from dialin.report.trade_off import compare_ends, trade_off
 from dialin.text import exact_percent
 
 
@@ -49,13 +49,17 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
             scaling_table.table(why, names.labels, unit.rate, record.spec.workload.rate),
         ]
     if verdict is not None:
-        if pareto := compared.pareto(verdict, style):
+        ends = compare_ends(record, verdict)
+        if pareto := compared.pareto(verdict, style, ends):
             parts.append(pareto)
-        if choice := trade_off(verdict, names.labels):
+        if choice := trade_off(verdict, names.labels, ends):
             parts.append(Paragraph(f"Trade-off: {choice}", Role.LEAD))
         parts.append(Group("figures", "All figures", [_table(record, verdict, names)]))
-        if kinds := transaction_table.table(verdict, names.labels):
+        if not why.latencies and (kinds := transaction_table.table(verdict, names.labels)):
             parts.append(Group("kinds", transaction_table.TITLE, [kinds]))
+    if latency := transaction_latency.chart(why, style):
+        table = latency_table.table(why, record.spec, names.labels)
+        parts.append(Group("latency-of-transactions", latency_table.TITLE, [latency, table]))
     return Section(SectionKey.CANDIDATES, "Candidates", parts)
 
 
@@ -87,6 +91,7 @@ def _column(shown: FigureColumn) -> Column:
         is_figure=True,
         is_charted=shown.decides,
         bare_first=shown.is_throughput,
+        term=shown.term,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from dialin.model.measure import deciding, measure_of
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+from dialin.report.document.glossary import Word
 from dialin.report.document.parts import NO_INTERVAL, Cell
 from dialin.report.load_units import Units, mib_a_second, seconds_a_run, units_of
 from dialin.report.verdict_sentences import chance, interval
@@ -26,6 +27,7 @@ class FigureColumn:
         decides: whether the verdict was found by it.
         better: which way is better, in words, where that is not plain.
         is_throughput: whether it shows the throughput itself.
+        term: the key of the term that explains the title; empty for none.
     """
 
     title: str
@@ -34,6 +36,7 @@ class FigureColumn:
     decides: bool = False
     better: str = ""
     is_throughput: bool = False
+    term: str = ""
 
 
 def columns(verdict: Verdict) -> list[FigureColumn]:
@@ -45,12 +48,12 @@ def columns(verdict: Verdict) -> list[FigureColumn]:
 
     unit = units_of(verdict)
     tps = FigureColumn(unit.title, lambda c: _estimate(c.tps, number), 1, is_throughput=True)
-    cv = FigureColumn("CV", lambda c: _estimate(c.cv, percent, 100), 3)
+    cv = FigureColumn("CV", lambda c: _estimate(c.cv, percent, 100), 3, term=Word.CV)
     worst = FigureColumn("worst second", lambda c: Cell(number(c.worst_second_tps), order=c.worst_second_tps), 9)
-    stalls = FigureColumn("stalls/1000 s", lambda c: _estimate(c.stall_seconds_per_1000, number), 6)
+    stalls = FigureColumn("stalls/1000 s", lambda c: _estimate(c.stall_seconds_per_1000, number), 6, term=Word.STALL)
     latency = FigureColumn(f"p{verdict.percentile} ms", lambda c: _estimate(c.latency_ms, number), 2)
     rest = [
-        FigureColumn("chance", lambda c: Cell(chance(c.probability), order=c.probability), 4),
+        FigureColumn("chance", lambda c: Cell(chance(c.probability), order=c.probability), 4, term=Word.CHANCE),
         FigureColumn("errors/s", lambda c: Cell(number(c.errors_per_s), order=c.errors_per_s), 10),
         FigureColumn("trials", lambda c: _trials(c, unit), 8),
     ]

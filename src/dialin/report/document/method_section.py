@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dialin.evidence.server_metrics import ServerMetrics
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, TrialState
 from dialin.report.charts.trial_series import Series
-from dialin.report.document import facts, variables_shown
+from dialin.report.document import facts, metrics_section, variables_shown
+from dialin.report.document.glossary import TERMS, Word
 from dialin.report.document.parts import (
     Beside,
     Cell,
@@ -15,6 +17,7 @@ from dialin.report.document.parts import (
     Column,
     Fold,
     Group,
+    Link,
     Log,
     Pairs,
     Paragraph,
@@ -24,6 +27,7 @@ from dialin.report.document.parts import (
     Section,
     SectionKey,
     Table,
+    Terms,
     text_table,
 )
 from dialin.report.load_units import units_in
@@ -35,8 +39,8 @@ _ORDER = {Purpose.RACE: "", Purpose.CONFIRM: ", fresh", Purpose.WAITS: ", for wa
 """What stands behind the number of a block, by what its trials are for."""
 
 
-def method_section(record: StudyRecord, series: Sequence[Series], names: Naming) -> Section:
-    """Return the section; `series` are all trials."""
+def method_section(record: StudyRecord, series: Sequence[Series], names: Naming, metrics: ServerMetrics) -> Section:
+    """Return the section; `series` are all trials, and `metrics` those of their servers, which it links to."""
     parts: list[Part] = [
         Group("order", "Order of trials", _order(record, series, names)),
         Group("time", "Time spent", _time(record)),
@@ -44,7 +48,7 @@ def method_section(record: StudyRecord, series: Sequence[Series], names: Naming)
         Group("differing", "Variables that differed", [_differing(record)]),
         *_not_default(record),
         *_failures(record, names),
-        Group("every-trial", "Every trial", [_trials(record, series, names)]),
+        Group("every-trial", "Every trial", [_trials(record, series, names, metrics)]),
         Beside(
             [
                 Group("machine", "Machine", [Pairs(facts.machine(record))]),
@@ -54,6 +58,7 @@ def method_section(record: StudyRecord, series: Sequence[Series], names: Naming)
         ),
         Group("repeat", "Repeat the study", _repeat(record)),
         Group("log", "Log", [Log(facts.log_lines(record))]),
+        Group("terms", "Terms", [Terms(TERMS)]),
     ]
     return Section(SectionKey.HOW, "How it was made", parts)
 
@@ -63,7 +68,10 @@ def _order(record: StudyRecord, series: Sequence[Series], names: Naming) -> list
     for one in series:
         blocks.setdefault((_ORDER[one.trial.purpose], one.trial.block), []).append(one)
     longest = max(map(len, blocks.values()), default=0)
-    columns = [Column("block", "block"), *(Column(f"place-{place}", str(place)) for place in range(1, longest + 1))]
+    columns = [
+        Column("block", "block", term=Word.BLOCK),
+        *(Column(f"place-{place}", str(place)) for place in range(1, longest + 1)),
+    ]
     rows = []
     for (kind, block), placed in sorted(blocks.items()):
         cells = [_placed(one, names) for one in placed] + [Cell("")] * (longest - len(placed))
@@ -75,10 +83,21 @@ def _order(record: StudyRecord, series: Sequence[Series], names: Naming) -> list
     return [Table("order-table", caption, columns, rows, "No trial has begun yet.")]
 
 
+def row_key(trial: int) -> str:
+    """Return what the row of a trial is called in the table of every trial; a page's script knows it."""
+    return f"trial-{trial}"
+
+
 def _placed(one: Series, names: Naming) -> Cell:
     figure = str(one.trial.state) if one.mean is None else number(one.mean)
     failed = one.trial.state is TrialState.FAILED
-    return Cell(names.labels[one.trial.candidate], [figure], candidate=one.trial.candidate, is_marked=failed)
+    return Cell(
+        names.labels[one.trial.candidate],
+        [figure],
+        candidate=one.trial.candidate,
+        is_marked=failed,
+        link=Link(row_key(one.trial.id)),
+    )
 
 
 def _time(record: StudyRecord) -> list[Part]:
@@ -146,16 +165,21 @@ def _not_default(record: StudyRecord) -> list[Part]:
     return list(groups)
 
 
+def failure_key(trial: int) -> str:
+    """Return what the end of the log of a failed trial is called."""
+    return f"failure-{trial}"
+
+
 def _failures(record: StudyRecord, names: Naming) -> list[Part]:
     folds = []
     for one in facts.failures(record.trials):
         summary = f"Trial {one.id}, block {one.block}, {names.labels[one.candidate]}: {one.reason}"
-        tail = Code(f"failure-{one.id}", one.log_tail or "Nothing was logged.", "The end of the server's log", is_copied=False)
+        tail = Code(failure_key(one.id), one.log_tail or "Nothing was logged.", "The end of the server's log", is_copied=False)
         folds.append(Fold(f"failure {one.id}", summary, [tail]))
     return [Group("failures", "Failed trials", folds)] if folds else []
 
 
-def _trials(record: StudyRecord, series: Sequence[Series], names: Naming) -> Fold:
+def _trials(record: StudyRecord, series: Sequence[Series], names: Naming, metrics: ServerMetrics) -> Fold:
     figures = ("id", "block", "lost", "tps", "server", "driver")
     titles = {
         "id": "trial",
@@ -172,16 +196,24 @@ def _trials(record: StudyRecord, series: Sequence[Series], names: Naming) -> Fol
         "driver": "driver",
     }
     ranks = {"lost": 5, "started": 7, "warm_up": 6, "measured": 4, "server": 2, "driver": 3}
-    columns = [Column(key, title, ranks.get(key, 0), is_figure=key in figures) for key, title in titles.items()]
+    terms = {"block": Word.BLOCK, "lost": Word.LOST}
+    columns = [
+        Column(key, title, ranks.get(key, 0), is_figure=key in figures, term=terms.get(key, ""))
+        for key, title in titles.items()
+    ]
+    logged = {one.id for one in facts.failures(record.trials)}
     rows = [
         Row(
             [
-                Cell(str(one.id)),
+                Cell(str(one.id), link=metrics_section.link(metrics, one.id)),
                 Cell(str(one.block)),
                 Cell(names.labels[one.candidate], candidate=one.candidate),
-                *map(Cell, (one.purpose, one.state, one.started, one.warm_up, one.measured)),
+                Cell(one.purpose),
+                Cell(one.state, link=Link(failure_key(one.id)) if one.id in logged else None),
+                *map(Cell, (one.started, one.warm_up, one.measured)),
                 *map(Cell, (one.lost, one.tps, one.server_cpu, one.driver_cpu)),
-            ]
+            ],
+            key=row_key(one.id),
         )
         for one in facts.trial_rows(series)
     ]

@@ -54,6 +54,14 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """Where a page leads from a cell: the id of the element, and the trial that the chart there is to show, if any."""
+
+    target: str
+    trial: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """A cell of a table.
 
@@ -64,6 +72,7 @@ class Cell:
         candidate: the candidate whose mark stands before the text.
         is_marked: whether it differs in a way that the caption explains.
         share: from 0 to 1, drawn as a bar where a rendering can.
+        link: where more about it stands on the page.
     """
 
     text: str
@@ -73,6 +82,7 @@ class Cell:
     candidate: str = ""
     is_marked: bool = False
     share: float | None = None
+    link: Link | None = None
 
     @property
     def full(self) -> str:
@@ -99,6 +109,7 @@ class Column:
         is_charted: whether a chart above the table shows it with its intervals.
         bare_first: whether its intervals go before those of other columns.
         candidate: the candidate whose mark stands before the title.
+        term: the key of the term that explains the title; empty for none.
     """
 
     key: str
@@ -110,14 +121,16 @@ class Column:
     is_charted: bool = False
     bare_first: bool = False
     candidate: str = ""
+    term: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a table; its first cell names it."""
+    """A row of a table; its first cell names it. Links lead to it by its key, where it has one."""
 
     cells: Sequence[Cell]
     role: RowRole = RowRole.PLAIN
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +191,22 @@ class Pairs:
     """Labels with their values."""
 
     pairs: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word that has one meaning in all reports; columns refer to it by its key."""
+
+    key: str
+    word: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Words with their meanings."""
+
+    terms: Sequence[Term]
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +293,23 @@ class Beside:
     groups: Sequence[Group]
 
 
-Part = Paragraph | Table | Code | Tiles | Pairs | Caveats | Reasons | Log | Chart | MeasureSwitch | Grid | Fold | Group | Beside
+Part = (
+    Paragraph
+    | Table
+    | Code
+    | Tiles
+    | Pairs
+    | Terms
+    | Caveats
+    | Reasons
+    | Log
+    | Chart
+    | MeasureSwitch
+    | Grid
+    | Fold
+    | Group
+    | Beside
+)
 """Anything that a section may hold."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dialin.evidence.server_metrics import ServerMetrics, server_metrics
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.why import Why
@@ -18,19 +19,22 @@ from dialin.report.names import naming
 from dialin.text import moment, visible
 
 
-def study_document(record: StudyRecord, why: Why | None = None, series: list[Series] | None = None) -> Document:
+def study_document(
+    record: StudyRecord, why: Why | None = None, series: list[Series] | None = None, metrics: ServerMetrics | None = None
+) -> Document:
     """Return the report of a study, whether it has ended, runs, or has not measured a second yet.
 
-    `series` are the study's trials ready to draw, where the caller has them.
+    `series` are the study's trials ready to draw, and `metrics` those of its servers, where the caller has them.
     """
     every = all_series(record) if series is None else series
+    shown = server_metrics(record) if metrics is None else metrics
     names, style, explanation = naming(record.spec), styles(record.spec), why or Why.empty()
     sections = [
         verdict_section(record, explanation),
         candidates_section(record, explanation, names, style),
         why_section(record, explanation, names.labels, style),
-        time_section(record, drawn(every), style),
-        method_section(record, every, names),
+        time_section(record, drawn(every), names, style, shown, has_histograms=bool(explanation.latencies)),
+        method_section(record, every, names, shown),
     ]
     return Document(
         headline=verdict_sentences.headline(record),

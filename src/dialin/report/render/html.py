@@ -15,8 +15,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from dialin.evidence.server_metrics import server_metrics
 from dialin.model.record import StudyRecord
 from dialin.model.why import Why
+from dialin.report.charts import server_metrics_chart
 from dialin.report.charts.style import styles
 from dialin.report.charts.trial_series import all_series
 from dialin.report.document.study_document import drawn, study_document
@@ -30,7 +32,7 @@ class Body:
     Attributes:
         title: the verdict's sentence, or where the study stands: plain text.
         main: what stands inside `<main>`.
-        data: what the page's script draws from: `trials`, `charts`.
+        data: what the page's script draws from: `trials`, `metrics`, `charts`.
         colophon: who made it, from what.
     """
 
@@ -57,9 +59,11 @@ def assets() -> Assets:
 def body(record: StudyRecord, why: Why | None = None) -> Body:
     """Return what a page shows of a study, whether it has ended, runs, or has not measured a second yet."""
     series = all_series(record)
-    document = study_document(record, why, series)
+    metrics = server_metrics(record)
+    document = study_document(record, why, series, metrics)
     data = {
         "trials": {one.trial.id: one.embedded() for one in drawn(series)},
+        "metrics": server_metrics_chart.embedded(metrics),
         "charts": {chart.key: chart.figure for chart in document.charts()},
     }
     main = rendered("body.html.j2", document=document, style=styles(record.spec))
@@ -94,6 +98,6 @@ def _policy(*scripts: str) -> str:
     """Return the content security policy: these scripts and no others, the page's own styles, and no network at all."""
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts)
     return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
         "connect-src 'none'; form-action 'none'; base-uri 'none'"
     )

@@ -8,16 +8,12 @@ from dialin.model.record import StudyRecord
 from dialin.model.why import Why
 from dialin.report.charts.chart import Chart
 from dialin.report.document.parts import (
-    Beside,
     Caveats,
     Code,
     Document,
     Fold,
-    Grid,
     Group,
     Log,
-    MeasureSwitch,
-    Pairs,
     Paragraph,
     Part,
     ReasonCard,
@@ -31,6 +27,7 @@ from dialin.report.document.parts import (
 )
 from dialin.report.document.study_document import study_document
 from dialin.report.render.markdown_text import fenced, folded, prose, table
+from dialin.report.render.part_renderer import PartRenderer
 from dialin.text import visible
 
 _OPEN_RANKS = 4
@@ -57,87 +54,75 @@ def to_markdown(document: Document) -> str:
 def _section(section: Section) -> list[str]:
     if not section.parts:
         return []
+    shown = _Markdown().together(section.parts)
     if section.key in _FOLDED:
-        return [folded(section.title, "\n\n".join(_parts(section.parts)))]
+        return [folded(section.title, shown)]
     if section.key is SectionKey.VERDICT:
-        return _parts(section.parts)
-    return [f"**{prose(section.title)}**", *_parts(section.parts)]
+        return [shown]
+    return [f"**{prose(section.title)}**", shown]
 
 
-def _parts(parts: Sequence[Part]) -> list[str]:
-    return [text for part in parts if (text := _part(part))]
+class _Markdown(PartRenderer[str]):
+    """Writes each part as a paragraph, a list, a table or a fold."""
 
+    def together(self, parts: Sequence[Part]) -> str:
+        return "\n\n".join(text for text in self.show(parts) if text)
 
-def _part(part: Part) -> str:
-    match part:
-        case Paragraph():
-            return prose(part.text)
-        case Group():
-            return _group(part)
-        case Fold():
-            return folded(part.summary, "\n\n".join(_parts(part.parts)))
-        case Beside():
-            return "\n\n".join(_parts(part.groups))
-        case Grid():
-            return "\n\n".join(map(_chart, part.charts))
-        case Chart():
-            return _chart(part)
-        case Table():
-            return _table(part)
-        case Code():
-            return fenced(part.text, part.language)
-        case Tiles():
-            return "\n".join(f"- {prose(f'{one.label}: {one.figure}. {one.sentence}')}" for one in part.tiles)
-        case Pairs():
-            return "\n".join(f"- {prose(f'{label}: {value}')}" for label, value in part.pairs) or "Nothing is known."
-        case Caveats():
-            return _caveats(part)
-        case Reasons():
-            return "\n".join(_reason(number, one) for number, one in enumerate(part.cards, part.start))
-        case Log():
-            return fenced("\n".join(f"{at} {text}" for at, text in part.lines)) if part.lines else "Nothing was logged."
-        case MeasureSwitch():
-            return ""
+    def paragraph(self, part: Paragraph) -> str:
+        return prose(part.text)
 
+    def group(self, part: Group) -> str:
+        first = next((one for one in part.parts if isinstance(one, Table) and one.key == _FIRST), None)
+        if first is None:
+            return "\n\n".join([f"**{prose(part.title)}**", self.together(part.parts)])
+        shown = [place for place, column in enumerate(first.columns) if column.rank <= _OPEN_RANKS]
+        brief = Table(
+            first.key,
+            "",
+            [first.columns[place] for place in shown],
+            [Row([row.cells[place] for place in shown], row.role) for row in first.rows],
+        )
+        return "\n\n".join([self.table(brief), folded(part.title, self.together(part.parts))])
 
-def _group(group: Group) -> str:
-    title = f"**{prose(group.title)}**"
-    first = next((part for part in group.parts if isinstance(part, Table) and part.key == _FIRST), None)
-    if first is None:
-        return "\n\n".join([title, *_parts(group.parts)])
-    shown = [place for place, column in enumerate(first.columns) if column.rank <= _OPEN_RANKS]
-    brief = Table(
-        first.key,
-        "",
-        [first.columns[place] for place in shown],
-        [Row([row.cells[place] for place in shown], row.role) for row in first.rows],
-    )
-    return "\n\n".join([_table(brief), folded(group.title, "\n\n".join(_parts(group.parts)))])
+    def fold(self, part: Fold) -> str:
+        return folded(part.summary, self.together(part.parts))
 
+    def chart(self, part: Chart) -> str:
+        return "\n\n".join([f"**{prose(part.title)}**", *(prose(text) for text in (part.text, part.other_text) if text)])
 
-def _chart(chart: Chart) -> str:
-    return "\n\n".join([f"**{prose(chart.title)}**", *(prose(text) for text in (chart.text, chart.other_text) if text)])
+    def table(self, part: Table) -> str:
+        if not part.rows:
+            return prose(part.empty)
+        rows = []
+        for row in part.rows:
+            cells = [prose(cell.full) for cell in row.cells]
+            rows.append([f"**{cells[0]}**", *cells[1:]] if row.role is RowRole.RECOMMENDED else cells)
+        alignment = "".join("r" if column.is_figure else "l" for column in part.columns)
+        titles = [prose(f"{column.title} ({column.hint})" if column.hint else column.title) for column in part.columns]
+        drawn = table(titles, rows, alignment)
+        return f"{prose(part.caption)}\n\n{drawn}" if part.caption else drawn
 
+    def code(self, part: Code) -> str:
+        return fenced(part.text, part.language)
 
-def _table(part: Table) -> str:
-    if not part.rows:
-        return prose(part.empty)
-    rows = []
-    for row in part.rows:
-        cells = [prose(cell.full) for cell in row.cells]
-        rows.append([f"**{cells[0]}**", *cells[1:]] if row.role is RowRole.RECOMMENDED else cells)
-    alignment = "".join("r" if column.is_figure else "l" for column in part.columns)
-    titles = [prose(f"{column.title} ({column.hint})" if column.hint else column.title) for column in part.columns]
-    drawn = table(titles, rows, alignment)
-    return f"{prose(part.caption)}\n\n{drawn}" if part.caption else drawn
+    def tiles(self, part: Tiles) -> str:
+        return "\n".join(f"- {prose(f'{one.label}: {one.figure}. {one.sentence}')}" for one in part.tiles)
 
+    def pairs(self, pairs: Sequence[tuple[str, str]]) -> str:
+        return "\n".join(f"- {prose(f'{label}: {value}')}" for label, value in pairs) or "Nothing is known."
 
-def _caveats(part: Caveats) -> str:
-    lines = []
-    for one in part.caveats:
-        lines.append(f"- {prose(f'{one.kind.capitalize()}: {one.text}')}")
-        lines += [f"  - {prose(f'{label}: {value}')}" for label, value in one.data]
-    return "\n".join(lines)
+    def caveats(self, part: Caveats) -> str:
+        lines = []
+        for one in part.caveats:
+            lines.append(f"- {prose(f'{one.kind.capitalize()}: {one.text}')}")
+            lines += [f"  - {prose(f'{label}: {value}')}" for label, value in one.data]
+        return "\n".join(lines)
+
+    def reasons(self, part: Reasons) -> str:
+        return "\n".join(_reason(number, one) for number, one in enumerate(part.cards, part.start))
+
+    def log(self, part: Log) -> str:
+        return fenced("\n".join(f"{at} {text}" for at, text in part.lines)) if part.lines else "Nothing was logged."
 
 
 def _reason(number: int, one: ReasonCard) -> str:

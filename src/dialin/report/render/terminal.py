@@ -15,18 +15,13 @@ from dialin.report.charts.chart import Chart
 from dialin.report.charts.style import headline_style
 from dialin.report.document import why_sentences
 from dialin.report.document.parts import (
-    Beside,
     Caveats,
     Code,
     Document,
     Fold,
-    Grid,
     Group,
     Log,
-    MeasureSwitch,
-    Pairs,
     Paragraph,
-    Part,
     Reasons,
     Role,
     SectionKey,
@@ -35,6 +30,7 @@ from dialin.report.document.parts import (
     find,
 )
 from dialin.report.document.study_document import study_document
+from dialin.report.render.part_renderer import PartRenderer
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import columns_of, row_styles
 from dialin.text import shorten, visible
@@ -45,7 +41,7 @@ _IN_PLOT = 72
 """Columns of terminal from which on the forest plot shows intervals in figures."""
 
 _WIDEST_PLOT = 80
-_BY_THREADS = ("scaling", "scaling-table")
+_EXPLAINING = ("scaling", "scaling-table", "latency-of-transactions")
 """Parts on the candidates that explain more than they decide."""
 _CAVEAT_STYLES = {"confound": "yellow", "warning": "yellow"}
 
@@ -56,17 +52,15 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
     writer = _Writer(page, document, is_whole=False)
     page.text(document.headline, headline_style(record.verdict))
     verdict = document.section(SectionKey.VERDICT)
-    writer.write([part for part in verdict.parts if not isinstance(part, Group) or part.key != "caveats"])
+    writer.show([part for part in verdict.parts if not isinstance(part, Group) or part.key != "caveats"])
     if record.verdict is None:
         return
     page.gap()
-    writer.write(
-        [part for part in document.section(SectionKey.CANDIDATES).parts if getattr(part, "key", "") not in _BY_THREADS]
-    )
+    writer.show([part for part in document.section(SectionKey.CANDIDATES).parts if getattr(part, "key", "") not in _EXPLAINING])
     page.gap()
     _print_strongest(record, document, why, writer)
     if caveats := find(verdict.parts, "caveats"):
-        writer.write([caveats])
+        writer.show([caveats])
 
 
 def print_why(record: StudyRecord, why: Why, console: Console) -> None:
@@ -75,9 +69,9 @@ def print_why(record: StudyRecord, why: Why, console: Console) -> None:
     writer = _Writer(page, document, is_whole=True)
     page.text(document.headline, headline_style(record.verdict))
     candidates = document.section(SectionKey.CANDIDATES).parts
-    writer.write([part for part in candidates if getattr(part, "key", "") in ("kinds", *_BY_THREADS)])
+    writer.show([part for part in candidates if getattr(part, "key", "") in ("kinds", *_EXPLAINING)])
     page.gap()
-    writer.write(document.section(SectionKey.WHY).parts)
+    writer.show(document.section(SectionKey.WHY).parts)
 
 
 def print_document(document: Document, console: Console) -> None:
@@ -90,7 +84,7 @@ def print_document(document: Document, console: Console) -> None:
         if section.parts:
             page.gap()
             page.text(section.title, "bold")
-            writer.write(section.parts)
+            writer.show(section.parts)
     page.gap()
     page.text(document.colophon, "dim")
 
@@ -100,13 +94,13 @@ def _print_strongest(record: StudyRecord, document: Document, why: Why | None, w
     parts, page = document.section(SectionKey.WHY).parts, writer.page
     page.fact("Why:", why_sentences.summary(why))
     if why_sentences.is_known(why):
-        writer.write([part for part in parts if isinstance(part, Reasons)])
+        writer.show([part for part in parts if isinstance(part, Reasons)])
         page.text("Costs, charts and all reasons:", "dim", _INDENT)
         page.copyable(f"{_INDENT}{visible(shlex.join(['dialin', 'explain', record.directory]))}")
     page.gap()
 
 
-class _Writer:
+class _Writer(PartRenderer[None]):
     """Writes parts to a page: all of each, or what a glance needs."""
 
     def __init__(self, page: Page, document: Document, *, is_whole: bool) -> None:
@@ -114,61 +108,43 @@ class _Writer:
         self._document = document
         self._is_whole = is_whole
 
-    def write(self, parts: Sequence[Part]) -> None:
-        for part in parts:
-            self._write(part)
+    def paragraph(self, part: Paragraph) -> None:
+        self.page.text(part.text, "dim" if part.role in (Role.LEAD, Role.SMALL) else "")
 
-    def _write(self, part: Part) -> None:
-        page = self.page
-        match part:
-            case Paragraph():
-                page.text(part.text, "dim" if part.role in (Role.LEAD, Role.SMALL) else "")
-            case Group():
-                self._heading(part.title)
-                self.write(part.parts)
-            case Fold():
-                if self._is_whole:
-                    self._heading(part.summary)
-                    self.write(part.parts)
-            case Beside():
-                self.write(part.groups)
-            case Grid():
-                self.write(part.charts)
-            case Chart():
-                self._chart(part)
-            case Table():
-                self._table(part)
-            case Code():
-                self._code(part)
-            case Tiles():
-                page.gap()
-                for tile in part.tiles:
-                    page.fact(f"{tile.label}:", f"{tile.figure}. {tile.sentence}")
-            case Pairs():
-                for label, value in part.pairs:
-                    page.labelled(f"{label}:", value)
-            case Caveats():
-                self._caveats(part)
-            case Reasons():
-                self._reasons(part)
-            case Log():
-                for at, text in part.lines:
-                    page.text(f"{at} {text}")
-            case MeasureSwitch():
-                pass
+    def group(self, part: Group) -> None:
+        self._heading(part.title)
+        self.show(part.parts)
+
+    def fold(self, part: Fold) -> None:
+        if self._is_whole:
+            self._heading(part.summary)
+            self.show(part.parts)
+
+    def tiles(self, part: Tiles) -> None:
+        self.page.gap()
+        for tile in part.tiles:
+            self.page.fact(f"{tile.label}:", f"{tile.figure}. {tile.sentence}")
+
+    def pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
+        for label, value in pairs:
+            self.page.labelled(f"{label}:", value)
+
+    def log(self, part: Log) -> None:
+        for at, text in part.lines:
+            self.page.text(f"{at} {text}")
 
     def _heading(self, title: str) -> None:
         self.page.gap()
         self.page.text(title, "bold" if self._is_whole else "dim")
 
-    def _code(self, part: Code) -> None:
+    def code(self, part: Code) -> None:
         for line in part.text.split("\n"):
             if part.is_copied:
                 self.page.copyable(f"{_INDENT}{line}")
             else:
                 self.page.text(line, indent=_INDENT)
 
-    def _table(self, part: Table) -> None:
+    def table(self, part: Table) -> None:
         if not part.rows:
             self.page.text(part.empty)
             return
@@ -177,7 +153,7 @@ class _Writer:
             self.page.text(part.caption, "dim")
         self.page.table(columns_of(part), styles=row_styles(part))
 
-    def _chart(self, part: Chart) -> None:
+    def chart(self, part: Chart) -> None:
         page = self.page
         if part.forest:
             page.text(f"{part.title} (shaded: too small to matter)", "dim")
@@ -208,13 +184,13 @@ class _Writer:
             page.line([(label + gap, style), (line, style or "default"), (" " * _GAP, ""), (figure, style)])
         page.line([(" " * (left + _GAP), ""), (axis, "dim")])
 
-    def _caveats(self, part: Caveats) -> None:
+    def caveats(self, part: Caveats) -> None:
         for one in part.caveats:
             self.page.fact(f"{one.kind.capitalize()}:", one.text, _CAVEAT_STYLES.get(one.kind, "dim"))
             for label, value in one.data if self._is_whole else ():
                 self.page.text(f"{label}: {value}", "dim", _INDENT)
 
-    def _reasons(self, part: Reasons) -> None:
+    def reasons(self, part: Reasons) -> None:
         page = self.page
         for number, one in enumerate(part.cards, part.start):
             page.numbered(number, f"{one.text} ({one.label})")

@@ -10,11 +10,12 @@
   const open = new Map();
   const sorted = new Map();
   const scrolled = new Map();
+  const chosen = new Map();
   let measure = "tps";
   let top = 0;
   let focused = null;
 
-  let data = { trials: {}, charts: {} };
+  let data = { trials: {}, metrics: {}, charts: {} };
   let drawn = [];
   let drawing = 0;
   let loading = null;
@@ -55,9 +56,18 @@
     return null;
   }
 
+  // Fills a line with the values of the trial that the reader chose for a chart: one for each step of time.
+  function stepped(trace, trial) {
+    const course = (data.metrics || {})[trial];
+    const y = (course && course.l[trace.meta.metric]) || [];
+    const middle = course && course.s === 1 ? 1 : 0.5;
+    return { ...trace, x: y.map((_, place) => course.s * (place + middle)), y };
+  }
+
   // Fills a trace with the trials that its `meta` names, as far as they are shown; a gap parts one from the next.
-  function filled(trace, hidden) {
+  function filled(trace, hidden, id) {
     const wanted = trace.meta;
+    if (wanted && wanted.metric) return stepped(trace, choiceOf(id));
     if (!wanted || !wanted.trials) return trace;
     const x = [], y = [], text = [];
     const add = (at, value, words) => { x.push(at); y.push(value); text.push(words); };
@@ -99,11 +109,16 @@
     return [new Set(taken.flatMap((one) => one.dataset.trials.split(" ").filter(Boolean))), keys];
   }
 
-  function draw(id, width) {
+  // The trial that the reader chose for a chart which shows one at a time; at first, the first one.
+  function choiceOf(id) {
+    const menu = document.querySelector(`main [data-choice="${CSS.escape(id)}"]`);
+    return chosen.get(id) || (menu && menu.value);
+  }
+
+  // A figure as it is drawn now: in the page's colours, at this width, with what the reader switched on.
+  function figureOf(id, room) {
     const element = document.getElementById(id);
-    const style = getComputedStyle(root);
-    const figure = themed(data.charts[id], style);
-    const room = width || element.clientWidth;
+    const figure = themed(data.charts[id], getComputedStyle(root));
     const own = figure.layout.meta || {};
     let layout = figure.layout;
     if (own[measure]) layout = merged(layout, own[measure]);
@@ -117,12 +132,161 @@
     const [trials, keys] = hiddenIn(id);
     const traces = figure.data
       .filter((trace) => !trace.meta || !trace.meta.of || trace.meta.of === measure)
-      .map((trace) => ({ ...filled(trace, trials), visible: !(trace.meta && keys.has(trace.meta.key)) }));
-    return Plotly.react(element, traces, layout, {
-      displayModeBar: false,
-      doubleClick: "reset",
+      .map((trace) => ({ ...filled(trace, trials, id), visible: !(trace.meta && keys.has(trace.meta.key)) }));
+    return { traces, layout };
+  }
+
+  async function draw(id, width) {
+    const element = document.getElementById(id);
+    const { traces, layout } = figureOf(id, width || element.clientWidth);
+    await Plotly.react(element, traces, layout, { displayModeBar: false, doubleClick: "reset" });
+    const whole = rangesOf(element);
+    zoomed(id, false);
+    element.removeAllListeners("plotly_relayout");
+    element.removeAllListeners("plotly_click");
+    element.on("plotly_relayout", () => zoomed(id, rangesOf(element) !== whole));
+    element.on("plotly_click", ({ points }) => {
+      const named = points.map((point) => /^trial (\d+)/.exec(point.text || "")).find(Boolean);
+      if (named) reveal(`trial-${named[1]}`);
     });
   }
+
+  // What the axes of a chart show now.
+  function rangesOf(element) {
+    const axes = Object.entries(element._fullLayout).filter(([name]) => /^[xy]axis\d*$/.test(name));
+    return axes.map(([name, axis]) => `${name} ${axis.range}`).join();
+  }
+
+  function zoomed(id, is) {
+    const button = document.querySelector(`main [data-reset="${CSS.escape(id)}"]`);
+    if (button) button.hidden = !is;
+  }
+
+  // Brings an element into view, with all that is folded around it opened, and puts the focus there.
+  function reveal(id) {
+    const target = document.getElementById(id);
+    if (!target) return;
+    for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    for (const old of document.querySelectorAll("main .shown")) old.classList.remove("shown");
+    target.classList.add("shown");
+    if (target.tabIndex < 0) target.tabIndex = -1;
+    target.scrollIntoView({ block: "center" });
+    target.focus({ preventScroll: true });
+  }
+
+  function choose(id, trial) {
+    const menu = document.querySelector(`main [data-choice="${CSS.escape(id)}"]`);
+    if (!menu) return;
+    menu.value = trial;
+    chosen.set(id, trial);
+    if (window.Plotly) draw(id);
+  }
+
+  // A link within the page: where it names a trial, the chart that it leads to shows that trial.
+  function follow(event) {
+    const link = event.target.closest('a[href^="#"]');
+    if (!link) return;
+    event.preventDefault();
+    const target = link.getAttribute("href").slice(1);
+    if (link.dataset.trial) choose(target.replace(/-title$/, ""), link.dataset.trial);
+    reveal(target);
+  }
+
+  function save(name, content, kind) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([content], { type: kind }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  // A chart as a file that can stand alone: on white, in the colours of paper, with its title above.
+  async function saveImage(id, format) {
+    const element = document.getElementById(id);
+    const wasOnPaper = root.classList.contains("paper");
+    root.classList.add("paper");
+    const { traces, layout } = figureOf(id, Math.max(element.clientWidth, 720));
+    const ink = getComputedStyle(root).getPropertyValue("--ink").trim();
+    root.classList.toggle("paper", wasOnPaper);
+    const words = document.getElementById(`${id}-title`).textContent.trim();
+    const text = words.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+    const room = 34;
+    const figure = {
+      data: traces,
+      layout: {
+        ...layout,
+        title: { text, x: 0.01, y: 0.99, yanchor: "top", font: { size: 15, color: ink } },
+        margin: { ...layout.margin, t: (layout.margin.t || 0) + room },
+        height: layout.height + room,
+        paper_bgcolor: "#ffffff",
+      },
+    };
+    const size = { width: layout.width, height: layout.height + room };
+    const address = await Plotly.toImage(figure, { format, ...size, scale: format === "png" ? 2 : 1 });
+    save(`${id}.${format}`, contentOf(address), format === "png" ? "image/png" : "image/svg+xml");
+  }
+
+  // What a data URL holds; the page's policy lets no request out, not even one for that.
+  function contentOf(address) {
+    const comma = address.indexOf(",");
+    const body = address.slice(comma + 1);
+    if (!address.slice(0, comma).endsWith(";base64")) return decodeURIComponent(body);
+    return Uint8Array.from(atob(body), (character) => character.charCodeAt(0));
+  }
+
+  // Text as a cell of a CSV file that no spreadsheet takes for a formula.
+  function csvCell(text) {
+    const words = text.replace(/\s+/g, " ").trim();
+    const isFormula = /^[=+\-@]/.test(words) && !/^[+-]?[\d.,]+( ?%)?$/.test(words);
+    const safe = isFormula ? `'${words}` : words;
+    return /[",]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
+  }
+
+  function saveTable(id) {
+    const lines = [...document.getElementById(id).rows].map((row) => [...row.cells].map((cell) => {
+      const alone = cell.cloneNode(true);
+      const details = [...alone.querySelectorAll("small")].map((one) => { one.remove(); return one.textContent.trim(); });
+      const text = alone.textContent.trim();
+      return csvCell(details.length ? `${text} (${details.join("; ")})` : text);
+    }).join(","));
+    save(`${id}.csv`, `\ufeff${lines.join("\r\n")}\r\n`, "text/csv");
+  }
+
+  // The meaning of a word, beside it while it has the pointer or the focus; Escape takes it away.
+  let tip = null;
+  let explained = null;
+  function explain(word) {
+    explained = word;
+    const meaning = word && document.getElementById(`term-${word.dataset.term}`);
+    if (!meaning) {
+      if (tip) tip.hidden = true;
+      return;
+    }
+    if (!tip) {
+      tip = document.createElement("div");
+      tip.className = "tip";
+      tip.setAttribute("aria-hidden", "true");
+      document.body.append(tip);
+    }
+    tip.textContent = meaning.textContent;
+    tip.hidden = false;
+    const place = word.getBoundingClientRect();
+    const below = place.bottom + 4;
+    const isLow = below + tip.offsetHeight > innerHeight;
+    tip.style.left = `${Math.max(8, Math.min(place.left, innerWidth - tip.offsetWidth - 8))}px`;
+    tip.style.top = `${isLow ? Math.max(8, place.top - tip.offsetHeight - 4) : below}px`;
+  }
+
+  const termAt = (target) => target instanceof Element ? target.closest("main [data-term]") : null;
+  const focusedTerm = () => document.activeElement.matches(":focus-visible") ? termAt(document.activeElement) : null;
+  addEventListener("focusin", () => explain(focusedTerm()));
+  addEventListener("focusout", () => explain(null));
+  addEventListener("keydown", (event) => { if (event.key === "Escape") explain(null); });
+  addEventListener("scroll", () => { if (explained) explain(explained); }, { capture: true, passive: true });
+  addEventListener("pointerover", (event) => {
+    if (tip && tip.contains(event.target)) return;
+    explain(termAt(event.target) || focusedTerm());
+  });
 
   // One chart at a time, so that the page answers while they are drawn; a later call ends an earlier one.
   async function drawAll() {
@@ -136,7 +300,13 @@
     }
     for (const id of Object.keys(data.charts)) {
       if (turn !== drawing) return;
-      await draw(id);
+      const element = document.getElementById(id);
+      try {
+        await draw(id);
+        delete element.dataset.failed;
+      } catch {
+        element.dataset.failed = "yes";  // its words and its table stay, and the other charts
+      }
       if (turn === 1) performance.mark(id);
       await new Promise((resolve) => setTimeout(resolve));
     }
@@ -225,6 +395,13 @@
       drawAll();
     }));
     each("table.sortable", sortable);
+    each("[data-choice]", (menu) => {
+      if (chosen.has(menu.dataset.choice)) menu.value = chosen.get(menu.dataset.choice);
+      menu.addEventListener("change", () => choose(menu.dataset.choice, menu.value));
+    });
+    each("[data-reset]", (button) => button.addEventListener("click", () => draw(button.dataset.reset)));
+    each("[data-image]", (button) => button.addEventListener("click", () => saveImage(button.dataset.image, button.dataset.format)));
+    each("[data-csv]", (button) => button.addEventListener("click", () => saveTable(button.dataset.csv)));
     each("button.copy", (button) => button.addEventListener("click", () => copy(button, document.getElementById(button.dataset.copies))));
     sides();
   }
@@ -265,6 +442,7 @@
   }
 
   const inside = (event) => event.target instanceof Element && event.target.closest("main") !== null;
+  addEventListener("click", (event) => { if (inside(event)) follow(event); });
   addEventListener("toggle", (event) => {
     if (inside(event) && event.target.dataset.key) open.set(event.target.dataset.key, event.target.open);
   }, true);
