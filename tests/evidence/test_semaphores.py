@@ -109,7 +109,7 @@ def test_a_server_that_leaves_its_section_empty_is_named_and_shows_no_zeros() ->
     (note,) = found.notes
     assert note.startswith("With 8, the server's status does not report semaphores: MariaDB")
     (note,) = semaphores(watched(waits_moved(), lambda _: OTHERS)).notes
-    assert note.startswith("The server's status tells nothing of semaphores")
+    assert note.startswith("The server's status does not report semaphores")
 
 
 def test_where_the_status_could_not_be_read_nothing_is_told_at_all() -> None:
