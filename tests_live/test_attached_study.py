@@ -89,7 +89,7 @@ def test_a_study_that_was_killed_is_undone_by_restore_goes_on_and_ends_with_the_
     assert "nothing to restore" in err
 
     _, err = dialin("resume", out, code=2)
-    assert "nobody is there to agree" in err
+    assert "no terminal is there to ask" in err
     assert server.variables() == before
     text, err = dialin("resume", out, "--yes", "--json")
     verdict = json.loads(text)
@@ -133,7 +133,7 @@ def test_a_server_in_use_is_refused_unless_that_is_known(dialin, server, sweep):
         assert "The server is in use: 1 other connection" in err
         assert "--i-know-it-is-live" in err
         _, err = dialin(*sweep, "--i-know-it-is-live", code=2)
-        assert "you know it" in err
+        assert "accepted with --i-know-it-is-live" in err
     finally:
         other.close()
 
@@ -145,7 +145,7 @@ def test_a_server_in_use_is_refused_unless_that_is_known(dialin, server, sweep):
         (["sweep", "innodb_io_capacity=300,3000", "--attach", "--server", "mysql@9.7"], "cannot be given together"),
         (["sweep", "innodb_io_capacity=300,3000", "--attach", "--hold"], "--hold is for sandboxes"),
         (["sweep", "innodb_io_capacity=300,3000", "--restart-command", "true"], "--attach"),
-        (["sweep", "innodb_io_capacity=300,3000", "--database", "mine"], "give attach as well"),
+        (["sweep", "innodb_io_capacity=300,3000", "--database", "mine"], "add attach"),
         (["sweep", "innodb_io_capacity=300,oops", "--attach"], "whole number"),
         (["sweep", "innodb_io_capacity=300,3000", "--attach", "--login-path", "nowhere"], "no login path"),
     ],

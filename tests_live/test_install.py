@@ -108,7 +108,7 @@ def test_an_install_killed_at_any_instant_is_made_good_by_the_next_which_fetches
     assert discover(home, {}, ()) == []
     said: list[str] = []
     install(home, MARIADB, said.append)
-    assert any("were fetched before" in line for line in said)
+    assert any("were downloaded before" in line for line in said)
     assert [path.name for path in home.builds.iterdir() if path.name.startswith(".new-")] == []
 
 

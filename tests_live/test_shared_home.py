@@ -29,7 +29,7 @@ def test_a_sandbox_survives_commands_from_another_pid_namespace(dialin):
     try:
         assert in_another_namespace("--help").returncode == 0
         listed = in_another_namespace("servers").stdout
-        assert entry.id in listed.partition("Of other machines or containers")[2]
+        assert entry.id in listed.partition("On other machines or containers")[2]
         for words in (("servers", "stop"), ("restore",), ("servers", "start", "nonsense@1")):
             in_another_namespace(*words)
         assert processes(Path(entry.directory))

@@ -51,12 +51,12 @@ def test_a_study_that_was_not_begun_leaves_no_page(tmp_path, process):
 
 def test_a_study_runs_though_its_page_does_not_begin(tmp_path, monkeypatch, capsys):
     def fail(_):
-        raise DialinError("The live page did not begin: no port")
+        raise DialinError("The live page did not start: no port")
 
     monkeypatch.setattr(conduct.page_process, "start", fail)
     with conduct._page(tmp_path, wanted=True) as link:
         assert link == ""
-    assert "The live page did not begin" in capsys.readouterr().err
+    assert "The live page did not start" in capsys.readouterr().err
 
 
 def test_no_page_is_served_unless_asked_for(tmp_path, process, capsys):

@@ -183,7 +183,7 @@ def test_a_study_that_nobody_runs_cannot_be_stopped_and_that_is_said(served, vie
     served.study.holder = None
     answer = viewer.post("/stop", json={"when": "now"}, headers={"Origin": HERE})
     assert answer.status_code == 409
-    assert "Nobody runs the study" in answer.json()["words"]
+    assert "No process runs this study" in answer.json()["words"]
 
 
 @pytest.mark.parametrize("said", [b"", b"{", b"[]", b'{"when": "tomorrow"}', b'{"when": 1}', b"x" * 5000, b"\xff"])

@@ -107,7 +107,7 @@ SPOILED = [
     ("other load", Severity.BAD, {"load": {"busy": 0.2, "busiest": (Busy("chrome", 7, 1.5),)}}, "chrome (7) 150.0 % of one"),
     ("waiting (PSI)", Severity.NOTICE, {"load": {"waited_io": 0.3}}, "a disk 30.0 %"),
     ("waiting (PSI)", Severity.NOTICE, {"load": {"waited_memory": 0.02}}, "memory 2.0 %"),
-    ("steal", Severity.NOTICE, {"load": {"stolen_since_boot": 0.02}}, "2.0 % of the CPU time that was wanted"),
+    ("steal", Severity.NOTICE, {"load": {"stolen_since_boot": 0.02}}, "2.0 % of the requested CPU time since boot"),
     ("steal", Severity.BAD, {"load": {"stolen": 0.08}}, "8.0 % now"),
     ("open files", Severity.NOTICE, {"limits": {"files": 1024, "files_most": 4096}}, "1,024, and up to 4,096"),
     ("asynchronous I/O", Severity.BAD, {"limits": {"aio_used": 64000}}, "64,000 of 65,536"),
@@ -148,13 +148,13 @@ def test_the_command_that_mends_it_fits_the_machine(subject, groups, command):
 @pytest.mark.parametrize(
     ("soft", "hard", "mysql", "mariadb"),
     [
-        (1024, 1024, "get 1,024 and cut table_open_cache from 4,000 to 431", "to 421 and its instances from 8 to 1"),
-        (1024, 4096, "get 1,024 and cut table_open_cache from 4,000 to 431", "to 421 and its instances from 8 to 1"),
-        (1024, 10000, None, "get 1,024 and cut table_open_cache from 2,000 to 421 and its instances from 8 to 1"),
-        (1024, 20000, None, "get 1,024 and cut table_open_cache from 2,000 to 421 and its instances from 8 to 1"),
-        (8160, 8160, "get 8,160 and cut table_open_cache from 4,000 to 3,999", "table_open_cache_instances from 8 to 1"),
-        (8161, 8161, None, "get 8,161 and cut table_open_cache_instances from 8 to 1"),
-        (20000, 20000, None, "get 20,000 and cut table_open_cache_instances from 8 to 4"),
+        (1024, 1024, "get 1,024 and reduce table_open_cache from 4,000 to 431", "to 421 and its instances from 8 to 1"),
+        (1024, 4096, "get 1,024 and reduce table_open_cache from 4,000 to 431", "to 421 and its instances from 8 to 1"),
+        (1024, 10000, None, "get 1,024 and reduce table_open_cache from 2,000 to 421 and its instances from 8 to 1"),
+        (1024, 20000, None, "get 1,024 and reduce table_open_cache from 2,000 to 421 and its instances from 8 to 1"),
+        (8160, 8160, "get 8,160 and reduce table_open_cache from 4,000 to 3,999", "table_open_cache_instances from 8 to 1"),
+        (8161, 8161, None, "get 8,161 and reduce table_open_cache_instances from 8 to 1"),
+        (20000, 20000, None, "get 20,000 and reduce table_open_cache_instances from 8 to 4"),
     ],
 )
 def test_what_servers_cut_for_want_of_open_files_is_what_they_cut(soft, hard, mysql, mariadb):
@@ -178,8 +178,8 @@ def test_a_quota_of_all_cpus_stops_nobody():
 
 def test_an_fsync_on_a_busy_machine_is_not_blamed_on_the_disk_alone():
     slow = {"disk": {"fsyncs": (0.004,) * 20}}
-    assert "may be quicker" in found("fsync", **slow, load={"busy": 0.9}).effect
-    assert "may be quicker" not in found("fsync", **slow).effect
+    assert "may be faster" in found("fsync", **slow, load={"busy": 0.9}).effect
+    assert "may be faster" not in found("fsync", **slow).effect
 
 
 def test_what_matters_most_comes_first():

@@ -125,7 +125,7 @@ FIRES: dict[str, tuple[str, str]] = {
     "io_capacity_max_reached": ("flushing", "Flushing wrote 87.5 % of what innodb_io_capacity_max allows it, with eager."),
     "table_cache_full": ("tables", "The table cache was full and evicted 2,007 tables/s, with 500."),
     "open_files_near_limit": ("tables", "95.7 % of open_files_limit was in use, with 500."),
-    "queries_queued_for_concurrency": ("concurrency", "innodb_thread_concurrency kept up to 26.7 queries waiting, with one."),
+    "queries_queued_for_concurrency": ("concurrency", "innodb_thread_concurrency made up to 26.7 queries wait, with one."),
     "purge_behind": (
         "isolation",
         "Purge did not keep up: the history list grew by 9.63 per transaction, with repeatable.",

@@ -94,7 +94,7 @@ def test_zeros_whatever_the_load_are_a_sentence_and_no_table_and_places_stay() -
     assert found.spins == []
     assert [one.place for one in found.places] == ["btr0sea.cc:122"]
     (note,) = found.notes
-    assert note.startswith("The server's counts of spins, rounds and waits for InnoDB's locks stood at zero")
+    assert note.startswith("The server's counts of spins, rounds and waits for InnoDB's locks were zero")
 
 
 def test_a_candidate_that_never_had_to_wait_on_a_build_that_counts_is_zero() -> None:
@@ -107,9 +107,9 @@ def test_a_server_that_leaves_its_section_empty_is_named_and_shows_no_zeros() ->
     found = semaphores(watched(waits_moved(), lambda name: OTHERS | (SPINS | {PLACE: 30.0} if name == "1" else {})))
     assert found.places[0].waiting.keys() == found.spins[0].spins.keys() == {"1"}
     (note,) = found.notes
-    assert note.startswith("With 8, the server's status tells nothing of semaphores: MariaDB")
+    assert note.startswith("With 8, the server's status does not report semaphores: MariaDB")
     (note,) = semaphores(watched(waits_moved(), lambda _: OTHERS)).notes
-    assert note.startswith("The server's status tells nothing of semaphores")
+    assert note.startswith("The server's status does not report semaphores")
 
 
 def test_where_the_status_could_not_be_read_nothing_is_told_at_all() -> None:

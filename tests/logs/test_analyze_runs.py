@@ -213,7 +213,7 @@ def test_the_warm_up_is_found_and_left_out(analyzed):
     assert 145 <= cold.warm_up_seconds <= 250
     assert cold.settled
     assert cold.tps == pytest.approx(1000, rel=0.01)
-    assert text(found.warnings, "long_warm_up").startswith(f"{cold.label} warmed up for long")
+    assert text(found.warnings, "long_warm_up").startswith(f"{cold.label} had a long warm-up")
     assert warm.warm_up_seconds < 60
 
 

@@ -43,7 +43,7 @@ def test_patterns_name_the_candidate_with_or_without_directories():
 
 
 @pytest.mark.parametrize(
-    ("table", "says"), [({"few": ["*bpi9*"]}, "fits no log"), ({"few": ["*8*"], "many": ["*"]}, "fits few and many")]
+    ("table", "says"), [({"few": ["*bpi9*"]}, "matches no log"), ({"few": ["*8*"], "many": ["*"]}, "matches few and many")]
 )
 def test_patterns_that_fit_nothing_or_twice_are_refused(table, says):
     with pytest.raises(UserError, match=says):

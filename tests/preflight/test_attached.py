@@ -60,14 +60,14 @@ def entering(study, setting):
 
 
 def test_a_value_that_keeps_the_server_from_starting_is_refused(check):
-    with pytest.raises(UserError, match=f"{POOLS}=0 would keep mysql@9.7.4 from starting"):
+    with pytest.raises(UserError, match=f"{POOLS}=0 would prevent mysql@9.7.4 from starting"):
         check({POOLS: [0, 1]})
 
 
 @pytest.mark.parametrize(("sweep", "space"), [({POOLS: [1, 2]}, ()), ({CAPACITY: [200, 400]}, (POOLS,))])
 def test_a_value_that_keeps_the_server_from_starting_does_not_enter_a_study_that_runs(check, sweep, space):
     study = check(sweep, space)
-    with pytest.raises(UserError, match=f"{POOLS}=0 would keep mysql@9.7.4 from starting"):
+    with pytest.raises(UserError, match=f"{POOLS}=0 would prevent mysql@9.7.4 from starting"):
         entering(study, {POOLS: 0})
     admitted, _ = entering(study, {POOLS: 4})
     assert admitted.setting == {POOLS: 4}

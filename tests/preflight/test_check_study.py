@@ -23,7 +23,7 @@ def test_a_study_whose_cpus_are_gone_is_not_resumed(tmp_path, spec, monkeypatch,
     monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
     asked = spec.model_copy(update={option: "4095"})
     Store.create(tmp_path, asked, created=0, dialin_version="0", command="", host={}, servers={}).close()
-    with pytest.raises(UserError, match="there is no CPU 4095 here"):
+    with pytest.raises(UserError, match="this machine has no CPU 4095"):
         check_study.check_resume(tmp_path, Tools.open(print))
 
 
@@ -53,7 +53,7 @@ def scripted(tmp_path, spec):
 def test_a_study_does_not_go_on_with_another_load_than_it_began_with(tmp_path, monkeypatch, scripted, changed):
     monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
     (scripted.parent / changed).write_text("-- two")
-    with pytest.raises(UserError, match=r"is not what the study began with.*put it back"):
+    with pytest.raises(UserError, match=r"has changed since the study started.*restore the file"):
         check_study.check_resume(tmp_path, Tools.open(print), make_workload=Script)
 
 

@@ -69,7 +69,7 @@ def test_dynamic_variables_that_set_leaves_as_a_start_does_share_a_life(choose):
             {**SEEN, "low": EffectiveSettings({CAPACITY: "200"})},
             "for low, innodb_io_capacity is 300 after a start and 200 after SET GLOBAL",
         ),
-        (ServerError("it refused 300"), "does not take every value: it refused 300"),
+        (ServerError("it refused 300"), "does not accept every value: it refused 300"),
     ],
 )
 def test_where_set_does_not_give_what_a_start_gives_each_trial_starts_a_server(choose, comes_to, says):
@@ -77,7 +77,7 @@ def test_where_set_does_not_give_what_a_start_gives_each_trial_starts_a_server(c
     assert result.changes is None
     assert result.inspected is SEEN
     assert says in result.reason
-    with pytest.raises(UserError, match="--switch set cannot be") as raised:
+    with pytest.raises(UserError, match="--switch set is not possible") as raised:
         choose("set", comes_to=comes_to)
     assert says in raised.value.what
 

@@ -131,7 +131,7 @@ def test_a_candidate_that_no_server_could_be_started_as_takes_starts():
 def test_set_global_is_reported_with_its_reason():
     assert _why_set(study(TWO)) == (
         "Trials follow each other by SET GLOBAL on one running server: innodb_io_capacity is dynamic "
-        "(--switch restart starts a server for each)"
+        "(--switch restart starts a server for each trial)"
     )
     growing = WorkloadSpec(traits=LoadTraits(grows=True))
-    assert "life for each block" in _why_set(study(TWO, workload=growing))
+    assert "one server per block" in _why_set(study(TWO, workload=growing))

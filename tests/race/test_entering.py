@@ -74,7 +74,7 @@ def test_a_candidate_enters_with_a_block_and_is_measured_from_then_on(entering):
     assert "8" in raced(record, 3)
     assert verdict.winners == ["8"]
     assert watcher.entered == [["1", "4", "16", "8"]]
-    assert any(line.text == "8 enters with block 3: innodb_buffer_pool_instances=8" for line in record.log)
+    assert any(line.text == "8 joins with block 3: innodb_buffer_pool_instances=8" for line in record.log)
 
 
 @pytest.mark.parametrize("block", [2, 3])
@@ -109,8 +109,8 @@ def test_one_that_cannot_enter_is_said_once_and_the_race_goes_on_without_it(ente
 
     _, record = entering(trials(), admit=refuse)
     assert [one.name for one in record.spec.candidates] == ["1", "4", "16"]
-    (line,) = [line.text for line in record.log if "does not enter" in line.text]
-    assert line == "8 does not enter: innodb_buffer_pool_instances=8 does not fit"
+    (line,) = [line.text for line in record.log if "is not used" in line.text]
+    assert line == "8 is not used: innodb_buffer_pool_instances=8 does not fit"
     assert len(record.blocks) >= 3
 
 

@@ -13,6 +13,8 @@ from schemas_and_columns import OUTPUTS, schemas
 SCHEMA = Path(__file__).parents[2] / "schema"
 EVERY = ("reasons", "costs", "scaling", "statements", "statement_times", "waits", "wait_trials")
 GOOD = {
+    "diff-two-studies": lambda sample: sample["candidates"][1]["ratio_change"]["high"] < 1,
+    "studies-one-damaged": lambda sample: [bool(study["problem"]) for study in sample["studies"]] == [False, False, True],
     "verdict-by-latency": lambda sample: (
         (sample["goal"], sample["percentile"], bool(sample["confirmed"])) == ("latency", 99, True)
     ),

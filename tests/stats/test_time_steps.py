@@ -26,7 +26,8 @@ def test_what_lies_outside_counts_for_nothing():
 
 
 def test_a_rate_holds_since_the_reading_before_it():
-    assert rates([102.0, 104.0], [10.0, 30.0], STEPS) == [None, 10.0, 30.0, 30.0, None, None]
+    assert rates([102.0, 104.0], [10.0, 30.0], STEPS) == [10.0, 10.0, 30.0, 30.0, None, None]
+    assert rates([104.0, 105.0], [10.0, 30.0], STEPS) == [None, None, 10.0, 10.0, 30.0, None]
 
 
 def test_a_gauge_holds_until_the_next_reading():

@@ -216,7 +216,7 @@ def test_no_more_waits_are_kept_than_there_is_memory_to_sum_up_and_the_rest_is_c
     assert 5000 - server.size <= waits.events <= 5000 + server.size
     assert waits.events + waits.lost == 30_000
     assert waits.notes == (
-        "Reading was given up: a trial keeps no more than about 5,000 waits, for the memory that summing them up takes",
+        "Reading was given up: a trial keeps at most about 5,000 waits, to limit the memory for their summary",
     )
 
 

@@ -43,12 +43,12 @@ def test_what_the_type_alone_limits_is_no_limit_and_below_zero_nothing_is_claime
 @pytest.mark.parametrize(
     ("dynamic", "at_start", "word", "phrase"),
     [
-        (True, True, "dynamic", "while the server runs"),
+        (True, True, "dynamic", "at run time"),
         (False, True, "restart", "needs a restart"),
-        (False, False, "fixed", "only tells"),
-        (True, False, "dynamic", "no option of a start"),
+        (False, False, "fixed", "only reports"),
+        (True, False, "dynamic", "no startup option"),
         (None, False, "", "session"),
-        (None, True, "", "at the start"),
+        (None, True, "", "at startup"),
     ],
 )
 def test_how_it_is_changed_is_told(dynamic, at_start, word, phrase):

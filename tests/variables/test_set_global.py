@@ -49,7 +49,7 @@ def test_what_only_a_start_can_set_says_so_and_needs_no_rule():
 
 @pytest.mark.parametrize("told", [None, known("new_one", dynamic=None)])
 def test_what_is_not_known_to_be_dynamic_is_not_taken_to_be(told):
-    assert "is not known to be one" in set_global.why_not("new_one", told)
+    assert "is not known to be dynamic" in set_global.why_not("new_one", told)
 
 
 @pytest.mark.parametrize("name", sorted(rules.SHAPES_DATA))

@@ -63,7 +63,7 @@ def test_a_file_of_tls_that_cannot_be_read_is_named(tmp_path, part):
 @pytest.mark.parametrize(("there", "missing"), [("certificate", "key"), ("key", "certificate")])
 def test_a_certificate_without_its_key_is_refused_before_anything_is_made_on_the_server(there, missing):
     account = Account(host="db1", tls=Tls(TlsMode.PREFERRED, **{there: __file__}))
-    with pytest.raises(UserError, match=f"go together.*Give ssl-{missing.removesuffix('ificate')} as well"):
+    with pytest.raises(UserError, match=f"needs its key.*Give ssl-{missing.removesuffix('ificate')} too"):
         dialin_load_account.check(account)
 
 

@@ -123,7 +123,7 @@ def test_what_was_asked_for_by_name_is_not_replaced(machine, asked):
 def test_a_driver_that_is_named_and_is_none_is_not_replaced_by_sysbench(monkeypatch, tmp_path):
     monkeypatch.setenv("DIALIN_LOAD", str(tmp_path / "gone"))
     monkeypatch.setattr(sysbench_kind.shutil, "which", lambda name: "/usr/bin/sysbench")
-    with pytest.raises(UserError, match="which is no program"):
+    with pytest.raises(UserError, match="which is not a program"):
         installed_alternative("oltp_read_only")
 
 

@@ -64,13 +64,16 @@ def remember(path: Path, record: StudyRecord) -> None:
     """
     noise = of_study(record)
     disturbed = record.verdict is not None and any(note.code == "other_load" for note in record.verdict.warnings)
-    if noise is None or disturbed:
-        return
+    if noise is not None and not disturbed:
+        _keep(path, noise)
+
+
+def _keep(path: Path, known: Known) -> None:
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with locked(path.with_name(f".{path.name}.lock")):  # a study that ends at the same time adds its own
-            others = [one for one in _read(path) if one.at != noise.at]  # a study that was resumed is the same one
-            replace_text(path, json.dumps([asdict(one) for one in [*others, noise][-_KEPT:]], indent=1))
+            others = [one for one in _read(path) if one.at != known.at]  # a study that was resumed is the same one
+            replace_text(path, json.dumps([asdict(one) for one in [*others, known][-_KEPT:]], indent=1))
 
 
 def recall(path: Path, spec: StudySpec) -> Known | None:

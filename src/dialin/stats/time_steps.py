@@ -69,11 +69,12 @@ def _means(at: Sequence[float], values: Sequence[float], steps: TimeSteps) -> _A
 
 
 def _filled(values: _Array, *, is_rate: bool) -> _Array:
-    """Return values whose gaps between the first and the last one are filled."""
+    """Return values whose gaps between the first and the last one are filled; the first rate holds since a reading before it."""
     known = np.flatnonzero(~np.isnan(values))
     filled = values.copy()
     if known.size:
-        places = np.arange(known[0], known[-1] + 1)
+        before = int(np.diff(known).min()) if is_rate and known.size > 1 else 0
+        places = np.arange(max(0, known[0] - before), known[-1] + 1)
         source = np.searchsorted(known, places, side="left") if is_rate else np.searchsorted(known, places, side="right") - 1
         filled[places] = values[known[source]]
     return filled

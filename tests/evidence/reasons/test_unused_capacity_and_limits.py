@@ -126,7 +126,7 @@ LIMITS: dict[str, tuple[Mapping[str, str], list[Figure], list[Figure], str]] = {
         {"innodb_thread_concurrency": "8"},
         [("innodb", "queries_queued", G, 12.0)],
         [("innodb", "queries_queued", G, 0.0)],
-        "innodb_thread_concurrency kept up to 12.0 queries waiting.",
+        "innodb_thread_concurrency made up to 12.0 queries wait.",
     ),
     "temporary_tables_on_disk": (
         {},

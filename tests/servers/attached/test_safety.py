@@ -39,7 +39,7 @@ def test_a_server_that_is_swapped_while_it_is_undone_keeps_its_schema(log, begin
     entry = begin("max_connections", schema=SCHEMA)
     log.make_schema(entry, attached)
     monkeypatch.setattr(undo, "_check_same_server", lambda *_: server.values.update(server_uuid="two"))
-    with pytest.raises(ServerError, match=r"could not be put back in full.*Another server answers"):
+    with pytest.raises(ServerError, match=r"could not be restored completely.*Another server answers"):
         log.undo(entry, attached)
     assert SCHEMA in server.schemas
 
@@ -269,7 +269,7 @@ def test_who_waits_in_vain_to_begin_is_told(log, home, begin, clock):
     home.undo.mkdir(parents=True)
     other = UndoLog(home.undo, clock)
     other._locks.take("begin")
-    with pytest.raises(UserError, match="taking hold of an attached server"):
+    with pytest.raises(UserError, match="is just attaching to a server"):
         begin("max_connections")
 
 
@@ -333,7 +333,7 @@ def test_what_cannot_be_written_down_is_not_done_and_is_said(log, home, begin, a
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(undo, "replace_text", full)
-    with pytest.raises(DialinError, match=r"cannot be kept in .*No space left on device.*DIALIN_HOME"):
+    with pytest.raises(DialinError, match=r"cannot be written to .*No space left on device.*DIALIN_HOME"):
         attached.set_global({"max_connections": 99})
     assert server.values == VARIABLES
     assert log.undo(entry, attached) == []

@@ -135,7 +135,7 @@ def test_without_a_journal_nothing_is_changed(server, clock):
     ("setting", "words"),
     [
         ({"no_such": 1}, "The server has no variable no_such"),
-        ({"innodb_flush_method": "fsync"}, "only when the server starts.*--restart-command"),
+        ({"innodb_flush_method": "fsync"}, "only at startup.*--restart-command"),
         ({"max_connections": "many"}, "max_connections cannot be many"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_scan_is_of_one_thread_and_one_table_of_half_a_gibibyte_unless_told():
 def test_rows_may_be_given_instead_of_a_size():
     spec = load(**{"table-size": 5000})
     assert (spec.table_size, "size" in spec.options) == (5000, False)
-    with pytest.raises(UserError, match="both say how large"):
+    with pytest.raises(UserError, match="both set the size"):
         load({"size": "1G"}, **{"table-size": 5000})
 
 

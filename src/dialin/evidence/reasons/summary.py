@@ -29,7 +29,8 @@ def summary(
     first = _subject(changes[0])
     subject = f"{found:,} metrics" if found > 1 else first
     most = f", {first} most" if found > 1 else ""
-    shown = f"; the {len(changes)} strongest are shown" if found > len(changes) else ""
+    strongest = "the strongest is" if len(changes) == 1 else f"the {len(changes)} strongest are"
+    shown = f"; {strongest} shown" if found > len(changes) else ""
     if not compared.differ:
         return f"No difference in {goal} was detected, though {subject} changed{most}{shown}."
     if changes[0].correlation is None:

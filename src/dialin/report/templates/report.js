@@ -208,7 +208,8 @@
     const { traces, layout } = figureOf(id, Math.max(element.clientWidth, 720));
     const ink = getComputedStyle(root).getPropertyValue("--ink").trim();
     root.classList.toggle("paper", wasOnPaper);
-    const words = document.getElementById(`${id}-title`).textContent.trim();
+    const trial = document.querySelector(`main [data-choice="${CSS.escape(id)}"]`)?.selectedOptions[0]?.textContent;
+    const words = [document.getElementById(`${id}-title`).textContent.trim(), trial].filter(Boolean).join(": ");
     const text = words.replace(/&/g, "&amp;").replace(/</g, "&lt;");
     const room = 34;
     const figure = {
