@@ -7,20 +7,24 @@ baseline in blocks of fresh trials. Only those are quoted. The same seed and the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dialin.model.setting import Value
+from dialin.model.verdict import Estimate
 from dialin.search import proof
 from dialin.search.acquisition import PRICE, Situation, changed, improve, propose
+from dialin.search.attribution import carried, interactions
 from dialin.search.constraints import Constraints
 from dialin.search.nested_sets import nested_sets, whole_set
 from dialin.search.space import CATEGORY, Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
-from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights
+from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights, sparse_weights
 from dialin.search.trial_records import Ask, Options, Outcome, Purpose, Result, Told
+from dialin.stats.trial_fit import TimedTrial, fit_trials
 
 _Array = NDArray[np.float64]
 
@@ -39,7 +43,8 @@ _LITTLE = 0.25
 """The share of a trial's noise below which an expected improvement is little."""
 _BLOCKS = 5
 """Blocks that the proof has room for at least, before it compares more than two nested sets."""
-_MIN_BLOCKS, _CUT_AFTER = 2, 2
+_FEWEST = 2
+"""Trials of the proof that a set, and the baseline, must have before anything is said of it."""
 _QUANTILE = 0.5244
 """A set counts as within 2 % of the best one when that is so with a probability of 0.7 by the model."""
 _SOFT = 0.1
@@ -280,7 +285,7 @@ class Tuner:
     def _sparse_model(self) -> Surrogate:
         """Return the model in which weights may be 0: it says which changes may carry nothing, not what to try."""
         seen = self._observations()
-        return Surrogate(seen, learn_weights(seen, least=0.0))
+        return Surrogate(seen, sparse_weights(replace(seen, variances=self._surrogate().variances)))
 
     def _best_tried(self, model: Surrogate) -> list[Point]:
         """Return the settings that completed, the best first by the model, less the price of their changes."""
@@ -361,13 +366,11 @@ class Tuner:
 
     def _next_block(self, state: _Proof) -> None:
         trials = self._proof_trials()
-        if state.block >= _CUT_AFTER:
-            gone = proof.who_leaves(trials, state.names, state.racing, BASELINE)
-            state.racing = [name for name in state.racing if name not in gone]
         if len(state.racing) < 2 or BASELINE not in state.racing or self._shows_nothing(state, trials):
             state.over = True
             return
-        statics = [self.space.static_part(state.settings[name]) for name in state.racing]
+        names = proof.next_candidates(trials, state.racing, BASELINE)
+        statics = [self.space.static_part(state.settings[name]) for name in names]
         running = self._running()
         now = self.space.static_part(self.space.setting(running)) if running is not None else None
         restarts = len({*statics} - {now})
@@ -378,20 +381,19 @@ class Tuner:
             return
         state.block += 1
         order = proof.block_order(statics, now, np.random.default_rng([self.seed, 4, state.block]))
-        state.queue = [state.racing[index] for index in order]
+        state.queue = [names[index] for index in order]
 
-    def _shows_nothing(self, state: _Proof, trials: list[proof.ProofTrial]) -> bool:
+    def _shows_nothing(self, state: _Proof, trials: list[TimedTrial]) -> bool:
         """Return whether fresh trials exclude a worthwhile gain of every set that is left."""
         if state.block < _BLOCKS:
             return False
-        ratios = [proof.ratio_to_baseline(trials, state.names, name, BASELINE) for name in state.racing if name != BASELINE]
-        highs = [ratio.high for ratio in ratios if ratio is not None and ratio.high is not None]
-        return len(highs) == len(ratios) and max(highs, default=0.0) < 1 + proof.WORTHWHILE
+        sets = [name for name in state.racing if name != BASELINE]
+        return proof.excludes_gain(proof.judge(trials, state.names, BASELINE), sets)
 
-    def _proof_trials(self) -> list[proof.ProofTrial]:
+    def _proof_trials(self) -> list[TimedTrial]:
         return [
-            proof.ProofTrial(told.ask.block, told.ask.candidate, told.throughput)
-            for told in self.history
+            TimedTrial(0, told.ask.candidate, end - told.ask.seconds / 2, told.throughput)
+            for told, end in zip(self.history, self._ends, strict=True)
             if told.ok and told.ask.purpose is Purpose.PROOF
         ]
 
@@ -399,22 +401,23 @@ class Tuner:
         """Return what is recommended and what fresh trials show of it."""
         guess = self.best()
         state, trials = self._proof, self._proof_trials()
-        if state is None or state.block < _MIN_BLOCKS or not trials:
+        counts = Counter(trial.candidate for trial in trials)
+        sets = [name for name in state.racing if name != BASELINE and counts[name] >= _FEWEST] if state else []
+        if state is None or not sets or counts[BASELINE] < _FEWEST:
             return Result(Outcome.UNRESOLVED, {}, None, guess)
-        present = [name for name in state.names if sum(trial.candidate == name for trial in trials) >= _MIN_BLOCKS]
-        sets = [name for name in present if name in state.racing and name != BASELINE]
-        if not sets or BASELINE not in present:
-            return Result(Outcome.UNRESOLVED, {}, None, guess)
-        used = [trial for trial in trials if trial.candidate in present]
-        ratios = {name: proof.ratio_to_baseline(used, present, name, BASELINE) for name in sets}
+        decision = proof.judge(trials, state.names, BASELINE)
         safe = self._safe_sets(state, sets)
         for name in safe:
-            ratio = ratios[name]
-            if ratio is not None and ratio.low is not None and ratio.low > 1:
-                return Result(Outcome.GAIN, state.settings[name], ratio, state.settings[name])
-        highs = [ratio.high if ratio is not None else None for ratio in ratios.values()]
-        nothing = all(high is not None and high < 1 + proof.WORTHWHILE for high in highs)
-        return Result(Outcome.NOTHING if nothing else Outcome.UNRESOLVED, {}, ratios[safe[0]], state.settings[safe[0]])
+            if name in decision.better:
+                return self._gain(state, trials, name, decision.ratios[name])
+        outcome = Outcome.NOTHING if proof.excludes_gain(decision, sets) else Outcome.UNRESOLVED
+        return Result(outcome, {}, decision.ratios[safe[0]], state.settings[safe[0]])
+
+    def _gain(self, state: _Proof, trials: list[TimedTrial], name: str, ratio: Estimate | None) -> Result:
+        setting, model = state.settings[name], self._surrogate()
+        shares = carried(self.space, setting, model, fit_trials(trials, state.names), state.settings, name)
+        pairs = interactions(self.space, setting, model, [share.variable for share in shares])
+        return Result(Outcome.GAIN, setting, ratio, setting, shares, pairs)
 
     def _safe_sets(self, state: _Proof, names: list[str]) -> list[str]:
         """Return the sets that are very probably within 2 % of the best one by the model with all trials, smallest first."""
