@@ -256,8 +256,8 @@ def test_a_variable_that_a_user_names_has_the_same_rules() -> None:
     assert (axis.low, axis.high, axis.rule) == (100, 10_000, 2500)
     ranged = make_dimension(facts, AskedVariable("innodb_io_capacity", 200, 20_000))
     assert (ranged.low, ranged.high) == (200, 20_000)
-    unknown = variable_facts(variables["net_buffer_length"], MACHINE, variables)
-    assert make_dimension(unknown).high == 16 * 16_384
+    unknown = variable_facts(variables["query_prealloc_size"], MACHINE, variables)
+    assert make_dimension(unknown).high == 16 * 8192
 
 
 def test_the_memory_of_session_buffers_is_counted_as_estimates_count_it() -> None:

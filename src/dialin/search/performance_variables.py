@@ -470,6 +470,16 @@ TABLE: Mapping[str, PerformanceVariable] = {
         lowest=(400.0,), highest=(Amount(Fact.TABLES, 4, at_least=8192), 65_536.0), touch=_DEFINITIONS,
         rule=Rule("MySQL manual, How MySQL Opens and Closes Tables", (Amount(Fact.TABLES, 1, at_least=400), 65_536.0)),
     ),
+    "innodb_adaptive_hash_index_parts": PerformanceVariable(
+        "threads that use different parts of the hash index do not wait for each other", lowest=(1.0,), highest=(64.0,),
+        needs={"innodb_adaptive_hash_index": ()}, waits=True,
+    ),
+    "innodb_spin_wait_pause_multiplier": PerformanceVariable(
+        "it is the unit of the pause between two tries for a latch", lowest=(1.0,), highest=(100.0,), waits=True
+    ),
+    "net_buffer_length": PerformanceVariable(
+        "results that exceed it are sent in parts", lowest=(KIB,), highest=(MIB,), step=1024, memory=Memory.EACH_CONNECTION
+    ),
     "stored_program_cache": PerformanceVariable(
         "stored programs beyond it are compiled again", lowest=(16.0,), highest=(4096.0,), touch=_PROCEDURES
     ),

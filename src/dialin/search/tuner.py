@@ -43,6 +43,8 @@ _LITTLE = 0.25
 """The share of a trial's noise below which an expected improvement is little."""
 _BLOCKS = 5
 """Blocks that the proof has room for at least, before it compares more than two nested sets."""
+_MOST_PROOF = 0.5
+"""The largest share of a short budget that the proof takes to have four blocks of one set and the baseline."""
 _FEWEST = 2
 """Trials of the proof that a set, and the baseline, must have before anything is said of it."""
 _QUANTILE = 0.5244
@@ -82,6 +84,7 @@ class Tuner:
         self._ends: list[float] = []
         self._spent = 0.0
         self._most_memory = constraints.memory.needed(space.defaults) if constraints.memory else 0.0
+        self._proof_share = self._needed_share()
         self._start = start_design(space, constraints, np.random.default_rng([seed, 1]), self._design_size())
         self._weights: tuple[int, Weights] | None = None
         self._model: tuple[int, Surrogate] | None = None
@@ -142,10 +145,17 @@ class Tuner:
         """What is left of the budget."""
         return 60 * self.options.minutes - self._spent
 
+    def _needed_share(self) -> float:
+        """Return the share of the budget that the proof has: a short one cannot prove anything in a quarter of it."""
+        options = self.options
+        restart = options.start_seconds - options.set_seconds if self.space.static.any() else 0.0
+        least = 4 * (2 * (options.proof_seconds + options.set_seconds) + restart)
+        return max(options.proof_share, min(_MOST_PROOF, least / (60 * options.minutes)))
+
     def _design_size(self) -> int | None:
         """Return how many settings the design has: fewer where the search has no time for as many."""
         average = self.options.search_seconds + self.options.set_seconds + self.options.start_seconds / 4
-        affordable = int(0.4 * (1 - self.options.proof_share) * 60 * self.options.minutes / average)
+        affordable = int(0.4 * (1 - self._proof_share) * 60 * self.options.minutes / average)
         return max(FEWEST, min(design_size(len(self.space)), affordable))
 
     def _start_ask(self) -> Ask:
@@ -158,7 +168,7 @@ class Tuner:
         next_trial = self.options.search_seconds + self.options.set_seconds
         if len(self.history) >= len(self._start) and not any(told.ok for told in self.history):
             return True
-        return self._spent + next_trial > (1 - self.options.proof_share) * total
+        return self._spent + next_trial > (1 - self._proof_share) * total
 
     def _nothing_to_expect(self) -> bool:
         """Return whether the last five proposals promised little, so that more trials are not worth their time."""
@@ -179,7 +189,7 @@ class Tuner:
             return Ask({}, self.options.search_seconds, Purpose.ANCHOR)
         rng = np.random.default_rng([self.seed, 2, number])
         model = self._surrogate()
-        refining = self._spent > _REFINE_AFTER * (1 - self.options.proof_share) * 60 * self.options.minutes
+        refining = self._spent > _REFINE_AFTER * (1 - self._proof_share) * 60 * self.options.minutes
         if refining and self.history[-1].ask.purpose is not Purpose.REFINE:
             return Ask(self.space.setting(self._lean_best(model)), self.options.search_seconds, Purpose.REFINE)
         return self._proposal(model, running, rng)

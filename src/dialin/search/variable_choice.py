@@ -148,8 +148,7 @@ def choose_variables(
         variables: the build's catalogue.
         situation: what is known of machine, load and baseline.
         admitted: groups of `ADMISSIBLE` that are searched as well, as far as ranges are known.
-        most: how many are chosen at most. What the load touches most, a rule of thumb would change, or comes first in the table
-            goes before.
+        most: how many are chosen at most: those that a rule of thumb would change first, then in the order of the table.
     """
     chosen: list[ChosenVariable] = []
     left_out: list[LeftOut] = []
