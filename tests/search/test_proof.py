@@ -14,7 +14,7 @@ NAMES = ["baseline", "set 1", "set 2"]
 def trials(levels: dict[str, float], blocks: int, seed: int = 1, sd: float = 0.02) -> list[TimedTrial]:
     rng = np.random.default_rng(seed)
     return [
-        TimedTrial(0, name, 200.0 * block + 40 * place, 1000 * math.exp(level + rng.normal(scale=sd)))
+        TimedTrial(0, name, 200.0 * block + 40 * place, 1000 * math.exp(level + rng.normal(scale=sd)), error=0.85 * sd)
         for block in range(blocks)
         for place, (name, level) in enumerate(levels.items())
     ]
@@ -32,7 +32,7 @@ def test_the_first_block_has_all_and_later_ones_the_contenders_and_the_baseline(
     assert proof.next_candidates([], NAMES, "baseline") == NAMES
     done = trials({"baseline": 0, "set 1": 0.3, "set 2": 0.1}, 4)
     assert proof.next_candidates(done, NAMES, "baseline") == ["baseline", "set 1"]
-    close = trials({"baseline": 0, "set 1": 0.3, "set 2": 0.3}, 3)
+    close = trials({"baseline": 0, "set 1": 0.3, "set 2": 0.3}, 3, sd=0.05)
     assert proof.next_candidates(close, NAMES, "baseline") == NAMES
 
 

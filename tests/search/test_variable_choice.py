@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from fixtures.real_catalogues import BUILDS, real_catalogue
 
 from dialin.model.setting import as_number
 from dialin.search.excluded_variables import Group
@@ -11,6 +10,7 @@ from dialin.search.performance_variables import TABLE
 from dialin.search.ranges import AskedVariable, make_dimension
 from dialin.search.variable_choice import Choice, Situation, choose_variables, make_constraints, variable_facts
 from dialin.variables import memory, rules
+from fixtures.real_catalogues import BUILDS, real_catalogue
 
 GIB = 2**30
 CATALOGUES = {build: real_catalogue(build) for build in BUILDS}
@@ -22,9 +22,13 @@ READ_WRITE = {
     "Binlog_cache_use": 10_000.0, "Connections": 2.0, "Threads_created": 0.0, "Com_call_procedure": 0.0,
     "Handler_read_rnd": 0.0, "Opened_table_definitions": 1.0, "Aria_pagecache_read_requests": 0.0,
 }  # fmt: skip
-READ_ONLY = READ_WRITE | dict.fromkeys(
-    ("Com_update", "Com_insert", "Com_delete", "Sort_range", "Innodb_buffer_pool_reads", "Binlog_cache_use"), 0.0
-) | {"Created_tmp_tables": 60.0}
+READ_ONLY = (
+    READ_WRITE
+    | dict.fromkeys(
+        ("Com_update", "Com_insert", "Com_delete", "Sort_range", "Innodb_buffer_pool_reads", "Binlog_cache_use"), 0.0
+    )
+    | {"Created_tmp_tables": 60.0}
+)
 MACHINE = Situation(
     memory=16 * GIB, cpus=8, connections=16, data=10 * GIB, disk=200 * GIB, iops=5000, spinning=False, tables=10,
     counters=READ_WRITE, seconds=30,
@@ -221,7 +225,7 @@ def test_no_more_are_chosen_than_asked_for_and_those_of_rules_go_first() -> None
     choice = choose(most=6)
     assert len(choice.chosen) == 6
     assert all(one.dimension.rule is not None for one in choice.chosen)
-    assert [one.reason for one in choice.left_out if one.name == "innodb_spin_wait_delay"] == ["6 others are more likely to matter"]
+    assert left_out(choice)["innodb_spin_wait_delay"] == (Group.OTHERS, "6 others are more likely to matter")
 
 
 def test_memory_counts_the_pool_once_and_buffers_for_each_connection() -> None:
@@ -261,6 +265,7 @@ def test_a_variable_that_a_user_names_has_the_same_rules() -> None:
 
 
 def test_the_memory_of_session_buffers_is_counted_as_estimates_count_it() -> None:
-    often = {name for name, rule in memory.MEMORY.items() if rule.allotted in (memory.Allotted.NEED, memory.Allotted.CONNECTION)}
+    session = (memory.Allotted.NEED, memory.Allotted.CONNECTION)
+    often = {name for name, rule in memory.MEMORY.items() if rule.allotted in session}
     for name in often & TABLE.keys():
         assert TABLE[name].memory == "each connection"

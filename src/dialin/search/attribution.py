@@ -1,4 +1,4 @@
-"""What each recommended variable carries, and which pairs work together: from the proof where it measured that, else by the model."""
+"""What each recommended variable carries, and which pairs work together: by the proof, else by the model."""
 
 from __future__ import annotations
 

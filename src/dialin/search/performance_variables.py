@@ -7,9 +7,8 @@ Manual and of the MariaDB documentation; where a rule is ours it says so. The or
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 
 from dialin.model.setting import Value
 from dialin.search.excluded_variables import Group
@@ -113,7 +112,7 @@ class PerformanceVariable:
     special: tuple[Value, ...] = ()
     step: float | None = None
     touch: Touch | None = None
-    needs: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     waits: bool = False
     more_only: bool = False
     room: tuple[Fact, float] | None = None
@@ -145,7 +144,7 @@ _BINLOG = Touch(("binlog_cache_use",), "the load writes nothing to a binary log"
 _MYISAM = Touch(("key_read_requests", "key_write_requests"), "the load uses no MyISAM tables")
 _ARIA = Touch(("aria_pagecache_read_requests", "aria_pagecache_write_requests"), "the load uses no Aria tables")
 _PROCEDURES = Touch(("com_call_procedure",), "the load calls no procedures")
-_HAS_BINLOG: Mapping[str, tuple[str, ...]] = MappingProxyType({"log_bin": ()})
+_HAS_BINLOG: Mapping[str, tuple[str, ...]] = {"log_bin": ()}
 
 _SSD = ((Fact.SPINNING, 0.0, 0.0),)
 _STARTUP = "MySQL manual, InnoDB Startup Options and System Variables"

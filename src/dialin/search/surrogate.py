@@ -195,7 +195,8 @@ def _most_probable(objective: _Objective, least: _Array, start: _Array | None = 
 
     limits = [(low / unit, high / unit) for (low, high), unit in zip(bounds, scale, strict=True)]
     found = minimize(scaled, start / scale, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": _ITERATIONS})
-    return np.asarray(found.x) * scale
+    probable: _Array = np.asarray(found.x) * scale
+    return probable
 
 
 def _nuisance(seen: Observations) -> _Array:
@@ -265,7 +266,7 @@ class Surrogate:
         return np.asarray(cross @ self._alpha), np.sqrt(np.maximum(variance, 1e-10))
 
     def contrast(self, points: _Array, coefficients: _Array) -> tuple[float, float]:
-        """Return the expected sum of f of points, each times its coefficient, and the standard deviation; coefficients add to 0."""
+        """Return the expected sum of f times coefficients that add to 0, and its standard deviation."""
         cross = coefficients @ self.kernel(points, self._seen.points)
         reduced = self._inverse_lower @ cross
         variance = coefficients @ self.kernel(points, points) @ coefficients - reduced @ reduced

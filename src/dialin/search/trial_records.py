@@ -119,8 +119,8 @@ class Interaction:
     """Two recommended variables that depend on each other.
 
     Attributes:
-        ratio: what both carry together, to the product of what each carries by itself; above 1 one can
-            replace the other, below 1 each needs the other.
+        ratio: what both do together, to the product of what each does without the other; above 1 each needs the other, below 1
+            one can replace the other.
     """
 
     variables: tuple[str, str]

@@ -45,6 +45,8 @@ _BLOCKS = 5
 """Blocks that the proof has room for at least, before it compares more than two nested sets."""
 _MOST_PROOF = 0.5
 """The largest share of a short budget that the proof takes to have four blocks of one set and the baseline."""
+_OF_NOISE = 0.85
+"""The share of a trial's noise, as the search found it, that the statistics of the proof take as its least."""
 _FEWEST = 2
 """Trials of the proof that a set, and the baseline, must have before anything is said of it."""
 _QUANTILE = 0.5244
@@ -89,6 +91,7 @@ class Tuner:
         self._weights: tuple[int, Weights] | None = None
         self._model: tuple[int, Surrogate] | None = None
         self._proof: _Proof | None = None
+        self._noise = 1.0
 
     @classmethod
     def resume(cls, space: Space, constraints: Constraints, options: Options, seed: int, history: list[Told]) -> Tuner:
@@ -335,6 +338,7 @@ class Tuner:
         settings: dict[str, dict[str, Value]] = {BASELINE: {}}
         if any(told.ok for told in self.history):
             model = self._surrogate()
+            self._noise = model.weights.noise
             best = self._best_tried(model)
             whole = self._lean_best(model)
             if (whole == default).all():
@@ -400,9 +404,13 @@ class Tuner:
         sets = [name for name in state.racing if name != BASELINE]
         return proof.excludes_gain(proof.judge(trials, state.names, BASELINE), sets)
 
+    def _trial_error(self) -> float:
+        """Return what the trials of the search say of the noise of one of the proof: a little less than its standard deviation."""
+        return _OF_NOISE * math.sqrt(self._noise * self.options.variance(self.options.proof_seconds))
+
     def _proof_trials(self) -> list[TimedTrial]:
         return [
-            TimedTrial(0, told.ask.candidate, end - told.ask.seconds / 2, told.throughput)
+            TimedTrial(0, told.ask.candidate, end - told.ask.seconds / 2, told.throughput, self._trial_error())
             for told, end in zip(self.history, self._ends, strict=True)
             if told.ok and told.ask.purpose is Purpose.PROOF
         ]

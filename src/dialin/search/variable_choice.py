@@ -1,6 +1,6 @@
 """Which variables a search changes where nobody names them, in which ranges and why, and which it leaves out and why.
 
-It reads the catalogue of the build, facts of the machine, and the status counters of one trial of the baseline; the knowledge is
+It reads the catalogue of the build, facts of the machine, and the status counters of one trial of the baseline; knowledge is
 in the tables of `performance_variables` and `excluded_variables`. No server is needed.
 """
 
@@ -167,9 +167,7 @@ def choose_variables(
             continue
         chosen.append(ChosenVariable(dimension, _reason(TABLE[name], situation)))
     chosen.sort(key=lambda one: not _moves(one.dimension))
-    left_out += [
-        LeftOut(one.name, Group.OTHERS, f"{most} others are more likely to matter") for one in chosen[most:]
-    ]
+    left_out += [LeftOut(one.name, Group.OTHERS, f"{most} others are more likely to matter") for one in chosen[most:]]
     return Choice(tuple(chosen[:most]), tuple(sorted(left_out, key=lambda one: one.name)))
 
 
