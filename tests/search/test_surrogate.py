@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import check_grad
 
 from dialin.search import surrogate
-from dialin.search.surrogate import Observations, Surrogate, correlations, learn_weights, sparse_weights
+from dialin.search.surrogate import Observations, Surrogate, correlations, learn_weights
 
 
 def observe(points: np.ndarray, logs: np.ndarray, sd: float = 0.02, lives: np.ndarray | None = None) -> Observations:
@@ -47,20 +47,6 @@ def test_the_gradient_of_the_likelihood_is_analytic(monkeypatch) -> None:
 def test_variables_that_do_nothing_get_next_to_no_weight() -> None:
     weights = learn_weights(simulated()).variables
     assert min(weights[0], weights[5]) > 5 * weights[1:5].max()
-
-
-def test_the_sparse_model_has_only_the_variables_that_matter() -> None:
-    for seed in range(5):
-        weights = sparse_weights(simulated(seed=seed)).variables
-        assert min(weights[0], weights[5]) > 0
-        assert (weights[1:5] > 0).sum() <= 1
-    assert (sparse_weights(simulated(seed=1)).variables[1:5] == 0).all()
-
-
-def test_where_nothing_matters_the_sparse_model_has_no_variable() -> None:
-    rng = np.random.default_rng(3)
-    seen = observe(rng.random((50, 6)), rng.normal(scale=0.02, size=50))
-    assert (sparse_weights(seen).variables == 0).sum() >= 5
 
 
 def test_a_contrast_of_two_points_is_their_difference() -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from dialin.model.study import Until
 from dialin.stats.allocation import next_block
 from dialin.stats.decide import Decision, Rules, decide
-from dialin.stats.trial_fit import TimedTrial
+from dialin.stats.posterior import chances
+from dialin.stats.trial_fit import TimedTrial, fit_trials
 
 WORTHWHILE = 0.02
 """The smallest set that is safely within this of the best one is recommended; a gain below it is nothing."""
@@ -29,6 +30,12 @@ def next_candidates(trials: Sequence[TimedTrial], names: Sequence[str], baseline
     """
     contenders = next_block(trials, names, baseline, _RULES, Until.BETTER)
     return [name for name in names if name == baseline or name in contenders]
+
+
+def chances_of(trials: Sequence[TimedTrial], names: Sequence[str]) -> Mapping[str, float]:
+    """Return how probable each set is to be within 2 % of the best of them, by the trials of the proof."""
+    fitted = fit_trials(trials, names)
+    return chances(fitted, WORTHWHILE).near if fitted is not None else dict.fromkeys(names, 1.0)
 
 
 def excludes_gain(decision: Decision, names: Sequence[str]) -> bool:

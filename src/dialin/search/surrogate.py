@@ -9,7 +9,6 @@ exponential prior on each weight leaves most of them at nothing. Predictions are
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,9 +39,6 @@ _LACK, _DRIFT, _DRIFT_MINUTES, _LIFE = 0.01, 0.04, 40.0, 0.01
 _OUTLIER = 3.0
 """A trial this many standard deviations below what all others predict counts with more noise: something disturbed it."""
 _ITERATIONS = 30
-_EVIDENCE = 1.5
-"""A variable leaves the sparse model if that costs no more than this, in logarithms of the posterior."""
-_Objective = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]
 _TABLE = 1024
 
 
@@ -106,35 +102,6 @@ def correlations(a: _Array, b: _Array) -> _Array:
 
 def learn_weights(seen: Observations) -> Weights:
     """Find the most probable weights, none below `LEAST`: L-BFGS on likelihood and priors, with the analytic gradient."""
-    return _as_weights(_most_probable(_objective(seen), np.full(seen.points.shape[1], LEAST)))
-
-
-def sparse_weights(seen: Observations) -> Weights:
-    """Find the weights of the variables that the trials show to matter; all others are 0.
-
-    From the most probable weights one variable after the other is left out, the one that is missed least first, as long as
-    what the trials say for it is little.
-    """
-    objective = _objective(seen)
-    theta = _most_probable(objective, np.zeros(seen.points.shape[1]))
-    value = objective(theta)[0]
-    while (active := np.flatnonzero(theta[:-2] > 0)).size:
-        tried = np.repeat(theta[None, :], active.size, axis=0)
-        tried[np.arange(active.size), active] = 0.0
-        values = [objective(one)[0] for one in tried]
-        least = int(np.argmin(values))
-        if values[least] - value > _EVIDENCE:
-            break
-        theta, value = tried[least], values[least]
-    return _as_weights(_most_probable(objective, np.where(theta[:-2] > 0, 0.0, -1.0), theta))
-
-
-def _as_weights(theta: _Array) -> Weights:
-    return Weights(theta[:-2], math.exp(theta[-2]), math.exp(theta[-1]))
-
-
-def _objective(seen: Observations) -> _Objective:
-    """Return minus the logarithm of likelihood and priors, with its gradient, as a function of weights, log c and log noise."""
     count, variables = seen.points.shape
     upper = np.triu_indices(count, 1)
     columns = [correlations(seen.points[:, j], seen.points[:, j])[upper] for j in range(variables)]
@@ -171,23 +138,10 @@ def _objective(seen: Observations) -> _Objective:
         by_s += theta[-1] / _NOISE_SPREAD**2
         return value, np.concatenate([by_w + 1 / _WEIGHT, [by_c, by_s]])
 
-    return objective
-
-
-def _most_probable(objective: _Objective, least: _Array, start: _Array | None = None) -> _Array:
-    """Return the most probable weights, log c and log noise, found from a start.
-
-    Args:
-        objective: of `_objective`.
-        least: the lower bound of each weight; one below 0 keeps the weight at 0.
-        start: where to begin; None for half of the mean of the prior.
-    """
-    if start is None:
-        start = np.concatenate([np.full(len(least), 0.5 * _WEIGHT), [_PRODUCTS, 0.0]])
-    bounds = [(low, 2.0) if low >= 0 else (0.0, 0.0) for low in least]
-    bounds += [(math.log(0.1), math.log(50.0)), (math.log(0.2), math.log(20.0))]
+    start = np.concatenate([np.full(variables, 0.5 * _WEIGHT), [_PRODUCTS, 0.0]])
+    bounds = [(LEAST, 2.0)] * variables + [(math.log(0.1), math.log(50.0)), (math.log(0.2), math.log(20.0))]
     # In units of the prior, so that weights and logarithms take steps of one size.
-    scale = np.concatenate([np.full(len(least), _WEIGHT), [1.0, 1.0]])
+    scale = np.concatenate([np.full(variables, _WEIGHT), [1.0, 1.0]])
 
     def scaled(z: _Array) -> tuple[float, _Array]:
         value, gradient = objective(z * scale)
@@ -195,8 +149,8 @@ def _most_probable(objective: _Objective, least: _Array, start: _Array | None = 
 
     limits = [(low / unit, high / unit) for (low, high), unit in zip(bounds, scale, strict=True)]
     found = minimize(scaled, start / scale, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": _ITERATIONS})
-    probable: _Array = np.asarray(found.x) * scale
-    return probable
+    theta = np.asarray(found.x) * scale
+    return Weights(theta[:-2], math.exp(theta[-2]), math.exp(theta[-1]))
 
 
 def _nuisance(seen: Observations) -> _Array:
@@ -238,8 +192,6 @@ class Surrogate:
                 break
             noise = np.where(disturbed, noise + (alpha / precision) ** 2, noise)
         self._inverse_lower, self._alpha = inverse, alpha
-        self.variances = noise / weights.noise
-        """Of each trial's noise, as assumed; larger where something disturbed it."""
 
     def kernel(self, a: _Array, b: _Array) -> _Array:
         """Return the prior covariance of f between points."""
