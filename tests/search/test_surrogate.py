@@ -1,6 +1,7 @@
 import math
 
 import numpy as np
+import pytest
 from scipy.optimize import check_grad
 
 from dialin.search import surrogate
@@ -46,6 +47,13 @@ def test_the_gradient_of_the_likelihood_is_analytic(monkeypatch) -> None:
 def test_variables_that_do_nothing_get_next_to_no_weight() -> None:
     weights = learn_weights(simulated()).variables
     assert min(weights[0], weights[5]) > 5 * weights[1:5].max()
+
+
+def test_a_contrast_of_two_points_is_their_difference() -> None:
+    seen = simulated()
+    model = Surrogate(seen, learn_weights(seen))
+    mean, sd = model.differences(seen.points[:1], seen.points[1])
+    assert model.contrast(seen.points[:2], np.array([1.0, -1.0])) == pytest.approx((mean[0], sd[0]), rel=1e-6)
 
 
 def test_it_predicts_differences_between_settings_that_were_not_tried() -> None:

@@ -143,12 +143,12 @@ def test_where_nothing_is_to_gain_nothing_changes(seed: int) -> None:
 
 
 def test_a_crash_is_no_score_and_moves_the_fence() -> None:
-    ended = play(tuner(), Server(dies_above=500))
+    ended = play(tuner(), Server(dies_above=400))
     crashed = [told for told in ended.history if not told.ok]
     assert 1 <= len(crashed) <= 3
     assert ended.constraints.limit is not None
     assert ended.constraints.limit < 800
-    assert float(ended.result().setting["pool"]) <= 500
+    assert float(ended.result().setting["pool"]) <= 400
 
 
 def test_a_server_that_never_runs_ends_the_search() -> None:

@@ -11,6 +11,10 @@ from dataclasses import dataclass, replace
 from dialin.model.setting import Setting, Value, as_number
 from dialin.search.space import Space
 
+SERVER_BYTES = 2.0**29
+"""Memory that a server takes beside what the variables say."""
+MEMORY_SHARE = 0.92
+"""The share of the free memory that a setting may take."""
 _BELOW_A_CRASH = 0.98
 """The share of the memory of a setting that crashed, that later settings stay below."""
 _RETREAT = 0.25

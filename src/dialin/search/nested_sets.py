@@ -12,13 +12,11 @@ from dialin.search.space import Point, Space
 
 _Array = NDArray[np.float64]
 
-LOSSES = (0.010, 0.004, 0.020)
-"""The nested sets are the smallest ones that are expected to lose no more than this, on the log scale.
-
-Where there is time for fewer, the first ones are proven.
-"""
-_WORTHLESS = 0.006
-"""A variable leaves the whole set if that is expected to cost no more than this, on the log scale."""
+PRICES = (0.008, 0.015)
+"""A variable leaves the lean set if that is expected to cost no more than this, on the log scale: when lean settings are first
+tried, and at the end. Little is known of single variables at first, and trials of lean settings show what may go."""
+PROVEN = (0.015, 0.006, 0.010)
+"""The nested sets of the proof are the lean sets at these prices; where there is time for fewer, the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +50,18 @@ def elimination(space: Space, point: Point, means: Callable[[_Array], _Array]) -
     return sets
 
 
-def whole_set(space: Space, point: Point, means: Callable[[_Array], _Array]) -> Point:
-    """Return the setting without the variables of which none is expected to carry anything; each left is worth its price."""
+def lean_set(space: Space, point: Point, means: Callable[[_Array], _Array], price: float) -> Point:
+    """Return the setting without the variables that are not expected to be worth their price."""
     sets = elimination(space, point, means)
-    best = min(sets, key=lambda one: (one.loss + _WORTHLESS * one.size, one.size))
-    return best.point
+    return min(sets, key=lambda one: (one.loss + price * one.size, one.size)).point
 
 
-def nested_sets(space: Space, whole: Point, means: Callable[[_Array], _Array], count: int = len(LOSSES)) -> list[Point]:
-    """Return the whole set and so many nested ones at most, the largest first; never the baseline."""
-    sets = elimination(space, whole, means)
-    chosen = {sets[0].size: sets[0]}
-    for most in LOSSES:
-        fitting = [one for one in sets if one.size and one.loss <= most]
-        smallest = min(fitting, key=lambda one: one.size, default=sets[0])
-        if len(chosen) <= count:
-            chosen.setdefault(smallest.size, smallest)
+def nested_sets(space: Space, point: Point, means: Callable[[_Array], _Array], count: int = len(PROVEN)) -> list[Point]:
+    """Return so many nested sets at most, the largest first; never the baseline."""
+    sets = [one for one in elimination(space, point, means) if one.size]
+    chosen: dict[int, NestedSet] = {}
+    for price in PROVEN:
+        leanest = min(sets, key=lambda one: (one.loss + price * one.size, one.size))
+        if len(chosen) < count:
+            chosen.setdefault(leanest.size, leanest)
     return [chosen[size].point for size in sorted(chosen, reverse=True)]

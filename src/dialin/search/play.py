@@ -17,15 +17,11 @@ from typing import Any, TextIO
 
 from dialin.errors import UserError
 from dialin.model.setting import Value, same_value
-from dialin.search.constraints import Constraints, MemoryFormula
+from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints, MemoryFormula
 from dialin.search.space import Dimension, Space, is_log_range
 from dialin.search.trial_records import Options, Outcome, Result
 from dialin.search.tuner import Tuner
 
-_SERVER = 2**29
-"""Bytes that a server takes beside what the variables say."""
-_SHARE = 0.92
-"""The share of memory that a setting may take."""
 _FRACTIONS = ("float", "double", "real", "numeric", "decimal")
 
 
@@ -71,7 +67,7 @@ def read_memory(asked: object, ram: float | None) -> MemoryFormula | None:
     """
     if not ram or not asked:
         return None
-    constant = float(_SERVER)
+    constant = SERVER_BYTES
     if isinstance(asked, Mapping) and isinstance(asked.get("factors"), Mapping):
         constant, asked = float(asked.get("constant", constant)), asked["factors"]
     if isinstance(asked, Mapping):
@@ -80,7 +76,7 @@ def read_memory(asked: object, ram: float | None) -> MemoryFormula | None:
         factors = {name: 1.0 for name in asked if isinstance(name, str)}
     else:
         raise UserError("The memory of the hello is not understood", 'Give bytes by variable, e.g. {"pool": 1}')
-    return MemoryFormula(constant, factors, _SHARE * float(ram))
+    return MemoryFormula(constant, factors, MEMORY_SHARE * float(ram))
 
 
 def read_hello(asked: Mapping[str, Any], seed: int = 0) -> Tuner:

@@ -1,16 +1,16 @@
-"""What fresh trials of the proof say: the interval of the gain, by the statistics of every study."""
+"""What fresh trials of the proof say: gain, interval and claim, by the statistics of every study."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dialin.model.verdict import CandidateState, Estimate
-from dialin.stats.blocks import Observation, fit
-from dialin.stats.decide import Decision, Rules
-from dialin.stats.throughput import TrialSpeed, decide_throughput
+from dialin.model.study import Until
+from dialin.stats.allocation import next_block
+from dialin.stats.decide import Decision, Rules, decide
+from dialin.stats.posterior import chances
+from dialin.stats.trial_fit import TimedTrial, fit_trials
 
 WORTHWHILE = 0.02
 """The smallest set that is safely within this of the best one is recommended; a gain below it is nothing."""
@@ -18,35 +18,30 @@ CONFIDENCE = 0.95
 _RULES = Rules(worthwhile=WORTHWHILE, confidence=CONFIDENCE)
 
 
-@dataclass(frozen=True, slots=True)
-class ProofTrial:
-    """A completed trial of the proof."""
-
-    block: int
-    candidate: str
-    throughput: float
+def judge(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str) -> Decision:
+    """Return what the trials of the proof show, by the decision of a study."""
+    return decide(trials, names, baseline, _RULES)
 
 
-def judge(trials: Sequence[ProofTrial], names: Sequence[str], baseline: str) -> Decision:
-    """Return what the trials show, by the decision of a study; their order stands for their time."""
-    speeds = [TrialSpeed(0, one.candidate, place, one.throughput, one.throughput) for place, one in enumerate(trials)]
-    return decide_throughput(speeds, names, baseline, _RULES)
+def next_candidates(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str) -> list[str]:
+    """Return the candidates of the next block: the contenders, by the allocation of a study, and the baseline always.
+
+    The gain of what is recommended is quoted, so the baseline needs as many trials as the best set.
+    """
+    contenders = next_block(trials, names, baseline, _RULES, Until.BETTER)
+    return [name for name in names if name == baseline or name in contenders]
 
 
-def ratio_to_baseline(trials: Sequence[ProofTrial], names: Sequence[str], candidate: str, baseline: str) -> Estimate | None:
-    """Return a candidate's throughput as a ratio to the baseline's; None while that cannot be estimated."""
-    fitted = fit([Observation(trial.block, trial.candidate, trial.throughput) for trial in trials], names)
-    return fitted.ratio(candidate, baseline, 1 - CONFIDENCE) if fitted else None
+def chances_of(trials: Sequence[TimedTrial], names: Sequence[str]) -> Mapping[str, float]:
+    """Return how probable each set is to be within 2 % of the best of them, by the trials of the proof."""
+    fitted = fit_trials(trials, names)
+    return chances(fitted, WORTHWHILE).near if fitted is not None else dict.fromkeys(names, 1.0)
 
 
-def who_leaves(trials: Sequence[ProofTrial], names: Sequence[str], racing: Sequence[str], baseline: str) -> frozenset[str]:
-    """Return the candidates that get no further trials: clearly worse than the best; never the baseline, nor its last rival."""
-    decision = judge(trials, names, baseline)
-    worse = (CandidateState.BEHIND, CandidateState.LOSES)
-    gone = {name for name in racing if name != baseline and decision.states[name] in worse}
-    if gone and not set(racing) - gone - {baseline}:
-        gone.remove(max(gone, key=lambda name: (decision.chances.get(name, 0.0), name)))
-    return frozenset(gone)
+def excludes_gain(decision: Decision, names: Sequence[str]) -> bool:
+    """Return whether the intervals of all named sets lie below a worthwhile gain."""
+    ratios = [decision.ratios.get(name) for name in names]
+    return all(ratio is not None and ratio.high is not None and ratio.high < 1 + WORTHWHILE for ratio in ratios)
 
 
 def block_order(

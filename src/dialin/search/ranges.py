@@ -38,6 +38,7 @@ class VariableFacts:
         highest: the highest one, by memory, CPUs, data or disk.
         rule: what a rule of thumb recommends; None for no rule.
         source: where the rules are from.
+        limits: what `lowest` and `highest` follow from, in words; empty for `source`.
     """
 
     name: str
@@ -52,6 +53,7 @@ class VariableFacts:
     highest: float | None = None
     rule: Value | None = None
     source: str = ""
+    limits: str = ""
 
 
 def parse_asked(text: str) -> AskedVariable:
@@ -91,7 +93,7 @@ def make_dimension(facts: VariableFacts, asked: AskedVariable | None = None) -> 
     if facts.choices:
         if asked is not None and asked.low is not None:
             raise UserError(f"{facts.name} takes words, not a range", f"List them: {facts.name}={_words(facts.choices[:2])}")
-        return _listed(facts, facts.choices, "all values that the server takes")
+        return _listed(facts, facts.choices, facts.limits or "all values that the server takes")
     low, high, reason = _range(facts, asked)
     if not low < high:
         raise UserError(f"{facts.name}: the server takes nothing between {low:g} and {high:g}", "Name another range")
@@ -126,11 +128,11 @@ def _range(facts: VariableFacts, asked: AskedVariable | None) -> tuple[float, fl
     if default is None or default <= 0:
         if facts.lowest is None or facts.highest is None:
             raise UserError(f"No range is known for {facts.name}", f"Name one: {facts.name}=LOW..HIGH")
-        return max(facts.lowest, least), min(facts.highest, most), f"rule: {facts.source}"
+        return max(facts.lowest, least), min(facts.highest, most), facts.limits or f"rule: {facts.source}"
     low = facts.lowest if facts.lowest is not None else default / _SPAN
     high = facts.highest if facts.highest is not None else default * _SPAN
     ruled = facts.lowest is not None or facts.highest is not None
-    reason = f"rule: {facts.source}" if ruled else f"a sixteenth of the default to {_SPAN} times it"
+    reason = (facts.limits or f"rule: {facts.source}") if ruled else f"a sixteenth of the default to {_SPAN} times it"
     return max(low, least), min(high, most), reason
 
 

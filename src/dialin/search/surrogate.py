@@ -100,8 +100,8 @@ def correlations(a: _Array, b: _Array) -> _Array:
     return table
 
 
-def learn_weights(seen: Observations, least: float = LEAST) -> Weights:
-    """Find the most probable weights, none below `least`: L-BFGS on likelihood and priors, with the analytic gradient."""
+def learn_weights(seen: Observations) -> Weights:
+    """Find the most probable weights, none below `LEAST`: L-BFGS on likelihood and priors, with the analytic gradient."""
     count, variables = seen.points.shape
     upper = np.triu_indices(count, 1)
     columns = [correlations(seen.points[:, j], seen.points[:, j])[upper] for j in range(variables)]
@@ -139,7 +139,7 @@ def learn_weights(seen: Observations, least: float = LEAST) -> Weights:
         return value, np.concatenate([by_w + 1 / _WEIGHT, [by_c, by_s]])
 
     start = np.concatenate([np.full(variables, 0.5 * _WEIGHT), [_PRODUCTS, 0.0]])
-    bounds = [(least, 2.0)] * variables + [(math.log(0.1), math.log(50.0)), (math.log(0.2), math.log(20.0))]
+    bounds = [(LEAST, 2.0)] * variables + [(math.log(0.1), math.log(50.0)), (math.log(0.2), math.log(20.0))]
     # In units of the prior, so that weights and logarithms take steps of one size.
     scale = np.concatenate([np.full(variables, _WEIGHT), [1.0, 1.0]])
 
@@ -216,3 +216,10 @@ class Surrogate:
         prior = 2 * (self._prior - self.kernel(points, reference[None, :])[:, 0])
         variance = prior - np.einsum("ij,ij->i", reduced, reduced)
         return np.asarray(cross @ self._alpha), np.sqrt(np.maximum(variance, 1e-10))
+
+    def contrast(self, points: _Array, coefficients: _Array) -> tuple[float, float]:
+        """Return the expected sum of f times coefficients that add to 0, and its standard deviation."""
+        cross = coefficients @ self.kernel(points, self._seen.points)
+        reduced = self._inverse_lower @ cross
+        variance = coefficients @ self.kernel(points, points) @ coefficients - reduced @ reduced
+        return float(cross @ self._alpha), math.sqrt(max(float(variance), 1e-10))

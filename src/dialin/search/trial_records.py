@@ -93,6 +93,40 @@ class Outcome(StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
+class Source(StrEnum):
+    """What a figure rests on."""
+
+    PROOF = "proof"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What one recommended variable carries.
+
+    Attributes:
+        ratio: throughput of the recommended setting to that of the same setting with the variable at its default.
+        source: fresh trials of both settings, or the model of all trials.
+    """
+
+    variable: str
+    ratio: Estimate
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """Two recommended variables that depend on each other.
+
+    Attributes:
+        ratio: what both do together, to the product of what each does without the other; above 1 each needs the other, below 1
+            one can replace the other.
+    """
+
+    variables: tuple[str, str]
+    ratio: Estimate
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """What is recommended, and what fresh trials show of it.
@@ -101,9 +135,13 @@ class Result:
         setting: the recommended setting; empty for the baseline.
         gain: its throughput as a ratio to the baseline's, from fresh trials only; None where there are too few.
         guess: the best setting by the model, where none is recommended.
+        carried: what each recommended variable carries, the largest first; empty where nothing is recommended.
+        interactions: pairs of them that do together more or less than each by itself.
     """
 
     outcome: Outcome
     setting: Mapping[str, Value]
     gain: Estimate | None
     guess: Mapping[str, Value]
+    carried: tuple[Carried, ...] = ()
+    interactions: tuple[Interaction, ...] = ()

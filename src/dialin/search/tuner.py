@@ -7,20 +7,24 @@ baseline in blocks of fresh trials. Only those are quoted. The same seed and the
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dialin.model.setting import Value
+from dialin.model.verdict import Estimate
 from dialin.search import proof
 from dialin.search.acquisition import PRICE, Situation, changed, improve, propose
+from dialin.search.attribution import carried, interactions
 from dialin.search.constraints import Constraints
-from dialin.search.nested_sets import nested_sets, whole_set
+from dialin.search.nested_sets import PRICES, PROVEN, lean_set, nested_sets
 from dialin.search.space import CATEGORY, Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights
 from dialin.search.trial_records import Ask, Options, Outcome, Purpose, Result, Told
+from dialin.stats.trial_fit import TimedTrial, fit_trials
 
 _Array = NDArray[np.float64]
 
@@ -29,7 +33,7 @@ _ANCHOR = 9
 """The baseline is due again after so many trials."""
 _REFIT = 5
 """The weights are learnt anew after so many trials."""
-_REFINE_AFTER = 0.7
+_REFINE_AFTER = 0.5
 """From this share of the search on, every second trial is of the setting that would be proven if the search ended now."""
 _NOTHING = 5
 """So many trials in a row with little to expect end the search."""
@@ -38,10 +42,15 @@ _CAUTION = 1.0
 _LITTLE = 0.25
 """The share of a trial's noise below which an expected improvement is little."""
 _BLOCKS = 5
-"""Blocks that the proof has room for at least, before it compares more than two nested sets."""
-_MIN_BLOCKS, _CUT_AFTER = 2, 2
-_QUANTILE = 0.5244
-"""A set counts as within 2 % of the best one when that is so with a probability of 0.7 by the model."""
+"""Blocks that the proof has room for at least, before it compares more than one set with the baseline."""
+_MOST_PROOF = 0.5
+"""The largest share of a short budget that the proof takes to have four blocks of one set and the baseline."""
+_OF_NOISE = 0.85
+"""The share of a trial's noise, as the search found it, that the statistics of the proof take as its least."""
+_FEWEST = 2
+"""Trials of the proof that a set, and the baseline, must have before anything is said of it."""
+_SAFE = 0.3
+"""A set counts as within 2 % of the best one when that is this probable by the proof: a change takes a reason."""
 _SOFT = 0.1
 """Losses of more than this against the typical trial are compressed, on the log scale."""
 _CRASH_REACH = 0.7
@@ -77,10 +86,12 @@ class Tuner:
         self._ends: list[float] = []
         self._spent = 0.0
         self._most_memory = constraints.memory.needed(space.defaults) if constraints.memory else 0.0
+        self._proof_share = self._needed_share()
         self._start = start_design(space, constraints, np.random.default_rng([seed, 1]), self._design_size())
         self._weights: tuple[int, Weights] | None = None
         self._model: tuple[int, Surrogate] | None = None
         self._proof: _Proof | None = None
+        self._noise = 1.0
 
     @classmethod
     def resume(cls, space: Space, constraints: Constraints, options: Options, seed: int, history: list[Told]) -> Tuner:
@@ -137,10 +148,22 @@ class Tuner:
         """What is left of the budget."""
         return 60 * self.options.minutes - self._spent
 
+    @property
+    def _progress(self) -> float:
+        """The share of the search that is over."""
+        return self._spent / ((1 - self._proof_share) * 60 * self.options.minutes)
+
+    def _needed_share(self) -> float:
+        """Return the share of the budget that the proof has: a short one cannot prove anything in a quarter of it."""
+        options = self.options
+        restart = options.start_seconds - options.set_seconds if self.space.static.any() else 0.0
+        least = 4 * (2 * (options.proof_seconds + options.set_seconds) + restart)
+        return max(options.proof_share, min(_MOST_PROOF, least / (60 * options.minutes)))
+
     def _design_size(self) -> int | None:
         """Return how many settings the design has: fewer where the search has no time for as many."""
         average = self.options.search_seconds + self.options.set_seconds + self.options.start_seconds / 4
-        affordable = int(0.4 * (1 - self.options.proof_share) * 60 * self.options.minutes / average)
+        affordable = int(0.4 * (1 - self._proof_share) * 60 * self.options.minutes / average)
         return max(FEWEST, min(design_size(len(self.space)), affordable))
 
     def _start_ask(self) -> Ask:
@@ -153,7 +176,7 @@ class Tuner:
         next_trial = self.options.search_seconds + self.options.set_seconds
         if len(self.history) >= len(self._start) and not any(told.ok for told in self.history):
             return True
-        return self._spent + next_trial > (1 - self.options.proof_share) * total
+        return self._spent + next_trial > (1 - self._proof_share) * total
 
     def _nothing_to_expect(self) -> bool:
         """Return whether the last five proposals promised little, so that more trials are not worth their time."""
@@ -174,9 +197,10 @@ class Tuner:
             return Ask({}, self.options.search_seconds, Purpose.ANCHOR)
         rng = np.random.default_rng([self.seed, 2, number])
         model = self._surrogate()
-        refining = self._spent > _REFINE_AFTER * (1 - self.options.proof_share) * 60 * self.options.minutes
-        if refining and self.history[-1].ask.purpose is not Purpose.REFINE:
-            return Ask(self.space.setting(self._lean_best(model)), self.options.search_seconds, Purpose.REFINE)
+        if self._progress > _REFINE_AFTER and self.history[-1].ask.purpose is not Purpose.REFINE:
+            refined = (self._progress - _REFINE_AFTER) / (1 - _REFINE_AFTER)
+            price = PRICES[0] + refined * (PRICES[1] - PRICES[0])
+            return Ask(self.space.setting(self._lean_best(model, price)), self.options.search_seconds, Purpose.REFINE)
         return self._proposal(model, running, rng)
 
     def _proposal(self, model: Surrogate, running: Point | None, rng: np.random.Generator) -> Ask:
@@ -277,11 +301,6 @@ class Tuner:
         self._model = len(seen), model
         return model
 
-    def _sparse_model(self) -> Surrogate:
-        """Return the model in which weights may be 0: it says which changes may carry nothing, not what to try."""
-        seen = self._observations()
-        return Surrogate(seen, learn_weights(seen, least=0.0))
-
     def _best_tried(self, model: Surrogate) -> list[Point]:
         """Return the settings that completed, the best first by the model, less the price of their changes."""
         points = np.unique(np.array([p for p, told in zip(self._points, self.history, strict=True) if told.ok]), axis=0)
@@ -297,8 +316,8 @@ class Tuner:
             return {}
         return self.space.setting(self._best_tried(self._surrogate())[0])
 
-    def _lean_best(self, model: Surrogate) -> Point:
-        """Return the setting that promises most, cautiously, without the changes that carry nothing."""
+    def _lean_best(self, model: Surrogate, price: float) -> Point:
+        """Return the setting that promises most, cautiously, without the changes that are not worth a price."""
         default, best = self.space.default_point, self._best_tried(model)
         rng = np.random.default_rng([self.seed, 3, len(self.history)])
 
@@ -311,7 +330,7 @@ class Tuner:
 
         top = improve(self.space, score, best[:8], rng, self._fit_memory)
         top = self.space.point(self.constraints.repaired(self.space, self.space.setting(top)))
-        return whole_set(self.space, top, cautious)
+        return lean_set(self.space, top, model.means, price)
 
     # the proof
 
@@ -320,25 +339,26 @@ class Tuner:
         settings: dict[str, dict[str, Value]] = {BASELINE: {}}
         if any(told.ok for told in self.history):
             model = self._surrogate()
+            self._noise = model.weights.noise
             best = self._best_tried(model)
-            whole = self._lean_best(model)
+            whole = self._lean_best(model, min(PROVEN))
             if (whole == default).all():
                 others = [point for point in best if (point != default).any()]
                 whole = others[0] if others else whole
             if (whole != default).any():
-                points = nested_sets(self.space, whole, self._sparse_model().means, self._affordable_sets(whole) - 1)
+                points = nested_sets(self.space, whole, model.means, self._affordable_sets(whole))
                 for number, point in enumerate(points):
                     settings[f"set {number + 1}"] = self.space.setting(point)
         names = list(settings)
         self._proof = _Proof(names, settings, list(names), over=len(names) < 2)
 
     def _affordable_sets(self, whole: Point) -> int:
-        """Return how many sets can be proven beside the baseline in enough blocks: two to four."""
+        """Return how many sets can be proven beside the baseline in enough blocks: one to three."""
         static = self.space.static
         restarts = int(bool((whole != self.space.default_point)[static].any()))
         trial = self.options.proof_seconds + self.options.set_seconds
         per_block = self.seconds_left / _BLOCKS - restarts * (self.options.start_seconds - self.options.set_seconds)
-        return min(max(int(per_block / trial) - 1, 2), 4)
+        return min(max(int(per_block / trial) - 1, 1), len(PROVEN))
 
     def _proof_ask(self) -> Ask | None:
         state = self._proof
@@ -361,13 +381,11 @@ class Tuner:
 
     def _next_block(self, state: _Proof) -> None:
         trials = self._proof_trials()
-        if state.block >= _CUT_AFTER:
-            gone = proof.who_leaves(trials, state.names, state.racing, BASELINE)
-            state.racing = [name for name in state.racing if name not in gone]
         if len(state.racing) < 2 or BASELINE not in state.racing or self._shows_nothing(state, trials):
             state.over = True
             return
-        statics = [self.space.static_part(state.settings[name]) for name in state.racing]
+        names = proof.next_candidates(trials, state.racing, BASELINE)
+        statics = [self.space.static_part(state.settings[name]) for name in names]
         running = self._running()
         now = self.space.static_part(self.space.setting(running)) if running is not None else None
         restarts = len({*statics} - {now})
@@ -378,20 +396,23 @@ class Tuner:
             return
         state.block += 1
         order = proof.block_order(statics, now, np.random.default_rng([self.seed, 4, state.block]))
-        state.queue = [state.racing[index] for index in order]
+        state.queue = [names[index] for index in order]
 
-    def _shows_nothing(self, state: _Proof, trials: list[proof.ProofTrial]) -> bool:
+    def _shows_nothing(self, state: _Proof, trials: list[TimedTrial]) -> bool:
         """Return whether fresh trials exclude a worthwhile gain of every set that is left."""
         if state.block < _BLOCKS:
             return False
-        ratios = [proof.ratio_to_baseline(trials, state.names, name, BASELINE) for name in state.racing if name != BASELINE]
-        highs = [ratio.high for ratio in ratios if ratio is not None and ratio.high is not None]
-        return len(highs) == len(ratios) and max(highs, default=0.0) < 1 + proof.WORTHWHILE
+        sets = [name for name in state.racing if name != BASELINE]
+        return proof.excludes_gain(proof.judge(trials, state.names, BASELINE), sets)
 
-    def _proof_trials(self) -> list[proof.ProofTrial]:
+    def _trial_error(self) -> float:
+        """Return a little less than the standard deviation of a trial of the proof, as the search found it."""
+        return _OF_NOISE * math.sqrt(self._noise * self.options.variance(self.options.proof_seconds))
+
+    def _proof_trials(self) -> list[TimedTrial]:
         return [
-            proof.ProofTrial(told.ask.block, told.ask.candidate, told.throughput)
-            for told in self.history
+            TimedTrial(0, told.ask.candidate, end - told.ask.seconds / 2, told.throughput, self._trial_error())
+            for told, end in zip(self.history, self._ends, strict=True)
             if told.ok and told.ask.purpose is Purpose.PROOF
         ]
 
@@ -399,31 +420,30 @@ class Tuner:
         """Return what is recommended and what fresh trials show of it."""
         guess = self.best()
         state, trials = self._proof, self._proof_trials()
-        if state is None or state.block < _MIN_BLOCKS or not trials:
+        counts = Counter(trial.candidate for trial in trials)
+        sets = [name for name in state.racing if name != BASELINE and counts[name] >= _FEWEST] if state else []
+        if state is None or not sets or counts[BASELINE] < _FEWEST:
             return Result(Outcome.INCONCLUSIVE, {}, None, guess)
-        present = [name for name in state.names if sum(trial.candidate == name for trial in trials) >= _MIN_BLOCKS]
-        sets = [name for name in present if name in state.racing and name != BASELINE]
-        if not sets or BASELINE not in present:
-            return Result(Outcome.INCONCLUSIVE, {}, None, guess)
-        used = [trial for trial in trials if trial.candidate in present]
-        ratios = {name: proof.ratio_to_baseline(used, present, name, BASELINE) for name in sets}
-        safe = self._safe_sets(state, sets)
+        decision = proof.judge(trials, state.names, BASELINE)
+        safe = self._safe_sets(trials, sets)
         for name in safe:
-            ratio = ratios[name]
-            if ratio is not None and ratio.low is not None and ratio.low > 1:
-                return Result(Outcome.GAIN, state.settings[name], ratio, state.settings[name])
-        highs = [ratio.high if ratio is not None else None for ratio in ratios.values()]
-        nothing = all(high is not None and high < 1 + proof.WORTHWHILE for high in highs)
-        return Result(Outcome.NOTHING if nothing else Outcome.INCONCLUSIVE, {}, ratios[safe[0]], state.settings[safe[0]])
+            if name in decision.better:
+                return self._gain(state, trials, name, decision.ratios[name])
+        outcome = Outcome.NOTHING if proof.excludes_gain(decision, sets) else Outcome.INCONCLUSIVE
+        return Result(outcome, {}, decision.ratios[safe[0]], state.settings[safe[0]])
 
-    def _safe_sets(self, state: _Proof, names: list[str]) -> list[str]:
-        """Return the sets that are very probably within 2 % of the best one by the model with all trials, smallest first."""
-        model = self._sparse_model()
-        points = np.array([self.space.point(state.settings[name]) for name in names])
-        best = int(np.argmax(model.means(points)))
-        mean, sd = model.differences(points, points[best])
-        safe = {name for name, m, s in zip(names, mean, sd, strict=True) if m + math.log1p(proof.WORTHWHILE) > _QUANTILE * s}
-        return sorted(safe | {names[best]}, key=lambda name: len(state.settings[name]))
+    def _gain(self, state: _Proof, trials: list[TimedTrial], name: str, ratio: Estimate | None) -> Result:
+        setting, model = state.settings[name], self._surrogate()
+        shares = carried(self.space, setting, model, fit_trials(trials, state.names), state.settings, name)
+        pairs = interactions(self.space, setting, model, [share.variable for share in shares])
+        return Result(Outcome.GAIN, setting, ratio, setting, shares, pairs)
+
+    def _safe_sets(self, trials: list[TimedTrial], names: list[str]) -> list[str]:
+        """Return the sets that are probably within 2 % of the best one by the trials of the proof, smallest first."""
+        sizes = {name: len(self._proof.settings[name]) for name in names} if self._proof else {}
+        near = proof.chances_of(trials, names)
+        safe = [name for name in names if near[name] >= _SAFE] or [max(names, key=lambda name: near[name])]
+        return sorted(safe, key=lambda name: sizes[name])
 
 
 def _softened(trials: list[Told]) -> _Array:

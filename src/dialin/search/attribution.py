@@ -1,0 +1,83 @@
+"""What each recommended variable carries, and which pairs work together: by the proof, else by the model."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dialin.model.setting import Setting, Value
+from dialin.search.proof import CONFIDENCE
+from dialin.search.space import Point, Space
+from dialin.search.surrogate import Surrogate
+from dialin.search.trial_records import Carried, Interaction, Source
+from dialin.stats.blocks import estimate_of_logs
+from dialin.stats.trial_fit import TrialFit
+
+MOST = 10
+"""Variables whose shares are given, the largest first."""
+_DEVIATES = 1.96
+"""Half of an interval of the model, in standard deviations: 95 %."""
+_INTERACTION = 0.01
+"""The least interaction that is named, on the log scale."""
+
+
+def carried(
+    space: Space, setting: Setting, model: Surrogate, fitted: TrialFit | None, proven: Mapping[str, Setting], name: str
+) -> tuple[Carried, ...]:
+    """Return what each variable of a setting carries, the largest first: the setting as a ratio to that without the variable.
+
+    Args:
+        space: the variables.
+        setting: what is recommended.
+        model: of all trials.
+        fitted: of the trials of the proof.
+        proven: the candidates of the proof.
+        name: that of the recommended one.
+    """
+    whole, default = space.point(setting), space.default_point
+    shares = []
+    for index in _changed(space, setting):
+        without = whole.copy()
+        without[index] = default[index]
+        variable = space.dimensions[index].name
+        measured = _candidate_of(proven, space.setting(without))
+        if fitted is not None and measured is not None and {measured, name} <= set(fitted.names):
+            shares.append(Carried(variable, fitted.ratio(name, measured, 1 - CONFIDENCE), Source.PROOF))
+        else:
+            mean, sd = model.contrast(np.array([whole, without]), np.array([1.0, -1.0]))
+            shares.append(Carried(variable, estimate_of_logs(mean, _DEVIATES * sd), Source.MODEL))
+    return tuple(sorted(shares, key=lambda one: -one.ratio.mean)[:MOST])
+
+
+def interactions(space: Space, setting: Setting, model: Surrogate, variables: Sequence[str]) -> tuple[Interaction, ...]:
+    """Return the pairs that do together more or less than each by itself, the strongest first.
+
+    Only those whose interval by the model excludes 1, and that are no less than 1 %.
+    """
+    whole, default = space.point(setting), space.default_point
+    indices = [index for index in _changed(space, setting) if space.dimensions[index].name in variables]
+    pairs = []
+    for first, second in itertools.combinations(indices, 2):
+        points = np.array([_without(whole, default, gone) for gone in ((), (first,), (second,), (first, second))])
+        mean, sd = model.contrast(points, np.array([1.0, -1.0, -1.0, 1.0]))
+        if abs(mean) >= max(_INTERACTION, _DEVIATES * sd):
+            names = space.dimensions[first].name, space.dimensions[second].name
+            pairs.append(Interaction(names, estimate_of_logs(mean, _DEVIATES * sd)))
+    return tuple(sorted(pairs, key=lambda one: -abs(math.log(one.ratio.mean))))
+
+
+def _changed(space: Space, setting: Setting) -> list[int]:
+    return [index for index, dimension in enumerate(space.dimensions) if dimension.name in setting]
+
+
+def _without(point: Point, default: Point, indices: Sequence[int]) -> Point:
+    changed = point.copy()
+    changed[list(indices)] = default[list(indices)]
+    return changed
+
+
+def _candidate_of(proven: Mapping[str, Setting], setting: Mapping[str, Value]) -> str | None:
+    return next((name for name, one in proven.items() if dict(one) == dict(setting)), None)

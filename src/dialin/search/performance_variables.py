@@ -1,0 +1,489 @@
+"""The variables that can change throughput: what each decides, where its range ends on a machine, and where a search starts.
+
+A table of data; `variable_choice` reads it. Builds have some of these variables each. Sources are titles of the MySQL Reference
+Manual and of the MariaDB documentation; where a rule is ours it says so. The order is that of importance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from dialin.model.setting import Value
+from dialin.search.excluded_variables import Group
+
+
+class Fact(StrEnum):
+    """A number that is known of the machine, the load or the baseline; each may be unknown."""
+
+    MEMORY = "memory"
+    CPUS = "cpus"
+    DATA = "data"
+    DISK = "disk"
+    IOPS = "iops"
+    SPINNING = "spinning"
+    CONNECTIONS = "connections"
+    TABLES = "tables"
+    OPEN_TABLES = "open_tables"
+    """Tables times connections: each connection opens a table for itself."""
+    HOURLY_REDO = "hourly_redo"
+    DEFAULT = "default"
+    POOL = "pool"
+    """What a rule of thumb recommends for the buffer pool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A multiple of a fact, and no less than `at_least`."""
+
+    fact: Fact
+    times: float = 1.0
+    at_least: float = 0.0
+
+
+Limit = tuple[Amount | float, ...]
+"""The smallest of the amounts that are known; none where no amount is known."""
+
+
+class Memory(StrEnum):
+    """How often a server takes the memory that a variable sets."""
+
+    ONCE = "once"
+    EACH_CONNECTION = "each connection"
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """When a load touches a variable: some counters, together, grow by one in 500 statements.
+
+    Attributes:
+        counters: status counters in lower case.
+        otherwise: what the load does not do, in words.
+    """
+
+    counters: tuple[str, ...]
+    otherwise: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of thumb: where a search starts.
+
+    Attributes:
+        source: the title of the page that it is from.
+        limit: the recommended number; empty where it is a word.
+        word: the recommended word.
+        when: facts that must lie within limits, both included, or the rule is silent.
+    """
+
+    source: str
+    limit: Limit = ()
+    word: Value | None = None
+    when: tuple[tuple[Fact, float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PerformanceVariable:
+    """What is known of a variable that can change throughput.
+
+    Attributes:
+        why: what it decides, a sentence without its full stop.
+        lowest: where the range begins; what the server takes limits it further.
+        highest: where it ends.
+        words: what it takes instead of a range; those that the build has are searched.
+        weaker: words that are searched only where weaker durability is allowed.
+        special: values that have a meaning of their own, outside of the range.
+        step: what a number is rounded to a multiple of; None for the server's block, else 1.
+        touch: which loads touch it; None for every load.
+        needs: variables with the values of which each must have one for this one to act; no values stand for all but 0 and OFF.
+        waits: whether it acts only where connections compete.
+        more_only: whether less than the default is pointless; then a range that does not exceed the default leaves it out.
+        room: a fact, and how much of it there must be for the variable to act.
+        memory: how its memory counts.
+        group: the group that must be admitted for it to be searched.
+    """
+
+    why: str
+    lowest: Limit = ()
+    highest: Limit = ()
+    words: tuple[Value, ...] = ()
+    weaker: tuple[Value, ...] = ()
+    special: tuple[Value, ...] = ()
+    step: float | None = None
+    touch: Touch | None = None
+    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    waits: bool = False
+    more_only: bool = False
+    room: tuple[Fact, float] | None = None
+    rule: Rule | None = None
+    memory: Memory | None = None
+    group: Group | None = None
+
+
+KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
+_SWITCH: tuple[Value, ...] = ("OFF", "ON")
+
+_WRITES = Touch(
+    (
+        "com_insert", "com_update", "com_delete", "com_replace", "com_load", "com_insert_select", "com_replace_select",
+        "com_update_multi", "com_delete_multi",
+    ),
+    "the load does not write",
+)  # fmt: skip
+_DISK_READS = Touch(("innodb_buffer_pool_reads",), "the load reads next to nothing from disk")
+_SORTS = Touch(("sort_scan", "sort_range"), "the load does not sort")
+_TMP_TABLES = Touch(("created_tmp_tables", "created_tmp_disk_tables"), "the load makes no temporary tables")
+_DISK_TMP_TABLES = Touch(("created_tmp_disk_tables",), "the load makes no temporary tables on disk")
+_JOINS = Touch(("select_full_join", "select_range_check"), "the load joins no tables without an index")
+_ROW_ORDER = Touch(("handler_read_rnd", "handler_mrr_init"), "the load reads no rows in the order of a sort")
+_TABLES = Touch(("opened_tables", "table_open_cache_misses", "table_open_cache_overflows"), "the load reopens no tables")
+_DEFINITIONS = Touch(("opened_table_definitions",), "the load reopens no table definitions")
+_THREADS = Touch(("connections", "threads_created"), "the load does not reconnect")
+_BINLOG = Touch(("binlog_cache_use",), "the load writes nothing to a binary log")
+_MYISAM = Touch(("key_read_requests", "key_write_requests"), "the load uses no MyISAM tables")
+_ARIA = Touch(("aria_pagecache_read_requests", "aria_pagecache_write_requests"), "the load uses no Aria tables")
+_PROCEDURES = Touch(("com_call_procedure",), "the load calls no procedures")
+_HAS_BINLOG: Mapping[str, tuple[str, ...]] = {"log_bin": ()}
+
+_SSD = ((Fact.SPINNING, 0.0, 0.0),)
+_STARTUP = "MySQL manual, InnoDB Startup Options and System Variables"
+_FLUSHING = "MySQL manual, Configuring Buffer Pool Flushing"
+
+TABLE: Mapping[str, PerformanceVariable] = {
+    "innodb_buffer_pool_size": PerformanceVariable(
+        "it decides how much data stays in memory",
+        lowest=(Amount(Fact.DEFAULT),),
+        highest=(Amount(Fact.MEMORY, 0.75), Amount(Fact.DATA, 1.5)),
+        step=MIB,
+        more_only=True,
+        rule=Rule(
+            "MySQL manual, InnoDB Startup Configuration",
+            (Amount(Fact.MEMORY, 0.6), Amount(Fact.DATA, 1.15, at_least=128 * MIB)),
+        ),
+        memory=Memory.ONCE,
+    ),
+    "innodb_redo_log_capacity": PerformanceVariable(
+        "a small redo log forces pages to be flushed early",
+        lowest=(64 * MIB,),
+        highest=(Amount(Fact.DISK, 0.05), 32 * GIB),
+        step=MIB,
+        touch=_WRITES,
+        rule=Rule(
+            "MySQL manual, Optimizing InnoDB Redo Logging; that it holds an hour of this load's writes is ours",
+            (Amount(Fact.HOURLY_REDO, 1.0, at_least=128 * MIB), Amount(Fact.DISK, 0.05)),
+        ),
+    ),
+    "innodb_log_file_size": PerformanceVariable(
+        "a small redo log forces pages to be flushed early",
+        lowest=(48 * MIB,),
+        highest=(Amount(Fact.DISK, 0.025), 16 * GIB),
+        step=MIB,
+        touch=_WRITES,
+        rule=Rule(
+            "MySQL manual, Optimizing InnoDB Redo Logging; that two files hold an hour of this load's writes is ours",
+            (Amount(Fact.HOURLY_REDO, 0.5, at_least=96 * MIB), Amount(Fact.DISK, 0.025)),
+        ),
+    ),
+    "innodb_flush_log_at_trx_commit": PerformanceVariable(
+        "it decides when commits reach the disk",
+        words=(1, 2, 0),
+        touch=_WRITES,
+        group=Group.DURABILITY,
+    ),
+    "sync_binlog": PerformanceVariable(
+        "it decides after how many commits the binary log reaches the disk",
+        words=(1, 0, 100, 1000),
+        touch=_BINLOG,
+        needs=_HAS_BINLOG,
+        group=Group.DURABILITY,
+    ),
+    "innodb_doublewrite": PerformanceVariable(
+        "with it each page is written twice", words=("ON", "OFF"), touch=_WRITES, group=Group.DURABILITY
+    ),
+    "innodb_flush_method": PerformanceVariable(
+        "it decides whether data files pass the cache of the operating system",
+        words=("fsync", "O_DIRECT"),
+        weaker=("O_DIRECT_NO_FSYNC",),
+        rule=Rule("MySQL manual, Optimizing InnoDB Disk I/O", word="O_DIRECT"),
+    ),
+    "innodb_io_capacity": PerformanceVariable(
+        "it limits how many pages are flushed per second in the background",
+        lowest=(100.0,),
+        highest=(Amount(Fact.IOPS, 1.0, at_least=2000), 40_000.0),
+        touch=_WRITES,
+        rule=Rule(
+            "MySQL manual, Configuring InnoDB I/O Capacity; half of what a probe reached is ours",
+            (Amount(Fact.IOPS, 0.5, at_least=200), 20_000.0),
+        ),
+    ),
+    "innodb_io_capacity_max": PerformanceVariable(
+        "it limits how many pages are flushed per second when flushing falls behind",
+        lowest=(200.0,),
+        highest=(Amount(Fact.IOPS, 2.0, at_least=4000), 80_000.0),
+        touch=_WRITES,
+        rule=Rule(
+            "MySQL manual, Configuring InnoDB I/O Capacity; all of what a probe reached is ours",
+            (Amount(Fact.IOPS, 1.0, at_least=2000), 40_000.0),
+        ),
+    ),
+    "innodb_adaptive_hash_index": PerformanceVariable(
+        "a hash index speeds up look-ups and costs latches where many threads use it", words=_SWITCH
+    ),
+    "innodb_flush_neighbors": PerformanceVariable(
+        "flushing neighbouring pages together helps disks that seek", words=(0, 1, 2), touch=_WRITES,
+        rule=Rule(_FLUSHING, word=0, when=_SSD),
+    ),
+    "innodb_log_buffer_size": PerformanceVariable(
+        "transactions that exceed it write the redo log before they commit",
+        lowest=(4 * MIB,),
+        highest=(Amount(Fact.MEMORY, 0.05), 256 * MIB),
+        step=MIB,
+        touch=_WRITES,
+        rule=Rule("MySQL manual, Optimizing InnoDB Redo Logging", (64 * MIB, Amount(Fact.MEMORY, 0.05))),
+        memory=Memory.ONCE,
+    ),
+    "innodb_log_writer_threads": PerformanceVariable(
+        "threads of their own write the redo log, which helps where many connections commit",
+        words=_SWITCH,
+        touch=_WRITES,
+        rule=Rule(f"{_STARTUP}; up to 8 CPUs is ours", word="OFF", when=((Fact.CPUS, 1, 8),)),
+    ),
+    "thread_handling": PerformanceVariable(
+        "a pool of threads serves more connections than there are CPUs",
+        words=("one-thread-per-connection", "pool-of-threads"),
+        waits=True,
+    ),
+    "innodb_thread_concurrency": PerformanceVariable(
+        "it limits how many threads are inside InnoDB at a time; 0 is no limit",
+        lowest=(1.0,),
+        highest=(Amount(Fact.CPUS, 4, at_least=8), 256.0),
+        special=(0,),
+        waits=True,
+    ),
+    "innodb_buffer_pool_instances": PerformanceVariable(
+        "threads that use different parts of the pool do not wait for each other",
+        lowest=(1.0,),
+        highest=(Amount(Fact.CPUS, 2, at_least=2), Amount(Fact.MEMORY, 0.75 / GIB), 64.0),
+        waits=True,
+        room=(Fact.POOL, GIB),
+        rule=Rule(
+            "MySQL manual, Configuring Multiple Buffer Pool Instances",
+            (Amount(Fact.POOL, 1 / GIB, at_least=1), Amount(Fact.CPUS), 8.0),
+        ),
+    ),
+    "innodb_page_cleaners": PerformanceVariable(
+        "so many threads flush pages", lowest=(1.0,), highest=(Amount(Fact.CPUS, 2, at_least=4), 64.0), touch=_WRITES
+    ),
+    "innodb_read_io_threads": PerformanceVariable(
+        "so many threads read pages ahead",
+        lowest=(1.0,),
+        highest=(Amount(Fact.CPUS, 4, at_least=8), 64.0),
+        touch=_DISK_READS,
+        rule=Rule(_STARTUP, (Amount(Fact.CPUS, 0.5, at_least=4), 64.0)),
+    ),
+    "innodb_write_io_threads": PerformanceVariable(
+        "so many threads write pages", lowest=(1.0,), highest=(Amount(Fact.CPUS, 4, at_least=8), 64.0), touch=_WRITES
+    ),
+    "innodb_lru_scan_depth": PerformanceVariable(
+        "it decides how many free pages are kept ready for reads from disk",
+        lowest=(100.0,), highest=(16_384.0,), touch=_DISK_READS,
+    ),
+    "innodb_max_dirty_pages_pct": PerformanceVariable(
+        "it limits how much of the pool waits to be flushed", lowest=(10.0,), highest=(99.0,), step=1, touch=_WRITES
+    ),
+    "innodb_max_dirty_pages_pct_lwm": PerformanceVariable(
+        "from this share of dirty pages on flushing begins; 0 switches that off",
+        lowest=(1.0,), highest=(90.0,), special=(0,), step=1, touch=_WRITES,
+    ),
+    "innodb_adaptive_flushing": PerformanceVariable(
+        "with it flushing follows the rate of the redo log", words=_SWITCH, touch=_WRITES
+    ),
+    "innodb_adaptive_flushing_lwm": PerformanceVariable(
+        "from this share of the redo log on flushing adapts", lowest=(0.0,), highest=(70.0,), step=1, touch=_WRITES
+    ),
+    "innodb_flush_sync": PerformanceVariable(
+        "with it flushing at a checkpoint ignores innodb_io_capacity", words=_SWITCH, touch=_WRITES
+    ),
+    "innodb_change_buffering": PerformanceVariable(
+        "changes of secondary indexes wait in memory instead of reading their pages",
+        words=("none", "inserts", "changes", "all"),
+        touch=_WRITES,
+        rule=Rule(_STARTUP, word="none", when=_SSD),
+    ),
+    "innodb_log_file_buffering": PerformanceVariable(
+        "it decides whether the redo log passes the cache of the operating system", words=_SWITCH, touch=_WRITES
+    ),
+    "innodb_use_fdatasync": PerformanceVariable(
+        "fdatasync() leaves out metadata that need no flush", words=_SWITCH, touch=_WRITES
+    ),
+    "innodb_purge_threads": PerformanceVariable(
+        "so many threads remove old versions of rows",
+        lowest=(1.0,), highest=(Amount(Fact.CPUS, 2, at_least=4), 32.0), touch=_WRITES,
+    ),
+    "table_open_cache": PerformanceVariable(
+        "tables beyond it are closed and opened again",
+        lowest=(400.0,),
+        highest=(Amount(Fact.DEFAULT, 16), 65_536.0),
+        touch=_TABLES,
+        rule=Rule("MySQL manual, How MySQL Opens and Closes Tables", (Amount(Fact.OPEN_TABLES, 1, at_least=400), 65_536.0)),
+    ),
+    "table_open_cache_instances": PerformanceVariable(
+        "connections that use different parts of the table cache do not wait for each other",
+        lowest=(1.0,),
+        highest=(Amount(Fact.CPUS, 2, at_least=8), 64.0),
+        waits=True,
+        rule=Rule("MySQL manual, Server System Variables", (16.0,), when=((Fact.CPUS, 16, 4096),)),
+    ),
+    "tmp_table_size": PerformanceVariable(
+        "temporary tables that exceed it go to disk",
+        lowest=(MIB,), highest=(Amount(Fact.MEMORY, 0.05), GIB), step=MIB, touch=_TMP_TABLES, memory=Memory.EACH_CONNECTION,
+    ),
+    "max_heap_table_size": PerformanceVariable(
+        "temporary tables of the MEMORY engine that exceed it go to disk",
+        lowest=(MIB,), highest=(Amount(Fact.MEMORY, 0.05), GIB), step=MIB, touch=_TMP_TABLES,
+    ),
+    "internal_tmp_mem_storage_engine": PerformanceVariable(
+        "it is the engine of temporary tables in memory", words=("TempTable", "MEMORY"), touch=_TMP_TABLES
+    ),
+    "temptable_max_ram": PerformanceVariable(
+        "temporary tables beyond it, all together, go to disk",
+        lowest=(16 * MIB,), highest=(Amount(Fact.MEMORY, 0.25),), step=MIB, touch=_DISK_TMP_TABLES, memory=Memory.ONCE,
+    ),
+    "sort_buffer_size": PerformanceVariable(
+        "sorts that exceed it are merged from disk; a large one costs time to allocate",
+        lowest=(32 * KIB,), highest=(Amount(Fact.MEMORY, 0.01), 64 * MIB), step=4096, touch=_SORTS,
+        memory=Memory.EACH_CONNECTION,
+    ),
+    "join_buffer_size": PerformanceVariable(
+        "joins that no index serves read a table once for each buffer",
+        lowest=(32 * KIB,), highest=(Amount(Fact.MEMORY, 0.01), 64 * MIB), step=4096, touch=_JOINS,
+        memory=Memory.EACH_CONNECTION,
+    ),
+    "read_rnd_buffer_size": PerformanceVariable(
+        "rows that are read in the order of a sort are fetched in blocks of it",
+        lowest=(32 * KIB,), highest=(Amount(Fact.MEMORY, 0.01), 16 * MIB), step=4096, touch=_ROW_ORDER,
+        memory=Memory.EACH_CONNECTION,
+    ),
+    "binlog_cache_size": PerformanceVariable(
+        "transactions that exceed it write a temporary file before they reach the binary log",
+        lowest=(32 * KIB,), highest=(16 * MIB,), step=4096, touch=_BINLOG, needs=_HAS_BINLOG, memory=Memory.EACH_CONNECTION,
+    ),
+    "binlog_group_commit_sync_delay": PerformanceVariable(
+        "commits wait so many microseconds for others, to share a flush of the binary log; 0 is no wait",
+        lowest=(10.0,), highest=(10_000.0,), special=(0,), touch=_BINLOG, needs=_HAS_BINLOG, waits=True,
+    ),
+    "binlog_commit_wait_count": PerformanceVariable(
+        "commits wait for so many others, to share a flush of the binary log; 0 is no wait",
+        lowest=(1.0,), highest=(Amount(Fact.CONNECTIONS, 1, at_least=4), 256.0), special=(0,), touch=_BINLOG, needs=_HAS_BINLOG,
+        waits=True,
+    ),
+    "binlog_order_commits": PerformanceVariable(
+        "without it commits do not wait for each other's order", words=_SWITCH, touch=_BINLOG, needs=_HAS_BINLOG, waits=True
+    ),
+    "thread_cache_size": PerformanceVariable(
+        "connections beyond it start a thread of their own",
+        lowest=(1.0,), highest=(Amount(Fact.CONNECTIONS, 2, at_least=64), 1024.0), special=(0,), touch=_THREADS,
+        rule=Rule("MySQL manual, Server System Variables", (Amount(Fact.CONNECTIONS), 1024.0)),
+    ),
+    "innodb_sync_spin_loops": PerformanceVariable(
+        "a thread tries so often for a latch before it sleeps", lowest=(0.0,), highest=(1000.0,), waits=True
+    ),
+    "innodb_spin_wait_delay": PerformanceVariable(
+        "it is the pause between two tries for a latch", lowest=(0.0,), highest=(100.0,), waits=True
+    ),
+    "innodb_sync_array_size": PerformanceVariable(
+        "threads that wait for latches are spread over so many lists", lowest=(1.0,), highest=(64.0,), waits=True
+    ),
+    "innodb_concurrency_tickets": PerformanceVariable(
+        "a thread inside InnoDB may enter so often before others have a turn",
+        lowest=(1.0,), highest=(100_000.0,), waits=True, needs={"innodb_thread_concurrency": ()},
+    ),
+    "innodb_log_spin_wait_delay": PerformanceVariable(
+        "it is the pause between two tries for the log latch; 0 does not spin",
+        lowest=(1.0,), highest=(1000.0,), special=(0,), touch=_WRITES, waits=True,
+    ),
+    "innodb_log_wait_for_flush_spin_hwm": PerformanceVariable(
+        "a commit spins while flushes of the redo log take less than so many microseconds",
+        lowest=(1.0,), highest=(10_000.0,), special=(0,), touch=_WRITES, waits=True,
+    ),
+    "innodb_log_write_ahead_size": PerformanceVariable(
+        "the redo log is written in blocks of it, which should be those of the file system",
+        words=(512, 4096, 8192, 16_384), touch=_WRITES,
+    ),
+    "innodb_random_read_ahead": PerformanceVariable(
+        "pages near those in the pool are read ahead", words=_SWITCH, touch=_DISK_READS
+    ),
+    "innodb_read_ahead_threshold": PerformanceVariable(
+        "after so many pages in a row the next ones are read ahead", lowest=(0.0,), highest=(64.0,), touch=_DISK_READS
+    ),
+    "innodb_old_blocks_pct": PerformanceVariable(
+        "it is the share of the pool for pages that were read once", lowest=(5.0,), highest=(95.0,), touch=_DISK_READS
+    ),
+    "innodb_old_blocks_time": PerformanceVariable(
+        "a page must stay so many milliseconds before it counts as used again; 0 is at once",
+        lowest=(10.0,), highest=(10_000.0,), special=(0,), touch=_DISK_READS,
+    ),
+    "innodb_change_buffer_max_size": PerformanceVariable(
+        "it is the share of the pool for changes of secondary indexes", lowest=(0.0,), highest=(50.0,), touch=_DISK_READS
+    ),
+    "innodb_flushing_avg_loops": PerformanceVariable(
+        "flushing follows a change of load after so many rounds", lowest=(1.0,), highest=(1000.0,), touch=_WRITES
+    ),
+    "innodb_purge_batch_size": PerformanceVariable(
+        "old versions of rows are removed in batches of it", lowest=(10.0,), highest=(5000.0,), touch=_WRITES
+    ),
+    "innodb_undo_log_truncate": PerformanceVariable(
+        "shrinking undo tablespaces costs writes", words=_SWITCH, touch=_WRITES
+    ),
+    "innodb_doublewrite_pages": PerformanceVariable(
+        "so many pages of a batch are written twice together", lowest=(8.0,), highest=(512.0,), touch=_WRITES
+    ),
+    "innodb_lru_flush_size": PerformanceVariable(
+        "so many pages are freed at a time for reads from disk; 0 is innodb_lru_scan_depth",
+        lowest=(16.0,), highest=(16_384.0,), special=(0,), touch=_DISK_READS,
+    ),
+    "thread_pool_size": PerformanceVariable(
+        "it is the number of groups of the thread pool", lowest=(1.0,), highest=(Amount(Fact.CPUS, 4, at_least=4), 128.0),
+        needs={"thread_handling": ("pool-of-threads",)}, rule=Rule("MariaDB, Thread Pool in MariaDB", (Amount(Fact.CPUS),)),
+    ),
+    "thread_pool_stall_limit": PerformanceVariable(
+        "after so many milliseconds a stalled group gets another thread", lowest=(10.0,), highest=(1000.0,),
+        needs={"thread_handling": ("pool-of-threads",)},
+    ),
+    "key_buffer_size": PerformanceVariable(
+        "it holds index blocks of MyISAM tables",
+        lowest=(8 * MIB,), highest=(Amount(Fact.MEMORY, 0.25),), step=MIB, touch=_MYISAM, memory=Memory.ONCE,
+        rule=Rule("MySQL manual, The MyISAM Key Cache", (Amount(Fact.MEMORY, 0.1), Amount(Fact.DATA, 0.25, at_least=8 * MIB))),
+    ),
+    "read_buffer_size": PerformanceVariable(
+        "scans of MyISAM tables read in blocks of it",
+        lowest=(32 * KIB,), highest=(16 * MIB,), step=4096, touch=_MYISAM, memory=Memory.EACH_CONNECTION,
+    ),
+    "aria_pagecache_buffer_size": PerformanceVariable(
+        "it holds pages of Aria tables, temporary ones on disk included",
+        lowest=(8 * MIB,), highest=(Amount(Fact.MEMORY, 0.25),), step=MIB, touch=_ARIA, memory=Memory.ONCE,
+    ),
+    "table_definition_cache": PerformanceVariable(
+        "table definitions beyond it are read again",
+        lowest=(400.0,), highest=(Amount(Fact.TABLES, 4, at_least=8192), 65_536.0), touch=_DEFINITIONS,
+        rule=Rule("MySQL manual, How MySQL Opens and Closes Tables", (Amount(Fact.TABLES, 1, at_least=400), 65_536.0)),
+    ),
+    "innodb_adaptive_hash_index_parts": PerformanceVariable(
+        "threads that use different parts of the hash index do not wait for each other", lowest=(1.0,), highest=(64.0,),
+        needs={"innodb_adaptive_hash_index": ()}, waits=True,
+    ),
+    "innodb_spin_wait_pause_multiplier": PerformanceVariable(
+        "it is the unit of the pause between two tries for a latch", lowest=(1.0,), highest=(100.0,), waits=True
+    ),
+    "net_buffer_length": PerformanceVariable(
+        "results that exceed it are sent in parts", lowest=(KIB,), highest=(MIB,), step=1024, memory=Memory.EACH_CONNECTION
+    ),
+    "stored_program_cache": PerformanceVariable(
+        "stored programs beyond it are compiled again", lowest=(16.0,), highest=(4096.0,), touch=_PROCEDURES
+    ),
+    "performance_schema": PerformanceVariable(
+        "its instruments cost time in every statement", words=_SWITCH, group=Group.LOGGING
+    ),
+}  # fmt: skip
+"""All of them, the most important first."""

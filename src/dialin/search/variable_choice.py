@@ -1,0 +1,437 @@
+"""Which variables a search changes where nobody names them, in which ranges and why, and which it leaves out and why.
+
+It reads the catalogue of the build, facts of the machine, and the status counters of one trial of the baseline; knowledge is
+in the tables of `performance_variables` and `excluded_variables`. No server is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from dialin.errors import UserError
+from dialin.model.setting import Value, as_number, parse_value, same_value
+from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, AtMost, Constraints, MemoryFormula
+from dialin.search.excluded_variables import REASONS, Group, group_of
+from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, Memory, PerformanceVariable, Rule, Touch
+from dialin.search.ranges import VariableFacts, make_dimension
+from dialin.search.space import Dimension, Space
+
+MOST = 30
+"""How many variables are chosen at most: more than the trials of an hour can tell apart."""
+ADMISSIBLE = (Group.DURABILITY, Group.SECURITY, Group.REPLICATION, Group.LOGGING, Group.COMPATIBILITY)
+"""Groups that a user may admit."""
+
+_TOUCHED = 1 / 500
+"""A load touches a variable if its counters grow this often for each statement."""
+_PROBED = 2.0
+"""What the counters must grow by per second: the probes of a trial make temporary tables, too."""
+_SLOW = 20.0
+"""A load of fewer statements per second cannot be told from the probes: it touches all that grows."""
+_ORDER = (
+    AtMost("innodb_io_capacity", "innodb_io_capacity_max"),
+    AtMost("innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"),
+    AtMost("innodb_page_cleaners", "innodb_buffer_pool_instances"),
+)
+_NUMBERS = ("integer", "numeric")
+
+
+class CatalogueVariable(Protocol):
+    """What a catalogue says of a variable; `dialin.variables.catalogue.Variable` is one."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def minimum(self) -> int | float | None: ...
+    @property
+    def maximum(self) -> int | float | None: ...
+    @property
+    def choices(self) -> tuple[str, ...]: ...
+    @property
+    def block(self) -> int | None: ...
+    @property
+    def default(self) -> str | None: ...
+    @property
+    def dynamic(self) -> bool | None: ...
+    @property
+    def at_start(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is known before a search; None stands for "not known".
+
+    Attributes:
+        memory: bytes that the server may take: those that are free, and those that it has.
+        cpus: that the server may use.
+        connections: of the load.
+        data: bytes of the load's data.
+        disk: free bytes where the data are.
+        iops: writes per second that a probe of the disk reached.
+        spinning: whether the disk seeks.
+        tables: of the load.
+        in_force: the baseline's values, by variable; those missing are the build's defaults.
+        counters: by how much each status counter grew in a trial of the baseline; empty where there was none.
+        seconds: that the counters grew for.
+        restarts: whether variables that are read at start only can be changed: not on an attached server.
+    """
+
+    memory: float
+    cpus: int
+    connections: int
+    data: float | None = None
+    disk: float | None = None
+    iops: float | None = None
+    spinning: bool | None = None
+    tables: int | None = None
+    in_force: Mapping[str, str] = field(default_factory=dict)
+    counters: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    restarts: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "counters", {name.lower(): value for name, value in self.counters.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenVariable:
+    """A variable that is searched.
+
+    Attributes:
+        dimension: its axis; its `reason` is why the range is as it is.
+        reason: why it is searched.
+    """
+
+    dimension: Dimension
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """The variable."""
+        return self.dimension.name
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A variable that is not searched, and why."""
+
+    name: str
+    group: Group
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """All variables of a build: those that are searched, the most important first, and the others by name."""
+
+    chosen: tuple[ChosenVariable, ...]
+    left_out: tuple[LeftOut, ...]
+
+    def space(self) -> Space:
+        """Return the space of what is searched."""
+        return Space(tuple(one.dimension for one in self.chosen))
+
+
+def choose_variables(
+    variables: Mapping[str, CatalogueVariable],
+    situation: Situation,
+    *,
+    admitted: Collection[Group] = (),
+    most: int = MOST,
+) -> Choice:
+    """Choose among all variables of a build.
+
+    Args:
+        variables: the build's catalogue.
+        situation: what is known of machine, load and baseline.
+        admitted: groups of `ADMISSIBLE` that are searched as well, as far as ranges are known.
+        most: how many are chosen at most: those that a rule of thumb would change first, then in the order of the table.
+    """
+    chosen: list[ChosenVariable] = []
+    left_out: list[LeftOut] = []
+    facts_known = _facts(variables, situation)
+    for name in [*(name for name in TABLE if name in variables), *(name for name in sorted(variables) if name not in TABLE)]:
+        variable = variables[name]
+        objection = _objection(variable, variables, situation, facts_known, admitted)
+        if objection is not None:
+            left_out.append(objection)
+            continue
+        weaker = Group.DURABILITY in admitted
+        try:
+            dimension = make_dimension(variable_facts(variable, situation, variables, weaker=weaker))
+        except UserError as error:
+            left_out.append(LeftOut(name, Group.MACHINE, str(error)))
+            continue
+        chosen.append(ChosenVariable(dimension, _reason(TABLE[name], situation)))
+    chosen.sort(key=lambda one: not _moves(one.dimension))
+    left_out += [LeftOut(one.name, Group.OTHERS, f"{most} others are more likely to matter") for one in chosen[most:]]
+    return Choice(tuple(chosen[:most]), tuple(sorted(left_out, key=lambda one: one.name)))
+
+
+def _moves(dimension: Dimension) -> bool:
+    """Return whether a rule of thumb would change the variable."""
+    return dimension.rule is not None and dimension.default is not None and not same_value(dimension.rule, dimension.default)
+
+
+def variable_facts(
+    variable: CatalogueVariable,
+    situation: Situation,
+    variables: Mapping[str, CatalogueVariable],
+    *,
+    weaker: bool = False,
+) -> VariableFacts:
+    """Return what is known of one variable of a build, named by a user or chosen: for `make_dimension`.
+
+    Args:
+        variable: any variable of the build.
+        situation: what is known of machine, load and baseline.
+        variables: the build's catalogue.
+        weaker: whether words of weaker durability may be tried.
+    """
+    default = _in_force(variable, situation)
+    known = TABLE.get(variable.name)
+    row = known if known is not None else PerformanceVariable("")
+    facts_known = _facts(variables, situation) | {Fact.DEFAULT: _number(default)}
+    numeric = variable.kind in _NUMBERS and not row.words
+    least = variable.minimum if numeric else None
+    most = variable.maximum if numeric else None
+    step = max(row.step or 0.0, float(variable.block or 0)) or (1.0 if variable.kind == "integer" else 0.0)
+    lowest, highest = amount(row.lowest, facts_known), amount(row.highest, facts_known)
+    limits = f"up to {limit_text(row.highest, facts_known)}" if highest is not None else ""
+    number = facts_known[Fact.DEFAULT]
+    if number is not None and lowest is not None and highest is not None and not _is_one_of(default, row.special):
+        limits = limits if number <= highest else "up to the value of the baseline"
+        lowest, highest = min(lowest, number), max(highest, number)
+    rule, source = _recommended(row.rule, facts_known, step, [lowest, least], [highest, most])
+    return VariableFacts(
+        variable.name,
+        default=default,
+        static=variable.dynamic is not True,
+        minimum=least,
+        maximum=most,
+        step=step,
+        choices=() if numeric else _words(variable, row, default, weaker=weaker),
+        special=tuple(value for value in row.special if variable.minimum is None or float(value) >= variable.minimum),
+        lowest=lowest,
+        highest=highest,
+        rule=rule,
+        source=source,
+        limits="values that are worth trying" if row.words else limits,
+    )
+
+
+def make_constraints(space: Space, situation: Situation, variables: Mapping[str, CatalogueVariable]) -> Constraints:
+    """Return the constraints of a space: memory of pool, connections and server, and variables that limit each other.
+
+    What is not in the space counts with the baseline's value, if the load touches it.
+    """
+    factors = {name: _times(row, situation) for name, row in TABLE.items() if row.memory is not None and name in variables}
+    elsewhere = sum(
+        factor * float(as_number(_in_force(variables[name], situation)) or 0)
+        for name, factor in factors.items()
+        if name not in space.defaults and _is_touched(TABLE[name].touch, situation) is not False
+    )
+    inside = {name: factor for name, factor in factors.items() if name in space.defaults}
+    memory = MemoryFormula(SERVER_BYTES + elsewhere, inside, MEMORY_SHARE * situation.memory)
+    order = tuple(rule for rule in _ORDER if rule.lower in space.defaults and rule.upper in space.defaults)
+    return Constraints(memory=memory, order=order)
+
+
+def _times(row: PerformanceVariable, situation: Situation) -> float:
+    return float(situation.connections) if row.memory is Memory.EACH_CONNECTION else 1.0
+
+
+def amount(limit: Limit, facts: Mapping[Fact, float | None]) -> float | None:
+    """Return the smallest amount of a limit that is known; None where none is."""
+    amounts = []
+    for one in limit:
+        if not isinstance(one, Amount):
+            amounts.append(float(one))
+        elif (value := facts.get(one.fact)) is not None:
+            amounts.append(max(one.times * value, one.at_least))
+    return min(amounts, default=None)
+
+
+def _facts(variables: Mapping[str, CatalogueVariable], situation: Situation) -> dict[Fact, float | None]:
+    """Return all facts; what a rule of thumb recommends for the pool is one of them."""
+    redo = situation.counters.get("innodb_os_log_written")
+    facts: dict[Fact, float | None] = {
+        Fact.MEMORY: situation.memory,
+        Fact.CPUS: float(situation.cpus),
+        Fact.DATA: situation.data,
+        Fact.DISK: situation.disk,
+        Fact.IOPS: situation.iops,
+        Fact.SPINNING: None if situation.spinning is None else float(situation.spinning),
+        Fact.CONNECTIONS: float(situation.connections),
+        Fact.TABLES: situation.tables,
+        Fact.OPEN_TABLES: None if situation.tables is None else float(situation.tables * situation.connections),
+        Fact.HOURLY_REDO: 3600 * redo / situation.seconds if redo is not None and situation.seconds > 0 else None,
+    }
+    pool = variables.get("innodb_buffer_pool_size")
+    if pool is not None:
+        rule = TABLE[pool.name].rule
+        recommended = amount(rule.limit, facts) if rule is not None else None
+        facts[Fact.POOL] = max(recommended or 0.0, _number(_in_force(pool, situation)) or 0.0)
+    return facts
+
+
+def _in_force(variable: CatalogueVariable, situation: Situation) -> Value:
+    text = situation.in_force.get(variable.name, variable.default)
+    return parse_value(text) if text is not None else ""
+
+
+def _is_one_of(value: Value, values: Sequence[Value]) -> bool:
+    return any(same_value(value, one) for one in values)
+
+
+def _number(value: Value) -> float | None:
+    number = as_number(value)
+    return None if number is None else float(number)
+
+
+def _words(variable: CatalogueVariable, row: PerformanceVariable, default: Value, *, weaker: bool) -> tuple[Value, ...]:
+    """Return the words that are searched: those of the table that the build has, in its spelling."""
+    if variable.kind == "boolean":
+        return ("OFF", "ON")
+    wanted = (*row.words, *(row.weaker if weaker else ()))
+    if not wanted:
+        return variable.choices if variable.kind == "enumeration" else ()
+    if variable.kind in _NUMBERS:
+        low = variable.minimum if variable.minimum is not None else float("-inf")
+        high = variable.maximum if variable.maximum is not None else float("inf")
+        return tuple(word for word in wanted if low <= (_number(word) or 0.0) <= high)
+    if variable.choices:
+        return tuple(choice for word in wanted for choice in variable.choices if choice.lower() == str(word).lower())
+    # Text that a start looks at: nothing set is the first word of the table.
+    return tuple(word for word in wanted if default != "" or word != wanted[0])
+
+
+def _recommended(
+    rule: Rule | None,
+    facts: Mapping[Fact, float | None],
+    step: float,
+    lows: Sequence[float | None],
+    highs: Sequence[float | None],
+) -> tuple[Value | None, str]:
+    """Return what a rule of thumb recommends within limits, and its source; None where it does not know."""
+    if rule is None:
+        return None, ""
+    for fact, low, high in rule.when:
+        value = facts.get(fact)
+        if value is None or not low <= value <= high:
+            return None, ""
+    if rule.word is not None:
+        return rule.word, rule.source
+    amounts = [one for one in rule.limit if isinstance(one, Amount)]
+    number = amount(rule.limit, facts)
+    # A rule that knows nothing but its upper bound knows nothing.
+    if number is None or (amounts and all(facts.get(one.fact) is None for one in amounts)):
+        return None, ""
+    number = max([number, *(low for low in lows if low is not None)])
+    number = min([number, *(high for high in highs if high is not None)])
+    if step:
+        number = max(number // step, 1.0) * step
+    return (int(number) if number.is_integer() else number), rule.source
+
+
+_TEXTS = {
+    Fact.MEMORY: "{:.0%} of the free memory",
+    Fact.DATA: "{:g} times the data",
+    Fact.DISK: "{:.1%} of the free disk",
+    Fact.IOPS: "{:g} times what the disk reached",
+    Fact.CPUS: "{:g} times the CPUs",
+    Fact.CONNECTIONS: "{:g} times the connections",
+    Fact.TABLES: "{:g} times the tables",
+    Fact.DEFAULT: "{:g} times the default",
+}
+
+
+def limit_text(limit: Limit, facts: Mapping[Fact, float | None]) -> str:
+    """Return in words what a limit follows from: the amount that is the smallest."""
+    smallest = amount(limit, facts)
+    for one in limit:
+        if isinstance(one, Amount) and one.fact in _TEXTS and amount((one,), facts) == smallest:
+            return _TEXTS[one.fact].format(one.times)
+    return "the most that is worth trying"
+
+
+def _objection(
+    variable: CatalogueVariable,
+    variables: Mapping[str, CatalogueVariable],
+    situation: Situation,
+    facts: Mapping[Fact, float | None],
+    admitted: Collection[Group],
+) -> LeftOut | None:
+    """Return why a variable is left out; None where it is searched."""
+    name, row = variable.name, TABLE.get(variable.name)
+    if row is None:
+        group = group_of(name)
+        return LeftOut(name, group, REASONS[group])
+    if row.group is not None and row.group not in admitted:
+        return LeftOut(name, row.group, REASONS[row.group])
+    if not variable.at_start:
+        return LeftOut(name, Group.UNKNOWN, "this build takes it for a session only")
+    if variable.dynamic is not True and not situation.restarts:
+        return LeftOut(name, Group.RESTART, "a change takes a restart of the server")
+    for other, accepted in row.needs.items():
+        value = str(_in_force(variables[other], situation)) if other in variables else "OFF"
+        if not _is_accepted(value, accepted):
+            return LeftOut(name, Group.SWITCHED_OFF, f"it has no effect while {other} is {value}")
+    if row.waits and situation.connections < 2:
+        return LeftOut(name, Group.UNTOUCHED, "one connection does not wait for another")
+    if row.touch is not None and _is_touched(row.touch, situation) is False:
+        return LeftOut(name, Group.UNTOUCHED, row.touch.otherwise)
+    if row.room is not None and (facts.get(row.room[0]) or 0.0) < row.room[1]:
+        return LeftOut(name, Group.MACHINE, f"it has no effect with a pool below {row.room[1] / 2**30:g} GiB")
+    return _no_range(variable, row, situation, facts, admitted)
+
+
+def _no_range(
+    variable: CatalogueVariable,
+    row: PerformanceVariable,
+    situation: Situation,
+    facts: Mapping[Fact, float | None],
+    admitted: Collection[Group],
+) -> LeftOut | None:
+    default = _in_force(variable, situation)
+    if row.words:
+        words = _words(variable, row, default, weaker=Group.DURABILITY in admitted)
+        if not any(not same_value(word, default) for word in words):
+            return LeftOut(variable.name, Group.MACHINE, "this build has no other value that is worth trying")
+        return None
+    highest, number = amount(row.highest, {**facts, Fact.DEFAULT: _number(default)}), _number(default)
+    if row.more_only and highest is not None and number is not None and highest <= 1.05 * number:
+        return LeftOut(variable.name, Group.MACHINE, f"{number:g} suffices for the data, or is all that the machine has")
+    return None
+
+
+def _is_accepted(value: str, accepted: Sequence[str]) -> bool:
+    if accepted:
+        return _is_one_of(value, accepted)
+    return not _is_one_of(value, (0, "OFF"))
+
+
+def _is_touched(touch: Touch | None, situation: Situation) -> bool | None:
+    """Return whether the load touches a variable; None where counters do not say."""
+    if touch is None:
+        return True
+    counted = [situation.counters[name] for name in touch.counters if name in situation.counters]
+    if not counted:
+        return None
+    statements = max(situation.counters.get("questions", 0.0), situation.counters.get("queries", 0.0), 1.0)
+    grown = sum(counted)
+    if statements < _SLOW * situation.seconds:
+        return grown > 0
+    return grown >= max(_TOUCHED * statements, _PROBED * situation.seconds)
+
+
+def _reason(row: PerformanceVariable, situation: Situation) -> str:
+    """Return why a variable is searched, with the counter that shows that the load touches it."""
+    if row.touch is None or situation.seconds <= 0:
+        return row.why
+    rates = {name: situation.counters.get(name, 0.0) / situation.seconds for name in row.touch.counters}
+    name = max(rates, key=lambda one: rates[one])
+    return f"{row.why}; {name}: {rates[name]:,.3g} per second" if rates[name] > 0 else row.why
