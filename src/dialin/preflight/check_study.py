@@ -86,7 +86,7 @@ def check_resume(
         raise UserError(f"There is no directory {directory}", "Name the directory that a study was written to (its --out)")
     Store.open(directory).close()
     with sole_runner(directory, CHECKS), Store.open(directory) as store:
-        record = store.read()
+        record = store.read(whole=True)
     spec = record.spec if minutes is None else _with_budget(record.spec, minutes)
     spec = spec.model_copy(update={"confirm": True}) if confirm else spec
     check_cpus(spec)
