@@ -48,6 +48,11 @@ class StudyOptions(MethodOptions, LoadOptions):
         le=MAX_CANDIDATES,
         description="compare one setting under so many names (A/A), to see the noise itself",
     )
+    tune: list[str] | None = Field(
+        default=None,
+        description="search these variables for the best setting: NAME=LOW..HIGH, NAME=VALUE,VALUE or NAME alone; an empty list "
+        "leaves the choice of variables to dialin",
+    )
     set: Variables = Field(default_factory=dict, description="variables set alike for all candidates")
     hold: Annotated[bool, METHOD] = Field(
         default=False, description="pin what would differ between candidates though it is not under test"
@@ -107,6 +112,7 @@ class StudyOptions(MethodOptions, LoadOptions):
     @model_validator(mode="after")
     def _one_way_to_name_candidates(self) -> StudyOptions:
         given = [name for name in ("sweep", "compare", "candidates", "aa") if getattr(self, name)]
+        given += ["tune"] if self.tune is not None else []
         if len(given) > 1:
             raise ValueError(f"{' and '.join(given)} cannot be given together; candidates come from one of them")
         if self.attach and self.servers:
@@ -114,7 +120,7 @@ class StudyOptions(MethodOptions, LoadOptions):
         if not self.attach and (self.defaults_file or self.login_path or self.database):
             raise ValueError("defaults-file, login-path and database are of an attached server; give attach as well")
         if not given and len(self.servers) < 2:
-            raise ValueError("nothing is compared; give sweep, compare, candidates or aa, or several servers")
+            raise ValueError("nothing is compared; give sweep, compare, candidates, aa or tune, or several servers")
         return self
 
     @property

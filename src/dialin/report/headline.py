@@ -9,6 +9,7 @@ from dialin.model.study import Goal, StudySpec
 from dialin.model.verdict import CandidateState, CandidateVerdict, DecidedBy, Estimate, Note, Outcome, Verdict
 from dialin.report.load_units import units
 from dialin.report.names import named, several
+from dialin.report.tune_words import tune_headline
 from dialin.text import change, counted, exact_percent, listed, number, percent
 
 IDENTICAL = "same_in_force"
@@ -27,7 +28,8 @@ def headline(spec: StudySpec, verdict: Verdict) -> str:
 def reason(spec: StudySpec, verdict: Verdict) -> str:
     """Return why the recommendation is what it is: made of the verdict's codes where these suffice, else as it was stored."""
     chosen = verdict.chosen
-    if spec.aa or chosen.name == verdict.baseline or chosen.weaker_durability or deciding(chosen, verdict) is None:
+    known = deciding(chosen, verdict) is not None
+    if spec.aa or verdict.tune or chosen.name == verdict.baseline or chosen.weaker_durability or not known:
         return verdict.reason
     if verdict.verdict is Outcome.WINNER and verdict.winners == [chosen.name]:
         return "Every other candidate was shown to be worse."
@@ -82,6 +84,8 @@ def _typical(candidate: CandidateVerdict, verdict: Verdict) -> str:
 
 
 def _headline(spec: StudySpec, verdict: Verdict) -> str:
+    if verdict.tune is not None:
+        return tune_headline(verdict, verdict.tune, gain(spec, verdict, verdict.chosen))
     near = f"within {exact_percent(verdict.worthwhile)} of the best"
     if spec.aa:
         return _of_identical(verdict)

@@ -11,6 +11,7 @@ from dialin.model.setting import describe
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, Verdict
 from dialin.report import headline as headlines
+from dialin.report.tune_words import best_so_far
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
 
 INCONCLUSIVE = "inconclusive"
@@ -38,6 +39,8 @@ def headline(record: StudyRecord) -> str:
     """Return the verdict in one sentence."""
     if record.verdict:
         return visible(headlines.headline(record.spec, record.verdict))
+    if record.course is not None:
+        return best_so_far(record)
     done = sum(1 for trial in record.trials if trial.state is TrialState.DONE)
     return f"No verdict yet: {counted(done, 'trial')} completed ({counted(len(record.spec.candidates), 'candidate')})."
 
