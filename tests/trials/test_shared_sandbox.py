@@ -62,7 +62,7 @@ class Site:
         self.begun, self.steps, self.next = [], [], {}
         self.lives = SharedSandbox(self._begin, CHANGES, clock, for_one_block=grows)
 
-    def _begin(self):
+    def _begin(self, boot):
         self.begun.append(FakeSandbox(**self.next))
         return self.begun[-1]
 

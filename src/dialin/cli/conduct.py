@@ -32,10 +32,11 @@ from dialin.report import files, json_documents
 from dialin.report.plain_lines import PlainLines
 from dialin.report.render.terminal import print_verdict
 from dialin.report.screen import LiveScreen
+from dialin.report.tune_words import setting_text, space_text
 from dialin.store import read_only
 from dialin.store.lock import LOCK_FILE
 from dialin.store.store import STUDY_FILE, Store
-from dialin.text import without_secrets
+from dialin.text import counted, without_secrets
 from dialin.trials.tools import Tools
 
 
@@ -129,6 +130,9 @@ def agreed(ready: CheckedStudy) -> bool:
 def announce(ready: CheckedStudy, where: Path) -> None:
     """Say what a study will do, before it begins."""
     spec, plan = ready.spec, ready.plan
+    if spec.tune is not None:
+        _announce_tune(ready, where)
+        return
     names = ", ".join(candidate.name for candidate in spec.candidates)
     say(f"Comparing {len(spec.candidates)} candidates ({names}; baseline {spec.baseline}) on {', '.join(ready.servers)}")
     say(f"Load: {spec.workload.describe()}")
@@ -138,6 +142,22 @@ def announce(ready: CheckedStudy, where: Path) -> None:
     )
     if ready.promise:
         say(ready.promise)
+    _say_all(ready)
+
+
+def _announce_tune(ready: CheckedStudy, where: Path) -> None:
+    spec, plan = ready.spec, ready.plan
+    names = space_text(spec)
+    say(f"Tuning {counted(len(names), 'variable')} on {', '.join(ready.servers)}:")
+    for line in names:
+        say(f"  {line}")
+    base = spec.candidate(spec.baseline).setting
+    say(f"Baseline: {setting_text({**spec.fixed, **base}) if base or spec.fixed else 'the server as it is by default'}")
+    say(f"Load: {spec.workload.describe()}")
+    say(
+        f"Up to about {spec.minutes:g} minutes: about {plan.blocks} trials, each measuring {plan.measure:.0f} s; the last quarter "
+        f"proves the best setting in fresh trials; written to {where}"
+    )
     _say_all(ready)
 
 

@@ -16,9 +16,12 @@ from dialin.preflight import machine_noise
 from dialin.preflight.attached import NO_PERMISSION, Permission, check_attached, resume_attached
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus
 from dialin.preflight.sandboxes import check_sandboxed, resume_sandboxed
+from dialin.preflight.tuned import check_tuned, resume_tuned
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
+from dialin.search.study_tuner import answers
 from dialin.store.lock import CHECKS, sole_runner
+from dialin.store.proof_view import proof_asks
 from dialin.store.store import Store
 from dialin.trials import raw_waits
 from dialin.trials.tools import Tools
@@ -46,6 +49,8 @@ def check_question(
         UserError: something is not there or does not fit; no trial was started, only servers for the inspection.
         ServerError: a build does not start with nothing set, or an attached server does not answer.
     """
+    if question.attach and question.tune is not None:
+        raise UserError("A tune of an attached server is not possible yet", "Tune a sandbox: --server")
     if question.attach:
         raw_waits.refuse_attached(question.waits)
     name, note = kinds.installed_alternative(question.workload)
@@ -58,9 +63,10 @@ def check_question(
         ready = check_attached(request, workshop, permission)
     else:
         permission.refuse_for_sandboxes()
-        ready = check_sandboxed(request, workshop)
+        ready = check_sandboxed(request, workshop) if question.tune is None else check_tuned(request, workshop)
     at_rate = rates.before(question.rate, question.goal)
-    return _expecting(_with_notes(ready, note, at_rate), workshop)
+    ready = _with_notes(ready, note, at_rate)
+    return ready if ready.spec.tune is not None else _expecting(ready, workshop)
 
 
 def check_resume(
@@ -87,7 +93,7 @@ def check_resume(
     Store.open(directory).close()
     with sole_runner(directory, CHECKS), Store.open(directory) as store:
         record = store.read(whole=True)
-    spec = record.spec if minutes is None else _with_budget(record.spec, minutes)
+    spec = record.spec if minutes is None else _with_budget(record, minutes)
     spec = spec.model_copy(update={"confirm": True}) if confirm else spec
     check_cpus(spec)
     allowed = plan(spec)
@@ -104,6 +110,8 @@ def _where_it_runs(
     if spec.attachment is not None:
         return resume_attached(spec, allowed, workshop, workload, permission, record.servers)
     permission.refuse_for_sandboxes()
+    if spec.tune is not None:
+        return resume_tuned(spec, allowed, workshop, workload)
     inspected = {
         trial.candidate: EffectiveSettings(trial.in_force, trial.real)
         for trial in comparison.clean(record.trials)
@@ -123,7 +131,12 @@ def _with_notes(ready: CheckedStudy, *first: str) -> CheckedStudy:
     return replace(ready, notes=tuple(filter(None, (*first, *ready.notes))))
 
 
-def _with_budget(spec: StudySpec, minutes: float) -> StudySpec:
+def _with_budget(record: StudyRecord, minutes: float) -> StudySpec:
+    """Return a study with another budget; a tune whose proof had begun searches on, and proves what it finds anew."""
+    spec = record.spec
+    if spec.tune is not None and record.course is not None and minutes > spec.minutes and proof_asks(spec, record.course.asks):
+        searched = sum(1 for _ in answers(record.course.asks, record.trials))
+        spec = spec.model_copy(update={"tune": spec.tune.model_copy(update={"searched": searched})})
     try:
         return StudySpec.model_validate({**spec.model_dump(), "minutes": minutes})
     except ValidationError as error:

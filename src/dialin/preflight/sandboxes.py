@@ -47,13 +47,13 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     catalogues = {name: workshop.catalogue(build) for name, build in used.items()}
     defaults = {name: catalogue.defaults() for name, catalogue in catalogues.items()}
     spec = request.specify(_candidates(settings, chosen), defaults)
-    elsewhere = {build.id: _asking(workshop, build) for build in installed if build.id not in used}
+    elsewhere = {build.id: asking(workshop, build) for build in installed if build.id not in used}
     notes = check.check_study(spec, catalogues, elsewhere)
     expected = expect_switch(question.switch, spec, catalogues)
     spec = spec.model_copy(update={"switch": expected.mode})
     allowed = plan(spec)  # a budget that is too small is refused before servers start
     _check_settings(spec, used, defaults)
-    _check_disk(workshop, workload, len(used))
+    check_disk(workshop, workload, len(used))
     without = raw_waits.check(spec.waits, used, workshop)
 
     inspect = inspect_of(spec, used, workshop)
@@ -71,7 +71,7 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     return CheckedStudy(
         spec=spec,
         plan=allowed,
-        servers={build.id: _facts(build) for build in used.values()},
+        servers={build.id: facts_of(build) for build in used.values()},
         workload=workload,
         site=Sandboxes(spec, used, workload, workshop, mode.changes),
         notes=(*left_out, *without, *(note.text for note in notes), *inspection_notes, *filter(None, [mode.reason])),
@@ -104,7 +104,7 @@ def resume_sandboxed(
     return CheckedStudy(
         spec=spec,
         plan=allowed,
-        servers={build.id: _facts(build) for build in used.values()},
+        servers={build.id: facts_of(build) for build in used.values()},
         workload=workload,
         site=Sandboxes(spec, used, workload, workshop, changes),
         inspected=all_inspected,
@@ -121,8 +121,8 @@ def admission(used: Mapping[str, Build], workload: Workload, workshop: Tools) ->
     def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, EffectiveSettings | None]:
         named = checked_candidate(spec, candidate, catalogue_of)
         larger = spec.with_candidates([named])
-        _check_candidate(larger, named, used[named.server], catalogue_of(named.server).defaults())
-        _check_disk(workshop, workload, 1)
+        check_candidate(larger, named, used[named.server], catalogue_of(named.server).defaults())
+        check_disk(workshop, workload, 1)
         settings = inspect_of(larger, used, workshop)(named.name, larger.setting_of(named.name))
         if settings is None:
             raise ServerError(f"No server starts as {named.name}", "Propose another setting")
@@ -154,27 +154,30 @@ def _inspection_notes(
     return held + [note.text for note in notes + differing] + warned
 
 
-def _asking(workshop: Tools, build: Build) -> Callable[[], Catalogue]:
+def asking(workshop: Tools, build: Build) -> Callable[[], Catalogue]:
+    """Return a function that asks a build for its catalogue when it is called."""
     return lambda: workshop.catalogue(build)
 
 
 def _check_settings(spec: StudySpec, used: Mapping[str, Build], defaults: Mapping[str, Mapping[str, str]]) -> None:
     for candidate in spec.candidates:
-        _check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server])
+        check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server])
 
 
-def _check_candidate(spec: StudySpec, candidate: Candidate, build: Build, defaults: Mapping[str, str]) -> None:
+def check_candidate(spec: StudySpec, candidate: Candidate, build: Build, defaults: Mapping[str, str]) -> None:
+    """Raise UserError where a build does not take a candidate's values, or memory does not hold it."""
     setting = spec.setting_of(candidate.name)
     dry_run.check(build, setting)
     values: dict[str, Value] = {**defaults, **setting}
     check.check_memory(candidate.name, memory.memory_needed(values, spec.workload.threads), host.memory_available())
 
 
-def _check_disk(workshop: Tools, workload: Workload, count: int) -> None:
-    """The datasets of all builds, one copy for the trial, and what that writes to temporary files must fit."""
+def check_disk(workshop: Tools, workload: Workload, count: int) -> None:
+    """Raise UserError unless the datasets of all builds, a copy for the trial, and its temporary files fit the disk."""
     data = (count + 1) * (BLANK_SIZE + workload.expected_bytes())
     check_space(workshop.home.root, data + workload.temporary_bytes(), workload.smaller)
 
 
-def _facts(build: Build) -> dict[str, str]:
+def facts_of(build: Build) -> dict[str, str]:
+    """Return what a study stores of a build."""
     return {"version": build.version_text or build.id, "origin": build.origin, "flavour": build.flavour.value}

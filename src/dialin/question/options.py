@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from dialin.model.option_types import ATTACHED, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.setting import Value
 from dialin.model.study import MAX_CANDIDATES, WORTHWHILE, Attachment, Candidate, MethodOptions, StudySpec
+from dialin.model.tune import TunePlan
 from dialin.model.workload import LoadOptions, WorkloadSpec
 from dialin.question.candidates import Variables, canonical, compared, swept
 from dialin.workloads import kinds
@@ -184,8 +185,16 @@ class StudyOptions(MethodOptions, LoadOptions):
             return [(f"A{number}", {}) for number in range(1, self.aa + 1)], []
         return [("", {})], []
 
-    def spec(self, candidates: Sequence[Candidate], baseline: str, load: WorkloadSpec, directory: Path) -> StudySpec:
-        """Return the study with its candidates, baseline and load decided."""
+    def spec(
+        self,
+        candidates: Sequence[Candidate],
+        baseline: str,
+        load: WorkloadSpec,
+        directory: Path,
+        *,
+        tune: TunePlan | None = None,
+    ) -> StudySpec:
+        """Return the study with its candidates, baseline and load decided, and what a tune searches."""
         return StudySpec(
             **self.method(),
             candidates=tuple(candidates),
@@ -195,6 +204,7 @@ class StudyOptions(MethodOptions, LoadOptions):
             worthwhile=WORTHWHILE[self.goal] if self.worthwhile is None else self.worthwhile,
             aa=self.aa is not None,
             attachment=self.attachment(directory),
+            tune=tune,
         )
 
 

@@ -39,9 +39,6 @@ _FAILURES_IN_A_ROW = 8
 _ENDED = (TrialState.DONE, TrialState.FAILED)
 
 
-def _uninspected(_spec: StudySpec, _name: str) -> EffectiveSettings | None:
-    return None
-
 
 class TuneRunner(Runner):
     """Runs a tune, from its beginning or from where it was interrupted.
@@ -60,7 +57,7 @@ class TuneRunner(Runner):
         session: int,
         *,
         admit: Admit = refuse,
-        inspect: InspectCandidate = _uninspected,
+        inspect: InspectCandidate | None = None,
         inspected: Mapping[str, EffectiveSettings] | None = None,
         stop_asked: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -122,7 +119,7 @@ class TuneRunner(Runner):
             self._watcher.candidates_entered(self._spec)
             self.say(f"{candidate.name}: {describe(following.setting)}")
         if is_proof and candidate.name not in self._inspected:
-            effective = self._inspect(self._spec, candidate.name)
+            effective = self._inspect(self._spec, candidate.name) if self._inspect else None
             if effective is not None:
                 self._inspected[candidate.name] = effective
         purpose = Purpose.RACE if is_proof else Purpose.SEARCH
