@@ -32,7 +32,7 @@ from dialin.report import files, json_documents
 from dialin.report.plain_lines import PlainLines
 from dialin.report.render.terminal import print_verdict
 from dialin.report.screen import LiveScreen
-from dialin.report.tune_words import setting_text, space_text
+from dialin.report.tune_words import best_so_far, setting_text, space_text
 from dialin.store import read_only
 from dialin.store.lock import LOCK_FILE
 from dialin.store.store import STUDY_FILE, Store
@@ -246,6 +246,8 @@ def _write_reports(directory: Path) -> None:
     """Write the reports that can be written after a failure; a further error must not hide that failure."""
     with suppress(DialinError, KeyboardInterrupt), Store.open(directory) as store:
         record = store.read()
+        if record.course is not None and record.verdict is None:
+            say(best_so_far(record))
         files.write_all(record, directory, explain(record))
 
 

@@ -18,6 +18,7 @@ class SectionKey(StrEnum):
     """The sections of a report, in their order."""
 
     VERDICT = "verdict"
+    SEARCH = "search"
     CANDIDATES = "candidates"
     WHY = "why"
     OVER_TIME = "over-time"
