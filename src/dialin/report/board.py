@@ -124,7 +124,8 @@ class Board:
             Purpose.WAITS: f"Trial {trial.position} for waits",
             Purpose.SEARCH: f"Trial {trial.block} of the search",
         }[trial.purpose]
-        name = naming(self.spec).full[trial.candidate] if self.spec else visible(trial.candidate)
+        names = naming(self.spec).full if self.spec else {}
+        name = names.get(trial.candidate, visible(trial.candidate))
         return which, name, does
 
     def share_done(self, now: float) -> float:
