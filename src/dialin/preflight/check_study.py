@@ -16,6 +16,7 @@ from dialin.preflight import machine_noise
 from dialin.preflight.attached import NO_PERMISSION, Permission, check_attached, resume_attached
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus
 from dialin.preflight.sandboxes import check_sandboxed, resume_sandboxed
+from dialin.preflight.tune_space import parse_named
 from dialin.preflight.tuned import check_tuned, resume_tuned
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
@@ -51,6 +52,8 @@ def check_question(
     """
     if question.attach and question.tune is not None:
         raise UserError("A tune of an attached server is not possible yet", "Tune a sandbox: --server")
+    if question.tune is not None:
+        parse_named(question.tune)  # what is misspelled is refused before anything is looked for
     if question.attach:
         raw_waits.refuse_attached(question.waits)
     name, note = kinds.installed_alternative(question.workload)

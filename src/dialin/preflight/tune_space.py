@@ -54,23 +54,37 @@ class Surroundings:
     seconds: float = 0.0
 
 
-def read_asked(texts: Sequence[str], catalogue: Catalogue, elsewhere: Elsewhere) -> list[AskedVariable]:
-    """Read the variables that a user named, in the build's own spelling.
+def parse_named(texts: Sequence[str]) -> list[AskedVariable]:
+    """Read what a user named, as it is written.
 
     Raises:
-        UserError: one is no variable of the build, is named twice, or has values that the build does not take.
+        UserError: a text is neither a name, nor one with a range or a list; or a variable is named twice.
     """
     named: dict[str, AskedVariable] = {}
     for text in texts:
         asked = parse_asked(text)
+        if asked.name in named:
+            raise UserError(f"{asked.name} is named twice", "Give all of its values in one place")
+        named[asked.name] = asked
+    return list(named.values())
+
+
+def resolve(named: Sequence[AskedVariable], catalogue: Catalogue, elsewhere: Elsewhere) -> list[AskedVariable]:
+    """Return the variables in the build's own spelling.
+
+    Raises:
+        UserError: one is no variable of the build, is named twice, cannot be tuned, or has values that the build does not take.
+    """
+    resolved: dict[str, AskedVariable] = {}
+    for asked in named:
         known = check.check_name(asked.name, catalogue, elsewhere)
-        if known.name in named:
+        if known.name in resolved:
             raise UserError(f"{known.name} is named twice", "Give all of its values in one place")
+        _check_tunable(known, catalogue.build_id)
         for value in (*asked.values, *(end for end in (asked.low, asked.high) if end is not None)):
             check.check_value(known, value, catalogue.build_id)
-        named[known.name] = replace(asked, name=known.name)
-        _check_tunable(known, catalogue.build_id)
-    return list(named.values())
+        resolved[known.name] = replace(asked, name=known.name)
+    return list(resolved.values())
 
 
 def _check_tunable(known: Variable, build: str) -> None:

@@ -58,7 +58,7 @@ def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     (build,) = chosen.values()
     catalogue = workshop.catalogue(build)
     elsewhere = {other.id: asking(workshop, other) for other in installed if other.id != build.id}
-    asked = tune_space.read_asked(question.tune or (), catalogue, elsewhere)
+    asked = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
     setting = canonical(question.set)
     check.check_setting(setting, catalogue, elsewhere)
     dry_run.check(build, setting)
