@@ -8,43 +8,20 @@ from dialin.errors import InterruptedStudyError, ServerError, UserError
 from dialin.model.trial import Purpose, Step, TrialState
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import Outcome, TuneOutcome
-from dialin.question.plan import plan
-from dialin.race.tune_runner import TuneRunner
 from dialin.store.store import Store
 from fixtures.silent_watcher import Silent
 from fixtures.simulated_runs import Killed
 from fixtures.simulated_servers import CAPACITY, METHOD, POOL, SimulatedServers, nothing, planted, tune_spec
-
-
-def admit(spec, candidate):
-    return candidate, None
+from fixtures.tuned import run_tune
 
 
 @pytest.fixture
 def tune(tmp_path, clock):
     """Run a tune, again in the same directory where called again."""
 
-    def run(worker, spec=None, watcher=None, directory="tune", **others):
-        path = tmp_path / directory
-        if path.exists():
-            store = Store.open(path)
-        else:
-            path.mkdir()
-            spec = spec or tune_spec()
-            store = Store.create(path, spec, created=0, dialin_version="0", command="", host={}, servers={"mysql@9.7.4": {}})
-        with store:
-            if spec is not None:
-                store.set_spec(spec)
-            session = store.begin_session()
-            worker.clock = clock
-            runner = TuneRunner(
-                store, clock, watcher or Silent(), plan(store.spec), worker, session, **{"admit": admit, **others}
-            )
-            try:
-                verdict = runner.run()
-            finally:
-                record = store.read()
-            return verdict, record
+    def run(worker, spec=None, directory="tune", **others):
+        worker.clock = clock
+        return run_tune(tmp_path / directory, worker, spec, **others)
 
     return run
 
