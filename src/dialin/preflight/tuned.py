@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
 from dialin.model.setting import Value
 from dialin.model.study import Candidate, Goal, StudySpec, Switch, Until
+from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.tune import TunePlan, TuneVariable
 from dialin.preflight import inspection, tune_space
 from dialin.preflight.admission import Admit
@@ -22,9 +24,13 @@ from dialin.question.candidates import canonical
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan, tune_warmup
 from dialin.servers import builds, dry_run
+from dialin.trials import trial_steps
 from dialin.trials.changes import changes_between
+from dialin.trials.events import TrialEnded
+from dialin.trials.probing import by_probes
 from dialin.trials.sandbox_site import Sandboxes
 from dialin.trials.tools import Tools
+from dialin.trials.trial_steps import TrialContext
 from dialin.variables import check
 from dialin.variables.catalogue import Catalogue
 from dialin.verdict import effective_settings
@@ -74,6 +80,7 @@ def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     if asked:
         variables = tune_space.name_variables(asked, catalogue, around, weaker=weaker)
     else:
+        around = _with_counters(request, workshop, build, setting, catalogue, around)
         variables = tune_space.propose_variables(catalogue, around, weaker=weaker)
     for ends in tune_space.ends_of(variables):
         dry_run.check(build, {**setting, **ends})
@@ -159,6 +166,39 @@ def _surroundings(request: StudyRequest, workshop: Tools, baseline: EffectiveSet
         in_force=baseline.in_force,
         counters={},
     )
+
+
+def _with_counters(
+    request: StudyRequest,
+    workshop: Tools,
+    build: Build,
+    setting: Mapping[str, Value],
+    catalogue: Catalogue,
+    around: Surroundings,
+) -> Surroundings:
+    """Return the surroundings with the status counters of one trial of the baseline, which show what the load touches.
+
+    Raises:
+        ServerError: the trial fails.
+    """
+    variables = tune_space.propose_variables(catalogue, around, weaker=False)
+    spec = _specify(request, build, setting, variables, catalogue, around)
+    allowed, clock = plan(spec), workshop.clock
+    workshop.say(f"Measuring the baseline once for {allowed.measure:.0f} s, to see which variables this load touches")
+    with Sandboxes(spec, {build.id: build}, request.workload, workshop).open(workshop.say) as site:
+        watch = by_probes(clock)
+        context = TrialContext(spec, allowed, clock, request.workload, stage=site.stage, watch=watch)
+        trial = Trial(0, 0, 0, 1, BASELINE, TrialState.RUNNING, clock.now(), purpose=Purpose.SEARCH)
+        *_, ended = trial_steps.run(context, trial)
+    if not isinstance(ended, TrialEnded) or ended.trial.state is TrialState.FAILED:
+        failure = ended.trial.failure if isinstance(ended, TrialEnded) else None
+        raise ServerError(
+            f"The baseline cannot be measured: {failure.reason if failure else 'its trial did not end'}",
+            "Correct --set or the load",
+            failure.log_tail if failure else "",
+        )
+    status = next((one for one in ended.evidence.watched if one.probe == "status"), None)
+    return replace(around, counters=status.counters, seconds=status.seconds) if status else around
 
 
 def _specify(
