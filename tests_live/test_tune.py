@@ -18,7 +18,7 @@ def test_a_tune_that_is_stopped_shows_the_best_so_far_and_resumes_to_a_verdict_f
     words = ["tune", f"{CAPACITY}=200..2000", f"{DEPTH}=200..3000", "--server", MYSQL, *SHORT, *EASY]
     process = dialin.start(*words, "--minutes", "1.4", "--out", out)
     measuring(out, block=4)
-    _, err = interrupt(process)
+    err = interrupt(process)
     assert process.returncode == 130
     assert "No verdict yet: after " in err or "Best so far, not proven: " in err
     assert (out / "report.html").is_file()

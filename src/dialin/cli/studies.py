@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dialin.cli import study_flags as given
+from dialin.cli.console import say
 from dialin.errors import UserError
 from dialin.model.setting import Value, parse_value
 from dialin.question.study_file import question as check_options
@@ -116,6 +117,10 @@ def tune(
             "proposes those that this load may depend on.",
         ),
     ] = None,
+    from_file: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="An option file: what it sets is the baseline's, unless --set says otherwise."),
+    ] = None,
     shared: Mapping[str, Any],
     common: Mapping[str, Any],
 ) -> None:
@@ -141,7 +146,14 @@ def tune(
     """
     named = [text.partition("=")[0].strip() for text in variables or ()]
     name = "-".join(["tune", *named[:3]])
-    _conduct({**shared, "tune": list(variables or ())}, name, **common)
+    from_there: dict[str, Value] = {}
+    if from_file is not None:
+        from dialin.question.candidates import compared
+
+        ((_, from_there),), left_out = compared([from_file], [str(from_file)])
+        for note in left_out:
+            say(f"Note: {note}")
+    _conduct({**shared, "tune": list(variables or ()), "set": from_there}, name, **common)
 
 
 def _permission(restart_command: str | None, *, live: bool) -> Permission:
@@ -164,7 +176,7 @@ def _conduct(
     """Check the options and run the study; `how` has `out`, `json`, `yes` and `watch`."""
     from dialin.cli.conduct import conduct
 
-    keys = {**asked, "server": server or [], "set": given.pairs(fixed, "--set")}
+    keys = {**asked, "server": server or [], "set": {**asked.get("set", {}), **given.pairs(fixed, "--set")}}
     if baseline is not None:
         keys["baseline"] = baseline
     question = check_options(keys, spelled=given.spelled, remedy="See --help")
