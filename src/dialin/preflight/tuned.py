@@ -23,6 +23,7 @@ from dialin.probes import host
 from dialin.question.candidates import canonical
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan, tune_warmup
+from dialin.search.proof import CONFIDENCE, WORTHWHILE
 from dialin.servers import builds, dry_run
 from dialin.trials import trial_steps
 from dialin.trials.changes import changes_between
@@ -146,6 +147,7 @@ def _refuse_options(question: StudyOptions, request: StudyRequest) -> None:
         "--baseline": question.baseline is not None,
         "--until": question.until is not Until.SAFE,
         "--worthwhile": question.worthwhile is not None,
+        "--confidence": question.confidence != CONFIDENCE,
         "several --threads": bool(request.load.levels),
     }
     if refused := [option for option, is_asked in asked.items() if is_asked]:
@@ -234,7 +236,8 @@ def _specify(
     question = question.model_copy(update={"set": alike})
     spec = question.spec([candidate], BASELINE, request.load, request.directory, tune=tune)
     check_cpus(spec)
-    return spec.model_copy(update={"switch": switch, "space": tuple(one.name for one in variables)})
+    names = tuple(one.name for one in variables)
+    return spec.model_copy(update={"switch": switch, "space": names, "worthwhile": WORTHWHILE})
 
 
 def _admission(catalogue: Catalogue) -> Admit:

@@ -136,6 +136,8 @@ def noise(verdict: Verdict) -> str:
 
 def proof(verdict: Verdict) -> str:
     """Return what has been shown of the recommended candidate, beyond its being a safe choice."""
+    if verdict.tune is not None and not verdict.shown_better:
+        return "Not shown: a gain over the baseline."
     if verdict.chosen.state is CandidateState.LOSES:
         return "Another candidate was shown to be better, and is not recommended for the reason above."
     best = f"nothing is better than it by more than {exact_percent(verdict.worthwhile)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dialin.model.record import StudyRecord, TuneCourse
-from dialin.model.setting import Value, same_value
+from dialin.model.setting import Value
 from dialin.model.study import StudySpec
 from dialin.model.verdict import TunedVariable, TuneFindings
 from dialin.report.charts.search_course import CoursePoint, course_points, effects, search_course, waterfall
@@ -23,7 +23,7 @@ from dialin.report.document.parts import (
     text_table,
 )
 from dialin.report.load_units import units_in
-from dialin.report.tune_words import STAGES, setting_text, space_text, value_text
+from dialin.report.tune_words import STAGES, changed, setting_text, space_text, value_text
 from dialin.report.verdict_sentences import change_with_interval
 from dialin.text import NOTHING, counted, number, percent, size, visible
 
@@ -42,6 +42,8 @@ def tune_section(record: StudyRecord) -> Section:
         parts.append(Paragraph(_summary(findings, course), Role.LEAD))
         if steps := waterfall(findings.variables, findings.gain):
             parts.append(steps)
+    if record.verdict is not None:
+        parts.append(Group("tune-proven", "Settings in fresh trials", [_proven(spec)]))
     if chart := search_course(course, spec.baseline, rate):
         parts.append(chart)
     if findings is not None:
@@ -61,6 +63,13 @@ def _summary(findings: TuneFindings, course: TuneCourse) -> str:
     if quiet:
         text += f" No effect was seen of {len(quiet)} of {counted(len(findings.variables), 'variable')}."
     return text
+
+
+def _proven(spec: StudySpec) -> Table:
+    base = spec.candidate(spec.baseline).setting
+    rows = [[visible(one.name), setting_text(changed(one.setting, base))] for one in spec.candidates if one.name != spec.baseline]
+    caption = "The best setting and subsets of its changes; each is what it changes of the baseline."
+    return text_table("tune-proven-table", caption, ["candidate", "setting"], rows, empty="No setting was proven.")
 
 
 def _variables(spec: StudySpec, findings: TuneFindings) -> Table:
@@ -138,7 +147,7 @@ def _trials(course: TuneCourse, spec: StudySpec, rate: str) -> Table:
 
 def _trial(point: CoursePoint, course: TuneCourse, base: dict[str, Value], baseline: str) -> Row:
     setting = course.settings.get(point.ask.candidate, {})
-    changed = {name: value for name, value in setting.items() if name not in base or not same_value(value, base[name])}
+    shown_setting = changed(setting, base)
     failure = point.trial.failure
     shown = number(point.speed) if point.speed is not None else "failed"
     return Row(
@@ -147,7 +156,7 @@ def _trial(point: CoursePoint, course: TuneCourse, base: dict[str, Value], basel
             Cell(STAGES[point.ask.stage]),
             Cell(visible(point.ask.candidate)),
             Cell(shown, order=point.speed),
-            Cell(setting_text(changed) if changed or point.ask.candidate != baseline else "–"),
+            Cell(setting_text(shown_setting) if point.ask.candidate != baseline else NOTHING),
         ],
         RowRole.BAD if failure is not None else RowRole.PLAIN,
     )
