@@ -33,7 +33,7 @@ from fixtures import example_studies, stored_study
         (["tune", "a_b=1"], "a list takes at least two values"),
         (["tune", "a;b"], "cannot be the name"),
         (["tune", "a_b=1..2", "a-b=3..4"], "a_b is named twice"),
-        (["tune", "a_b=1..9", "--attach"], "attached server is not possible yet"),
+        (["tune", "--attach", "--restart-command", "x"], "does not restart it"),
         (["tune", "a_b=1..9", "--goal", "latency"], "does not take --goal"),
         (["tune", "a_b=1..9", "--threads", "1,4"], "does not take several --threads"),
         (["tune", "a_b=1..9", "--confirm"], "does not take --confirm"),

@@ -18,6 +18,7 @@ from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus
 from dialin.preflight.sandboxes import check_sandboxed, resume_sandboxed
 from dialin.preflight.tune_space import parse_named
 from dialin.preflight.tuned import check_tuned, resume_tuned
+from dialin.preflight.tuned_attached import check_tuned_attached, resume_tuned_attached
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
 from dialin.search.study_tuner import answers
@@ -50,8 +51,6 @@ def check_question(
         UserError: something is not there or does not fit; no trial was started, only servers for the inspection.
         ServerError: a build does not start with nothing set, or an attached server does not answer.
     """
-    if question.attach and question.tune is not None:
-        raise UserError("A tune of an attached server is not possible yet", "Tune a sandbox: --server")
     if question.tune is not None:
         parse_named(question.tune)  # what is misspelled is refused before anything is looked for
     if question.attach:
@@ -63,7 +62,8 @@ def check_question(
     workload.check()
     request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload, space)
     if question.attach:
-        ready = check_attached(request, workshop, permission)
+        check = check_attached if question.tune is None else check_tuned_attached
+        ready = check(request, workshop, permission)
     else:
         permission.refuse_for_sandboxes()
         ready = check_sandboxed(request, workshop) if question.tune is None else check_tuned(request, workshop)
@@ -111,7 +111,8 @@ def _where_it_runs(
     spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload, permission: Permission, record: StudyRecord
 ) -> CheckedStudy:
     if spec.attachment is not None:
-        return resume_attached(spec, allowed, workshop, workload, permission, record.servers)
+        resume = resume_attached if spec.tune is None else resume_tuned_attached
+        return resume(spec, allowed, workshop, workload, permission, record.servers)
     permission.refuse_for_sandboxes()
     if spec.tune is not None:
         return resume_tuned(spec, allowed, workshop, workload)

@@ -57,7 +57,7 @@ def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
         ServerError: the baseline's server does not start.
     """
     question, workload = request.question, request.workload
-    _refuse_options(question, request)
+    refuse_options(question, request)
     installed = builds.discover(workshop.home, os.environ)
     chosen = workshop.choose(question.servers, installed)
     if len(chosen) > 1:
@@ -85,7 +85,7 @@ def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
         variables = tune_space.propose_variables(catalogue, around, weaker=weaker)
     for ends in tune_space.ends_of(variables):
         dry_run.check(build, {**setting, **ends})
-    spec = _specify(request, build, setting, variables, catalogue, around)
+    spec = specify(request, build.id, setting, variables, catalogue, around)
     allowed = plan(spec)
     spec = with_plan(spec, allowed)
     check_candidate(spec, spec.candidates[0], build, catalogue.defaults())
@@ -127,13 +127,13 @@ def _checked(
         workload=workload,
         site=Sandboxes(spec, {build.id: build}, workload, workshop, changes),
         inspected=inspected,
-        admit=_admission(catalogue),
+        admit=tune_admission(catalogue),
         inspect=inspect,
         catalogues={build.id: effective_settings.excerpt(catalogue, spec.set_variables)},
     )
 
 
-def _refuse_options(question: StudyOptions, request: StudyRequest) -> None:
+def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
     """Refuse what a tune does not do.
 
     Raises:
@@ -184,7 +184,7 @@ def _with_counters(
         ServerError: the trial fails.
     """
     variables = tune_space.propose_variables(catalogue, around, weaker=False)
-    spec = _specify(request, build, setting, variables, catalogue, around)
+    spec = specify(request, build.id, setting, variables, catalogue, around)
     allowed, clock = plan(spec), workshop.clock
     workshop.say(f"Measuring the baseline once for {allowed.measure:.0f} s, to see which variables this load touches")
     with Sandboxes(spec, {build.id: build}, request.workload, workshop).open(workshop.say) as site:
@@ -203,14 +203,15 @@ def _with_counters(
     return replace(around, counters=status.counters, seconds=status.seconds) if status else around
 
 
-def _specify(
+def specify(
     request: StudyRequest,
-    build: Build,
+    build: str,
     setting: Mapping[str, Value],
     variables: list[TuneVariable],
     catalogue: Catalogue,
     around: Surroundings,
 ) -> StudySpec:
+    """Return the tune that a question asks for, once its variables are known; `setting` is that of the baseline."""
     question = request.question
     base, alike = tune_space.split_base(setting, variables)
     can_set = not request.workload.traits.restarts and any(not one.static for one in variables)
@@ -232,7 +233,7 @@ def _specify(
         memory=memory,
         order=order,
     )
-    candidate = Candidate(name=BASELINE, setting=base, server=build.id)
+    candidate = Candidate(name=BASELINE, setting=base, server=build)
     question = question.model_copy(update={"set": alike})
     spec = question.spec([candidate], BASELINE, request.load, request.directory, tune=tune)
     check_cpus(spec)
@@ -240,7 +241,7 @@ def _specify(
     return spec.model_copy(update={"switch": switch, "space": names, "worthwhile": WORTHWHILE})
 
 
-def _admission(catalogue: Catalogue) -> Admit:
+def tune_admission(catalogue: Catalogue) -> Admit:
     """Return what admits the settings that a search tries: their values alone are checked, for a trial shows the rest."""
 
     def admit(_spec: StudySpec, candidate: Candidate) -> tuple[Candidate, EffectiveSettings | None]:

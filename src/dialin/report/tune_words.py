@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.study import StudySpec
-from dialin.model.tune import TuneStage
+from dialin.model.tune import TuneStage, TuneVariable
 from dialin.model.verdict import TuneFindings, TuneOutcome, Verdict
 from dialin.text import change, counted, exact_percent, listed, visible
 from dialin.variables.size_units import BYTES, unit_of, with_letter
@@ -80,20 +80,25 @@ def best_so_far(record: StudyRecord) -> str:
     )
 
 
+def range_text(one: TuneVariable) -> str:
+    """Return what is tried of a variable: `16M..1G, log scale`, or its values."""
+    values = [value_text(one.name, value) for value in (one.values or one.special)]
+    if one.values:
+        return ", ".join(values)
+    ends = f"{value_text(one.name, _whole(one.low))}..{value_text(one.name, _whole(one.high))}"
+    return " or ".join([ends, *values]) + (", log scale" if one.log else "")
+
+
 def space_text(spec: StudySpec) -> list[str]:
     """Return what a tune may change, a line for each variable."""
     if spec.tune is None:
         return []
     lines = []
     for one in spec.tune.variables:
-        ends = f"{value_text(one.name, _whole(one.low))}..{value_text(one.name, _whole(one.high))}"
-        values = [value_text(one.name, value) for value in (one.values or one.special)]
-        tried = ", ".join(values) if one.values else " or ".join([ends, *values])
-        scale = ", log scale" if one.log else ""
         rule = f"; rule of thumb {value_text(one.name, one.rule)} ({one.source})" if one.rule is not None else ""
         start = "at start" if one.static else "by SET"
         lines.append(
-            f"{one.name}: {tried}{scale}, {start}; baseline {value_text(one.name, one.default)}{rule}"
+            f"{one.name}: {range_text(one)}, {start}; baseline {value_text(one.name, one.default)}{rule}"
             f"{f' - {one.reason}' if one.reason else ''}"
         )
     return lines
