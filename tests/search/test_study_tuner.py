@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from dialin.model.setting import changed
 from dialin.model.trial import Failure, Purpose, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage
-from dialin.search.study_tuner import StudyTuner, answers, changes_of, effective_point, make_space
+from dialin.search.study_tuner import StudyTuner, answers, effective_point, make_space
 from fixtures.simulated_servers import CAPACITY, METHOD, PLAN, POOL, tune_spec
 from fixtures.tuned import tuned
 
@@ -65,7 +66,7 @@ def test_what_is_in_force_is_what_was_measured(asked, in_force, effective):
 
 
 def test_what_a_candidate_changes_of_the_baseline():
-    assert changes_of({CAPACITY: 200, POOL: "1G"}, {CAPACITY: "200"}) == {POOL: "1G"}
+    assert changed({CAPACITY: 200, POOL: "1G"}, {CAPACITY: "200"}) == {POOL: "1G"}
 
 
 def whole(record):
@@ -87,7 +88,7 @@ def test_a_tuner_that_learns_what_another_one_learnt_asks_the_same(ended):
     study.replay(spec, answered[:ended], record.course.speeds)
     following, asked = study.next_trial(), record.course.asks[ended]
     assert following.stage is asked.stage
-    assert following.setting == changes_of(record.course.settings[asked.candidate], {})
+    assert following.setting == changed(record.course.settings[asked.candidate], {})
     assert following.improvement == pytest.approx(asked.improvement)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dialin.model.record import StudyRecord
-from dialin.model.setting import Setting, Value, as_number, same_value
+from dialin.model.setting import Setting, Value, as_number
 from dialin.model.study import StudySpec
 from dialin.model.tune import TuneStage, TuneVariable
 from dialin.model.verdict import TuneFindings, TuneOutcome, Verdict
@@ -106,8 +106,3 @@ def space_text(spec: StudySpec) -> list[str]:
 
 def _whole(end: float) -> Value:
     return int(end) if float(end).is_integer() else end
-
-
-def changed(setting: Setting, base: Setting) -> dict[str, Value]:
-    """Return what a setting changes of the baseline's."""
-    return {name: value for name, value in setting.items() if name not in base or not same_value(value, base[name])}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dialin.model.setting import Setting, Value, parse_value, same_value
+from dialin.model.setting import Setting, Value, changed, parse_value, same_value
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose as TrialPurpose
 from dialin.model.trial import Step, Trial, TrialState
@@ -99,7 +99,7 @@ class StudyTuner:
 
     def _told(self, spec: StudySpec, answer: Answer, speeds: Mapping[int, float]) -> Told:
         asked, trial = answer.ask, answer.trial
-        setting = changes_of(spec.candidate(asked.candidate).setting, self._base)
+        setting = changed(spec.candidate(asked.candidate).setting, self._base)
         speed = speeds.get(trial.id)
         is_completed = trial.state is TrialState.DONE and speed is not None
         if not is_completed:
@@ -142,11 +142,6 @@ def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[Answer
         if ask is not None and trial.state in _ENDED:
             yield Answer(ask, trial, life, spent)
             spent = 0.0
-
-
-def changes_of(setting: Setting, base: Setting) -> dict[str, Value]:
-    """Return what a candidate's setting changes of the baseline's."""
-    return {name: value for name, value in setting.items() if name not in base or not same_value(value, base[name])}
 
 
 def effective_point(space: Space, setting: Setting, in_force: Mapping[str, str]) -> dict[str, Value]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dialin.model.record import StudyRecord, TuneCourse
-from dialin.model.setting import Value
+from dialin.model.setting import Value, changed
 from dialin.model.study import StudySpec
 from dialin.model.verdict import TunedVariable, TuneFindings
 from dialin.report.charts.search_course import CoursePoint, course_points, effects, search_course, waterfall
@@ -23,7 +23,7 @@ from dialin.report.document.parts import (
     text_table,
 )
 from dialin.report.load_units import units_in
-from dialin.report.tune_words import STAGES, changed, setting_text, space_text, value_text
+from dialin.report.tune_words import STAGES, setting_text, space_text, value_text
 from dialin.report.verdict_sentences import change_with_interval
 from dialin.text import NOTHING, counted, number, percent, size, visible
 
