@@ -155,8 +155,8 @@ def _announce_tune(ready: CheckedStudy, where: Path) -> None:
     say(f"Baseline: {setting_text({**spec.fixed, **base}) if base or spec.fixed else 'the server as it is by default'}")
     say(f"Load: {spec.workload.describe()}")
     say(
-        f"Up to about {spec.minutes:g} minutes: about {plan.blocks} trials, each measuring {plan.measure:.0f} s; the last quarter "
-        f"proves the best setting in fresh trials; written to {where}"
+        f"Up to about {spec.minutes:g} minutes: about {plan.blocks} trials, each measuring {plan.measure:.0f} s; the last "
+        f"quarter proves the best setting in fresh trials; written to {where}"
     )
     _say_all(ready)
 

@@ -161,8 +161,8 @@ class StudySpec(MethodOptions):
         aa: the candidates are one setting under several names, measured as if they were not: the noise itself is the question.
         attachment: the server that is studied, where dialin did not start it.
         space: the variables that candidates which enter later may set, beside those that the first ones set.
-        tune: what a search changes; None where the candidates were named. A tune begins with its baseline alone, and each setting
-            that the search tries enters as a candidate.
+        tune: what a search changes; None where the candidates were named. A tune begins with its baseline alone, and each
+            setting that the search tries enters as a candidate.
     """
 
     candidates: tuple[Candidate, ...] = Field(min_length=1)

@@ -108,7 +108,7 @@ class TuneAsk:
         number: from 1.
         candidate: of the study.
         seconds: to measure.
-        improvement: by how much it was expected to improve on the best setting, on the log scale; None where it was not for that.
+        improvement: by how much it was expected to improve on the best setting, log scale; None where that was not its aim.
         block: of the proof, as the study numbers it; 0 elsewhere.
         subset: what the search calls the candidate of the proof; empty elsewhere.
     """

@@ -27,8 +27,8 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
     """Check a tune on an attached server; the server is asked, and not changed.
 
     Raises:
-        UserError: something is not there or does not fit, a variable takes a restart, or the server is in use by others and that
-            is not allowed.
+        UserError: something is not there or does not fit, a variable takes a restart, or the server is in use by others and
+            that is not allowed.
         ServerError: the server does not answer.
     """
     question, workload = request.question, request.workload

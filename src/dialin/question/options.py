@@ -51,8 +51,8 @@ class StudyOptions(MethodOptions, LoadOptions):
     )
     tune: list[str] | None = Field(
         default=None,
-        description="search these variables for the best setting: NAME=LOW..HIGH, NAME=VALUE,VALUE or NAME alone; an empty list "
-        "leaves the choice of variables to dialin",
+        description="search these variables for the best setting: NAME=LOW..HIGH, NAME=VALUE,VALUE or NAME alone; an empty "
+        "list leaves the choice of variables to dialin",
     )
     set: Variables = Field(default_factory=dict, description="variables set alike for all candidates")
     hold: Annotated[bool, METHOD] = Field(

@@ -147,7 +147,7 @@ tune_ask = Table(
     Column("block", Integer, nullable=False),
     Column("subset", String(40), nullable=False),
 )
-"""The trials that a tune asked for, each written down before it begins. Only studies that tune are asked for these two tables."""
+"""The trials that a tune asked for, each written down before it begins. Only tunes are asked for these two tables."""
 
 tune_findings = Table(
     "tune_findings",

@@ -62,7 +62,7 @@ def course_points(course: TuneCourse) -> list[CoursePoint]:
 
 
 def search_course(course: TuneCourse, baseline: str, rate: str) -> Chart | None:
-    """Return throughput of each trial in order, the mean of the baseline, and the highest setting so far; None without trials."""
+    """Return throughput of each trial in order, the mean of the baseline, and the highest so far; None without trials."""
     points = course_points(course)
     measured = [(point, point.speed) for point in points if point.speed is not None]
     if not measured:
