@@ -1,6 +1,5 @@
 """What a user names to tune, against what a build takes: nothing is run."""
 
-
 import pytest
 
 from dialin.errors import UserError

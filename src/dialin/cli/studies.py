@@ -119,7 +119,7 @@ def tune(
     ] = None,
     from_file: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FILE", help="An option file: what it sets is the baseline's, unless --set says otherwise."),
+        typer.Option("--from", metavar="FILE", help="An option file with what the baseline sets; --set goes first."),
     ] = None,
     shared: Mapping[str, Any],
     common: Mapping[str, Any],

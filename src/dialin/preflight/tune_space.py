@@ -168,7 +168,9 @@ def ends_of(variables: Sequence[TuneVariable]) -> list[dict[str, Value]]:
     """Return settings that hold each end of every range and each listed value once, for a server to look at."""
     tried = [list(one.values) or [_whole(one.low), _whole(one.high)] for one in variables]
     count = max(map(len, tried), default=0)
-    return [{one.name: values[place % len(values)] for one, values in zip(variables, tried, strict=True)} for place in range(count)]
+    return [
+        {one.name: values[place % len(values)] for one, values in zip(variables, tried, strict=True)} for place in range(count)
+    ]
 
 
 def _facts(known: Variable, catalogue: Catalogue, around: Surroundings, *, weaker: bool) -> VariableFacts:

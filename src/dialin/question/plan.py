@@ -94,7 +94,8 @@ def _plan_of_tune(spec: StudySpec, tune: TunePlan) -> Plan:
     least = FEWEST_OF_TUNE * trial_seconds + proof
     if spec.minutes * 60 < least:
         raise UserError(
-            f"{spec.minutes:g} minutes are too short for a search and its proof", f"Give --minutes {int(least / 60) + 1} or more"
+            f"{spec.minutes:g} minutes are too short for a search and its proof",
+            f"Give --minutes {int(least / 60) + 1} or more",
         )
     return Plan(tune.search_seconds, warmup, int(spec.minutes * 60 / trial_seconds), trial_seconds)
 

@@ -88,9 +88,7 @@ def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, wa
                     *common, admit=ready.admit, inspect=ready.inspect, inspected=ready.inspected, stop_asked=stop_asked
                 )
             else:
-                runner = Runner(
-                    *common, proposer=proposer, admit=ready.admit, inspected=ready.inspected, stop_asked=stop_asked
-                )
+                runner = Runner(*common, proposer=proposer, admit=ready.admit, inspected=ready.inspected, stop_asked=stop_asked)
             verdict = runner.run()
         machine_noise.remember(workshop.home.noise, store.read())
         return verdict

@@ -26,6 +26,7 @@ from dialin.store.proof_view import candidate_of, proof_view
 from dialin.store.store import Store
 from dialin.text import change, counted
 from dialin.trials.events import TrialBegan, TrialEnded
+from dialin.verdict import comparison
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.tune_verdict import tune_verdict
 
@@ -37,7 +38,6 @@ _TRIES = 3
 _FAILURES_IN_A_ROW = 8
 """Failed trials in a row that end a tune: what broke is not a setting. Four in a row may share what only a start can change."""
 _ENDED = (TrialState.DONE, TrialState.FAILED)
-
 
 
 class TuneRunner(Runner):
@@ -61,9 +61,7 @@ class TuneRunner(Runner):
         inspected: Mapping[str, EffectiveSettings] | None = None,
         stop_asked: Callable[[], bool] = lambda: False,
     ) -> None:
-        super().__init__(
-            store, clock, watcher, plan, worker, session, admit=admit, inspected=inspected, stop_asked=stop_asked
-        )
+        super().__init__(store, clock, watcher, plan, worker, session, admit=admit, inspected=inspected, stop_asked=stop_asked)
         self._inspect = inspect
         self._asks: list[TuneAsk] = []
         self._best: Mapping[str, Value] = {}
@@ -142,9 +140,7 @@ class TuneRunner(Runner):
             return error.what
         return None
 
-    def _record_refusal(
-        self, block: int, position: int, candidate: str, purpose: Purpose, reason: str, seconds: float
-    ) -> None:
+    def _record_refusal(self, block: int, position: int, candidate: str, purpose: Purpose, reason: str, seconds: float) -> None:
         """Store a setting that was refused as a failed trial: it is a point of the map like one that crashed."""
         trial = Trial(
             self._store.next_trial_id(),
@@ -175,21 +171,22 @@ class TuneRunner(Runner):
         )
 
     def _check_still_running(self) -> None:
-        """End a tune in which everything fails.
+        """End a tune in which everything fails, or its baseline.
 
         Raises:
-            ServerError: the newest trials all failed.
+            ServerError: the newest trials all failed, or all of the baseline.
         """
         newest = [trial for trial in self._state.trials if trial.state in _ENDED][-_FAILURES_IN_A_ROW:]
         failures = [trial.failure for trial in newest if trial.failure is not None]
-        only_baseline = [t.failure is not None for t in newest if t.candidate == self._spec.baseline]
-        if len(failures) == _FAILURES_IN_A_ROW or (len(only_baseline) == len(newest) == 2 and all(only_baseline)):
-            raise ServerError(
-                f"The last {len(failures)} trials failed: {failures[-1].reason}",
-                "Correct that",
-                failures[-1].log_tail,
-                resumable=True,
-            )
+        of_baseline = [trial for trial in self._state.trials if trial.candidate == self._spec.baseline]
+        reason = failures[-1].reason if failures else ""
+        if len(failures) == _FAILURES_IN_A_ROW:
+            what = f"The last {len(failures)} trials failed: {reason}"
+        elif failures and comparison.given_up(self._spec.baseline, of_baseline):
+            what = f"The baseline cannot be measured: {reason}"
+        else:
+            return
+        raise ServerError(what, "Correct that", failures[-1].log_tail, resumable=True)
 
     def _speeds(self) -> dict[int, float]:
         return {number: of_trial.window.mean for number, of_trial in self._state.figures.items()}

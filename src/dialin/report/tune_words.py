@@ -50,10 +50,7 @@ def tune_headline(verdict: Verdict, findings: TuneFindings, gain: str) -> str:
     if findings.outcome is TuneOutcome.GAIN:
         return f"{brief_setting(findings.recommended)}: {gain or 'a gain'}."
     if findings.outcome is TuneOutcome.NOTHING:
-        return (
-            "Nothing to gain here: no setting tried is better than the baseline by "
-            f"{exact_percent(findings.worthwhile)}."
-        )
+        return f"Nothing to gain here: no setting tried is better than the baseline by {exact_percent(findings.worthwhile)}."
     if not findings.best:
         return "Inconclusive: no setting tried promises more than the baseline."
     shown = _proven(findings, verdict.confidence)

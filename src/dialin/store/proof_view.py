@@ -33,7 +33,9 @@ def proof_view(record: StudyRecord) -> StudyRecord:
     if asks:
         trials = [trial for trial in record.trials if trial.purpose is Purpose.RACE and trial.block in blocks]
     else:
-        best = candidate_of(spec, {**spec.candidate(spec.baseline).setting, **(course.findings.best if course.findings else {})})
+        best = candidate_of(
+            spec, {**spec.candidate(spec.baseline).setting, **(course.findings.best if course.findings else {})}
+        )
         names = list(dict.fromkeys([spec.baseline, *([best.name] if best else [])]))
         trials = [trial for trial in record.trials if trial.candidate in names]
     shown = {trial.id for trial in trials}

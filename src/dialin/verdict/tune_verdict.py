@@ -11,8 +11,8 @@ from dialin.report.headline import headline
 from dialin.stats.trial_figures import Figures
 from dialin.store.proof_view import candidate_of
 from dialin.text import exact_percent
-from dialin.verdict.reach_verdict import reach_verdict
 from dialin.variables import rules
+from dialin.verdict.reach_verdict import reach_verdict
 
 _OUTCOMES = {
     TuneOutcome.GAIN: Outcome.SAFE_CHOICE,

@@ -135,9 +135,7 @@ def _dots(
 
 def effects(variables: Sequence[TunedVariable]) -> Chart | None:
     """Return by how much throughput changes along the range of each variable; None where no model knows."""
-    known = sorted(
-        ((one, one.effect) for one in variables if one.effect is not None), key=lambda pair: pair[1]
-    )
+    known = sorted(((one, one.effect) for one in variables if one.effect is not None), key=lambda pair: pair[1])
     if not known:
         return None
     labels = [one.name for one, _ in known]
@@ -214,9 +212,7 @@ def waterfall(variables: Sequence[TunedVariable], gain: Estimate | None) -> Char
         "trials, with its 95 % interval; the last bar is measured in fresh trials."
     )
     steps = "; ".join(f"{label} {figure}" for label, figure in zip(labels[1:], figures[1:], strict=True))
-    return Chart(
-        "tune-waterfall", "What each change carries", f"{text} {steps}.", 84 + 34 * len(labels), plain(figure)
-    )
+    return Chart("tune-waterfall", "What each change carries", f"{text} {steps}.", 84 + 34 * len(labels), plain(figure))
 
 
 def _in_percent(ratio: Estimate) -> Estimate:
@@ -227,7 +223,12 @@ def _in_percent(ratio: Estimate) -> Estimate:
 def _rows(labels: Sequence[str], figures: Sequence[str], title: str, count: int) -> Any:
     """Return a figure with a row for each label, from below, and its figure on the right."""
     short = [shorten(label, _LABEL) for label in labels]
-    rows: Mapping[str, Any] = {"tickvals": list(range(count)), "range": [-0.6, count - 0.4], "showgrid": False, "zeroline": False}
+    rows: Mapping[str, Any] = {
+        "tickvals": list(range(count)),
+        "range": [-0.6, count - 0.4],
+        "showgrid": False,
+        "zeroline": False,
+    }
     figure = blank(
         margin={"l": label_margin(short), "r": label_margin(figures), "t": 12, "b": 44},
         xaxis={**axis(title), "ticksuffix": " %", "zeroline": True, "zerolinecolor": "var(--base)"},

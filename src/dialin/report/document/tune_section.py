@@ -49,7 +49,7 @@ def tune_section(record: StudyRecord) -> Section:
     if findings is not None:
         if bars := effects(findings.variables):
             parts.append(bars)
-        parts.append(Group("tune-variables", "Variables", [_variables(spec, findings)]))
+        parts.append(Group("tune-variables", "Variables", [_variables(findings)]))
         parts.append(Group("tune-failures", "Settings that failed", _failures(findings)))
     parts.append(Fold("tune-space", "What was searched", [Paragraph(visible(line)) for line in space_text(spec)]))
     parts.append(Fold("tune-trials", "Every trial of the tune", [_trials(course, spec, rate)]))
@@ -58,8 +58,11 @@ def tune_section(record: StudyRecord) -> Section:
 
 def _summary(findings: TuneFindings, course: TuneCourse) -> str:
     settings = len({ask.candidate for ask in course.asks})
-    text = f"{counted(findings.searched, 'trial')} of the search and {findings.proven} of the proof, of {counted(settings, 'setting')}."
-    quiet = [one.name for one in findings.variables if one.effect is not None and one.effect <= _LIKE and one.recommended is None]
+    trials = f"{counted(findings.searched, 'trial')} of the search and {findings.proven} of the proof"
+    text = f"{trials}, of {counted(settings, 'setting')}."
+    quiet = [
+        one.name for one in findings.variables if one.effect is not None and one.effect <= _LIKE and one.recommended is None
+    ]
     if quiet:
         text += f" No effect was seen of {len(quiet)} of {counted(len(findings.variables), 'variable')}."
     return text
@@ -67,12 +70,14 @@ def _summary(findings: TuneFindings, course: TuneCourse) -> str:
 
 def _proven(spec: StudySpec) -> Table:
     base = spec.candidate(spec.baseline).setting
-    rows = [[visible(one.name), setting_text(changed(one.setting, base))] for one in spec.candidates if one.name != spec.baseline]
+    rows = [
+        [visible(one.name), setting_text(changed(one.setting, base))] for one in spec.candidates if one.name != spec.baseline
+    ]
     caption = "The best setting and subsets of its changes; each is what it changes of the baseline."
     return text_table("tune-proven-table", caption, ["candidate", "setting"], rows, empty="No setting was proven.")
 
 
-def _variables(spec: StudySpec, findings: TuneFindings) -> Table:
+def _variables(findings: TuneFindings) -> Table:
     columns = [
         Column("variable", "variable", is_code=True),
         Column("before", "baseline", is_code=True),
@@ -82,8 +87,8 @@ def _variables(spec: StudySpec, findings: TuneFindings) -> Table:
         Column("effect", "effect along its range", 1, is_figure=True),
     ]
     caption = (
-        "Carries: throughput with the change against without, in the order of the rows. Effect: the largest change of throughput "
-        "along the range, all else as in the best setting. Both are by the model of all trials."
+        "Carries: throughput with the change against without, in the order of the rows. Effect: the largest change of "
+        "throughput along the range, all else as in the best setting. Both are by the model of all trials."
     )
     return Table("tune-variables-table", caption, columns, [_row(one, findings) for one in findings.variables], is_wide=True)
 
@@ -111,7 +116,7 @@ def _failures(findings: TuneFindings) -> list[Part]:
     parts: list[Part] = [
         text_table(
             "tune-failures-table",
-            "Settings whose server crashed, did not start or was refused. Each cost one trial, and what is like it is not tried.",
+            "Settings that were refused, or whose server crashed or did not start. Each cost one trial.",
             ["trial", "setting", "reason"],
             [[str(one.trial), setting_text(one.setting), visible(one.reason)] for one in findings.failures],
             empty="No setting failed.",
