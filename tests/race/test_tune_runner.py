@@ -103,6 +103,15 @@ def test_a_crash_costs_one_trial_and_is_named(tune):
     assert float(verdict.recommended[POOL]) <= 2**31
 
 
+def test_a_word_that_servers_die_of_costs_few_trials(tune):
+    def dies(setting):
+        return str(setting.get(METHOD)) == "2"
+
+    _, record = tune(SimulatedServers(dies=dies), tune_spec(12))
+    failed = [trial for trial in record.course.trials if trial.state is TrialState.FAILED]
+    assert 0 < len(failed) <= 4
+
+
 def test_a_setting_that_is_refused_is_a_failed_trial(tune):
     def refuse_method(spec, candidate):
         if str(candidate.setting.get(METHOD)) == "2":

@@ -16,6 +16,7 @@ from dialin.model.setting import Value
 from dialin.search import proof
 from dialin.search.acquisition import PRICE, Situation, changed, improve, propose
 from dialin.search.constraints import Constraints
+from dialin.search.deadly_values import deadly_values
 from dialin.search.nested_sets import nested_sets, whole_set
 from dialin.search.space import CATEGORY, Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
@@ -249,6 +250,8 @@ class Tuner:
             for index in cause:
                 likeness = np.minimum(likeness, correlations(points[:, index], crash[None, index])[:, 0])
             allowed &= likeness < _CRASH_REACH
+        for index, code in deadly_values(self._points, [told.ok for told in self.history], default):
+            allowed &= points[:, index] != code
         return allowed
 
     # the model
