@@ -112,7 +112,7 @@ def tune(
     variables: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[VARIABLE[=LOW..HIGH | =V1,V2,...]]...",
+            metavar="VARIABLE[=LOW..HIGH|=V1,V2,...]",
             help="Variables to tune: in a range, among values, or in the range that makes sense here. Without any, dialin "
             "proposes those that this load may depend on.",
         ),
