@@ -115,11 +115,13 @@ def name_variables(
     for one in asked:
         known = catalogue.variables[one.name]
         facts = _facts(known, catalogue, around, weaker=weaker)
+        if one.low is not None and known.kind in (Kind.INTEGER, Kind.NUMERIC):  # whatever values dialin itself would try
+            facts = replace(facts, choices=(), minimum=known.minimum, maximum=known.maximum)
         if not one.values and one.low is None and not facts.choices and known.kind not in (Kind.INTEGER, Kind.NUMERIC):
             raise UserError(f"No values are known for {one.name}", f"List them: {one.name}=VALUE,VALUE")
         dimension = make_dimension(facts, one)
         _check_durability(dimension, around.in_force, weaker=weaker)
-        variables.append(_variable(dimension, known, dimension.reason))
+        variables.append(_variable(dimension, known, "" if one.values or one.low is not None else dimension.reason))
     return variables
 
 

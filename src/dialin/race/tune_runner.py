@@ -11,7 +11,7 @@ from dialin.errors import DialinError, ServerError, UserError
 from dialin.fleet.worker import Worker
 from dialin.model.progress import Standing, Watcher
 from dialin.model.record import Look, StudyRecord, TuneCourse
-from dialin.model.setting import Value, describe
+from dialin.model.setting import Value
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Failure, Purpose, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage
@@ -20,6 +20,7 @@ from dialin.preflight.admission import Admit, refuse
 from dialin.question.plan import Plan
 from dialin.race.runner import Runner
 from dialin.race.state import RaceState
+from dialin.report.tune_words import setting_text
 from dialin.search.study_tuner import NextTrial, StudyTuner, answers
 from dialin.search.tune_findings import final_findings, findings_so_far
 from dialin.store.proof_view import candidate_of, proof_view
@@ -115,7 +116,7 @@ class TuneRunner(Runner):
         self._state.begin_ask(ask, [] if known else [candidate])
         if known is None:
             self._watcher.candidates_entered(self._spec)
-            self.say(f"{candidate.name}: {describe(following.setting)}")
+            self.say(f"{candidate.name}: {setting_text(following.setting)}")
         if is_proof and candidate.name not in self._inspected:
             effective = self._inspect(self._spec, candidate.name) if self._inspect else None
             if effective is not None:
@@ -195,7 +196,7 @@ class TuneRunner(Runner):
         findings = findings_so_far(self._tuner)
         self._store.save_findings(findings)
         if findings.best and findings.best != self._best and findings.expected is not None:
-            self.say(f"Best so far: {describe(findings.best)} ({change(findings.expected)} by the model, not proven)")
+            self.say(f"Best so far: {setting_text(findings.best)} ({change(findings.expected)} by the model, not proven)")
         self._best = findings.best
 
     def _standings(self) -> dict[str, Standing]:

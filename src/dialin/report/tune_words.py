@@ -96,7 +96,7 @@ def space_text(spec: StudySpec) -> list[str]:
         start = "at start" if one.static else "by SET"
         lines.append(
             f"{one.name}: {range_text(one)}, {start}; baseline {value_text(one.name, one.default)}{rule}"
-            f"{f' - {one.reason}' if one.reason else ''}"
+            f"{f'; {one.reason}' if one.reason else ''}"
         )
     return lines
 
