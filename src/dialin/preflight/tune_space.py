@@ -168,7 +168,7 @@ def memory_and_order(
 
 def ends_of(variables: Sequence[TuneVariable]) -> list[dict[str, Value]]:
     """Return settings that hold each end of every range and each listed value once, for a server to look at."""
-    tried = [list(one.values) or [_whole(one.low), _whole(one.high)] for one in variables]
+    tried = [list(one.values) or [_dimension(one).value(0.0), _dimension(one).value(1.0)] for one in variables]
     count = max(map(len, tried), default=0)
     return [
         {one.name: values[place % len(values)] for one, values in zip(variables, tried, strict=True)} for place in range(count)
@@ -250,10 +250,6 @@ def _variable_choice() -> ModuleType | None:
         return importlib.import_module("dialin.search.variable_choice")
     except ModuleNotFoundError:
         return None
-
-
-def _whole(end: float) -> Value:
-    return int(end) if float(end).is_integer() else end
 
 
 def split_base(setting: Setting, variables: Sequence[TuneVariable]) -> tuple[dict[str, Value], dict[str, Value]]:

@@ -84,7 +84,7 @@ def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
         around = _with_counters(request, workshop, build, setting, catalogue, around)
         variables = tune_space.propose_variables(catalogue, around, weaker=weaker)
     for ends in tune_space.ends_of(variables):
-        dry_run.check(build, {**setting, **ends})
+        _check_ends(build, setting, ends)
     spec = specify(request, build.id, setting, variables, catalogue, around)
     allowed = plan(spec)
     spec = with_plan(spec, allowed)
@@ -154,6 +154,16 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
         raise UserError(f"A tune does not take {refused[0]}", "Leave it out")
     if request.workload.traits.runs is not None:
         raise UserError(f"{request.load.asked} is a timed query, which cannot be tuned", "Compare values: dialin sweep")
+
+
+def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, Value]) -> None:
+    """Raise UserError where the server does not take a value, naming the one where it does not take it alone."""
+    try:
+        dry_run.check(build, {**setting, **ends})
+    except UserError:
+        for name, value in ends.items():
+            dry_run.check(build, {**setting, name: value})
+        raise
 
 
 def _surroundings(request: StudyRequest, workshop: Tools, baseline: EffectiveSettings) -> Surroundings:

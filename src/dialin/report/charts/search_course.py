@@ -29,7 +29,7 @@ from dialin.text import counted, number, percent, shorten
 
 _COLOURS = {
     TuneStage.START: ("var(--c5)", "circle"),
-    TuneStage.ANCHOR: ("var(--base)", "diamond"),
+    TuneStage.ANCHOR: ("var(--base)", "circle"),
     TuneStage.SEARCH: ("var(--c1)", "circle"),
     TuneStage.REFINE: ("var(--c2)", "square"),
     TuneStage.PROOF: ("var(--c3)", "triangle-up"),
@@ -84,10 +84,10 @@ def search_course(course: TuneCourse, baseline: str, rate: str) -> Chart | None:
     for stage, (colour, symbol) in _COLOURS.items():
         shown = [(point, speed) for point, speed in measured if point.ask.stage is stage]
         if shown:
-            figure.add_trace(_dots([p for p, _ in shown], [s for _, s in shown], colour, symbol, course, rate))
+            figure.add_trace(_dots([p for p, _ in shown], [s for _, s in shown], colour, symbol, course, baseline, rate))
     if failed := [point for point in points if point.speed is None]:
         bottom = max(0.0, lowest - 1.2 * room)
-        figure.add_trace(_dots(failed, [bottom] * len(failed), "var(--bad)", "x", course, rate))
+        figure.add_trace(_dots(failed, [bottom] * len(failed), "var(--bad)", "x", course, baseline, rate))
     legend = [
         LegendKey(STAGES[stage], colour, "")
         for stage, (colour, _) in _COLOURS.items()
@@ -98,7 +98,8 @@ def search_course(course: TuneCourse, baseline: str, rate: str) -> Chart | None:
     best, best_speed = max(measured, key=lambda one: one[1])
     text = (
         f"Throughput of {counted(len(points), 'trial')} in order, {len(points) - len(measured)} of them failed. "
-        f"The highest is trial {best.place} with {number(best_speed)} {rate}; a single trial that came out high is no proof."
+        f"The highest is trial {best.place} with {number(best_speed)} {rate}; a single trial that came out high is no proof. "
+        "Diamonds: the baseline."
     )
     return Chart("search-course", "Course of the search", text, 360, plain(figure), legend=legend)
 
@@ -115,7 +116,13 @@ def _highest(points: Sequence[CoursePoint]) -> Any:
 
 
 def _dots(
-    points: Sequence[CoursePoint], heights: Sequence[float], colour: str, symbol: str, course: TuneCourse, rate: str
+    points: Sequence[CoursePoint],
+    heights: Sequence[float],
+    colour: str,
+    symbol: str,
+    course: TuneCourse,
+    baseline: str,
+    rate: str,
 ) -> Any:
     hovers = []
     for point in points:
@@ -127,7 +134,11 @@ def _dots(
         x=[point.place for point in points],
         y=list(heights),
         mode="markers",
-        marker={"symbol": symbol, "size": 8, "color": colour},
+        marker={
+            "symbol": ["diamond" if point.ask.candidate == baseline else symbol for point in points],
+            "size": 8,
+            "color": colour,
+        },
         text=hovers,
         hovertemplate="%{text}<extra></extra>",
     )
