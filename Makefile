@@ -19,6 +19,9 @@ $(SETUP): requirements.lock pyproject.toml scripts/setup.sh scripts/requirements
 try: $(SETUP) driver  ## install what is missing and run a real study of a few minutes
 	@scripts/try.sh
 
+try-tune: $(SETUP) driver  ## install what is missing and tune a real server for about 15 minutes
+	@scripts/try-tune.sh
+
 test: $(SETUP)  ## run all tests, those on real servers too
 	@scripts/test.sh
 
@@ -61,4 +64,4 @@ lock:  ## choose versions anew and write requirements.lock and crates.lock
 clean:  ## remove what the chores made here; servers, data and studies stay
 	rm -rf .venv .tools dist crates/dialin-load/target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help setup driver try test test-all lint bench bench-driver bench-decide screenshots published builds docs lock clean
+.PHONY: help setup driver try try-tune test test-all lint bench bench-driver bench-decide screenshots published builds docs lock clean

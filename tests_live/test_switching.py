@@ -138,7 +138,7 @@ def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_on
     )
     blank = workshop.preparer.blank(build, {})
     lives = SharedSandbox(
-        lambda: SandboxStage(build, blank, {}, None, workshop),
+        lambda boot: SandboxStage(build, blank, boot, None, workshop),
         changes,
         workshop.clock,
         for_one_block=False,

@@ -28,6 +28,15 @@ from fixtures import example_studies, stored_study
         (["sweep", "a_b=1,2", "--workload", "sysbench:tpcc-like"], "dialin-load applies it"),
         (["sweep", "a_b=1,2", "--workload", "queue", "--table-size", "5"], "docs/workload-files.md"),
         (["sweep", "a_b=1,2", "--workload", "none.toml"], "no workload file"),
+        (["tune", "a_b=5..1"], "5..1 is not a range"),
+        (["tune", "a_b=few..many"], "few..many is not a range"),
+        (["tune", "a_b=1"], "a list takes at least two values"),
+        (["tune", "a;b"], "cannot be the name"),
+        (["tune", "a_b=1..2", "a-b=3..4"], "a_b is named twice"),
+        (["tune", "--attach", "--restart-command", "x"], "does not restart it"),
+        (["tune", "a_b=1..9", "--goal", "latency"], "does not take --goal"),
+        (["tune", "a_b=1..9", "--threads", "1,4"], "does not take several --threads"),
+        (["tune", "a_b=1..9", "--confirm"], "does not take --confirm"),
         (["compare", "none.cnf", "other.cnf"], "none.cnf"),
         (["compare"], "nothing to compare"),
         (["run", "none.toml"], "cannot be read"),
@@ -56,7 +65,7 @@ def test_a_directory_that_holds_something_is_not_written_to(dialin, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["sweep"], ["compare"], ["run"], ["resume"], ["report"], ["servers"], ["servers", "start"]]
+    "words", [[], ["sweep"], ["compare"], ["tune"], ["run"], ["resume"], ["report"], ["servers"], ["servers", "start"]]
 )
 def test_help_teaches_and_names_the_exit_codes(dialin, words):
     code, out, _ = dialin(*words, "--help")

@@ -10,7 +10,7 @@ import pytest
 from dialin.model.build import Build, Flavour
 from dialin.model.study import Switch
 from dialin.model.trial import Purpose, Trial, TrialState
-from dialin.preflight.sandboxes import _check_disk
+from dialin.preflight.sandboxes import check_disk
 from dialin.trials.sandbox_site import Sandboxes, SandboxStage
 from dialin.trials.shared_sandbox import SharedStage
 
@@ -69,7 +69,7 @@ def test_what_trials_write_to_temporary_files_must_fit_beside_the_data(sandboxes
     workshop = SimpleNamespace(home=sandboxes.workshop.home, preparer=SimpleNamespace(telling=lambda say: preparer))
     for temporary in (0, 700):
         workload = SimpleNamespace(expected_bytes=lambda: 1000, temporary_bytes=lambda much=temporary: much, smaller="")
-        _check_disk(workshop, workload, 1)
+        check_disk(workshop, workload, 1)
         with replace(sandboxes, workload=workload, workshop=workshop).open(print):
             pass
     before_plain, trial_plain, before, trial_sorting = needed

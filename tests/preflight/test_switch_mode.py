@@ -2,6 +2,7 @@
 
 import pytest
 
+from dialin.model.tune import TunePlan, TuneVariable
 from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.preflight.switch_mode import _why_set, disagreement, obstacle
 from dialin.trials.changes import changes_between, differing
@@ -135,3 +136,17 @@ def test_set_global_is_reported_with_its_reason():
     )
     growing = WorkloadSpec(traits=LoadTraits(grows=True))
     assert "one server per block" in _why_set(study(TWO, workload=growing))
+
+
+def test_what_a_tune_changes_at_a_start_alone_is_no_part_of_what_is_set():
+    variables = [
+        TuneVariable(name=CAPACITY, low=100, high=900, default=200),
+        TuneVariable(name="innodb_page_size", values=(4096, 16384), static=True, default=16384),
+    ]
+    tune = TunePlan(variables=variables, search_seconds=15, proof_seconds=30, start_seconds=9, set_seconds=5)
+    candidates = {"baseline": {}, "setting 1": {CAPACITY: 300, "innodb_page_size": 4096}}
+    spec = study(candidates).model_copy(update={"tune": tune, "space": (CAPACITY, "innodb_page_size")})
+    changes = changes_between(spec, {}, catalogue())
+    assert changes.boot_of("baseline") == {}
+    assert changes.boot_of("setting 1") == {"innodb_page_size": 4096}
+    assert changes.towards("setting 1", AT_BOOT) == {CAPACITY: 300}

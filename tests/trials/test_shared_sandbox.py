@@ -1,5 +1,8 @@
 """How long a server lives that serves trials one after another; servers are fakes."""
 
+import sys
+from dataclasses import replace
+
 import pytest
 
 from dialin.errors import ServerError
@@ -59,10 +62,11 @@ class Site:
     """Runs trials as a study does: `ready`, then `end`."""
 
     def __init__(self, clock, *, grows=False):
-        self.begun, self.steps, self.next = [], [], {}
+        self.begun, self.boots, self.steps, self.next = [], [], [], {}
         self.lives = SharedSandbox(self._begin, CHANGES, clock, for_one_block=grows)
 
-    def _begin(self):
+    def _begin(self, boot):
+        self.boots.append(boot)
         self.begun.append(FakeSandbox(**self.next))
         return self.begun[-1]
 
@@ -145,3 +149,14 @@ def test_a_trial_sees_the_sandbox_that_lives(site, clock):
 def test_nothing_is_left_to_end_where_nothing_was_begun(site):
     site.lives.end()
     assert site.servers() == []
+
+
+def test_what_only_a_start_can_change_takes_another_life_and_the_rest_is_set(clock, monkeypatch):
+    settings = {"a": {CAPACITY: 300}, "b": {CAPACITY: 400, "x": 2}, "c": {CAPACITY: 300, "x": 2}}
+    changes = replace(CHANGES, settings=settings, expected={}, asked=CHANGES.asked | {"x"}, at_start=frozenset({"x"}))
+    monkeypatch.setattr(sys.modules[__name__], "CHANGES", changes)
+    site = Site(clock)
+    steps = [site.trial(name, block) for block, name in enumerate("abcba", start=1)]
+    assert [Step.BOOT in of_trial for of_trial in steps] == [True, True, False, False, True]
+    boots = [boot for boot, one in zip(site.boots, site.begun, strict=True) if one.server is not None]
+    assert [boot.get("x") for boot in boots] == [None, 2, None]

@@ -29,6 +29,7 @@ class _Entry:
 _COMMANDS = {
     "sweep": _Entry("studies", tidies=True),
     "compare": _Entry("studies", tidies=True),
+    "tune": _Entry("studies", tidies=True),
     "run": _Entry("studies", tidies=True),
     "resume": _Entry("studies", tidies=True),
     "report": _Entry("studies"),

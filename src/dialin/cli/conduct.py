@@ -33,11 +33,12 @@ from dialin.report import files, json_documents
 from dialin.report.plain_lines import PlainLines
 from dialin.report.render.terminal import print_verdict
 from dialin.report.screen import LiveScreen
+from dialin.report.tune_words import best_so_far, setting_text, space_text
 from dialin.report.verdict_texts import in_words
 from dialin.store import read_only
 from dialin.store.lock import LOCK_FILE
 from dialin.store.store import STUDY_FILE, Store
-from dialin.text import without_secrets
+from dialin.text import counted, without_secrets
 from dialin.trials.tools import Tools
 
 
@@ -131,6 +132,9 @@ def agreed(ready: CheckedStudy) -> bool:
 def announce(ready: CheckedStudy, where: Path) -> None:
     """Say what a study will do, before it begins."""
     spec, plan = ready.spec, ready.plan
+    if spec.tune is not None:
+        _announce_tune(ready, where)
+        return
     names = ", ".join(candidate.name for candidate in spec.candidates)
     say(f"Comparing {len(spec.candidates)} candidates ({names}; baseline {spec.baseline}) on {', '.join(ready.servers)}")
     say(f"Load: {spec.workload.describe()}")
@@ -140,6 +144,22 @@ def announce(ready: CheckedStudy, where: Path) -> None:
     )
     if ready.promise:
         say(ready.promise)
+    _say_all(ready)
+
+
+def _announce_tune(ready: CheckedStudy, where: Path) -> None:
+    spec, plan = ready.spec, ready.plan
+    names = space_text(spec)
+    say(f"Tuning {counted(len(names), 'variable')} on {', '.join(ready.servers)}:")
+    for line in names:
+        say(f"  {line}")
+    base = spec.candidate(spec.baseline).setting
+    say(f"Baseline: {setting_text({**spec.fixed, **base}) if base or spec.fixed else 'the server as it is by default'}")
+    say(f"Load: {spec.workload.describe()}")
+    say(
+        f"Up to about {spec.minutes:g} minutes: about {plan.blocks} trials, each measuring {plan.measure:.0f} s; the last "
+        f"quarter proves the best setting in fresh trials; written to {where}"
+    )
     _say_all(ready)
 
 
@@ -228,6 +248,8 @@ def _write_reports(directory: Path) -> None:
     """Write the reports that can be written after a failure; a further error must not hide that failure."""
     with suppress(DialinError, KeyboardInterrupt), Store.open(directory) as store:
         record = store.read(readings=READINGS)
+        if record.course is not None and record.verdict is None:
+            say(best_so_far(record))
         files.write_all(record, directory, explain(record))
 
 

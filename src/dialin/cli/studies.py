@@ -1,4 +1,4 @@
-"""`dialin sweep`, `compare`, `run`, `resume` and `report`."""
+"""`dialin sweep`, `compare`, `tune`, `run`, `resume` and `report`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dialin.cli import study_flags as given
+from dialin.cli.console import say
 from dialin.errors import UserError
 from dialin.model.setting import Value, parse_value
 from dialin.question.study_file import question as check_options
@@ -106,6 +107,56 @@ def compare(
     _conduct({**shared, "compare": [str(path) for path in option_files or []]}, "compare", **common)
 
 
+@given.with_study_options
+def tune(
+    *,
+    variables: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="VARIABLE[=LOW..HIGH|=V1,V2,...]",
+            help="Variables to tune: in a range, among values, or in the range that makes sense here. Without any, dialin "
+            "proposes those that this load may depend on.",
+        ),
+    ] = None,
+    from_file: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="An option file with what the baseline sets; --set goes first."),
+    ] = None,
+    shared: Mapping[str, Any],
+    common: Mapping[str, Any],
+) -> None:
+    """Find the best setting of many variables, and prove what it gains.
+
+    A search tries settings in short trials of --measure seconds (default 15): first a design, then what a model of all trials
+    expects most of. The last quarter of --minutes proves the best one: fresh trials of it, of subsets of its changes, and of
+    the baseline. Recommended is the smallest set of changes that carries the gain, or nothing, if nothing is to be gained.
+
+    dialin tune innodb_io_capacity=200..20000 innodb_redo_log_capacity=64M..4G innodb_flush_method --minutes 60
+
+    The baseline is the server's default, or what --set says of a variable:
+
+    dialin tune innodb_redo_log_capacity=32M..2G --set innodb_redo_log_capacity=64M --workload oltp_write_only --minutes 30
+
+    Which variables to tune, dialin proposes, and shows the reason for each before it begins:
+
+    dialin tune --server mysql@9.7 --workload oltp_read_write --threads 16 --minutes 120
+
+    A server that crashes or does not start costs one trial, and what is like it is not tried again. Stop it with Ctrl-C; the
+    best setting so far is shown, and `dialin resume DIR` goes on, with more --minutes too. Durability is not given up unless
+    you pass --accept-weaker-durability.
+    """
+    named = [text.partition("=")[0].strip() for text in variables or ()]
+    name = "-".join(["tune", *named[:3]])
+    from_there: dict[str, Value] = {}
+    if from_file is not None:
+        from dialin.question.candidates import compared
+
+        ((_, from_there),), left_out = compared([from_file], [str(from_file)])
+        for note in left_out:
+            say(f"Note: {note}")
+    _conduct({**shared, "tune": list(variables or ()), "set": from_there}, name, **common)
+
+
 def _permission(restart_command: str | None, *, live: bool) -> Permission:
     from dialin.preflight.attached import Permission
 
@@ -126,7 +177,7 @@ def _conduct(
     """Check the options and run the study; `how` has `out`, `json`, `yes` and `watch`."""
     from dialin.cli.conduct import conduct
 
-    keys = {**asked, "server": server or [], "set": given.pairs(fixed, "--set")}
+    keys = {**asked, "server": server or [], "set": {**asked.get("set", {}), **given.pairs(fixed, "--set")}}
     if baseline is not None:
         keys["baseline"] = baseline
     question = check_options(keys, spelled=given.spelled, remedy="See --help")

@@ -34,7 +34,8 @@ class LocalWorker:
     def run_block(self, request: BlockRequest) -> Generator[Event, None, None]:
         self._site.take_in(request.spec, request.effective)
         counted = {name: settings.real for name, settings in request.effective.items()}
-        context = replace(self._context, spec=request.spec, counted=counted)
+        plan = self._context.plan if request.measure is None else replace(self._context.plan, measure=request.measure)
+        context = replace(self._context, spec=request.spec, plan=plan, counted=counted)
         choices = request.driver_choices
         for trial in request.trials:
             for event in trial_steps.run(replace(context, driver_choices=choices), trial):

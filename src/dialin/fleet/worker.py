@@ -23,12 +23,14 @@ class BlockRequest:
         trials: in the order that they run, with their numbers; their host is filled in by the worker.
         driver_choices: what the load driver chose in the study's first completed trial; where it is empty, the first trial of
             this block that completes chooses for those after it.
+        measure: seconds to measure in each trial; None for as many as the study's plan says.
     """
 
     spec: StudySpec
     effective: Mapping[str, EffectiveSettings]
     trials: tuple[Trial, ...]
     driver_choices: tuple[DriverChoice, ...] = ()
+    measure: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dialin.model.evidence import PointColumns, RawWaits, Watched
+from dialin.model.setting import Value
 from dialin.model.study import StudySpec
 from dialin.model.trial import Block, Sample, Trial
-from dialin.model.verdict import Verdict
+from dialin.model.tune import TuneAsk
+from dialin.model.verdict import TuneFindings, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,25 @@ class LogLine:
 
 
 @dataclass(frozen=True, slots=True)
+class TuneCourse:
+    """How the search of a tune went.
+
+    Attributes:
+        asks: the trials that it asked for, in order.
+        trials: all trials, those of the proof included.
+        settings: by candidate.
+        speeds: mean throughput of each completed trial, by its id.
+        findings: what it found so far; None before its first trial ended.
+    """
+
+    asks: Sequence[TuneAsk] = ()
+    trials: Sequence[Trial] = ()
+    settings: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    speeds: Mapping[int, float] = field(default_factory=dict)
+    findings: TuneFindings | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StudyRecord:
     """A study read from its store.
 
@@ -54,6 +75,7 @@ class StudyRecord:
         over_time: per trial id, the readings of its probes over time that were asked for.
         waits: per trial id, the raw waits that it collected.
         verdict: the newest, once there is one.
+        course: how the search went, where the study is a tune: then all else is of its proof.
     """
 
     directory: str
@@ -74,3 +96,4 @@ class StudyRecord:
     looks: Sequence[Look] = ()
     log: Sequence[LogLine] = ()
     verdict: Verdict | None = None
+    course: TuneCourse | None = None

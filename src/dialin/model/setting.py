@@ -79,3 +79,8 @@ def share_of(text: str) -> float:
         return float(stripped.removesuffix("%")) / 100 if stripped.endswith("%") else float(stripped)
     except ValueError:
         raise ValueError("is not a share such as 20% or 0.2") from None
+
+
+def changed(setting: Setting, base: Setting) -> dict[str, Value]:
+    """Return what a setting changes of another one; what only the other one has is left out."""
+    return {name: value for name, value in setting.items() if name not in base or not same_value(value, base[name])}

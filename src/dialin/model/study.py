@@ -13,6 +13,7 @@ from dialin.model.cpus import parse_cpus
 from dialin.model.frozen import FrozenModel
 from dialin.model.option_types import MACHINE, METHOD, WHY, Fraction
 from dialin.model.setting import Value
+from dialin.model.tune import TunePlan
 from dialin.model.workload import WorkloadSpec
 
 MAX_CANDIDATES = 64
@@ -162,9 +163,11 @@ class StudySpec(MethodOptions):
         aa: the candidates are one setting under several names, measured as if they were not: the noise itself is the question.
         attachment: the server that is studied, where dialin did not start it.
         space: the variables that candidates which enter later may set, beside those that the first ones set.
+        tune: what a search changes; None where the candidates were named. A tune begins with its baseline alone, and each
+            setting that the search tries enters as a candidate.
     """
 
-    candidates: tuple[Candidate, ...] = Field(min_length=2, max_length=MAX_CANDIDATES)
+    candidates: tuple[Candidate, ...] = Field(min_length=1)
     baseline: str
     fixed: dict[str, Value] = Field(default_factory=dict)
     held: dict[str, Value] = Field(default_factory=dict)
@@ -175,10 +178,13 @@ class StudySpec(MethodOptions):
     expected_noise: float | None = Field(default=None, gt=0)
     attachment: Attachment | None = None
     space: tuple[str, ...] = ()
+    tune: TunePlan | None = None
 
     @model_validator(mode="after")
     def _names_are_distinct(self) -> StudySpec:
         names = [candidate.name for candidate in self.candidates]
+        if self.tune is None and not 2 <= len(names) <= MAX_CANDIDATES:
+            raise ValueError(f"a study has 2 to {MAX_CANDIDATES} candidates")
         if len(set(names)) != len(names):
             raise ValueError("candidates must have different names")
         if self.baseline not in names:
@@ -211,7 +217,7 @@ class StudySpec(MethodOptions):
         """Return the study with candidates that enter it.
 
         Raises:
-            ValidationError: a name is taken, or there are more than `MAX_CANDIDATES`.
+            ValidationError: a name is taken, or there are more than `MAX_CANDIDATES` and no search names them.
         """
         return StudySpec.model_validate({**dict(self), "candidates": (*self.candidates, *added)})
 

@@ -33,12 +33,14 @@ class TrialState(StrEnum):
 class Purpose(StrEnum):
     """What a trial is for. Only those of the race decide; those that confirm are fresh, for a figure without selection.
 
-    Trials for waits run with costly instruments on, so that they tell why and never who.
+    Trials for waits run with costly instruments on, so that they tell why and never who. Those of a search find the settings
+    that a race then proves.
     """
 
     RACE = "race"
     CONFIRM = "confirm"
     WAITS = "waits"
+    SEARCH = "search"
 
 
 @dataclass(frozen=True, slots=True)

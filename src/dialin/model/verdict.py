@@ -178,6 +178,62 @@ class Note(FrozenModel):
     data: dict[str, Any] = Field(default_factory=dict)
 
 
+class TuneOutcome(StrEnum):
+    """What a tune ended with; `running` while it has not ended."""
+
+    GAIN = "gain"
+    NOTHING = "nothing"
+    INCONCLUSIVE = "inconclusive"
+    RUNNING = "running"
+
+
+class TunedVariable(FrozenModel):
+    """What a tune found of one variable."""
+
+    name: str
+    before: Value = Field(description="the baseline's value")
+    recommended: Value | None = Field(default=None, description="null where the baseline's value stays")
+    effect: float | None = Field(
+        default=None,
+        description="by how much throughput changes along its range at most, all else as in the best setting; relative, by the "
+        "model of all trials",
+    )
+    carries: Estimate | None = Field(
+        default=None,
+        description="throughput with its change as a ratio to that without, the changes made in the order of this list; by the "
+        "model of all trials",
+    )
+
+
+class TuneFailure(FrozenModel):
+    """A setting whose server crashed or did not start, or that was refused."""
+
+    trial: int
+    setting: dict[str, Value]
+    reason: str
+
+
+class TuneFindings(FrozenModel):
+    """What a tune found."""
+
+    outcome: TuneOutcome
+    best: dict[str, Value] = Field(description="the best setting so far by the model, without proof: what it changes")
+    expected: float | None = Field(
+        default=None, description="its throughput as a ratio to the baseline's, by the model, without proof"
+    )
+    recommended: dict[str, Value] = Field(default_factory=dict, description="what is recommended to change of the baseline")
+    gain: Estimate | None = Field(
+        default=None, description="throughput of what was proven as a ratio to the baseline's, from fresh trials only"
+    )
+    worthwhile: float = Field(description="a gain below this is nothing")
+    variables: list[TunedVariable] = Field(description="recommended changes first, then by effect")
+    failures: list[TuneFailure] = Field(default_factory=list)
+    memory_limit: float | None = Field(default=None, description="bytes that a setting may take; null for no limit")
+    fence: float | None = Field(default=None, description="bytes that settings stay below since a crash; null without one")
+    searched: int = Field(default=0, description="trials of the search")
+    proven: int = Field(default=0, description="completed trials of the proof")
+
+
 class Verdict(FrozenModel):
     """What `verdict.json` holds."""
 
@@ -226,6 +282,7 @@ class Verdict(FrozenModel):
         description="the load; `driver` describes the load driver in one line, `driver_choices` holds what it chose in the "
         "first trial and used in every later one, for each number of threads"
     )
+    tune: TuneFindings | None = Field(default=None, description="what a tune found; null where the candidates were named")
 
     model_config = ConfigDict(populate_by_name=True)
 

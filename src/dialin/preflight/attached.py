@@ -13,8 +13,10 @@ from dialin.model.study import Attachment, Candidate, StudySpec
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.question.candidates import candidates_of
+from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
 from dialin.report.note_sentences import note_text
+from dialin.report.tune_words import range_text
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA
@@ -64,6 +66,34 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
     attachment = question.attachment(request.directory)
     if attachment is None:
         raise RuntimeError("the question is not about an attached server")
+    check_options(question)
+    attached = reach_server(attachment, workshop)
+    workload.check_account(attached.account)
+    known = read_catalogue(attached)
+    values = known.defaults()
+    candidates = candidates_of(settings, [known.build_id])
+    spec = request.specify(candidates, {known.build_id: values})
+    notes = check.check_study(spec, {known.build_id: known}, {})
+    allowed = plan(spec)
+    spec = with_plan(spec, allowed)
+    site = make_site(spec, attachment, attached, workload, workshop, permission)
+    live = check_live(attached, permission)
+    texts = (*attached.account.notes, *left_out, *(note_text(spec, note) for note in notes), *live)
+    return CheckedStudy(
+        spec=spec,
+        plan=allowed,
+        servers={known.build_id: facts_of_server(attached)},
+        workload=workload,
+        site=site,
+        notes=texts,
+        changes=tuple(describe_changes(site, values)),
+        admit=_admission(site),
+        catalogues={known.build_id: effective_settings.excerpt(known, spec.set_variables)},
+    )
+
+
+def check_options(question: StudyOptions) -> None:
+    """Raise UserError where something is asked for that dialin does with servers of its own only."""
     for option, given in (
         ("--hold", question.hold),
         ("--server-cpus", question.server_cpus is not None),
@@ -71,29 +101,6 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
     ):
         if given:
             raise UserError(f"{option} is for sandboxes, which dialin starts itself", "Leave it out")
-    attached = reach_server(attachment, workshop)
-    workload.check_account(attached.account)
-    reported = _read_catalogue(attached)
-    values = reported.defaults()
-    candidates = candidates_of(settings, [reported.build_id])
-    spec = request.specify(candidates, {reported.build_id: values})
-    notes = check.check_study(spec, {reported.build_id: reported}, {})
-    allowed = plan(spec)
-    spec = with_plan(spec, allowed)
-    site = _site(spec, attachment, attached, workload, workshop, permission)
-    live = _check_live(attached, permission)
-    texts = (*attached.account.notes, *left_out, *(note_text(spec, note) for note in notes), *live)
-    return CheckedStudy(
-        spec=spec,
-        plan=allowed,
-        servers={reported.build_id: _facts(attached)},
-        workload=workload,
-        site=site,
-        notes=texts,
-        changes=tuple(_changes(site, values)),
-        admit=_admission(site),
-        catalogues={reported.build_id: effective_settings.excerpt(reported, spec.set_variables)},
-    )
 
 
 def resume_attached(
@@ -124,16 +131,16 @@ def resume_attached(
             f"{attached.account} is not the server that the study started on",
             "Give the account of that server, or start a new study",
         )
-    site = _site(spec, spec.attachment, attached, workload, workshop, permission)
-    live = _check_live(attached, permission)
+    site = make_site(spec, spec.attachment, attached, workload, workshop, permission)
+    live = check_live(attached, permission)
     return CheckedStudy(
         spec=spec,
         plan=allowed,
-        servers={attached.build.id: _facts(attached)},
+        servers={attached.build.id: facts_of_server(attached)},
         workload=workload,
         site=site,
         notes=(*attached.account.notes, *live),
-        changes=tuple(_changes(site, attached.variables())),
+        changes=tuple(describe_changes(site, attached.variables())),
         admit=_admission(site),
     )
 
@@ -142,7 +149,7 @@ def _admission(site: AttachedServer) -> Admit:
     """Candidates are admitted without an inspection: their trials show their effective settings."""
 
     def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, None]:
-        named = checked_candidate(spec, candidate, lambda _: _read_catalogue(site.attached))
+        named = checked_candidate(spec, candidate, lambda _: read_catalogue(site.attached))
         _check_starts(spec.with_candidates([named]), named, site)
         return named, None
 
@@ -162,7 +169,7 @@ def reach_server(attachment: Attachment, workshop: Tools) -> Attached:
     return attached
 
 
-def _site(
+def make_site(
     spec: StudySpec,
     attachment: Attachment,
     attached: Attached,
@@ -199,7 +206,8 @@ def _check_starts(spec: StudySpec, candidate: Candidate, site: AttachedServer) -
             raise UserError(f"{name}={value} would prevent {build} from starting: {why}", "Leave it out")
 
 
-def _check_live(attached: Attached, permission: Permission) -> list[str]:
+def check_live(attached: Attached, permission: Permission) -> list[str]:
+    """Return notes on a server that is in use; raise UserError unless that is allowed."""
     reasons = attached.live_reasons()
     if reasons and not permission.live:
         raise UserError(
@@ -209,16 +217,21 @@ def _check_live(attached: Attached, permission: Permission) -> list[str]:
     return [f"The server is in use (accepted with --i-know-it-is-live): {reason}" for reason in reasons]
 
 
-def _read_catalogue(attached: Attached) -> Catalogue:
+def read_catalogue(attached: Attached) -> Catalogue:
+    """Return what a server says of its variables; nothing is set to find out more."""
     with attached.connect() as query:
         return catalogue.read(query, attached.build.id)
 
 
-def _changes(site: AttachedServer, values: Mapping[str, str]) -> list[str]:
+def describe_changes(site: AttachedServer, values: Mapping[str, str]) -> list[str]:
     """Return sentences on what the study will change on the server, and how it is put back."""
     spec, account = site.spec, site.attached.account
     lines = [f"dialin did not start this server: {site.attached.build.id}, {account}. It will"]
+    tuned_variables = {one.name: one for one in spec.tune.variables} if spec.tune else {}
     for name in spec.set_variables:
+        if (tuned := tuned_variables.get(name)) is not None:
+            lines.append(f"  set {name} (now {values.get(name, 'unknown')}) to {range_text(tuned)}")
+            continue
         values_of_name = [str(setting[name]) for c in spec.candidates if name in (setting := spec.setting_of(c.name))]
         lines.append(f"  set {name} (now {values.get(name, 'unknown')}) to {', '.join(dict.fromkeys(values_of_name))}")
     if site.attachment.database:
@@ -231,7 +244,8 @@ def _changes(site: AttachedServer, values: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def _facts(attached: Attached) -> dict[str, Any]:
+def facts_of_server(attached: Attached) -> dict[str, Any]:
+    """Return what a study stores of a server."""
     build = attached.build
     return {
         "version": build.version_text,

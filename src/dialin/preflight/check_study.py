@@ -16,10 +16,15 @@ from dialin.preflight import machine_noise
 from dialin.preflight.attached import NO_PERMISSION, Permission, check_attached, resume_attached
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus
 from dialin.preflight.sandboxes import check_sandboxed, resume_sandboxed
+from dialin.preflight.tune_space import parse_named
+from dialin.preflight.tuned import check_tuned, resume_tuned
+from dialin.preflight.tuned_attached import check_tuned_attached, resume_tuned_attached
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
 from dialin.report.note_sentences import note_text
+from dialin.search.study_tuner import answers
 from dialin.store.lock import CHECKS, sole_runner
+from dialin.store.proof_view import proof_asks
 from dialin.store.store import Store
 from dialin.trials import raw_waits
 from dialin.trials.tools import Tools
@@ -47,6 +52,8 @@ def check_question(
         UserError: something is not there or does not fit; no trial was started, only servers for the inspection.
         ServerError: a build does not start with nothing set, or an attached server does not answer.
     """
+    if question.tune is not None:
+        parse_named(question.tune)  # what is misspelled is refused before anything is looked for
     if question.attach:
         raw_waits.refuse_attached(question.waits)
     name, note = kinds.installed_alternative(question.workload)
@@ -56,12 +63,14 @@ def check_question(
     workload.check()
     request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload, space)
     if question.attach:
-        ready = check_attached(request, workshop, permission)
+        check = check_attached if question.tune is None else check_tuned_attached
+        ready = check(request, workshop, permission)
     else:
         permission.refuse_for_sandboxes()
-        ready = check_sandboxed(request, workshop)
+        ready = check_sandboxed(request, workshop) if question.tune is None else check_tuned(request, workshop)
     at_rate = rates.before(question.rate, question.goal)
-    return _expecting(_with_notes(ready, note, at_rate), workshop)
+    ready = _with_notes(ready, note, at_rate)
+    return ready if ready.spec.tune is not None else _expecting(ready, workshop)
 
 
 def check_resume(
@@ -87,8 +96,8 @@ def check_resume(
         raise UserError(f"There is no directory {directory}", "Name the directory that a study was written to (its --out)")
     Store.open(directory).close()
     with sole_runner(directory, CHECKS), Store.open(directory) as store:
-        record = store.read()
-    spec = record.spec if minutes is None else _with_budget(record.spec, minutes)
+        record = store.read(whole=True)
+    spec = record.spec if minutes is None else _with_budget(record, minutes)
     spec = spec.model_copy(update={"confirm": True}) if confirm else spec
     check_cpus(spec)
     allowed = plan(spec)
@@ -104,8 +113,11 @@ def _where_it_runs(
     spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload, permission: Permission, record: StudyRecord
 ) -> CheckedStudy:
     if spec.attachment is not None:
-        return resume_attached(spec, allowed, workshop, workload, permission, record.servers)
+        resume = resume_attached if spec.tune is None else resume_tuned_attached
+        return resume(spec, allowed, workshop, workload, permission, record.servers)
     permission.refuse_for_sandboxes()
+    if spec.tune is not None:
+        return resume_tuned(spec, allowed, workshop, workload)
     inspected = {
         trial.candidate: EffectiveSettings(trial.in_force, trial.real)
         for trial in comparison.clean(record.trials)
@@ -125,7 +137,12 @@ def _with_notes(ready: CheckedStudy, *first: str) -> CheckedStudy:
     return replace(ready, notes=tuple(filter(None, (*first, *ready.notes))))
 
 
-def _with_budget(spec: StudySpec, minutes: float) -> StudySpec:
+def _with_budget(record: StudyRecord, minutes: float) -> StudySpec:
+    """Return a study with another budget; a tune whose proof had begun searches on, and proves what it finds anew."""
+    spec = record.spec
+    if spec.tune is not None and record.course is not None and minutes > spec.minutes and proof_asks(spec, record.course.asks):
+        searched = sum(1 for _ in answers(record.course.asks, record.trials))
+        spec = spec.model_copy(update={"tune": spec.tune.model_copy(update={"searched": searched})})
     try:
         return StudySpec.model_validate({**spec.model_dump(), "minutes": minutes})
     except ValidationError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ class CheckedStudy:
         admit: checks a candidate that is to enter while the study runs.
         catalogues: per build id, its catalogue of the requested variables, as text for the store.
         promise: the smallest difference that its budget can detect, in a sentence; empty where nothing can be said.
+        inspect: reads the effective settings of a candidate of a tune before it is proven.
     """
 
     spec: StudySpec
@@ -53,6 +54,7 @@ class CheckedStudy:
     inspected: Mapping[str, EffectiveSettings] = field(default_factory=dict)
     catalogues: Mapping[str, str] = field(default_factory=dict)
     promise: str = ""
+    inspect: Callable[[StudySpec, str], EffectiveSettings | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,8 +55,8 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     spec = spec.model_copy(update={"switch": expected.mode})
     allowed = plan(spec)  # a budget that is too small is refused before servers start
     for candidate in spec.candidates:
-        _check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server])
-    _check_disk(workshop, workload, len(used))
+        check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server])
+    check_disk(workshop, workload, len(used))
     without = raw_waits.check(spec.waits, used, workshop)
 
     inspect = inspect_of(spec, used, workshop)
@@ -74,7 +74,7 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     return CheckedStudy(
         spec=spec,
         plan=allowed,
-        servers={build.id: _facts(build) for build in used.values()},
+        servers={build.id: facts_of(build) for build in used.values()},
         workload=workload,
         site=Sandboxes(spec, used, workload, workshop, mode.changes),
         notes=(
@@ -113,7 +113,7 @@ def resume_sandboxed(
     return CheckedStudy(
         spec=spec,
         plan=allowed,
-        servers={build.id: _facts(build) for build in used.values()},
+        servers={build.id: facts_of(build) for build in used.values()},
         workload=workload,
         site=Sandboxes(spec, used, workload, workshop, changes),
         inspected=all_inspected,
@@ -130,8 +130,8 @@ def admission(used: Mapping[str, Build], workload: Workload, workshop: Tools) ->
     def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, EffectiveSettings | None]:
         named = checked_candidate(spec, candidate, catalogue_of)
         larger = spec.with_candidates([named])
-        _check_candidate(larger, named, used[named.server], catalogue_of(named.server).defaults())
-        _check_disk(workshop, workload, 1)
+        check_candidate(larger, named, used[named.server], catalogue_of(named.server).defaults())
+        check_disk(workshop, workload, 1)
         settings = inspect_of(larger, used, workshop)(named.name, larger.setting_of(named.name))
         if settings is None:
             raise ServerError(f"No server starts as {named.name}", "Propose another setting")
@@ -163,18 +163,20 @@ def _inspection_notes(
     return held + [note_text(spec, note) for note in notes + differing] + warned
 
 
-def _check_candidate(spec: StudySpec, candidate: Candidate, build: Build, defaults: Mapping[str, str]) -> None:
+def check_candidate(spec: StudySpec, candidate: Candidate, build: Build, defaults: Mapping[str, str]) -> None:
+    """Raise UserError where a build does not take a candidate's values, or memory does not hold it."""
     setting = spec.setting_of(candidate.name)
     dry_run.check(build, setting)
     values: dict[str, Value] = {**defaults, **setting}
     check.check_memory(candidate.name, memory.memory_needed(values, spec.workload.threads), host.memory_available())
 
 
-def _check_disk(workshop: Tools, workload: Workload, count: int) -> None:
-    """The datasets of all builds, one copy for the trial, and what that writes to temporary files must fit."""
+def check_disk(workshop: Tools, workload: Workload, count: int) -> None:
+    """Raise UserError unless the datasets of all builds, a copy for the trial, and its temporary files fit the disk."""
     data = (count + 1) * (BLANK_SIZE + workload.expected_bytes())
     check_space(workshop.home.root, data + workload.temporary_bytes(), workload.smaller)
 
 
-def _facts(build: Build) -> dict[str, str]:
+def facts_of(build: Build) -> dict[str, str]:
+    """Return what a study stores of a build."""
     return {"version": build.version_text or build.id, "origin": build.origin, "flavour": build.flavour.value}

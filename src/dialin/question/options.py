@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from dialin.model.option_types import ATTACHED, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.setting import Value
 from dialin.model.study import MAX_CANDIDATES, WORTHWHILE, Attachment, Candidate, MethodOptions, StudySpec
+from dialin.model.tune import TunePlan
 from dialin.model.workload import MOST_THREADS, LoadOptions, WorkloadSpec
 from dialin.question.candidates import Variables, canonical, compared, swept
 from dialin.workloads import kinds
@@ -57,6 +58,11 @@ class StudyOptions(MethodOptions, LoadOptions):
         ge=2,
         le=MAX_CANDIDATES,
         description="compare this many identical candidates (A/A) to measure the noise",
+    )
+    tune: list[str] | None = Field(
+        default=None,
+        description="search these variables for the best setting: NAME=LOW..HIGH, NAME=VALUE,VALUE or NAME alone; an empty "
+        "list leaves the choice of variables to dialin",
     )
     set: Variables = Field(default_factory=dict, description="variables to set for all candidates")
     hold: Annotated[bool, METHOD] = Field(
@@ -111,6 +117,7 @@ class StudyOptions(MethodOptions, LoadOptions):
     @model_validator(mode="after")
     def _one_way_to_name_candidates(self) -> StudyOptions:
         ways = [name for name in ("sweep", "compare", "candidates", "aa") if getattr(self, name)]
+        ways += ["tune"] if self.tune is not None else []
         if len(ways) > 1:
             raise ValueError(f"{' and '.join(ways)} cannot be combined: candidates come from one of them")
         if self.attach and self.servers:
@@ -118,7 +125,7 @@ class StudyOptions(MethodOptions, LoadOptions):
         if not self.attach and (self.defaults_file or self.login_path or self.database):
             raise ValueError("defaults-file, login-path and database are for an attached server: add attach")
         if not ways and len(self.servers) < 2:
-            raise ValueError("nothing to compare: give sweep, compare, candidates or aa, or several servers")
+            raise ValueError("nothing to compare: give sweep, compare, candidates, aa or tune, or several servers")
         return self
 
     @property
@@ -182,8 +189,16 @@ class StudyOptions(MethodOptions, LoadOptions):
             return [(f"A{number}", {}) for number in range(1, self.aa + 1)], []
         return [("", {})], []
 
-    def spec(self, candidates: Sequence[Candidate], baseline: str, load: WorkloadSpec, directory: Path) -> StudySpec:
-        """Return the study with its candidates, baseline and load decided."""
+    def spec(
+        self,
+        candidates: Sequence[Candidate],
+        baseline: str,
+        load: WorkloadSpec,
+        directory: Path,
+        *,
+        tune: TunePlan | None = None,
+    ) -> StudySpec:
+        """Return the study with its candidates, baseline and load decided, and what a tune searches."""
         return StudySpec(
             **self.method(),
             candidates=tuple(candidates),
@@ -193,6 +208,7 @@ class StudyOptions(MethodOptions, LoadOptions):
             worthwhile=WORTHWHILE[self.goal] if self.worthwhile is None else self.worthwhile,
             aa=self.aa is not None,
             attachment=self.attachment(directory),
+            tune=tune,
         )
 
 

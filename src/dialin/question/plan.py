@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dialin.errors import UserError
 from dialin.model.study import StudySpec, Switch
+from dialin.model.tune import TunePlan
 
 BLOCKS_WANTED = 6
 """Blocks that a budget is divided into, where nothing else is asked for. More short trials beat fewer long ones: most of the
@@ -55,6 +56,8 @@ def plan(spec: StudySpec) -> Plan:
     Raises:
         UserError: the budget holds fewer blocks than a verdict needs.
     """
+    if spec.tune is not None:
+        return _plan_of_tune(spec, spec.tune)
     budget = spec.minutes * 60
     count = len(spec.candidates)
     slot = budget / (count * (BLOCKS_WANTED + (WAIT_TRIALS if spec.waits else 0)))
@@ -72,6 +75,34 @@ def plan(spec: StudySpec) -> Plan:
     trial_seconds = overhead + levels * (warmup + measure)
     shorter = f", or a shorter --measure than {measure:.0f} s" if spec.measure else ""
     return Plan(measure, warmup, _blocks(spec, trial_seconds, shorter), trial_seconds)
+
+
+FEWEST_OF_TUNE = 14
+"""Trials of a search that a tune has room for at least, beside its proof: below that it says nothing."""
+
+
+def _plan_of_tune(spec: StudySpec, tune: TunePlan) -> Plan:
+    """Return the plan of a tune: its blocks are single trials, about a third of which start a server.
+
+    Raises:
+        UserError: the budget is too small for a search and its proof.
+    """
+    warmup = spec.warmup if spec.warmup is not None else tune_warmup(tune.search_seconds)
+    starts = tune.start_seconds / 3 if tune.at_start else 0.0
+    trial_seconds = tune.search_seconds + tune.set_seconds + starts
+    proof = 4 * (tune.proof_seconds + tune.set_seconds) + tune.start_seconds
+    least = FEWEST_OF_TUNE * trial_seconds + proof
+    if spec.minutes * 60 < least:
+        raise UserError(
+            f"{spec.minutes:g} minutes are too short for a search and its proof",
+            f"Give --minutes {int(least / 60) + 1} or more",
+        )
+    return Plan(tune.search_seconds, warmup, int(spec.minutes * 60 / trial_seconds), trial_seconds)
+
+
+def tune_warmup(search_seconds: float) -> float:
+    """Return the most seconds that a trial of a tune warms up, where nothing else is asked for."""
+    return float(round(_WARMUP_SHARE[Switch.RESTART] * search_seconds))
 
 
 def _blocks(spec: StudySpec, trial_seconds: float, shorter: str = "") -> int:

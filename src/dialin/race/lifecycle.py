@@ -15,6 +15,7 @@ from dialin.preflight import machine_noise
 from dialin.preflight.checked import CheckedStudy
 from dialin.race.progress_writer import ProgressWriter
 from dialin.race.runner import Runner
+from dialin.race.tune_runner import TuneRunner
 from dialin.search.proposer import CONTENDERS, Proposer
 from dialin.servers.processes import identity
 from dialin.store import requests
@@ -80,18 +81,15 @@ def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, wa
     try:
         with progress.session(), local_worker(ready, store.host, directory, workshop, say) as worker:
             store.save_host(worker.host.name, worker.host.facts)
-            verdict = Runner(
-                store,
-                workshop.clock,
-                progress,
-                ready.plan,
-                worker,
-                session,
-                proposer=proposer,
-                admit=ready.admit,
-                inspected=ready.inspected,
-                stop_asked=functools.partial(requests.is_asked_to_stop, directory),
-            ).run()
+            stop_asked = functools.partial(requests.is_asked_to_stop, directory)
+            common = (store, workshop.clock, progress, ready.plan, worker, session)
+            if ready.spec.tune is not None:
+                runner: Runner = TuneRunner(
+                    *common, admit=ready.admit, inspect=ready.inspect, inspected=ready.inspected, stop_asked=stop_asked
+                )
+            else:
+                runner = Runner(*common, proposer=proposer, admit=ready.admit, inspected=ready.inspected, stop_asked=stop_asked)
+            verdict = runner.run()
         machine_noise.remember(workshop.home.noise, store.read())
         return verdict
     except UserError as error:

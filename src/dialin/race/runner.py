@@ -10,7 +10,7 @@ from itertools import takewhile
 from dialin.clock import Clock
 from dialin.errors import DialinError, InterruptedStudyError, ServerError
 from dialin.fleet.worker import BlockRequest, Worker
-from dialin.model.progress import Watcher
+from dialin.model.progress import Standing, Watcher
 from dialin.model.record import Look
 from dialin.model.setting import describe
 from dialin.model.study import Candidate, StudySpec, Until
@@ -211,14 +211,17 @@ class Runner:
         finished = {t.candidate for t in self._trials_of(block) if t.state in _ENDED}
         return [(place, name) for place, name in enumerate(block.order, start=1) if name not in finished]
 
-    def _run_trials(self, block: int, places: Sequence[tuple[int, str]], purpose: Purpose) -> None:
+    def _run_trials(
+        self, block: int, places: Sequence[tuple[int, str]], purpose: Purpose, measure: float | None = None
+    ) -> None:
         first, now = self._store.next_trial_id(), self._clock.now()
         trials = tuple(
             Trial(number, block, self._session, position, name, TrialState.RUNNING, now, purpose=purpose)
             for number, (position, name) in enumerate(places, start=first)
         )
         try:
-            request = BlockRequest(self._spec, self._inspected, trials, first_driver_choices(self._state.trials))
+            choices = first_driver_choices(self._state.trials)
+            request = BlockRequest(self._spec, self._inspected, trials, choices, measure)
             with closing(self._worker.run_block(request)) as events:
                 for event in events:
                     if ended := self._recorder.record(event):
@@ -241,8 +244,11 @@ class Runner:
             self.say(line)
         state = self._state
         state.add(ended)
-        self._watcher.trial_ended(ended, standings(state.spec, state.trials, state.figures))
+        self._watcher.trial_ended(ended, self._standings())
         changed_during_trial.check_not_contested(state.trials, self._session)
+
+    def _standings(self) -> Mapping[str, Standing]:
+        return standings(self._spec, self._state.trials, self._state.figures)
 
     def say(self, text: str) -> None:
         """Pass a line on to the watcher, and to the study's log."""

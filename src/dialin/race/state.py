@@ -8,6 +8,7 @@ from dataclasses import replace
 from dialin.model.record import Look, StudyRecord
 from dialin.model.study import Candidate
 from dialin.model.trial import Block, Purpose, Sample, Trial, TrialState
+from dialin.model.tune import TuneAsk
 from dialin.model.verdict import Verdict
 from dialin.search.proposer import History
 from dialin.stats.trial_figures import Figures, figures
@@ -23,7 +24,7 @@ class RaceState:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        stored = store.read()
+        stored = store.read(whole=True)
         self.spec = stored.spec
         self.blocks: list[Block] = list(stored.blocks)
         self.trials: list[Trial] = list(stored.trials)
@@ -75,6 +76,11 @@ class RaceState:
         self._store.begin_block(block, entering)
         self.spec = self.spec.with_candidates(entering) if entering else self.spec
         self.blocks.append(block)
+
+    def begin_ask(self, ask: TuneAsk, entering: Sequence[Candidate] = ()) -> None:
+        """Store a trial that a tune asks for before it begins, with the candidate that enters for it."""
+        self._store.begin_ask(ask, entering)
+        self.spec = self.spec.with_candidates(entering) if entering else self.spec
 
     def add(self, trial: Trial) -> None:
         self.trials.append(trial)

@@ -102,6 +102,10 @@ class Board:
             return "between trials"
         if self.trial.purpose is Purpose.WAITS:
             return "collecting raw waits"
+        if self.trial.purpose is Purpose.SEARCH:
+            return f"search, trial {self.trial.id} of about {max(self.blocks, self.trial.id)} with its proof"
+        if self.spec is not None and self.spec.tune is not None:
+            return f"proof, trial {self.trial.id} of about {max(self.blocks, self.trial.id)}"
         return f"block {self.trial.block} of about {max(self.blocks, self.trial.block)}"
 
     def trial_progress(self, now: float) -> tuple[str, str, str]:
@@ -118,8 +122,10 @@ class Board:
             Purpose.RACE: f"Trial {trial.position} of the block",
             Purpose.CONFIRM: f"Fresh trial {trial.position} of the block",
             Purpose.WAITS: f"Trial {trial.position} for waits",
+            Purpose.SEARCH: f"Trial {trial.block} of the search",
         }[trial.purpose]
-        name = naming(self.spec).full[trial.candidate] if self.spec else visible(trial.candidate)
+        names = naming(self.spec).full if self.spec else {}
+        name = names.get(trial.candidate, visible(trial.candidate))
         return which, name, does
 
     def share_done(self, now: float) -> float:

@@ -9,6 +9,7 @@ from dialin.model.study import Goal, StudySpec
 from dialin.model.verdict import CandidateState, CandidateVerdict, DecidedBy, Estimate, Note, Outcome, Verdict
 from dialin.report.load_units import units
 from dialin.report.names import named, several
+from dialin.report.tune_words import tune_headline
 from dialin.text import change, counted, exact_percent, listed, number, percent
 
 IDENTICAL = "same_in_force"
@@ -70,6 +71,8 @@ def _typical(candidate: CandidateVerdict, verdict: Verdict) -> str:
 
 
 def _headline(spec: StudySpec, verdict: Verdict) -> str:
+    if verdict.tune is not None:
+        return tune_headline(verdict, verdict.tune, gain(spec, verdict, verdict.chosen))
     near = f"within {exact_percent(verdict.worthwhile)} of the best"
     if spec.aa:
         return _of_identical(verdict)

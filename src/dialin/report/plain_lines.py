@@ -35,6 +35,12 @@ class PlainLines:
         self._baseline = spec.baseline
         names = naming(spec)
         self._names = names.full
+        if spec.tune is not None:
+            self._write(f"Tune of {counted(len(spec.tune.variables), 'variable')}.")
+            self._rate = units(spec.workload).rate
+            self._write(f"Load: {spec.workload.describe()}.")
+            self._write(f"About {counted(blocks_planned, 'trial')}, about {about(seconds_planned)}.")
+            return
         what = f"{len(names.labels)} values of {names.subject}" if names.subject else f"{len(names.labels)} candidates"
         self._write(f"Study of {what}: {', '.join(names.labels.values())}; the baseline is {names.labels[spec.baseline]}.")
         self._rate = units(spec.workload).rate
@@ -90,6 +96,8 @@ class PlainLines:
         name = self._names.get(trial.candidate, trial.candidate)
         if trial.purpose is Purpose.CONFIRM:
             return f"Block {trial.block}, fresh trial {trial.position}: {name}"
+        if trial.purpose is Purpose.SEARCH:
+            return f"Trial {trial.id}: {name}"
         if trial.purpose is Purpose.WAITS:
             return f"Trial {trial.position} for waits: {name}"
         return f"Block {trial.block}, trial {trial.position}: {name}"

@@ -28,6 +28,8 @@ _ALONE = {
 
 def reason(spec: StudySpec, verdict: Verdict) -> str:
     """Return why the recommendation is what it is; of a verdict that an earlier dialin stored without a code, as stored."""
+    if verdict.tune is not None:
+        return verdict.reason
     if verdict.reason_code is None:
         return _of_earlier_dialin(spec, verdict)
     try:

@@ -10,6 +10,7 @@ from typing import Any
 from dialin.model.option_types import kebab
 from dialin.model.setting import Value
 from dialin.model.study import MethodOptions, StudySpec
+from dialin.model.tune import TuneVariable
 from dialin.model.workload import WorkloadSpec
 from dialin.report.names import naming
 
@@ -37,11 +38,12 @@ def _keys(spec: StudySpec) -> dict[str, Any]:
     keys = {
         **place,
         "aa": len(spec.candidates) if spec.aa else None,
-        "baseline": spec.baseline,
+        "baseline": spec.baseline if spec.tune is None else None,
+        "tune": [_asked(variable) for variable in spec.tune.variables] if spec.tune else None,
         **_load(spec.workload),
         **_method(spec),
-        "worthwhile": spec.worthwhile,
-        "switch": None if spec.attachment else str(spec.switch),
+        "worthwhile": spec.worthwhile if spec.tune is None else None,
+        "switch": None if spec.attachment or spec.tune else str(spec.switch),
     }
     return {key: _plain(value) for key, value in keys.items() if value is not None}
 
@@ -69,7 +71,7 @@ def _load(load: WorkloadSpec) -> dict[str, Any]:
 def _tables(spec: StudySpec) -> dict[str, Mapping[str, Value]]:
     tables: dict[str, Mapping[str, Any]] = {}
     subject = naming(spec).subject
-    if spec.aa:
+    if spec.aa or spec.tune:
         pass
     elif subject and all(candidate.setting for candidate in spec.candidates):
         tables["sweep"] = {subject: list(dict.fromkeys(candidate.setting[subject] for candidate in spec.candidates))}
@@ -77,11 +79,19 @@ def _tables(spec: StudySpec) -> dict[str, Mapping[str, Value]]:
         for candidate in spec.candidates:
             name = candidate.name.removesuffix(f" on {candidate.server}") if spec.compares_builds else candidate.name
             tables[f"candidates.{_key(name)}"] = candidate.setting
-    if alike := {**spec.fixed, **spec.held}:
+    begins_with = spec.candidate(spec.baseline).setting if spec.tune else {}
+    if alike := {**spec.fixed, **spec.held, **begins_with}:
         tables["set"] = alike
     if spec.workload.options:
         tables["workload-options"] = spec.workload.options
     return tables
+
+
+def _asked(variable: TuneVariable) -> str:
+    """Return a variable of a tune as its file names it."""
+    if variable.values:
+        return f"{variable.name}={','.join(map(str, variable.values))}"
+    return f"{variable.name}={variable.low:.17g}..{variable.high:.17g}"
 
 
 def _key(name: str) -> str:

@@ -13,6 +13,7 @@ from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Out
 from dialin.report import headline as headlines
 from dialin.report import reason_sentences
 from dialin.report.note_sentences import note_text
+from dialin.report.tune_words import best_so_far
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
 
 OUTCOMES = {
@@ -37,6 +38,8 @@ def headline(record: StudyRecord) -> str:
     """Return the verdict in one sentence."""
     if record.verdict:
         return visible(headlines.headline(record.spec, record.verdict))
+    if record.course is not None:
+        return best_so_far(record)
     done = sum(1 for trial in record.trials if trial.state is TrialState.DONE)
     return f"No verdict yet: {counted(done, 'trial')} completed ({counted(len(record.spec.candidates), 'candidate')})."
 
@@ -132,6 +135,8 @@ def noise(verdict: Verdict) -> str:
 
 def proof(verdict: Verdict) -> str:
     """Return what has been shown of the recommended candidate, beyond its being a safe choice."""
+    if verdict.tune is not None and not verdict.shown_better:
+        return "Not shown: a gain over the baseline."
     if verdict.chosen.state is CandidateState.LOSES:
         return "Another candidate was shown to be better, and is not recommended for the reason above."
     best = f"nothing is better than it by more than {exact_percent(verdict.worthwhile)}"

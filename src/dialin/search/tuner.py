@@ -19,6 +19,7 @@ from dialin.search import proof
 from dialin.search.acquisition import PRICE, Situation, changed, improve, propose
 from dialin.search.attribution import carried, interactions
 from dialin.search.constraints import Constraints
+from dialin.search.deadly_values import deadly_values
 from dialin.search.nested_sets import PRICES, PROVEN, lean_set, nested_sets
 from dialin.search.space import CATEGORY, Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
@@ -185,7 +186,7 @@ class Tuner:
         little = _LITTLE * math.sqrt(self.options.variance(self.options.search_seconds))
         if len(recent) < _NOTHING or max(recent) >= little:
             return False
-        model = self._surrogate()
+        model = self.surrogate()
         best = self._best_tried(model)[0]
         gain, sd = model.differences(best[None, :], self.space.default_point)
         return float(gain[0] - sd[0]) < math.log1p(proof.WORTHWHILE) or max(recent) < little / 20
@@ -196,7 +197,7 @@ class Tuner:
         if self._anchor_is_due(running):
             return Ask({}, self.options.search_seconds, Purpose.ANCHOR)
         rng = np.random.default_rng([self.seed, 2, number])
-        model = self._surrogate()
+        model = self.surrogate()
         if self._progress > _REFINE_AFTER and self.history[-1].ask.purpose is not Purpose.REFINE:
             refined = (self._progress - _REFINE_AFTER) / (1 - _REFINE_AFTER)
             price = PRICES[0] + refined * (PRICES[1] - PRICES[0])
@@ -273,6 +274,8 @@ class Tuner:
             for index in cause:
                 likeness = np.minimum(likeness, correlations(points[:, index], crash[None, index])[:, 0])
             allowed &= likeness < _CRASH_REACH
+        for variable, code in deadly_values(self._points, [told.ok for told in self.history], default):
+            allowed &= points[:, variable] != code
         return allowed
 
     # the model
@@ -289,7 +292,7 @@ class Tuner:
             np.array([one.life for one in told], dtype=np.int64),
         )
 
-    def _surrogate(self) -> Surrogate:
+    def surrogate(self) -> Surrogate:
         """Return the model of all trials; its weights are learnt from the first 5, 10, 15, ... of them."""
         seen = self._observations()
         if self._model is not None and self._model[0] == len(seen):
@@ -314,7 +317,7 @@ class Tuner:
         """Return the best setting that is known so far, without proof; the baseline while nothing completed."""
         if not any(told.ok for told in self.history):
             return {}
-        return self.space.setting(self._best_tried(self._surrogate())[0])
+        return self.space.setting(self._best_tried(self.surrogate())[0])
 
     def _lean_best(self, model: Surrogate, price: float) -> Point:
         """Return the setting that promises most, cautiously, without the changes that are not worth a price."""
@@ -338,7 +341,7 @@ class Tuner:
         default = self.space.default_point
         settings: dict[str, dict[str, Value]] = {BASELINE: {}}
         if any(told.ok for told in self.history):
-            model = self._surrogate()
+            model = self.surrogate()
             self._noise = model.weights.noise
             best = self._best_tried(model)
             whole = self._lean_best(model, min(PROVEN))
@@ -433,7 +436,7 @@ class Tuner:
         return Result(outcome, {}, decision.ratios[safe[0]], state.settings[safe[0]])
 
     def _gain(self, state: _Proof, trials: list[TimedTrial], name: str, ratio: Estimate | None) -> Result:
-        setting, model = state.settings[name], self._surrogate()
+        setting, model = state.settings[name], self.surrogate()
         shares = carried(self.space, setting, model, fit_trials(trials, state.names), state.settings, name)
         pairs = interactions(self.space, setting, model, [share.variable for share in shares])
         return Result(Outcome.GAIN, setting, ratio, setting, shares, pairs)

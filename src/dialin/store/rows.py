@@ -11,6 +11,7 @@ from dialin.model.evidence import Gauge, RawWaits, WaitRow, Watched
 from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.progress import Progress, SessionState, Standing
 from dialin.model.trial import Block, Costs, Failure, Purpose, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
+from dialin.model.tune import TuneAsk, TuneStage
 
 HOSTS = "hosts"
 """Where the column `host` of a study has the inventory of each host, by its name, in the order that they came."""
@@ -53,6 +54,11 @@ def sample(row: Row[Any]) -> Sample:
     fields = {**row._mapping, "step": Step(row.step)}
     del fields["trial"]
     return Sample(**fields)
+
+
+def ask(row: Row[Any]) -> TuneAsk:
+    """Return a row's trial of a tune."""
+    return TuneAsk(**{**row._mapping, "stage": TuneStage(row.stage)})
 
 
 def progress(stands: Mapping[str, Any]) -> Progress:

@@ -135,3 +135,24 @@ progress = Table(
     Column("stands", JSON, nullable=False),
 )
 """One row: how the study stands now."""
+
+tune_ask = Table(
+    "tune_ask",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("candidate", String(200), nullable=False),
+    Column("stage", String(20), nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("improvement", Float),
+    Column("block", Integer, nullable=False),
+    Column("subset", String(40), nullable=False),
+)
+"""The trials that a tune asked for, each written down before it begins. Only tunes are asked for these two tables."""
+
+tune_findings = Table(
+    "tune_findings",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("found", JSON, nullable=False),
+)
+"""One row: what the search has found so far."""

@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,11 +21,13 @@ from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 from dialin.errors import DialinError, UserError
 from dialin.model.evidence import PointColumns, RawWaits, Watched
 from dialin.model.progress import Progress
-from dialin.model.record import LogLine, Look, StudyRecord
+from dialin.model.record import LogLine, Look, StudyRecord, TuneCourse
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Block, Sample, Step, Trial, TrialState
-from dialin.model.verdict import Verdict
+from dialin.model.tune import TuneAsk
+from dialin.model.verdict import TuneFindings, Verdict
 from dialin.store import rows, schema, series
+from dialin.store.proof_view import proof_view
 
 STUDY_FILE = "study.db"
 
@@ -269,6 +271,28 @@ class Store:
         """Return every block, in the order they began."""
         return [rows.block(row) for row in self._rows(select(schema.block).order_by(schema.block.c.id))]
 
+    def begin_ask(self, ask: TuneAsk, entering: Sequence[Candidate] = ()) -> None:
+        """Store a trial that a tune asks for, with the candidate that enters for it; one that never ran is replaced."""
+        with self._write() as connection:
+            if entering:
+                connection.execute(insert(schema.candidate), [one.model_dump(mode="json") for one in entering])
+            connection.execute(insert(schema.tune_ask).prefix_with("OR REPLACE").values(**asdict(ask)))
+
+    def asks(self) -> list[TuneAsk]:
+        """Return every trial that a tune asked for, in order."""
+        return [rows.ask(row) for row in self._rows(select(schema.tune_ask).order_by(schema.tune_ask.c.number))]
+
+    def save_findings(self, findings: TuneFindings) -> None:
+        """Store what a tune has found, in place of the earlier state."""
+        row = {"id": 1, "found": findings.model_dump(mode="json")}
+        with self._write() as connection:
+            connection.execute(insert(schema.tune_findings).prefix_with("OR REPLACE").values(**row))
+
+    def findings(self) -> TuneFindings | None:
+        """Return what a tune has found; None before its first trial ended."""
+        stored = self._scalar(select(schema.tune_findings.c.found))
+        return TuneFindings.model_validate(stored) if stored else None
+
     def next_trial_id(self) -> int:
         """Return the number that the next trial may have, from 1."""
         return int(self._scalar(select(func.max(schema.trial.c.id))) or 0) + 1
@@ -415,12 +439,15 @@ class Store:
     def looks(self) -> list[Look]:
         return [Look(**row._mapping) for row in self._rows(select(schema.look).order_by(schema.look.c.number))]
 
-    def read(self, *, samples: bool = True, readings: Collection[tuple[str, str]] = ()) -> StudyRecord:
-        """Return the whole study, for reports.
+    def read(self, *, samples: bool = True, readings: Collection[tuple[str, str]] = (), whole: bool = False) -> StudyRecord:
+        """Return a study, for reports.
+
+        Of a tune the record is that of its proof, with the course of the search beside it.
 
         Args:
             samples: whether with every second of its trials.
             readings: which figures of probes over time are read, each by its probe and name.
+            whole: whether all of a tune is returned as one record.
 
         Raises:
             UserError: it cannot be read.
@@ -429,7 +456,7 @@ class Store:
             with self._engine.connect() as connection:
                 row = connection.execute(select(schema.study)).one()
                 lines = connection.execute(select(schema.log.c.at, schema.log.c.text).order_by(schema.log.c.id)).all()
-            return StudyRecord(
+            record = StudyRecord(
                 directory=str(self._directory),
                 spec=self.spec,
                 created=row.created,
@@ -449,5 +476,9 @@ class Store:
                 log=[LogLine(line.at, line.text) for line in lines],
                 verdict=Verdict.model_validate(row.verdict) if row.verdict else None,
             )
+            if record.spec.tune is None:
+                return record
+            record = replace(record, course=TuneCourse(asks=self.asks(), findings=self.findings()))
+            return record if whole else proof_view(record)
         except (DatabaseError, ValidationError, ValueError, TypeError) as error:
             raise damaged(self._directory / STUDY_FILE) from error

@@ -26,6 +26,7 @@ class Changes:
         expected: per candidate, every variable of a server that was started as this candidate.
         settable: the variables that may be set for that: those that are asked for, and those that a start moves along.
         asked: the variables that some candidate asks for, or may ask for later, and that are not alike for all.
+        at_start: those of them that a server is started with: a candidate with another value of one takes another server.
     """
 
     boot: Setting
@@ -33,6 +34,12 @@ class Changes:
     expected: Mapping[str, Mapping[str, str]]
     settable: frozenset[str]
     asked: frozenset[str]
+    at_start: frozenset[str] = frozenset()
+
+    def boot_of(self, candidate: str) -> dict[str, Value]:
+        """Return what the server of a candidate is started with."""
+        chosen = self.settings[candidate]
+        return {**self.boot, **{name: chosen[name] for name in sorted(self.at_start & chosen.keys())}}
 
     def with_entered(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> Changes:
         """Return these changes with those of the candidates that have entered; they set variables of `asked` only."""
@@ -56,10 +63,11 @@ class Changes:
 
         Variables that a start with the candidate's values changes too are set to what they are then.
         """
-        setting, expected = self.settings[candidate], self.expected.get(candidate, {})
+        setting = {name: value for name, value in self.settings[candidate].items() if name not in self.at_start}
+        expected = self.expected.get(candidate, {})
         along = {
             name: expected[name]
-            for name in sorted(self.settable - setting.keys())
+            for name in sorted(self.settable - setting.keys() - self.at_start)
             if name in at_boot and expected.get(name, at_boot[name]) != at_boot[name] and len(expected[name]) < _CUT
         }
         return {**along, **setting}
@@ -84,6 +92,7 @@ def changes_between(spec: StudySpec, effective: Mapping[str, EffectiveSettings],
             if known.at_start and not rules.identifies_instance(name) and set_global.why_not(name, known) is None
         ),
         asked=frozenset(known_name(name, catalogue) for name in other),
+        at_start=spec.tune.at_start if spec.tune else frozenset(),
     )
 
 

@@ -75,9 +75,9 @@ class OpenSandboxes:
         self._prepare()
         self._shared: SharedSandbox | None = None
         if site.changes is not None:
-            boot = site.changes.boot
+            baseline = self._spec.baseline
             self._shared = SharedSandbox(
-                lambda: self._sandbox(self._spec.baseline, boot),
+                lambda boot: self._sandbox(baseline, boot),
                 site.changes,
                 site.workshop.clock,
                 for_one_block=self._spec.workload.traits.grows,
@@ -104,12 +104,18 @@ class OpenSandboxes:
 
     def _prepare(self) -> None:
         site = self._site
+        baseline = self._spec.baseline
         for candidate in self._spec.candidates:
-            if candidate.name not in self._datasets:
-                shape = rules.shapes_data(self._spec.setting_of(candidate.name))
-                dataset = self._preparer.prepared(self._build(candidate.name), site.workload, shape)
-                self._in_use.enter_context(self._preparer.in_use(dataset))
-                self._datasets[candidate.name] = dataset
+            if candidate.name in self._datasets:
+                continue
+            if self._spec.tune is not None and baseline in self._datasets:
+                # Of what shapes data a tune changes the redo log alone, which a server makes anew at its start.
+                self._datasets[candidate.name] = self._datasets[baseline]
+                continue
+            shape = rules.shapes_data(self._spec.setting_of(candidate.name))
+            dataset = self._preparer.prepared(self._build(candidate.name), site.workload, shape)
+            self._in_use.enter_context(self._preparer.in_use(dataset))
+            self._datasets[candidate.name] = dataset
         largest = max(dataset.size for dataset in self._datasets.values())
         check_space(site.workshop.home.sandboxes, largest + site.workload.temporary_bytes(), site.workload.smaller)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 from dialin.clock import Clock
 from dialin.errors import ServerError
 from dialin.model.build import Build
+from dialin.model.setting import Setting
 from dialin.model.trial import Step, Trial
 from dialin.servers.instance import Instance
 from dialin.trials.changes import Changes
@@ -20,11 +21,11 @@ class SharedSandbox:
     """One server after another, each of which serves trials as long as it can.
 
     Args:
-        begin: sets up a sandbox with restored data.
+        begin: sets up a sandbox with restored data, whose server is started with a setting.
         for_one_block: a life ends with its block, because the load changes how much data there is.
     """
 
-    def __init__(self, begin: Callable[[], Stage], changes: Changes, clock: Clock, *, for_one_block: bool) -> None:
+    def __init__(self, begin: Callable[[Setting], Stage], changes: Changes, clock: Clock, *, for_one_block: bool) -> None:
         self._begin = begin
         self._changes = changes
         self._clock = clock
@@ -32,6 +33,7 @@ class SharedSandbox:
         self._stage: Stage | None = None
         self._switched: SwitchedServer | None = None
         self._block = 0
+        self._boot: Setting = changes.boot
 
     @property
     def changes(self) -> Changes:
@@ -46,7 +48,7 @@ class SharedSandbox:
     @property
     def stage(self) -> Stage:
         if self._stage is None:
-            self._stage = self._begin()
+            self._stage = self._begin(self._boot)
         return self._stage
 
     def serve(self, trial: Trial) -> Generator[Step, None, Instance]:
@@ -56,6 +58,10 @@ class SharedSandbox:
             ServerError: it does not start, or refuses a value.
             VariablesChangedError: somebody else changed a variable under test since the last trial; nothing was set.
         """
+        boot = self._changes.boot_of(trial.candidate)
+        if boot != self._boot:
+            self.end()
+            self._boot = boot
         instance = self.stage.instance()
         if self._switched is None or instance is None or instance.is_gone() or self._is_over(trial.block):
             return (yield from self._serve_anew(trial))

@@ -25,6 +25,12 @@ class Scatter(Trace):
     kind = "scatter"
 
 
+class Bar(Trace):
+    """Bars."""
+
+    kind = "bar"
+
+
 class Box(Trace):
     """Boxes of given quartiles."""
 
@@ -60,6 +66,11 @@ class Figure:
     def add_vline(self, x: float, **properties: Any) -> None:
         """Draw a line from the bottom to the top of the chart."""
         self._add_shape(type="line", x0=x, x1=x, **properties)
+
+    def add_hline(self, y: float, **properties: Any) -> None:
+        """Draw a line from the left to the right of the chart."""
+        line = {"type": "line", "xref": "x domain", "x0": 0, "x1": 1, "yref": "y", "y0": y, "y1": y}
+        self.layout.setdefault("shapes", []).append({**line, **properties})
 
     def update_layout(self, **changes: Any) -> None:
         """Change properties of the layout, each within what it holds already."""

@@ -40,7 +40,7 @@ STEP_NAMES = {
 }
 """A step of a trial, as a noun."""
 
-PURPOSES = {Purpose.RACE: "race", Purpose.CONFIRM: "confirm", Purpose.WAITS: "waits"}
+PURPOSES = {Purpose.RACE: "race", Purpose.CONFIRM: "confirm", Purpose.WAITS: "waits", Purpose.SEARCH: "search"}
 """What a trial is for, in a word."""
 
 

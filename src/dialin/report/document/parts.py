@@ -18,6 +18,7 @@ class SectionKey(StrEnum):
     """The sections of a report, then those of a comparison of two studies, in their order."""
 
     VERDICT = "verdict"
+    SEARCH = "search"
     CANDIDATES = "candidates"
     WHY = "why"
     OVER_TIME = "over-time"

@@ -13,6 +13,7 @@ from dialin.report.document.candidates_section import candidates_section
 from dialin.report.document.method_section import method_section
 from dialin.report.document.parts import Document
 from dialin.report.document.time_section import time_section
+from dialin.report.document.tune_section import tune_section
 from dialin.report.document.verdict_section import verdict_section
 from dialin.report.document.why_section import why_section
 from dialin.report.names import naming
@@ -31,6 +32,7 @@ def study_document(
     names, style, explanation = naming(record.spec), styles(record.spec), why or Why.empty()
     sections = [
         verdict_section(record, explanation),
+        *([tune_section(record)] if record.course else []),
         candidates_section(record, explanation, names, style),
         why_section(record, explanation, names.labels, style),
         time_section(record, drawn(every), names, style, shown, has_histograms=bool(explanation.latencies)),

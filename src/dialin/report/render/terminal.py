@@ -53,6 +53,8 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
     page.text(document.headline, headline_style(record.verdict))
     verdict = document.section(SectionKey.VERDICT)
     writer.show([part for part in verdict.parts if not isinstance(part, Group) or part.key != "caveats"])
+    if search := find(document.section(SectionKey.SEARCH).parts, "tune-variables"):
+        writer.show([search])
     if record.verdict is None:
         return
     page.gap()

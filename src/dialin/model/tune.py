@@ -1,0 +1,122 @@
+"""A tune: the space that is searched, what its trials cost, and what each trial is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import Field
+
+from dialin.model.frozen import FrozenModel
+from dialin.model.setting import Value
+
+
+class TuneVariable(FrozenModel):
+    """A variable that a tune may change.
+
+    Attributes:
+        low: the lowest value of the range; unused where `values` are given.
+        high: the highest one.
+        log: whether the range has a log scale.
+        step: what a number is rounded to a multiple of; 0 for a variable that takes fractions.
+        values: what is tried of a variable that has no range.
+        special: values outside of the range's order, e.g. 0 for "the server decides".
+        static: whether a change takes a start of the server.
+        default: the value of the baseline.
+        rule: the value that a rule of thumb recommends; None where there is no such rule.
+        source: where that rule is from.
+        reason: why the variable is tuned, and what its range is from.
+    """
+
+    name: str
+    low: float = 0.0
+    high: float = 1.0
+    log: bool = False
+    step: float = 0.0
+    values: tuple[Value, ...] = ()
+    special: tuple[Value, ...] = ()
+    static: bool = False
+    default: Value
+    rule: Value | None = None
+    source: str = ""
+    reason: str = ""
+
+
+class TuneMemory(FrozenModel):
+    """An estimate of a server's memory: a constant, plus bytes for each unit of a variable; and how much there may be."""
+
+    constant: float
+    factors: dict[str, float]
+    limit: float
+
+
+class TuneOrder(FrozenModel):
+    """A variable that must not exceed a share of another one."""
+
+    lower: str
+    upper: str
+    share: float = 1.0
+
+
+class TunePlan(FrozenModel):
+    """What a tune searches, and what its trials cost.
+
+    Attributes:
+        search_seconds: measured in a trial of the search.
+        proof_seconds: measured in a trial of the proof.
+        start_seconds: what a start of the server takes before it can be measured, about.
+        set_seconds: what a change by SET GLOBAL takes before it can be measured, about.
+        memory: None where memory is not limited.
+        searched: trials up to this number are material of the search, whatever they were for: a tune that was resumed with a
+            larger budget searches on, and proves what it finds anew.
+    """
+
+    variables: tuple[TuneVariable, ...] = Field(min_length=1)
+    search_seconds: float = Field(gt=0)
+    proof_seconds: float = Field(gt=0)
+    start_seconds: float = Field(ge=0)
+    set_seconds: float = Field(ge=0)
+    memory: TuneMemory | None = None
+    order: tuple[TuneOrder, ...] = ()
+    searched: int = Field(default=0, ge=0)
+
+    @property
+    def at_start(self) -> frozenset[str]:
+        """The variables that take a start of the server."""
+        return frozenset(variable.name for variable in self.variables if variable.static)
+
+
+class TuneStage(StrEnum):
+    """What a trial of a tune is for.
+
+    `start`: the first settings. `anchor`: the baseline again. `search`: an improvement is expected. `refine`: the setting that
+    would be proven next. `proof`: fresh trials of the best setting and subsets of it, and the baseline.
+    """
+
+    START = "start"
+    ANCHOR = "anchor"
+    SEARCH = "search"
+    REFINE = "refine"
+    PROOF = "proof"
+
+
+@dataclass(frozen=True, slots=True)
+class TuneAsk:
+    """A trial that a tune asked for; written down before it begins.
+
+    Attributes:
+        number: from 1.
+        candidate: of the study.
+        seconds: to measure.
+        improvement: by how much it was expected to improve on the best setting, log scale; None where that was not its aim.
+        block: of the proof, as the study numbers it; 0 elsewhere.
+        subset: what the search calls the candidate of the proof; empty elsewhere.
+    """
+
+    number: int
+    candidate: str
+    stage: TuneStage
+    seconds: float
+    improvement: float | None = None
+    block: int = 0
+    subset: str = ""

@@ -1,0 +1,261 @@
+"""From the variables that a user named, or from none, to what a tune searches: names, values and ranges that the build takes.
+
+What is known of variables beyond the catalogue (rules of thumb, ranges that make sense on this machine, memory) is in
+`dialin.search.variable_choice`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+
+from dialin.errors import UserError
+from dialin.model.build import BuildReference
+from dialin.model.setting import Setting, Value, parse_value, same_value
+from dialin.model.tune import TuneMemory, TuneOrder, TuneVariable
+from dialin.search.constraints import AtMost, Constraints
+from dialin.search.ranges import AskedVariable, VariableFacts, make_dimension, parse_asked
+from dialin.search.space import Dimension, Space
+from dialin.variables import check, owned, rules, set_global
+from dialin.variables.catalogue import Catalogue, Kind, Variable
+from dialin.variables.check import Elsewhere
+from dialin.variables.size_units import BYTES, unit_of
+
+_LOGS_OF_DATA = ("innodb_log_file_size", "innodb_log_files_in_group")
+"""Part of prepared data, but made anew at the start by every server that can resize its redo log."""
+_RESIZES_LOGS_FROM = (5, 6)
+_MIB, _KIB = 2**20, 2**10
+_LIMITS = (AtMost("innodb_io_capacity", "innodb_io_capacity_max"),)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is known of the machine and the load before a tune.
+
+    Attributes:
+        memory: bytes that a server may take.
+        disk: free bytes where the data are.
+        data: bytes of the prepared data.
+        in_force: every variable of the baseline's server.
+        counters: by how much each status counter grew in a trial of the baseline; empty where there was none.
+        seconds: that they grew for.
+    """
+
+    memory: int
+    disk: int
+    cpus: int
+    connections: int
+    tables: int
+    data: int
+    in_force: Mapping[str, str]
+    counters: Mapping[str, float]
+    seconds: float = 0.0
+
+
+def parse_named(texts: Sequence[str]) -> list[AskedVariable]:
+    """Read what a user named, as it is written.
+
+    Raises:
+        UserError: a text is neither a name, nor one with a range or a list; or a variable is named twice.
+    """
+    named: dict[str, AskedVariable] = {}
+    for text in texts:
+        asked = parse_asked(text)
+        if asked.name in named:
+            raise UserError(f"{asked.name} is named twice", "Give all of its values in one place")
+        named[asked.name] = asked
+    return list(named.values())
+
+
+def resolve(named: Sequence[AskedVariable], catalogue: Catalogue, elsewhere: Elsewhere) -> list[AskedVariable]:
+    """Return the variables in the build's own spelling.
+
+    Raises:
+        UserError: one is no variable of the build, is named twice, cannot be tuned, or has values that the build does not take.
+    """
+    resolved: dict[str, AskedVariable] = {}
+    for asked in named:
+        known = check.check_name(asked.name, catalogue, elsewhere)
+        if known.name in resolved:
+            raise UserError(f"{known.name} is named twice", "Give all of its values in one place")
+        _check_tunable(known, catalogue.build_id)
+        for value in (*asked.values, *(end for end in (asked.low, asked.high) if end is not None)):
+            check.check_value(known, value, catalogue.build_id)
+        resolved[known.name] = replace(asked, name=known.name)
+    return list(resolved.values())
+
+
+def _check_tunable(known: Variable, build: str) -> None:
+    if why := owned.reason(known.name):
+        raise UserError(f"{known.name} cannot be tuned: {why}", "Leave it out")
+    if rules.identifies_instance(known.name):
+        raise UserError(f"{known.name} cannot be tuned: it only says which server this is, or in what state", "Leave it out")
+    if known.name in rules.SHAPES_DATA and not (known.name in _LOGS_OF_DATA and _resizes_logs(build)):
+        raise UserError(
+            f"{known.name} cannot be tuned: it decides what prepared data looks like",
+            f"Compare its values: dialin sweep {known.name}=...",
+        )
+
+
+def _resizes_logs(build: str) -> bool:
+    return BuildReference.parse(build).version >= _RESIZES_LOGS_FROM
+
+
+def name_variables(
+    asked: Sequence[AskedVariable], catalogue: Catalogue, around: Surroundings, *, weaker: bool
+) -> list[TuneVariable]:
+    """Return the variables that a user named, with ranges.
+
+    Raises:
+        UserError: no range is known for one, or it could weaken durability and `weaker` does not allow that.
+    """
+    variables = []
+    for one in asked:
+        known = catalogue.variables[one.name]
+        facts = _facts(known, catalogue, around, weaker=weaker)
+        if one.low is not None and known.kind in (Kind.INTEGER, Kind.NUMERIC):  # whatever values dialin itself would try
+            facts = replace(facts, choices=(), minimum=known.minimum, maximum=known.maximum)
+        if not one.values and one.low is None and not facts.choices and known.kind not in (Kind.INTEGER, Kind.NUMERIC):
+            raise UserError(f"No values are known for {one.name}", f"List them: {one.name}=VALUE,VALUE")
+        dimension = make_dimension(facts, one)
+        _check_durability(dimension, around.in_force, weaker=weaker)
+        variables.append(_variable(dimension, known, "" if one.values or one.low is not None else dimension.reason))
+    return variables
+
+
+def propose_variables(catalogue: Catalogue, around: Surroundings, *, weaker: bool) -> list[TuneVariable]:
+    """Return the variables that dialin proposes for a build, a machine and a load, the most important first.
+
+    Raises:
+        UserError: it has none to propose.
+    """
+    choice = _variable_choice()
+    if choice is None:
+        raise UserError("Nothing is named to tune", "Name variables, e.g. innodb_io_capacity=200..20000")
+    admitted = (choice.Group.DURABILITY,) if weaker else ()
+    chosen = choice.choose_variables(catalogue.variables, _situation(choice, around), admitted=admitted).chosen
+    variables = [
+        _variable(one.dimension, catalogue.variables[one.name], one.reason)
+        for one in chosen
+        if one.name not in rules.SHAPES_DATA or (one.name in _LOGS_OF_DATA and _resizes_logs(catalogue.build_id))
+    ]
+    if not variables:
+        raise UserError("dialin knows no variable that this load touches", "Name variables to tune")
+    return variables
+
+
+def memory_and_order(
+    variables: Sequence[TuneVariable], catalogue: Catalogue, around: Surroundings
+) -> tuple[TuneMemory | None, tuple[TuneOrder, ...]]:
+    """Return what limits the settings of a tune."""
+    space = Space(tuple(_dimension(one) for one in variables))
+    choice = _variable_choice()
+    if choice is None:
+        names = set(space.defaults)
+        constraints = Constraints(order=tuple(rule for rule in _LIMITS if {rule.lower, rule.upper} <= names))
+    else:
+        constraints = choice.make_constraints(space, _situation(choice, around), catalogue.variables)
+    order = tuple(TuneOrder(lower=rule.lower, upper=rule.upper, share=rule.share) for rule in constraints.order)
+    memory = constraints.memory
+    if memory is None or not memory.factors:
+        return None, order
+    # The baseline runs whatever the estimate says of it.
+    limit = max(memory.limit, memory.needed(space.defaults))
+    return TuneMemory(constant=memory.constant, factors=dict(memory.factors), limit=limit), order
+
+
+def ends_of(variables: Sequence[TuneVariable]) -> list[dict[str, Value]]:
+    """Return settings that hold each end of every range and each listed value once, for a server to look at."""
+    tried = [list(one.values) or [_dimension(one).value(0.0), _dimension(one).value(1.0)] for one in variables]
+    count = max(map(len, tried), default=0)
+    return [
+        {one.name: values[place % len(values)] for one, values in zip(variables, tried, strict=True)} for place in range(count)
+    ]
+
+
+def _facts(known: Variable, catalogue: Catalogue, around: Surroundings, *, weaker: bool) -> VariableFacts:
+    choice = _variable_choice()
+    if choice is not None:
+        facts: VariableFacts = choice.variable_facts(known, _situation(choice, around), catalogue.variables, weaker=weaker)
+    else:
+        is_number = known.kind in (Kind.INTEGER, Kind.NUMERIC)
+        facts = VariableFacts(
+            known.name,
+            default=parse_value(around.in_force.get(known.name, known.default or "")),
+            static=True,
+            minimum=known.minimum if is_number else None,
+            maximum=known.maximum if is_number else None,
+            step=float(known.block or 1) if known.kind is not Kind.NUMERIC else 0.0,
+            choices=("OFF", "ON") if known.kind is Kind.BOOLEAN else known.choices if known.kind is Kind.ENUMERATION else (),
+        )
+    words = [word for word in facts.choices if weaker or not _weakens(known.name, word, around.in_force)]
+    distinct = [word for place, word in enumerate(words) if not any(same_value(word, before) for before in words[:place])]
+    return replace(facts, choices=tuple(distinct) if len(distinct) > 1 else ())
+
+
+def _check_durability(dimension: Dimension, in_force: Mapping[str, str], *, weaker: bool) -> None:
+    if weaker:
+        return
+    ends = () if dimension.values else (dimension.value(0.0), dimension.value(0.5), dimension.value(1.0))
+    for value in (*dimension.categories, *ends):
+        if _weakens(dimension.name, value, in_force):
+            raise UserError(
+                f"{dimension.name}={value} gives up durability: {rules.loses(dimension.name)}",
+                "Leave it out, or allow it with --accept-weaker-durability",
+            )
+
+
+def _weakens(name: str, value: Value, in_force: Mapping[str, str]) -> bool:
+    return name in in_force and name in rules.weaker_durability({**in_force, name: str(value)}, in_force)
+
+
+def _variable(dimension: Dimension, known: Variable, reason: str) -> TuneVariable:
+    """Return a variable of a plan: what a running server cannot be set to as a start would have it takes a start."""
+    dimension = replace(dimension, static=set_global.why_not(known.name, known) is not None, reason=reason)
+    dimension = replace(dimension, step=_step(dimension))
+    return TuneVariable(**{name: getattr(dimension, name) for name in TuneVariable.model_fields})
+
+
+def _step(dimension: Dimension) -> float:
+    """Return what values are rounded to: whole MiB or KiB of what counts bytes, where the range leaves room."""
+    if dimension.values or unit_of(dimension.name) != BYTES or dimension.step == 0:
+        return dimension.step
+    least = next((unit for unit in (_MIB, _KIB) if dimension.low >= unit and dimension.high >= 8 * unit), 1)
+    return max(dimension.step, float(least))
+
+
+def _dimension(variable: TuneVariable) -> Dimension:
+    return Dimension(**{name: getattr(variable, name) for name in TuneVariable.model_fields})
+
+
+def _situation(choice: ModuleType, around: Surroundings) -> object:
+    return choice.Situation(
+        memory=float(around.memory),
+        cpus=around.cpus,
+        connections=around.connections,
+        data=float(around.data),
+        disk=float(around.disk),
+        tables=around.tables,
+        in_force=around.in_force,
+        counters=around.counters,
+        seconds=around.seconds,
+    )
+
+
+def _variable_choice() -> ModuleType | None:
+    """Return the module that knows variables, which proposes them; None where this dialin has none."""
+    try:
+        return importlib.import_module("dialin.search.variable_choice")
+    except ModuleNotFoundError:
+        return None
+
+
+def split_base(setting: Setting, variables: Sequence[TuneVariable]) -> tuple[dict[str, Value], dict[str, Value]]:
+    """Return what of a setting is the baseline's own, because it is tuned, and what all candidates have alike."""
+    tuned = {one.name for one in variables}
+    return (
+        {name: value for name, value in setting.items() if name in tuned},
+        {name: value for name, value in setting.items() if name not in tuned},
+    )

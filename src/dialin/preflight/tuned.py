@@ -1,0 +1,262 @@
+"""Checks of a tune on sandboxes: its variables, what its trials cost, and what admits the settings that the search tries."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from dialin.errors import ServerError, UserError
+from dialin.model.build import Build
+from dialin.model.setting import Value
+from dialin.model.study import Candidate, Goal, StudySpec, Switch, Until
+from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.tune import TunePlan, TuneVariable
+from dialin.preflight import inspection, tune_space
+from dialin.preflight.admission import Admit
+from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus, with_plan
+from dialin.preflight.sandboxes import check_candidate, check_disk, facts_of, inspect_of
+from dialin.preflight.tune_space import Surroundings
+from dialin.probes import host
+from dialin.question.candidates import canonical
+from dialin.question.options import StudyOptions
+from dialin.question.plan import Plan, plan, tune_warmup
+from dialin.search.proof import CONFIDENCE, WORTHWHILE
+from dialin.servers import builds, dry_run
+from dialin.trials import trial_steps
+from dialin.trials.changes import changes_between
+from dialin.trials.events import TrialEnded
+from dialin.trials.probing import by_probes
+from dialin.trials.sandbox_site import Sandboxes
+from dialin.trials.tools import Tools
+from dialin.trials.trial_steps import TrialContext
+from dialin.variables import check
+from dialin.variables.catalogue import Catalogue
+from dialin.verdict import effective_settings
+from dialin.verdict.effective_settings import EffectiveSettings
+from dialin.workloads.base import Workload
+
+BASELINE = "baseline"
+
+SECONDS = 15.0
+"""Measured in a trial of the search, where nobody says: more short trials beat fewer long ones."""
+_LONGEST_PROOF = 60.0
+_COPIED = 200e6
+"""Bytes of prepared data that are restored in a second, about."""
+_BOOT = 4.0
+"""Seconds that a server takes to start and to stop, about."""
+
+
+def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
+    """Check a tune on sandboxes: resolve its variables, read the baseline's server, plan.
+
+    Raises:
+        UserError: something is not there or does not fit.
+        ServerError: the baseline's server does not start.
+    """
+    question, workload = request.question, request.workload
+    refuse_options(question, request)
+    installed = builds.discover(workshop.home, os.environ)
+    chosen = workshop.choose(question.servers, installed)
+    if len(chosen) > 1:
+        raise UserError("A tune is of one build, and there are several", "Name one --server")
+    (build,) = chosen.values()
+    catalogue = workshop.catalogue(build)
+    elsewhere = {other.id: functools.partial(workshop.catalogue, other) for other in installed if other.id != build.id}
+    asked = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
+    setting = canonical(question.set)
+    check.check_setting(setting, catalogue, elsewhere)
+    dry_run.check(build, setting)
+    check_disk(workshop, workload, 1)
+    workshop.say("Reading the baseline's server")
+    inspect = inspection.make_inspect(workshop, {BASELINE: build}, [one.name for one in asked])
+    baseline = inspect(BASELINE, setting)
+    if baseline is None:
+        raise ServerError("No server starts as the baseline", "Correct --set")
+
+    around = _surroundings(request, workshop, baseline)
+    weaker = question.accept_weaker_durability
+    if asked:
+        variables = tune_space.name_variables(asked, catalogue, around, weaker=weaker)
+    else:
+        around = _with_counters(request, workshop, build, setting, catalogue, around)
+        variables = tune_space.propose_variables(catalogue, around, weaker=weaker)
+    for ends in tune_space.ends_of(variables):
+        _check_ends(build, setting, ends)
+    spec = specify(request, build.id, setting, variables, catalogue, around)
+    allowed = plan(spec)
+    spec = with_plan(spec, allowed)
+    check_candidate(spec, spec.candidates[0], build, catalogue.defaults())
+    return _checked(spec, allowed, build, workload, workshop, catalogue, {BASELINE: baseline})
+
+
+def resume_tuned(spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload) -> CheckedStudy:
+    """Return a tune on sandboxes that resumes.
+
+    Raises:
+        UserError: the build is gone.
+        ServerError: the baseline's server does not start.
+    """
+    build = builds.find(spec.candidates[0].server, builds.discover(workshop.home, os.environ))
+    baseline = inspect_of(spec, {build.id: build}, workshop)(spec.baseline, spec.setting_of(spec.baseline))
+    if baseline is None:
+        raise ServerError("No server starts as the baseline", "See its log above")
+    return _checked(spec, allowed, build, workload, workshop, workshop.catalogue(build), {spec.baseline: baseline})
+
+
+def _checked(
+    spec: StudySpec,
+    allowed: Plan,
+    build: Build,
+    workload: Workload,
+    workshop: Tools,
+    catalogue: Catalogue,
+    inspected: Mapping[str, EffectiveSettings],
+) -> CheckedStudy:
+    changes = changes_between(spec, inspected, catalogue) if spec.switch is Switch.SET else None
+
+    def inspect(larger: StudySpec, name: str) -> EffectiveSettings | None:
+        return inspect_of(larger, {build.id: build}, workshop)(name, larger.setting_of(name))
+
+    return CheckedStudy(
+        spec=spec,
+        plan=allowed,
+        servers={build.id: facts_of(build)},
+        workload=workload,
+        site=Sandboxes(spec, {build.id: build}, workload, workshop, changes),
+        inspected=inspected,
+        admit=tune_admission(catalogue),
+        inspect=inspect,
+        catalogues={build.id: effective_settings.excerpt(catalogue, spec.set_variables)},
+    )
+
+
+def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
+    """Refuse what a tune does not do.
+
+    Raises:
+        UserError: something of it is asked for.
+    """
+    asked = {
+        "--goal": question.goal is not Goal.THROUGHPUT,
+        "--waits": question.waits is not None,
+        "--hold": question.hold,
+        "--confirm": question.confirm,
+        "--baseline": question.baseline is not None,
+        "--until": question.until is not Until.SAFE,
+        "--worthwhile": question.worthwhile is not None,
+        "--confidence": question.confidence != CONFIDENCE,
+        "several --threads": bool(request.load.levels),
+    }
+    if refused := [option for option, is_asked in asked.items() if is_asked]:
+        raise UserError(f"A tune does not take {refused[0]}", "Leave it out")
+    if request.workload.traits.runs is not None:
+        raise UserError(f"{request.load.asked} is a timed query, which cannot be tuned", "Compare values: dialin sweep")
+
+
+def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, Value]) -> None:
+    """Raise UserError where the server does not take a value, naming the one where it does not take it alone."""
+    try:
+        dry_run.check(build, {**setting, **ends})
+    except UserError:
+        for name, value in ends.items():
+            dry_run.check(build, {**setting, name: value})
+        raise
+
+
+def _surroundings(request: StudyRequest, workshop: Tools, baseline: EffectiveSettings) -> Surroundings:
+    existing: Path = next(path for path in (workshop.home.root, *workshop.home.root.parents) if path.exists())
+    return Surroundings(
+        memory=host.memory_available(),
+        disk=shutil.disk_usage(existing).free,
+        cpus=host.cpu_count(),
+        connections=request.load.threads,
+        tables=request.load.tables,
+        data=request.workload.expected_bytes(),
+        in_force=baseline.in_force,
+        counters={},
+    )
+
+
+def _with_counters(
+    request: StudyRequest,
+    workshop: Tools,
+    build: Build,
+    setting: Mapping[str, Value],
+    catalogue: Catalogue,
+    around: Surroundings,
+) -> Surroundings:
+    """Return the surroundings with the status counters of one trial of the baseline, which show what the load touches.
+
+    Raises:
+        ServerError: the trial fails.
+    """
+    variables = tune_space.propose_variables(catalogue, around, weaker=False)
+    spec = specify(request, build.id, setting, variables, catalogue, around)
+    allowed, clock = plan(spec), workshop.clock
+    workshop.say(f"Measuring the baseline once for {allowed.measure:.0f} s, to see which variables this load touches")
+    with Sandboxes(spec, {build.id: build}, request.workload, workshop).open(workshop.say) as site:
+        watch = by_probes(clock)
+        context = TrialContext(spec, allowed, clock, request.workload, stage=site.stage, watch=watch)
+        trial = Trial(0, 0, 0, 1, BASELINE, TrialState.RUNNING, clock.now(), purpose=Purpose.SEARCH)
+        *_, ended = trial_steps.run(context, trial)
+    if not isinstance(ended, TrialEnded) or ended.trial.state is TrialState.FAILED:
+        failure = ended.trial.failure if isinstance(ended, TrialEnded) else None
+        raise ServerError(
+            f"The baseline cannot be measured: {failure.reason if failure else 'its trial did not end'}",
+            "Correct --set or the load",
+            failure.log_tail if failure else "",
+        )
+    status = next((one for one in ended.evidence.watched if one.probe == "status"), None)
+    return replace(around, counters=status.counters, seconds=status.seconds) if status else around
+
+
+def specify(
+    request: StudyRequest,
+    build: str,
+    setting: Mapping[str, Value],
+    variables: list[TuneVariable],
+    catalogue: Catalogue,
+    around: Surroundings,
+) -> StudySpec:
+    """Return the tune that a question asks for, once its variables are known; `setting` is that of the baseline."""
+    question = request.question
+    base, alike = tune_space.split_base(setting, variables)
+    can_set = not request.workload.traits.restarts and any(not one.static for one in variables)
+    if question.switch == "set" and any(one.static for one in variables):
+        name = next(one.name for one in variables if one.static)
+        raise UserError(f"--switch set cannot be: {name} takes a start of the server", f"Leave {name} out, or --switch")
+    switch = Switch.SET if can_set and question.switch != "restart" else Switch.RESTART
+    measure = question.measure or SECONDS
+    warmup = tune_warmup(measure) if question.warmup is None else question.warmup
+    start_seconds = around.data / _COPIED + _BOOT + warmup
+    is_set = switch is Switch.SET and not request.workload.traits.grows
+    memory, order = tune_space.memory_and_order(variables, catalogue, around)
+    tune = TunePlan(
+        variables=tuple(variables),
+        search_seconds=measure,
+        proof_seconds=max(measure, min(2 * measure, _LONGEST_PROOF)),
+        start_seconds=start_seconds,
+        set_seconds=1 + warmup / 2 if is_set else start_seconds,
+        memory=memory,
+        order=order,
+    )
+    candidate = Candidate(name=BASELINE, setting=base, server=build)
+    question = question.model_copy(update={"set": alike})
+    spec = question.spec([candidate], BASELINE, request.load, request.directory, tune=tune)
+    check_cpus(spec)
+    names = tuple(one.name for one in variables)
+    return spec.model_copy(update={"switch": switch, "space": names, "worthwhile": WORTHWHILE})
+
+
+def tune_admission(catalogue: Catalogue) -> Admit:
+    """Return what admits the settings that a search tries: their values alone are checked, for a trial shows the rest."""
+
+    def admit(_spec: StudySpec, candidate: Candidate) -> tuple[Candidate, EffectiveSettings | None]:
+        check.check_setting(candidate.setting, catalogue, {})
+        return candidate, None
+
+    return admit

@@ -1,0 +1,98 @@
+"""Checks of a tune on an attached server: dynamic variables alone, each of which is put back at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from dialin.errors import UserError
+from dialin.model.study import StudySpec
+from dialin.preflight import attached as attached_server
+from dialin.preflight import tune_space
+from dialin.preflight.attached import Permission
+from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
+from dialin.preflight.tune_space import Surroundings
+from dialin.preflight.tuned import refuse_options, specify, tune_admission
+from dialin.probes import host
+from dialin.question.candidates import canonical
+from dialin.question.plan import Plan, plan
+from dialin.trials.tools import Tools
+from dialin.variables import check
+from dialin.verdict import effective_settings
+from dialin.workloads.base import Workload
+
+
+def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Permission) -> CheckedStudy:
+    """Check a tune on an attached server; the server is asked, and not changed.
+
+    Raises:
+        UserError: something is not there or does not fit, a variable takes a restart, or the server is in use by others and
+            that is not allowed.
+        ServerError: the server does not answer.
+    """
+    question, workload = request.question, request.workload
+    refuse_options(question, request)
+    attached_server.check_options(question)
+    if permission.restart_command is not None:
+        raise UserError("A tune of an attached server does not restart it", "Leave out --restart-command")
+    if not question.tune:
+        raise UserError("Nothing is named to tune", "Name variables, e.g. innodb_io_capacity=200..20000")
+    attachment = question.attachment(request.directory)
+    if attachment is None:
+        raise RuntimeError("the question is not about an attached server")
+    attached = attached_server.reach_server(attachment, workshop)
+    workload.check_account(attached.account)
+    known = attached_server.read_catalogue(attached)
+    asked = tune_space.resolve(tune_space.parse_named(question.tune), known, {})
+    if at_start := attached.needs_restart([one.name for one in asked]):
+        raise UserError(
+            f"{at_start[0]} can be set only when the server starts",
+            "Leave it out, for an attached server is tuned without a restart; or tune a sandbox: --server",
+        )
+    setting = canonical(question.set)
+    check.check_setting(setting, known, {})
+    around = Surroundings(
+        memory=host.memory_available() if attached.pid is not None else 0,  # elsewhere nothing may take more than it has
+        disk=0,
+        cpus=host.cpu_count(),
+        connections=request.load.threads,
+        tables=request.load.tables,
+        data=workload.expected_bytes(),
+        in_force=attached.variables(),
+        counters={},
+    )
+    named = tune_space.name_variables(asked, known, around, weaker=question.accept_weaker_durability)
+    variables = [one.model_copy(update={"static": False}) for one in named]
+    spec = specify(request, known.build_id, setting, variables, known, around)
+    allowed = plan(spec)
+    spec = with_plan(spec, allowed)
+    site = attached_server.make_site(spec, attachment, attached, workload, workshop, permission)
+    live = attached_server.check_live(attached, permission)
+    return CheckedStudy(
+        spec=spec,
+        plan=allowed,
+        servers={known.build_id: attached_server.facts_of_server(attached)},
+        workload=workload,
+        site=site,
+        notes=(*attached.account.notes, *live),
+        changes=tuple(attached_server.describe_changes(site, known.defaults())),
+        admit=tune_admission(known),
+        catalogues={known.build_id: effective_settings.excerpt(known, spec.set_variables)},
+    )
+
+
+def resume_tuned_attached(
+    spec: StudySpec,
+    allowed: Plan,
+    workshop: Tools,
+    workload: Workload,
+    permission: Permission,
+    known: Mapping[str, Mapping[str, Any]],
+) -> CheckedStudy:
+    """Return a tune on an attached server that resumes; see `attached.resume_attached`."""
+    ready = attached_server.resume_attached(spec, allowed, workshop, workload, permission, known)
+    if spec.attachment is None:
+        raise RuntimeError("the study is not about an attached server")
+    catalogue = attached_server.read_catalogue(attached_server.reach_server(spec.attachment, workshop))
+    return replace(ready, admit=tune_admission(catalogue))

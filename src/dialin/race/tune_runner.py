@@ -1,0 +1,244 @@
+"""Runs a tune: the trials that a search asks for one by one, those of its proof included, until the budget is spent."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from dialin.clock import Clock
+from dialin.errors import DialinError, ServerError, UserError
+from dialin.fleet.worker import Worker
+from dialin.model.progress import Standing, Watcher
+from dialin.model.record import Look, StudyRecord, TuneCourse
+from dialin.model.setting import Value
+from dialin.model.study import Candidate, StudySpec
+from dialin.model.trial import Failure, Purpose, Step, Trial, TrialState
+from dialin.model.tune import TuneAsk, TuneStage
+from dialin.model.verdict import TuneFindings, Verdict
+from dialin.preflight.admission import Admit, refuse
+from dialin.question.plan import Plan
+from dialin.race.runner import Runner
+from dialin.race.state import RaceState
+from dialin.report.tune_words import setting_text
+from dialin.search.study_tuner import NextTrial, StudyTuner, answers
+from dialin.search.tune_findings import final_findings, findings_so_far
+from dialin.store.proof_view import candidate_of, proof_view
+from dialin.store.store import Store
+from dialin.text import change, counted
+from dialin.trials.events import TrialBegan, TrialEnded
+from dialin.verdict import comparison
+from dialin.verdict.effective_settings import EffectiveSettings
+from dialin.verdict.tune_verdict import tune_verdict
+
+InspectCandidate = Callable[[StudySpec, str], EffectiveSettings | None]
+"""Returns the effective settings of a candidate after a start of its own; None where its server does not start."""
+
+_TRIES = 3
+"""Times that a trial is run where the host stood still for most of it, or somebody else changed a variable."""
+_FAILURES_IN_A_ROW = 8
+"""Failed trials in a row that end a tune: what broke is not a setting. Four in a row may share what only a start can change."""
+_ENDED = (TrialState.DONE, TrialState.FAILED)
+
+
+class TuneRunner(Runner):
+    """Runs a tune, from its beginning or from where it was interrupted.
+
+    `admit` checks a setting before it enters; one that it refuses is a failed trial. `inspect` reads the effective settings of
+    those that are proven.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        watcher: Watcher,
+        plan: Plan,
+        worker: Worker,
+        session: int,
+        *,
+        admit: Admit = refuse,
+        inspect: InspectCandidate | None = None,
+        inspected: Mapping[str, EffectiveSettings] | None = None,
+        stop_asked: Callable[[], bool] = lambda: False,
+    ) -> None:
+        super().__init__(store, clock, watcher, plan, worker, session, admit=admit, inspected=inspected, stop_asked=stop_asked)
+        self._inspect = inspect
+        self._asks: list[TuneAsk] = []
+        self._best: Mapping[str, Value] = {}
+
+    def run(self) -> Verdict:
+        """Run trials until the search and its proof are over, then store and return the verdict.
+
+        Raises:
+            ServerError: everything fails.
+            DialinError: the budget ended before a trial of the proof was completed.
+            ChangedByOthersError: somebody else keeps changing a variable under test.
+            InterruptedStudyError: somebody asked for an end after the trial under way.
+        """
+        self._began = self._clock.monotonic()
+        self._state = RaceState(self._store)
+        self._tuner = StudyTuner(self._spec)
+        answered = list(answers(self._store.asks(), self._state.trials))
+        self._asks = [answer.ask for answer in answered]  # one that has no end is asked for again
+        self._tuner.replay(self._spec, answered, self._speeds())
+        self._best = self._tuner.tuner.best()
+        trials = len(self._asks) + round(self._seconds_left() / max(1.0, self._plan.trial_seconds))
+        self._watcher.study_began(self._spec, trials, self._seconds_left())
+        while (following := self._tuner.next_trial()) is not None:
+            self._stop_where_asked()
+            self._run_next(following)
+            self._check_still_running()
+        return self._end()
+
+    def _run_next(self, following: NextTrial) -> None:
+        is_proof = following.stage is TuneStage.PROOF
+        if is_proof and (not self._asks or self._asks[-1].stage is not TuneStage.PROOF):
+            self.say(f"The search ends after {counted(len(self._asks), 'trial')}; now fresh trials prove what it found")
+        number = len(self._asks) + 1
+        base = self._spec.candidate(self._spec.baseline)
+        setting = {**base.setting, **following.setting}
+        known = candidate_of(self._spec, setting)
+        candidate = known or Candidate(
+            name=f"setting {len(self._spec.candidates)}", setting=setting, server=base.server, born=number
+        )
+        ask = TuneAsk(
+            number,
+            candidate.name,
+            following.stage,
+            following.seconds,
+            following.improvement,
+            following.block,
+            following.subset,
+        )
+        began = self._clock.monotonic()
+        refusal = None if known else self._refusal(candidate)
+        self._state.begin_ask(ask, [] if known else [candidate])
+        if known is None:
+            self._watcher.candidates_entered(self._spec)
+            self.say(f"{candidate.name}: {setting_text(following.setting)}")
+        if is_proof and candidate.name not in self._inspected:
+            effective = self._inspect(self._spec, candidate.name) if self._inspect else None
+            if effective is not None:
+                self._inspected[candidate.name] = effective
+        purpose = Purpose.RACE if is_proof else Purpose.SEARCH
+        block = ask.block if is_proof else number
+        position = 1 + sum(one.block == ask.block for one in self._asks) if is_proof else 1
+        if refusal is not None:
+            self._record_refusal(block, position, candidate.name, purpose, refusal, self._clock.monotonic() - began)
+        else:
+            self._run_until_ended(block, position, candidate.name, purpose, following.seconds)
+        self._asks.append(ask)
+        *_, answer = answers(self._asks, self._state.trials)
+        self._tuner.learn(self._spec, answer, self._speeds())
+        self._save_findings()
+
+    def _refusal(self, candidate: Candidate) -> str | None:
+        """Return why a setting cannot run; None where it can."""
+        try:
+            self._admit(self._spec, candidate)
+        except UserError as error:
+            return error.what
+        return None
+
+    def _record_refusal(self, block: int, position: int, candidate: str, purpose: Purpose, reason: str, seconds: float) -> None:
+        """Store a setting that was refused as a failed trial: it is a point of the map like one that crashed."""
+        trial = Trial(
+            self._store.next_trial_id(),
+            block,
+            self._session,
+            position,
+            candidate,
+            TrialState.RUNNING,
+            self._clock.now(),
+            purpose=purpose,
+            host=self._worker.host.name,
+        )
+        self._recorder.record(TrialBegan(trial))
+        failure = Failure(Step.VERIFY, "server", reason)
+        ended = replace(trial, state=TrialState.FAILED, failure=failure, steps={Step.VERIFY: max(seconds, 0.1)})
+        if recorded := self._recorder.record(TrialEnded(ended)):
+            self._take(recorded)
+
+    def _run_until_ended(self, block: int, position: int, candidate: str, purpose: Purpose, seconds: float) -> None:
+        for _ in range(_TRIES):
+            self._run_trials(block, [(position, candidate)], purpose, seconds)
+            if self._state.trials[-1].state in _ENDED:
+                return
+        raise ServerError(
+            f"The host stood still, or somebody else changed variables, in {_TRIES} trials in a row",
+            "See dialin doctor",
+            resumable=True,
+        )
+
+    def _check_still_running(self) -> None:
+        """End a tune in which everything fails, or its baseline.
+
+        Raises:
+            ServerError: the newest trials all failed, or all of the baseline.
+        """
+        newest = [trial for trial in self._state.trials if trial.state in _ENDED][-_FAILURES_IN_A_ROW:]
+        failures = [trial.failure for trial in newest if trial.failure is not None]
+        of_baseline = [trial for trial in self._state.trials if trial.candidate == self._spec.baseline]
+        reason = failures[-1].reason if failures else ""
+        if len(failures) == _FAILURES_IN_A_ROW:
+            what = f"The last {len(failures)} trials failed: {reason}"
+        elif failures and comparison.given_up(self._spec.baseline, of_baseline):
+            what = f"The baseline cannot be measured: {reason}"
+        else:
+            return
+        raise ServerError(what, "Correct that", failures[-1].log_tail, resumable=True)
+
+    def _speeds(self) -> dict[int, float]:
+        return {number: of_trial.window.mean for number, of_trial in self._state.figures.items()}
+
+    def _save_findings(self) -> None:
+        findings = findings_so_far(self._tuner)
+        self._store.save_findings(findings)
+        if findings.best and findings.best != self._best and findings.expected is not None:
+            self.say(f"Best so far: {setting_text(findings.best)} ({change(findings.expected)} by the model, not proven)")
+        self._best = findings.best
+
+    def _standings(self) -> dict[str, Standing]:
+        """Return each candidate's figures so far; the ratio is that of plain means."""
+        speeds: dict[str, list[float]] = {}
+        failed: dict[str, int] = {}
+        for trial in self._state.trials:
+            if trial.state is TrialState.FAILED:
+                failed[trial.candidate] = failed.get(trial.candidate, 0) + 1
+            elif trial.id in self._state.figures:
+                speeds.setdefault(trial.candidate, []).append(self._state.figures[trial.id].window.mean)
+        means = {name: statistics.fmean(values) for name, values in speeds.items()}
+        base = means.get(self._spec.baseline)
+        return {
+            one.name: Standing(
+                trials=len(speeds.get(one.name, ())),
+                failed=failed.get(one.name, 0),
+                tps=means.get(one.name),
+                ratio=means[one.name] / base if base and one.name in means else None,
+            )
+            for one in self._spec.candidates
+        }
+
+    def _seconds_left(self) -> float:
+        return self._tuner.seconds_left
+
+    def _end(self) -> Verdict:
+        findings = final_findings(self._tuner)
+        record = self._proof(findings)
+        completed = [t for t in record.trials if t.purpose is Purpose.RACE and t.state is TrialState.DONE]
+        if not completed:
+            self._store.save_findings(findings)
+            raise DialinError(
+                "The budget ended before a trial of the proof was completed", "Give more --minutes", resumable=True
+            )
+        verdict = tune_verdict(record, self._state.figures, findings)
+        self._store.save_findings(verdict.tune or findings)
+        if not self._state.looks:
+            self._state.add_look(Look(1, max(trial.block for trial in completed), trials=len(completed)))
+        self._state.save_verdict(verdict, decided=True)
+        self._watcher.study_ended(verdict)
+        return verdict
+
+    def _proof(self, findings: TuneFindings) -> StudyRecord:
+        return proof_view(replace(self._state.record, course=TuneCourse(asks=self._asks, findings=findings)))

@@ -1,0 +1,167 @@
+"""The section on a tune's search: its course, what the variables can change, what failed, and every trial."""
+
+from __future__ import annotations
+
+from dialin.model.record import StudyRecord, TuneCourse
+from dialin.model.setting import Value, changed
+from dialin.model.study import StudySpec
+from dialin.model.verdict import TunedVariable, TuneFindings
+from dialin.report.charts.search_course import CoursePoint, course_points, effects, search_course, waterfall
+from dialin.report.document.parts import (
+    Cell,
+    Column,
+    Fold,
+    Group,
+    Paragraph,
+    Part,
+    Role,
+    Row,
+    RowRole,
+    Section,
+    SectionKey,
+    Table,
+    text_table,
+)
+from dialin.report.load_units import units_in
+from dialin.report.tune_words import STAGES, setting_text, space_text, value_text
+from dialin.report.verdict_sentences import change_with_interval
+from dialin.text import NOTHING, counted, number, percent, size, visible
+
+_LIKE = 0.003
+"""A variable that changes throughput by no more than this along its whole range is said to have no effect that was seen."""
+
+
+def tune_section(record: StudyRecord) -> Section:
+    """Return the section; it is empty for a study whose candidates were named."""
+    course, spec = record.course, record.spec
+    if course is None or spec.tune is None:
+        return Section(SectionKey.SEARCH, "", ())
+    rate, findings = units_in(record).rate, course.findings
+    parts: list[Part] = []
+    if findings is not None:
+        parts.append(Paragraph(_summary(findings, course), Role.LEAD))
+        if steps := waterfall(findings.variables, findings.gain):
+            parts.append(steps)
+    if record.verdict is not None:
+        parts.append(Group("tune-proven", "Settings in fresh trials", [_proven(spec)]))
+    if chart := search_course(course, spec.baseline, rate):
+        parts.append(chart)
+    if findings is not None:
+        if bars := effects(findings.variables):
+            parts.append(bars)
+        parts.append(Group("tune-variables", "Variables", [_variables(findings)]))
+        parts.append(Group("tune-failures", "Settings that failed", _failures(findings)))
+    parts.append(Fold("tune-space", "What was searched", [Paragraph(visible(line)) for line in space_text(spec)]))
+    parts.append(Fold("tune-trials", "Every trial of the tune", [_trials(course, spec, rate)]))
+    return Section(SectionKey.SEARCH, "Search", parts)
+
+
+def _summary(findings: TuneFindings, course: TuneCourse) -> str:
+    settings = len({ask.candidate for ask in course.asks})
+    trials = f"{counted(findings.searched, 'trial')} of the search and {findings.proven} of the proof"
+    text = f"{trials}, of {counted(settings, 'setting')}."
+    quiet = [
+        one.name for one in findings.variables if one.effect is not None and one.effect <= _LIKE and one.recommended is None
+    ]
+    if quiet:
+        text += f" No effect was seen of {len(quiet)} of {counted(len(findings.variables), 'variable')}."
+    return text
+
+
+def _proven(spec: StudySpec) -> Table:
+    base = spec.candidate(spec.baseline).setting
+    rows = [
+        [visible(one.name), setting_text(changed(one.setting, base))] for one in spec.candidates if one.name != spec.baseline
+    ]
+    caption = "The best setting and subsets of its changes; each is what it changes of the baseline."
+    return text_table("tune-proven-table", caption, ["candidate", "setting"], rows, empty="No setting was proven.")
+
+
+def _variables(findings: TuneFindings) -> Table:
+    columns = [
+        Column("variable", "variable", is_code=True),
+        Column("before", "baseline", is_code=True),
+        Column("recommended", "recommended", is_code=True),
+        Column("best", "best setting", 2, is_code=True),
+        Column("carries", "carries", 1, is_figure=True),
+        Column("effect", "effect along its range", 1, is_figure=True),
+    ]
+    caption = (
+        "Carries: throughput with the change against without, in the order of the rows. Effect: the largest change of "
+        "throughput along the range, all else as in the best setting. Both are by the model of all trials."
+    )
+    return Table("tune-variables-table", caption, columns, [_row(one, findings) for one in findings.variables], is_wide=True)
+
+
+def _row(one: TunedVariable, findings: TuneFindings) -> Row:
+    best = findings.best.get(one.name)
+    return Row(
+        [
+            Cell(visible(one.name)),
+            Cell(value_text(one.name, one.before)),
+            Cell(_value(one.name, one.recommended)),
+            Cell(_value(one.name, best)),
+            Cell(change_with_interval(one.carries) if one.carries else NOTHING),
+            Cell(percent(one.effect) if one.effect is not None else NOTHING, order=one.effect),
+        ],
+        RowRole.RECOMMENDED if one.recommended is not None else RowRole.PLAIN,
+    )
+
+
+def _value(name: str, value: Value | None) -> str:
+    return NOTHING if value is None else value_text(name, value)
+
+
+def _failures(findings: TuneFindings) -> list[Part]:
+    parts: list[Part] = [
+        text_table(
+            "tune-failures-table",
+            "Settings that were refused, or whose server crashed or did not start. Each cost one trial.",
+            ["trial", "setting", "reason"],
+            [[str(one.trial), setting_text(one.setting), visible(one.reason)] for one in findings.failures],
+            empty="No setting failed.",
+        )
+    ]
+    if findings.fence is not None:
+        parts.append(Paragraph(f"Since a crash, settings stay below {size(findings.fence)} of memory, by the estimate."))
+    elif findings.memory_limit is not None:
+        parts.append(Paragraph(f"Settings were limited to {size(findings.memory_limit)} of memory, by an estimate."))
+    return parts
+
+
+def _trials(course: TuneCourse, spec: StudySpec, rate: str) -> Table:
+    columns = [
+        Column("number", "trial", is_figure=True),
+        Column("stage", "for", 1),
+        Column("candidate", "candidate"),
+        Column("speed", rate, is_figure=True),
+        Column("setting", "setting", is_code=True),
+    ]
+    base = spec.candidate(spec.baseline).setting
+    rows = [_trial(point, course, base, spec.baseline) for point in course_points(course)]
+    return Table(
+        "tune-trials-table",
+        "Each trial in order; the setting is what it changes of the baseline.",
+        columns,
+        rows,
+        empty="No trial has ended.",
+        is_sortable=True,
+        is_wide=True,
+    )
+
+
+def _trial(point: CoursePoint, course: TuneCourse, base: dict[str, Value], baseline: str) -> Row:
+    setting = course.settings.get(point.ask.candidate, {})
+    shown_setting = changed(setting, base)
+    failure = point.trial.failure
+    shown = number(point.speed) if point.speed is not None else "failed"
+    return Row(
+        [
+            Cell(str(point.place), order=point.place),
+            Cell(STAGES[point.ask.stage]),
+            Cell(visible(point.ask.candidate)),
+            Cell(shown, order=point.speed),
+            Cell(setting_text(shown_setting) if point.ask.candidate != baseline else NOTHING),
+        ],
+        RowRole.BAD if failure is not None else RowRole.PLAIN,
+    )

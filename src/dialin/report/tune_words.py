@@ -1,0 +1,105 @@
+"""The words of a tune that headline, report and terminal share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dialin.model.record import StudyRecord
+from dialin.model.setting import Setting, Value, as_number
+from dialin.model.study import StudySpec
+from dialin.model.tune import TuneStage, TuneVariable
+from dialin.model.verdict import TuneFindings, TuneOutcome, Verdict
+from dialin.text import change, counted, exact_percent, listed, visible
+from dialin.variables.size_units import BYTES, unit_of, with_letter
+
+_MOST_NAMED = 4
+"""Changes that a headline names with their values."""
+
+STAGES: Mapping[TuneStage, str] = {
+    TuneStage.START: "first settings",
+    TuneStage.ANCHOR: "baseline again",
+    TuneStage.SEARCH: "search",
+    TuneStage.REFINE: "refinement",
+    TuneStage.PROOF: "proof",
+}
+"""What a trial of a tune is for."""
+
+
+def value_text(name: str, value: Value) -> str:
+    """Return a value as an option file would write it: bytes with a letter where one fits."""
+    size = as_number(value)
+    if unit_of(name) == BYTES and isinstance(size, int):
+        return with_letter(size)
+    return visible(value)
+
+
+def setting_text(setting: Setting) -> str:
+    """Return a setting in one line: `a = 1, b = 2M`; `the baseline` where it changes nothing."""
+    return ", ".join(f"{visible(name)} = {value_text(name, value)}" for name, value in setting.items()) or "the baseline"
+
+
+def brief_setting(setting: Setting) -> str:
+    """Return a setting for a headline: with values where they are few, else the names alone."""
+    if len(setting) <= _MOST_NAMED:
+        return setting_text(setting)
+    return f"{len(setting)} changes ({listed([visible(name) for name in setting])})"
+
+
+def tune_headline(verdict: Verdict, findings: TuneFindings, gain: str) -> str:
+    """Return the verdict of a tune in one sentence; `gain` is that of what is recommended, in figures."""
+    if findings.outcome is TuneOutcome.GAIN:
+        return f"{brief_setting(findings.recommended)}: {gain or 'a gain'}."
+    if findings.outcome is TuneOutcome.NOTHING:
+        return f"Nothing to gain here: no setting tried is better than the baseline by {exact_percent(findings.worthwhile)}."
+    if not findings.best:
+        return "Inconclusive: no setting tried promises more than the baseline."
+    shown = _proven(findings, verdict.confidence)
+    return f"Inconclusive: {brief_setting(findings.best)} is the best setting tried, and not shown to be a gain{shown}."
+
+
+def _proven(findings: TuneFindings, confidence: float) -> str:
+    gain = findings.gain
+    if gain is None or gain.low is None or gain.high is None:
+        return ""
+    return f" ({change(gain.mean)}, {exact_percent(confidence)} CI {change(gain.low)} to {change(gain.high)}, in fresh trials)"
+
+
+def best_so_far(record: StudyRecord) -> str:
+    """Return where a tune without a verdict stands."""
+    findings = record.course.findings if record.course else None
+    if findings is None:
+        return "No verdict yet: no trial of the search has ended."
+    trials = counted(findings.searched + findings.proven, "trial")
+    if not findings.best or findings.expected is None:
+        return f"No verdict yet: after {trials} no setting promises more than the baseline."
+    return (
+        f"Best so far, not proven: {brief_setting(findings.best)} ({change(findings.expected)} by the model, after {trials})."
+    )
+
+
+def range_text(one: TuneVariable) -> str:
+    """Return what is tried of a variable: `16M..1G, log scale`, or its values."""
+    values = [value_text(one.name, value) for value in (one.values or one.special)]
+    if one.values:
+        return ", ".join(values)
+    ends = f"{value_text(one.name, _whole(one.low))}..{value_text(one.name, _whole(one.high))}"
+    return " or ".join([ends, *values]) + (", log scale" if one.log else "")
+
+
+def space_text(spec: StudySpec) -> list[str]:
+    """Return what a tune may change, a line for each variable."""
+    if spec.tune is None:
+        return []
+    lines = []
+    for one in spec.tune.variables:
+        rule = f"; rule of thumb {value_text(one.name, one.rule)} ({one.source})" if one.rule is not None else ""
+        start = "at start" if one.static else "by SET"
+        lines.append(
+            f"{one.name}: {range_text(one)}, {start}; baseline {value_text(one.name, one.default)}{rule}"
+            f"{f'; {one.reason}' if one.reason else ''}"
+        )
+    return lines
+
+
+def _whole(end: float) -> Value:
+    return int(end) if float(end).is_integer() else end

@@ -1,0 +1,33 @@
+"""Words that servers die of: crashes that one value explains, whatever else a setting changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dialin.search.space import CATEGORY, Point
+
+_CRASHES = 2
+"""So many settings with a value must have crashed, and none with it have run."""
+
+
+def deadly_values(points: Sequence[Point], survived: Sequence[bool], default: Point) -> list[tuple[int, float]]:
+    """Return the categories that no setting ran with and several crashed with, as variable and coordinate.
+
+    Args:
+        points: the settings that were tried.
+        survived: whether each ran.
+        default: the baseline, none of whose values is blamed.
+    """
+    if all(survived):
+        return []
+    tried, ran = np.array(points), np.array(survived)
+    deadly = []
+    for index in range(tried.shape[1]):
+        column = tried[:, index]
+        for code in np.unique(column[~ran & (column >= CATEGORY) & (column != default[index])]):
+            has = column == code
+            if not (has & ran).any() and int((has & ~ran).sum()) >= _CRASHES:
+                deadly.append((index, float(code)))
+    return deadly

@@ -1,0 +1,199 @@
+"""A tuner whose trials are those of a study: it is asked for the next one, and learns from the study's trials alone.
+
+What it says depends on the study's plan, budget and seed and on the trials that ended, so a tune that was killed goes on as it
+would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dialin.model.setting import Setting, Value, changed, parse_value, same_value
+from dialin.model.study import StudySpec
+from dialin.model.trial import Purpose as TrialPurpose
+from dialin.model.trial import Step, Trial, TrialState
+from dialin.model.tune import TuneAsk, TunePlan, TuneStage, TuneVariable
+from dialin.model.verdict import TuneFailure
+from dialin.search.constraints import AtMost, Constraints, MemoryFormula
+from dialin.search.space import Dimension, Space
+from dialin.search.trial_records import Ask, Options, Purpose, Told
+from dialin.search.tuner import Tuner
+
+_ENDED = (TrialState.DONE, TrialState.FAILED)
+_OF_TUNE = (TrialPurpose.SEARCH, TrialPurpose.RACE)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A trial that ended, of those that were asked for.
+
+    Attributes:
+        life: number of the server's life.
+        cost: seconds of the budget that it took, with all since the trial before.
+    """
+
+    ask: TuneAsk
+    trial: Trial
+    life: int
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class NextTrial:
+    """What to run next; `setting` has only what it changes of the baseline."""
+
+    setting: Mapping[str, Value]
+    stage: TuneStage
+    seconds: float
+    improvement: float | None
+    block: int
+    subset: str
+
+
+class StudyTuner:
+    """The tuner of one study.
+
+    Args:
+        spec: the study; its `tune` is the plan.
+    """
+
+    def __init__(self, spec: StudySpec) -> None:
+        if spec.tune is None:
+            raise ValueError("this study names its candidates")
+        self._plan, self._base = spec.tune, spec.candidate(spec.baseline).setting
+        self.space = make_space(spec.tune)
+        self.failures: list[TuneFailure] = []
+        self._arguments = (self.space, make_constraints(spec.tune), make_options(spec.tune, spec.minutes), spec.seed)
+        self.tuner = Tuner(*self._arguments)
+        self._asked: Ask | None = None
+
+    def replay(self, spec: StudySpec, answers: Sequence[Answer], speeds: Mapping[int, float]) -> None:
+        """Learn from all trials that have ended; `speeds` has the throughput of those completed, by trial."""
+        told = [self._told(spec, answer, speeds) for answer in answers]
+        self.tuner = Tuner.resume(*self._arguments, told)
+
+    def next_trial(self) -> NextTrial | None:
+        """Return what to run next; None when the budget is over or the answer is known."""
+        self._asked = asked = self.tuner.ask()
+        if asked is None:
+            return None
+        return NextTrial(
+            setting=dict(asked.setting),
+            stage=TuneStage(asked.purpose.value),
+            seconds=asked.seconds,
+            improvement=asked.improvement,
+            block=asked.block + self._plan.searched if asked.block else 0,
+            subset=asked.candidate,
+        )
+
+    def learn(self, spec: StudySpec, answer: Answer, speeds: Mapping[int, float]) -> None:
+        """Learn from the trial that was asked for last."""
+        told = self._told(spec, answer, speeds)
+        self.tuner.tell(told.ask, ok=told.ok, throughput=told.throughput, life=told.life, cost=told.cost)
+
+    @property
+    def seconds_left(self) -> float:
+        """What is left of the budget."""
+        return max(0.0, self.tuner.seconds_left)
+
+    def _told(self, spec: StudySpec, answer: Answer, speeds: Mapping[int, float]) -> Told:
+        asked, trial = answer.ask, answer.trial
+        setting = changed(spec.candidate(asked.candidate).setting, self._base)
+        speed = speeds.get(trial.id)
+        is_completed = trial.state is TrialState.DONE and speed is not None
+        if not is_completed:
+            reason = trial.failure.reason if trial.failure else "no second of it counts"
+            self.failures.append(TuneFailure(trial=trial.id, setting=setting, reason=reason))
+        effective = effective_point(self.space, setting, trial.in_force) if is_completed else setting
+        is_proof = asked.stage is TuneStage.PROOF and asked.number > self._plan.searched
+        stage = Purpose.SEARCH if asked.stage is TuneStage.PROOF and not is_proof else Purpose(asked.stage.value)
+        ask = Ask(
+            effective,
+            asked.seconds,
+            stage,
+            asked.improvement if stage is Purpose.SEARCH else None,
+            block=asked.block - self._plan.searched if is_proof else 0,
+            candidate=asked.subset if is_proof else "",
+        )
+        return Told(ask, is_completed, speed or 0.0, answer.life, answer.cost)
+
+
+def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[Answer]:
+    """Yield each trial that was asked for and has ended, in order.
+
+    A trial costs what passed since the one before ended in the same session, so that preparing it counts, and one that was
+    broken off and run again does too.
+    """
+    of_search = {ask.number: ask for ask in asks if ask.stage is not TuneStage.PROOF}
+    of_proof = {(ask.block, ask.candidate): ask for ask in asks if ask.stage is TuneStage.PROOF}
+    ended: dict[tuple[int, str], float] = {}
+    life, spent = 0, 0.0
+    for trial in trials:
+        if trial.purpose not in _OF_TUNE or trial.state is TrialState.RUNNING:
+            continue
+        life += Step.BOOT in trial.steps
+        took = sum(trial.steps.values())
+        end = trial.started + took
+        spent += max(took, end - ended.get(trial.run, trial.started))
+        ended[trial.run] = end
+        is_search = trial.purpose is TrialPurpose.SEARCH
+        ask = of_search.get(trial.block) if is_search else of_proof.get((trial.block, trial.candidate))
+        if ask is not None and trial.state in _ENDED:
+            yield Answer(ask, trial, life, spent)
+            spent = 0.0
+
+
+def effective_point(space: Space, setting: Setting, in_force: Mapping[str, str]) -> dict[str, Value]:
+    """Return what a setting changed in effect: a value that the server rounded or clamped is the one that was measured.
+
+    What the search cannot place, such as a word that is not in its list, stays as it was asked for.
+    """
+    effective = dict(setting)
+    for dimension in space.dimensions:
+        name, default = dimension.name, space.defaults[dimension.name]
+        if name not in in_force:
+            continue
+        value = parse_value(in_force[name])
+        if same_value(value, setting.get(name, default)):
+            continue
+        if same_value(value, default):
+            effective.pop(name, None)
+        elif _is_placed(dimension, value):
+            effective[name] = value
+    return effective
+
+
+def _is_placed(dimension: Dimension, value: Value) -> bool:
+    try:
+        dimension.position(value)
+    except ValueError:
+        return False
+    return True
+
+
+def make_space(plan: TunePlan) -> Space:
+    """Return the space of a plan."""
+    return Space(tuple(_dimension(variable) for variable in plan.variables))
+
+
+def _dimension(variable: TuneVariable) -> Dimension:
+    return Dimension(**{name: getattr(variable, name) for name in TuneVariable.model_fields})
+
+
+def make_constraints(plan: TunePlan) -> Constraints:
+    """Return the constraints of a plan."""
+    memory = plan.memory
+    formula = MemoryFormula(memory.constant, memory.factors, memory.limit) if memory else None
+    return Constraints(formula, tuple(AtMost(rule.lower, rule.upper, rule.share) for rule in plan.order))
+
+
+def make_options(plan: TunePlan, minutes: float) -> Options:
+    """Return budget and costs of a plan."""
+    return replace(
+        Options(minutes),
+        search_seconds=plan.search_seconds,
+        proof_seconds=plan.proof_seconds,
+        start_seconds=plan.start_seconds,
+        set_seconds=plan.set_seconds,
+    )

@@ -1,0 +1,120 @@
+"""What a tune has found so far, or at its end: in the nouns that are stored and shown."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from dialin.model.setting import Value
+from dialin.model.verdict import Estimate, TunedVariable, TuneFindings, TuneOutcome
+from dialin.search.nested_sets import elimination
+from dialin.search.proof import WORTHWHILE
+from dialin.search.space import CATEGORY, Point, Space
+from dialin.search.study_tuner import StudyTuner
+from dialin.search.surrogate import Surrogate
+from dialin.search.trial_records import Purpose
+
+_GRID = 25
+_Z = 1.96
+"""Standard deviations of a 95 % interval of the model."""
+
+
+def findings_so_far(study: StudyTuner) -> TuneFindings:
+    """Return what is known before the proof has ended: the best setting by the model, and nothing proven."""
+    model, best = _model_and_best(study)
+    return _findings(study, TuneOutcome.RUNNING, model, best, best, {}, None)
+
+
+def final_findings(study: StudyTuner) -> TuneFindings:
+    """Return what a tune ends with."""
+    result = study.tuner.result()
+    model, best = _model_and_best(study)
+    shown = study.space.point(result.guess) if result.guess else best
+    outcome = TuneOutcome(result.outcome.value)
+    return _findings(study, outcome, model, shown, best, dict(result.setting), result.gain)
+
+
+def _model_and_best(study: StudyTuner) -> tuple[Surrogate | None, Point]:
+    tuner = study.tuner
+    if not any(told.ok for told in tuner.history):
+        return None, study.space.default_point
+    best = study.space.point(tuner.best())
+    return tuner.surrogate(), best
+
+
+def _findings(
+    study: StudyTuner,
+    outcome: TuneOutcome,
+    model: Surrogate | None,
+    shown: Point,
+    best: Point,
+    recommended: dict[str, Value],
+    gain: Estimate | None,
+) -> TuneFindings:
+    space, tuner = study.space, study.tuner
+    default = space.default_point
+    expected = None
+    if model is not None and (best != default).any():
+        expected = math.exp(float(model.differences(best[None, :], default)[0][0]))
+    proof = [told for told in tuner.history if told.ask.purpose is Purpose.PROOF]
+    constraints = tuner.constraints
+    return TuneFindings(
+        outcome=outcome,
+        best=space.setting(best),
+        expected=expected,
+        recommended=recommended,
+        gain=gain,
+        worthwhile=WORTHWHILE,
+        variables=_variables(space, model, shown, recommended),
+        failures=list(study.failures),
+        memory_limit=constraints.limit,
+        fence=constraints.fence,
+        searched=len(tuner.history) - len(proof),
+        proven=sum(told.ok for told in proof),
+    )
+
+
+def _variables(space: Space, model: Surrogate | None, shown: Point, recommended: dict[str, Value]) -> list[TunedVariable]:
+    """Return all variables: those recommended in the order that carries most first, then the others by effect."""
+    effects = {} if model is None else _effects(space, model, shown)
+    carried = {} if model is None or not recommended else _carried(space, model, space.point(recommended))
+    names = [dimension.name for dimension in space.dimensions]
+    others = sorted((name for name in names if name not in carried), key=lambda name: -effects.get(name, 0.0))
+    return [
+        TunedVariable(
+            name=name,
+            before=space.defaults[name],
+            recommended=recommended.get(name),
+            effect=effects.get(name),
+            carries=carried.get(name),
+        )
+        for name in [*carried, *others]
+    ]
+
+
+def _effects(space: Space, model: Surrogate, at: Point) -> dict[str, float]:
+    """Return by how much throughput changes along each range at most, all else as at a point."""
+    effects = {}
+    for index, dimension in enumerate(space.dimensions):
+        ranged = [] if dimension.values else list(np.linspace(0, 1, _GRID))
+        coordinates = np.array([*ranged, *(CATEGORY + code for code in range(len(dimension.categories)))])
+        points = np.repeat(at[None, :], len(coordinates), axis=0)
+        points[:, index] = coordinates
+        means = model.means(points)
+        effects[dimension.name] = math.expm1(float(means.max() - means.min()))
+    return effects
+
+
+def _carried(space: Space, model: Surrogate, whole: Point) -> dict[str, Estimate]:
+    """Return what each change carries, from the baseline on: the change that is missed least is made last."""
+    chain = [one.point for one in reversed(elimination(space, whole, model.means))]
+    carried = {}
+    for before, after in pairwise(chain):
+        (changed,) = np.flatnonzero(before != after)
+        mean, sd = (float(one[0]) for one in model.differences(after[None, :], before))
+        carried[space.dimensions[int(changed)].name] = Estimate(
+            mean=math.exp(mean), low=math.exp(mean - _Z * sd), high=math.exp(mean + _Z * sd)
+        )
+    return carried

@@ -1,0 +1,68 @@
+"""A tune as its reports show it: the study that its proof is, and the course of the search beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dialin.model.record import StudyRecord, TuneCourse
+from dialin.model.setting import Setting, same_value
+from dialin.model.study import Candidate, StudySpec
+from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.tune import TuneAsk, TuneStage
+from dialin.stats.trial_figures import figures
+
+
+def proof_view(record: StudyRecord) -> StudyRecord:
+    """Return the record of a tune's proof, with the course of the search.
+
+    Before the proof begins it has the baseline and the best setting so far, with their trials in the search.
+    """
+    spec, course = record.spec, record.course or TuneCourse()
+    rate = spec.workload.rate
+    measured = {one.id: figures(record.samples.get(one.id, ()), rate=rate) for one in record.trials if _is_done(one)}
+    course = replace(
+        course,
+        trials=record.trials,
+        settings={candidate.name: candidate.setting for candidate in spec.candidates},
+        speeds={number: of_trial.window.mean for number, of_trial in measured.items() if of_trial is not None},
+    )
+    asks = proof_asks(spec, course.asks)
+    blocks = {ask.block for ask in asks}
+    names = list(dict.fromkeys([spec.baseline, *(ask.candidate for ask in asks)]))
+    if asks:
+        trials = [trial for trial in record.trials if trial.purpose is Purpose.RACE and trial.block in blocks]
+    else:
+        best = candidate_of(
+            spec, {**spec.candidate(spec.baseline).setting, **(course.findings.best if course.findings else {})}
+        )
+        names = list(dict.fromkeys([spec.baseline, *([best.name] if best else [])]))
+        trials = [trial for trial in record.trials if trial.candidate in names]
+    shown = {trial.id for trial in trials}
+    return replace(
+        record,
+        spec=spec.model_copy(update={"candidates": tuple(one for one in spec.candidates if one.name in names)}),
+        trials=trials,
+        samples={number: samples for number, samples in record.samples.items() if number in shown},
+        watched={number: watched for number, watched in record.watched.items() if number in shown},
+        course=course,
+    )
+
+
+def proof_asks(spec: StudySpec, asks: Sequence[TuneAsk]) -> list[TuneAsk]:
+    """Return the trials of the proof that counts: of the budget that the tune has now."""
+    searched = spec.tune.searched if spec.tune else 0
+    return [ask for ask in asks if ask.stage is TuneStage.PROOF and ask.number > searched]
+
+
+def candidate_of(spec: StudySpec, setting: Setting) -> Candidate | None:
+    """Return the candidate that is a setting; None where no trial had it."""
+    return next((one for one in spec.candidates if _is_same(one.setting, setting)), None)
+
+
+def _is_same(one: Setting, other: Setting) -> bool:
+    return one.keys() == other.keys() and all(same_value(one[name], other[name]) for name in one)
+
+
+def _is_done(trial: Trial) -> bool:
+    return trial.state is TrialState.DONE

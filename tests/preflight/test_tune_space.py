@@ -1,0 +1,124 @@
+"""What a user names to tune, against what a build takes: nothing is run."""
+
+import pytest
+
+from dialin.errors import UserError
+from dialin.preflight.tune_space import Surroundings, ends_of, name_variables, parse_named, resolve, split_base
+from dialin.variables.catalogue import Catalogue, Kind, Variable
+from fixtures.studies import BUILD
+
+CAPACITY, POOL, LOG, METHOD, FLUSH, TEXT = (
+    "innodb_io_capacity",
+    "innodb_buffer_pool_size",
+    "innodb_log_file_size",
+    "innodb_flush_method",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_monitor_enable",
+)
+WORDS = ("fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT", "O_DIRECT_NO_FSYNC")
+
+
+def catalogue(build=BUILD):
+    variables = [
+        Variable(CAPACITY, Kind.INTEGER, 100, 2**32, default="200", dynamic=True),
+        Variable(POOL, Kind.INTEGER, 5242880, 2**60, block=2**20, default=str(2**27), dynamic=True),
+        Variable(LOG, Kind.INTEGER, 2**20, 2**38, default=str(2**26), dynamic=False),
+        Variable(METHOD, Kind.ENUMERATION, choices=WORDS, default="fsync", dynamic=False),
+        Variable(FLUSH, Kind.INTEGER, 0, 2, default="1", dynamic=True),
+        Variable("innodb_page_size", Kind.INTEGER, 4096, 65536, default="16384", dynamic=False),
+        Variable("innodb_adaptive_flushing", Kind.BOOLEAN, default="ON", dynamic=True),
+        Variable("sql_mode", Kind.SET, choices=("A", "B"), default="A", dynamic=True),
+        Variable("version", Kind.STRING, default="9.7.4", dynamic=False, at_start=False),
+        Variable("init_connect", Kind.STRING, default="", dynamic=True),
+    ]
+    return Catalogue(build, {one.name: one for one in variables})
+
+
+def around(**in_force):
+    values = {name: one.default for name, one in catalogue().variables.items()}
+    return Surroundings(
+        memory=2**34, disk=2**36, cpus=4, connections=8, tables=4, data=2**27, in_force={**values, **in_force}, counters={}
+    )
+
+
+def named(*texts, weaker=False, build=BUILD, **in_force):
+    known = catalogue(build)
+    return name_variables(resolve(parse_named(texts), known, {}), known, around(**in_force), weaker=weaker)
+
+
+def test_a_range_a_list_and_a_name_become_axes():
+    capacity, method, flushing = named(f"{CAPACITY}=200..20K", f"{METHOD}=O_DSYNC,O_DIRECT", "innodb_adaptive_flushing")
+    assert (capacity.low, capacity.high, capacity.log, capacity.default) == (200, 20480, True, 200)
+    assert not capacity.static
+    assert method.values == ("fsync", "O_DSYNC", "O_DIRECT")
+    assert method.static
+    assert set(flushing.values) == {"OFF", "ON"}
+
+
+def test_what_a_running_server_cannot_have_as_a_start_gives_it_takes_a_start():
+    (pool,) = named(f"{POOL}=32M..1G")
+    assert pool.static
+    assert pool.step % 2**20 == 0
+
+
+def test_the_value_of_the_baseline_is_the_default_of_the_axis_and_always_a_choice():
+    (capacity,) = named(f"{CAPACITY}=1000..20000", **{CAPACITY: "300"})
+    assert capacity.default == 300
+    assert capacity.special == (300,)
+
+
+def test_words_that_give_up_durability_are_left_out_of_a_bare_name():
+    (method,) = named(METHOD)
+    assert {"fsync", "O_DIRECT"} <= set(method.values) <= {"fsync", "O_DSYNC", "O_DIRECT"}
+    (all_of_them,) = named(METHOD, weaker=True)
+    assert set(all_of_them.values) > set(method.values)
+
+
+@pytest.mark.parametrize("text", [f"{FLUSH}=1,2", f"{FLUSH}=0..2", f"{METHOD}=O_DIRECT,nosync"])
+def test_values_that_give_up_durability_are_refused_unless_allowed(text):
+    with pytest.raises(UserError, match="gives up durability") as refused:
+        named(text)
+    assert "--accept-weaker-durability" in refused.value.remedy
+    assert len(named(text, weaker=True)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("innodb_io_capcity=1..9", "has no variable innodb_io_capcity"),
+        (f"{CAPACITY}=1..9000", "must be 100 to"),
+        (f"{METHOD}=fsync,never", "must be one of"),
+        (f"{METHOD}=1..3", "takes words, not a range"),
+        ("innodb_page_size=4096,8192", "decides what prepared data looks like"),
+        ("port=1..9", "cannot be tuned|has no variable"),
+        ("version", "cannot be given when"),
+        ("sql_mode", "decides what prepared data looks like"),
+        ("init_connect", "No values are known|cannot be tuned"),
+    ],
+)
+def test_what_the_build_does_not_take_is_refused_in_one_line(text, says):
+    with pytest.raises(UserError, match=says) as refused:
+        named(text)
+    assert refused.value.remedy
+    assert "\n" not in str(refused.value)
+
+
+def test_the_size_of_the_redo_log_is_tuned_where_a_start_can_change_it():
+    (size,) = named(f"{LOG}=32M..512M")
+    assert size.static
+    with pytest.raises(UserError, match="prepared data"):
+        named(f"{LOG}=32M..512M", build="mysql@5.5.9")
+
+
+def test_a_server_looks_at_each_end_and_each_word():
+    variables = named(f"{CAPACITY}=200..20000", f"{METHOD}=fsync,O_DSYNC,O_DIRECT")
+    assert ends_of(variables) == [
+        {CAPACITY: 200, METHOD: "fsync"},
+        {CAPACITY: 20000, METHOD: "O_DSYNC"},
+        {CAPACITY: 200, METHOD: "O_DIRECT"},
+    ]
+
+
+def test_what_is_set_of_a_tuned_variable_is_the_baselines_own():
+    variables = named(f"{CAPACITY}=200..20000")
+    assert split_base({CAPACITY: 300, "sync_binlog": 0}, variables) == ({CAPACITY: 300}, {"sync_binlog": 0})

@@ -1,0 +1,192 @@
+"""Tunes on servers of known truth: what is found, what a crash costs, and what a resume repeats."""
+
+import math
+
+import pytest
+from pydantic import ValidationError
+
+from dialin.errors import InterruptedStudyError, ServerError, UserError
+from dialin.model.trial import Purpose, Step, TrialState
+from dialin.model.tune import TuneStage
+from dialin.model.verdict import Outcome, TuneOutcome
+from dialin.store.store import Store
+from fixtures.simulated_runs import Killed
+from fixtures.simulated_servers import CAPACITY, METHOD, POOL, SimulatedServers, planted, tune_spec
+from fixtures.tuned import run_tune, tuned
+
+
+@pytest.fixture
+def tune(tmp_path, clock):
+    """Run a tune, again in the same directory where called again."""
+
+    def run(worker, spec=None, directory="tune", **others):
+        worker.clock = clock
+        return run_tune(tmp_path / directory, worker, spec, **others)
+
+    return run
+
+
+def stored(tmp_path, directory="tune"):
+    with Store.open(tmp_path / directory) as store:
+        return store.read()
+
+
+def test_a_tune_ends_with_the_variables_that_matter_and_a_gain_from_fresh_trials():
+    record = tuned()
+    verdict = record.verdict
+    found = verdict.tune
+    assert found.outcome is TuneOutcome.GAIN
+    assert {POOL, CAPACITY} <= found.recommended.keys()
+    truth = math.exp(planted(verdict.recommended) - planted({}))
+    assert truth > 1.45
+    assert 1 < found.gain.low <= truth <= found.gain.high
+    assert verdict.recommended == found.recommended
+    assert verdict.recommended_candidate != verdict.baseline
+    assert verdict.shown_better
+    assert found.gain == verdict.chosen.ratio
+    assert {trial.purpose for trial in record.trials} == {Purpose.RACE}
+    assert len(record.spec.candidates) <= 5
+    assert POOL in verdict.headline
+    assert "tps" in verdict.headline
+
+
+def test_what_each_change_carries_adds_up_to_the_gain():
+    verdict = tuned().verdict
+    carried = [one for one in verdict.tune.variables if one.carries is not None]
+    assert {one.name for one in carried} == set(verdict.tune.recommended)
+    assert {one.name for one in carried[:2]} == {POOL, CAPACITY}
+    assert math.prod(one.carries.mean for one in carried) == pytest.approx(verdict.tune.gain.mean, rel=0.1)
+    effects = {one.name: one.effect for one in verdict.tune.variables}
+    assert effects["innodb_idle_1"] < effects[CAPACITY]
+
+
+def test_where_nothing_is_to_gain_the_baseline_is_recommended():
+    verdict = tuned(gain=False).verdict
+    assert verdict.tune.outcome is not TuneOutcome.GAIN
+    assert verdict.tune.recommended == {}
+    assert verdict.recommended_candidate == "baseline"
+    assert verdict.verdict in (Outcome.NO_WORTHWHILE_DIFFERENCE, Outcome.INCONCLUSIVE)
+    if verdict.tune.outcome is TuneOutcome.NOTHING:
+        assert verdict.headline == "Nothing to gain here: no setting tried is better than the baseline by 2 %."
+
+
+def test_it_keeps_to_its_budget():
+    trials = tuned().course.trials
+    took = trials[-1].started + sum(trials[-1].steps.values()) - trials[0].started
+    assert 15 * 60 < took <= 20 * 60
+
+
+def test_a_tune_may_try_more_settings_than_a_study_has_candidates():
+    spec = tune_spec()
+    entering = [spec.candidates[0].model_copy(update={"name": f"setting {number}"}) for number in range(100)]
+    assert len(spec.with_candidates(entering).candidates) == 101
+    with pytest.raises(ValidationError, match="2 to 64 candidates"):
+        spec.model_copy(update={"tune": None}).with_candidates(entering)
+
+
+def test_search_and_proof_measure_as_long_as_each_should():
+    trials = tuned().course.trials
+    seconds = {(trial.purpose, trial.steps[Step.MEASURE]) for trial in trials}
+    assert seconds == {(Purpose.SEARCH, 10.0), (Purpose.RACE, 20.0)}
+
+
+def test_a_crash_costs_one_trial_and_is_named(tune):
+    def dies(setting):
+        return float(setting.get(POOL, 0)) > 2**31
+
+    verdict, record = tune(SimulatedServers(dies=dies), tune_spec(12))
+    failed = [trial for trial in record.course.trials if trial.state is TrialState.FAILED]
+    assert 0 < len(failed) <= 6
+    assert [one.trial for one in verdict.tune.failures] == [trial.id for trial in failed]
+    assert verdict.tune.fence is not None
+    assert verdict.tune.outcome is TuneOutcome.GAIN
+    assert float(verdict.recommended[POOL]) <= 2**31
+
+
+def test_a_word_that_servers_die_of_costs_few_trials(tune):
+    def dies(setting):
+        return str(setting.get(METHOD)) == "2"
+
+    _, record = tune(SimulatedServers(dies=dies), tune_spec(12))
+    failed = [trial for trial in record.course.trials if trial.state is TrialState.FAILED]
+    assert 0 < len(failed) <= 4
+
+
+def test_a_setting_that_is_refused_is_a_failed_trial(tune):
+    def refuse_method(spec, candidate):
+        if str(candidate.setting.get(METHOD)) == "2":
+            raise UserError("innodb_flush_neighbors=2 does not fit", "Choose another value")
+        return candidate, None
+
+    worker = SimulatedServers()
+    verdict, record = tune(worker, tune_spec(12), admit=refuse_method)
+    assert all(str(setting.get(METHOD)) != "2" for setting in worker.ran)
+    failed = [trial for trial in record.course.trials if trial.state is TrialState.FAILED]
+    assert failed
+    assert {trial.failure.reason for trial in failed} == {"innodb_flush_neighbors=2 does not fit"}
+    assert verdict.tune.outcome is TuneOutcome.GAIN
+
+
+def test_a_tune_whose_servers_all_fail_ends_and_can_be_resumed(tune):
+    with pytest.raises(ServerError, match="The baseline cannot be measured: did not start") as raised:
+        tune(SimulatedServers(dies=lambda setting: True))
+    assert raised.value.resumable
+
+
+@pytest.mark.parametrize("killed", [2, 5, 18])
+def test_a_tune_that_is_killed_asks_for_the_same_trial_again_and_repeats_none(tune, tmp_path, killed):
+    _, whole = tune(SimulatedServers(), tune_spec(8), directory="whole")
+
+    def kill(trial):
+        if trial.id == killed:
+            raise Killed
+
+    with pytest.raises(Killed):
+        tune(SimulatedServers(before=kill), tune_spec(8))
+    before = stored(tmp_path)
+    assert before.verdict is None
+    assert before.course.findings is not None
+    _, record = tune(SimulatedServers())
+    asked = [whole.course.settings[ask.candidate] for ask in whole.course.asks[:killed]]
+    assert [record.course.settings[ask.candidate] for ask in record.course.asks[:killed]] == asked
+    done = [(t.purpose, t.block, t.candidate) for t in record.course.trials if t.state is TrialState.DONE]
+    assert len(done) == len(set(done))
+    assert record.verdict.tune.searched + record.verdict.tune.proven == len(record.course.asks)
+
+
+def test_more_minutes_search_on_and_prove_anew(tune):
+    _, first = tune(SimulatedServers(), tune_spec(8))
+    searched = len(first.course.asks)
+    more = first.spec.tune.model_copy(update={"searched": searched})
+    longer = tune_spec(12).model_copy(update={"tune": more})
+    with_more, record = tune(SimulatedServers(), longer)
+    later = record.course.asks[searched:]
+    assert later[0].stage is not TuneStage.PROOF
+    assert later[-1].stage is TuneStage.PROOF
+    blocks = {ask.block for ask in later if ask.stage is TuneStage.PROOF}
+    assert {trial.block for trial in record.trials} <= blocks
+    assert with_more.tune.proven <= sum(ask.stage is TuneStage.PROOF for ask in later)
+
+
+def test_it_stops_between_two_trials_when_asked_and_says_the_best_so_far(tune, tmp_path):
+    asked = iter([False] * 20 + [True] * 9)
+    with pytest.raises(InterruptedStudyError):
+        tune(SimulatedServers(), stop_asked=lambda: next(asked))
+    record = stored(tmp_path)
+    assert len(record.course.asks) == 20
+    assert record.course.findings.searched == 20
+    assert record.course.findings.expected > 1.1
+
+
+def test_the_best_so_far_is_said_while_it_runs():
+    said = [line.text for line in tuned().log]
+    assert any(line.startswith("Best so far: ") and "not proven" in line for line in said)
+    assert any(line.startswith("The search ends after ") for line in said)
+
+
+def test_settings_that_a_baseline_has_stay_in_every_candidate(tune):
+    spec = tune_spec(12, base={CAPACITY: 200})
+    verdict, record = tune(SimulatedServers(), spec)
+    assert all(CAPACITY in setting for setting in record.course.settings.values())
+    assert verdict.recommended[CAPACITY] != 200
+    assert verdict.tune.recommended[CAPACITY] == verdict.recommended[CAPACITY]

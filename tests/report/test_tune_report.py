@@ -1,0 +1,120 @@
+"""What the report of a tune shows, in each rendering."""
+
+import io
+import json
+import tomllib
+
+import pytest
+from rich.console import Console
+
+from dialin.question.options import StudyOptions
+from dialin.report import json_documents
+from dialin.report.charts.search_course import course_points, search_course, waterfall
+from dialin.report.document.parts import SectionKey, Table, find
+from dialin.report.document.study_document import study_document
+from dialin.report.files import recommendation
+from dialin.report.render import html, markdown
+from dialin.report.render.terminal import print_verdict
+from dialin.report.studyfile import study_file
+from dialin.report.tune_words import setting_text, space_text
+from fixtures.simulated_servers import CAPACITY, POOL
+from fixtures.tuned import tuned
+
+
+@pytest.fixture(scope="module")
+def record():
+    return tuned()
+
+
+def search(record):
+    return study_document(record).section(SectionKey.SEARCH)
+
+
+def in_terminal(record):
+    out = io.StringIO()
+    print_verdict(record, Console(file=out, width=100))
+    return out.getvalue()
+
+
+def test_the_headline_has_the_changes_and_the_gain_in_figures(record):
+    headline = study_document(record).headline
+    assert POOL in headline
+    assert " → " in headline
+    assert "95 % CI" in headline
+    assert headline in html.render(record).replace("&nbsp;", " ") or POOL in html.render(record)
+
+
+def test_the_search_section_has_course_waterfall_importance_variables_and_failures(record):
+    parts = search(record).parts
+    for key in ("tune-waterfall", "search-course", "tune-effects", "tune-variables", "tune-failures", "tune-trials"):
+        assert find(parts, key) is not None, key
+    table = find(parts, "tune-variables-table")
+    assert isinstance(table, Table)
+    assert len(table.rows) == len(record.spec.tune.variables)
+    assert {table.rows[0].cells[0].text, table.rows[1].cells[0].text} == {POOL, CAPACITY}
+
+
+def test_every_trial_is_drawn_once_and_the_best_is_called_no_proof(record):
+    points = course_points(record.course)
+    assert [point.place for point in points] == list(range(1, len(record.course.asks) + 1))
+    chart = search_course(record.course, "baseline", "transactions/s")
+    drawn = sum(len(trace["x"]) for trace in chart.figure["data"] if trace["mode"] == "markers")
+    assert drawn == len(points)
+    assert "no proof" in chart.text
+
+
+def test_the_waterfall_ends_with_the_gain_of_fresh_trials(record):
+    findings = record.course.findings
+    chart = waterfall(findings.variables, findings.gain)
+    assert chart.figure["data"][1]["x"][-1] == pytest.approx(100 * (findings.gain.mean - 1))
+
+
+def test_the_other_sections_are_those_of_the_proof(record):
+    document = study_document(record)
+    names = [candidate.name for candidate in record.verdict.candidates]
+    assert list(document.candidates) == names
+    assert len(names) <= 5
+    assert names[0] == "baseline"
+
+
+def test_the_files_set_what_is_recommended(record):
+    files = recommendation(record, record.verdict)
+    for name in record.verdict.tune.recommended:
+        assert f"\n{name} = " in files["recommended.cnf"] or f"\n{name}=" in files["recommended.cnf"]
+
+
+def test_the_terminal_shows_the_recommended_values_and_every_variable(record):
+    text = in_terminal(record)
+    assert "recommended" in text
+    for variable in record.spec.tune.variables:
+        assert variable.name[:20] in text
+
+
+def test_markdown_and_json_have_it_too(record):
+    text = markdown.render(record)
+    assert "Every trial of the tune" in text
+    assert "What each change carries" in text
+    document = json.loads(json_documents.render_verdict(record.verdict))
+    assert document["tune"]["outcome"] == "gain"
+    assert set(document["tune"]["recommended"]) >= {POOL, CAPACITY}
+
+
+def test_the_study_file_asks_the_same_again(record):
+    options = StudyOptions.model_validate(tomllib.loads(study_file(record.spec)))
+    assert [text.partition("=")[0] for text in options.tune] == [one.name for one in record.spec.tune.variables]
+    assert options.minutes == record.spec.minutes
+
+
+def test_a_tune_without_a_gain_says_so():
+    record = tuned(gain=False)
+    assert record.verdict.recommended_candidate == "baseline"
+    headline = study_document(record).headline
+    assert headline.startswith(("Nothing to gain here", "Inconclusive"))
+    assert find(search(record).parts, "tune-waterfall") is None
+    assert "Nothing changes" in in_terminal(record)
+
+
+def test_sizes_have_letters_and_a_space_is_listed_with_its_default(record):
+    assert setting_text({POOL: 2**30, CAPACITY: 2000}) == f"{POOL} = 1G, {CAPACITY} = 2000"
+    line = space_text(record.spec)[0]
+    assert line.startswith(f"{POOL}: 16M..4G, log scale, at start; baseline 64M")

@@ -1,0 +1,116 @@
+"""A tuner whose trials are those of a study: what it learns, and that it says the same after a resume."""
+
+from dataclasses import replace
+
+import pytest
+
+from dialin.model.setting import changed
+from dialin.model.trial import Failure, Purpose, Step, Trial, TrialState
+from dialin.model.tune import TuneAsk, TuneStage
+from dialin.search.study_tuner import StudyTuner, answers, effective_point, make_space
+from fixtures.simulated_servers import CAPACITY, METHOD, PLAN, POOL, tune_spec
+from fixtures.tuned import tuned
+
+SPACE = make_space(PLAN)
+ASKS = [TuneAsk(1, "baseline", TuneStage.START, 10), TuneAsk(2, "setting 1", TuneStage.START, 10)]
+
+
+def trial(number, block, candidate="baseline", *, started, seconds, state=TrialState.DONE, session=1, boots=False):
+    steps = {Step.BOOT if boots else Step.SET: 1.0, Step.MEASURE: seconds - 1.0}
+    return Trial(number, block, session, 1, candidate, state, started, steps=steps, purpose=Purpose.SEARCH)
+
+
+def test_a_trial_costs_all_that_passed_since_the_one_before_ended():
+    first, second = answers(
+        ASKS,
+        [
+            trial(1, 1, started=100, seconds=20, boots=True),
+            trial(2, 2, "setting 1", started=125, seconds=15, boots=True),
+        ],
+    )
+    assert (first.cost, second.cost) == (20, 20)
+    assert (first.life, second.life) == (1, 2)
+
+
+def test_a_trial_that_was_broken_off_costs_its_time_and_a_pause_between_sessions_costs_nothing():
+    (first, second) = answers(
+        ASKS,
+        [
+            trial(1, 1, started=0, seconds=20, boots=True),
+            trial(2, 2, "setting 1", started=20, seconds=8, state=TrialState.INTERRUPTED),
+            trial(3, 2, "setting 1", started=9000, seconds=20, session=2, boots=True),
+        ],
+    )
+    assert (first.cost, second.cost) == (20, 28)
+    assert second.trial.id == 3
+
+
+def test_a_trial_that_has_not_ended_is_no_answer():
+    running = [trial(1, 1, started=0, seconds=20), trial(2, 2, "setting 1", started=20, seconds=5, state=TrialState.RUNNING)]
+    assert [answer.ask.number for answer in answers(ASKS, running)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("asked", "in_force", "effective"),
+    [
+        ({CAPACITY: 1000}, {CAPACITY: "1000"}, {CAPACITY: 1000}),
+        ({CAPACITY: 20_000}, {CAPACITY: "2000"}, {CAPACITY: 2000}),  # clamped by the server
+        ({CAPACITY: 20_000}, {CAPACITY: "200"}, {}),  # refused: the default holds
+        ({POOL: 2**30}, {POOL: str(2**30), CAPACITY: "400"}, {POOL: 2**30, CAPACITY: 400}),  # moved along
+        ({METHOD: "0"}, {METHOD: "9"}, {METHOD: "0"}),  # nothing that the search can place
+        ({}, {CAPACITY: "200", POOL: str(2**26)}, {}),
+    ],
+)
+def test_what_is_in_force_is_what_was_measured(asked, in_force, effective):
+    assert effective_point(SPACE, asked, in_force) == effective
+
+
+def test_what_a_candidate_changes_of_the_baseline():
+    assert changed({CAPACITY: 200, POOL: "1G"}, {CAPACITY: "200"}) == {POOL: "1G"}
+
+
+def whole(record):
+    """The study with all of its candidates and trials, as the race has it."""
+    spec = tune_spec(20)
+    entered = [
+        spec.candidates[0].model_copy(update={"name": name, "setting": dict(setting)})
+        for name, setting in record.course.settings.items()
+        if name != spec.baseline
+    ]
+    return spec.with_candidates(entered), list(answers(record.course.asks, record.course.trials))
+
+
+@pytest.mark.parametrize("ended", [1, 7, 20, 33])
+def test_a_tuner_that_learns_what_another_one_learnt_asks_the_same(ended):
+    record = tuned()
+    spec, answered = whole(record)
+    study = StudyTuner(spec)
+    study.replay(spec, answered[:ended], record.course.speeds)
+    following, asked = study.next_trial(), record.course.asks[ended]
+    assert following.stage is asked.stage
+    assert following.setting == changed(record.course.settings[asked.candidate], {})
+    assert following.improvement == pytest.approx(asked.improvement)
+
+
+def test_a_tuner_asks_the_rest_of_a_proof_as_it_would_have():
+    record = tuned()
+    spec, answered = whole(record)
+    first = next(place for place, ask in enumerate(record.course.asks) if ask.stage is TuneStage.PROOF)
+    for ended in (first, first + 1, first + 4):
+        study = StudyTuner(spec)
+        study.replay(spec, answered[:ended], record.course.speeds)
+        following, asked = study.next_trial(), record.course.asks[ended]
+        assert (following.block, following.subset) == (asked.block, asked.subset)
+
+
+def test_a_failed_trial_is_no_score():
+    spec = tune_spec(20)
+    study = StudyTuner(spec)
+    study.next_trial()
+    failed = replace(
+        trial(1, 1, started=0, seconds=9, state=TrialState.FAILED, boots=True), failure=Failure(Step.BOOT, "server", "died")
+    )
+    study.learn(spec, next(answers(ASKS, [failed])), {})
+    assert [(one.trial, one.reason) for one in study.failures] == [(1, "died")]
+    assert not study.tuner.history[0].ok
+    assert study.seconds_left == 20 * 60 - 9
