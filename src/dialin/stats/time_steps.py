@@ -69,7 +69,7 @@ def _means(at: Sequence[float], values: Sequence[float], steps: TimeSteps) -> _A
 
 
 def _filled(values: _Array, *, is_rate: bool) -> _Array:
-    """Return values whose gaps between the first and the last one are filled; the first rate holds since a reading before it."""
+    """Return values whose gaps between the first and the last one are filled; the first rate holds since the reading before."""
     known = np.flatnonzero(~np.isnan(values))
     filled = values.copy()
     if known.size:
