@@ -36,7 +36,7 @@ fetching=$!
 driver=$(mktemp)
 { scripts/driver.sh build && scripts/driver.sh test; } >"$driver" 2>&1 &
 driving=$!
-half="tests/cli tests/evidence tests/frames tests/probes tests/report tests/stats"
+half="tests/evidence tests/frames tests/probes tests/report tests/stats"
 log=$(mktemp)
 # shellcheck disable=SC2086  # these are words
 .venv/bin/pytest $half >"$log" 2>&1 &

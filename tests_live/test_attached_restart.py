@@ -8,7 +8,6 @@ import pytest
 from dialin.errors import ServerError, UserError
 from dialin.model.study import Attachment
 from dialin.servers.attached.undo import UndoLog
-from dialin.servers.capabilities import Capability, has
 from live import only_with_all, until
 from playground import attach, command_that_restarts, option_file
 
@@ -166,11 +165,3 @@ def test_a_restart_command_that_does_not_work_says_what_it_printed(modern, tmp_p
     assert caught.value.log_tail == "no such unit"
     with pytest.raises(UserError, match="cannot be run"):
         attached.restart("/no/such/program")
-
-
-def test_servers_that_keep_no_variables_say_so(server, attachment):
-    if has(server.build, Capability.PERSIST):
-        attach(attachment).check_persists()
-        return
-    with pytest.raises(UserError, match=f"{server.build.id} cannot be told"):
-        attach(attachment).check_persists()

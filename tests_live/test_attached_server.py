@@ -292,6 +292,14 @@ def test_a_schema_that_dialin_did_not_make_stays(server, attachment, log):
         server.query(f"DROP DATABASE IF EXISTS {SCHEMA}")
 
 
+def test_servers_that_keep_no_variables_say_so(server, attachment):
+    if has(server.build, Capability.PERSIST):
+        attach(attachment).check_persists()
+        return
+    with pytest.raises(UserError, match=f"{server.build.id} cannot be told"):
+        attach(attachment).check_persists()
+
+
 # Is it in use?
 
 
