@@ -69,11 +69,7 @@ def _means(at: Sequence[float], values: Sequence[float], steps: TimeSteps) -> _A
 
 
 def _filled(values: _Array, *, is_rate: bool) -> _Array:
-<<<<<<< .merge_file_XEnPnd
-    """Fill the gaps between the first value and the last; the first rate holds since a reading before it."""
-=======
     """Return values whose gaps between the first and the last one are filled; the first rate holds since the reading before."""
->>>>>>> .merge_file_L8c25O
     known = np.flatnonzero(~np.isnan(values))
     filled = values.copy()
     if known.size:
