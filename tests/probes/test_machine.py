@@ -51,7 +51,7 @@ def test_the_machine_and_the_whole_disk_below_the_data_are_read(root):
 def test_without_a_data_directory_here_no_disk_is_told(root):
     reading = MachineProbe(None, root).read()
     assert not any(name.startswith("disk") for name in reading.counters)
-    assert reading.notes == ("No disk is known below the data, so the disk is not told",)
+    assert reading.notes == ("The disk of the data is unknown, so its figures are not available",)
 
 
 def test_data_in_memory_has_no_disk(root):

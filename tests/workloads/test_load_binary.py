@@ -42,7 +42,7 @@ def test_an_environment_that_names_no_program_is_told_so_and_nothing_else_is_tak
 def test_an_environment_may_say_to_do_without_the_program(tmp_path, python):
     program(tmp_path / "venv" / "bin" / "dialin-load")
     assert load_binary.find({"DIALIN_LOAD": "none"}, python) is None
-    with pytest.raises(UserError, match="DIALIN_LOAD=none says to do without dialin-load"):
+    with pytest.raises(UserError, match="DIALIN_LOAD=none disables dialin-load"):
         load_binary.need({"DIALIN_LOAD": "none"}, python)
 
 

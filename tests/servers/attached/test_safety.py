@@ -29,7 +29,7 @@ def test_nothing_is_changed_on_a_server_that_was_not_written_down(log, begin, at
     entry = begin("max_connections", restart=True, schema=SCHEMA)
     server.values[fact] = value
     change = (lambda _: log.make_schema(entry, attached)) if what == "make_schema" else getattr(attached, what)
-    with pytest.raises(ServerError, match=r"Another server answers: .* written down for db1:3306") as caught:
+    with pytest.raises(ServerError, match=r"Another server answers: .* recorded for db1:3306") as caught:
         change({"max_connections": 77})
     assert value.strip("/") in caught.value.what
     assert changes(server) == []

@@ -108,7 +108,7 @@ def test_what_takes_effect_in_the_background_is_waited_for(attached, server, clo
 
 def test_a_resize_that_never_ends_is_an_error(attached, server):
     server.status["Innodb_buffer_pool_resize_status"] = "Resizing buffer pool"
-    with pytest.raises(ServerError, match="innodb_buffer_pool_size was not in force within"):
+    with pytest.raises(ServerError, match="innodb_buffer_pool_size was not effective within"):
         attached.set_global({"innodb_buffer_pool_size": "256M"})
 
 
