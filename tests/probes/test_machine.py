@@ -56,7 +56,7 @@ def test_without_a_data_directory_here_no_disk_is_told(root):
 
 def test_data_in_memory_has_no_disk(root):
     (root / "proc/self/mountinfo").write_text("27 1 0:40 / / rw - tmpfs tmpfs rw\n")
-    assert "No disk" in MachineProbe(root, root).read().notes[0]
+    assert "is unknown" in MachineProbe(root, root).read().notes[0]
 
 
 def test_a_kernel_that_tells_nothing_is_no_error(tmp_path):

@@ -35,7 +35,7 @@ def test_the_program_that_the_environment_names_goes_before_all_others(tmp_path,
 @pytest.mark.parametrize("look", [load_binary.find, load_binary.need])
 def test_an_environment_that_names_no_program_is_told_so_and_nothing_else_is_taken(tmp_path, python, look):
     program(tmp_path / "venv" / "bin" / "dialin-load")
-    with pytest.raises(UserError, match=r"DIALIN_LOAD names .*gone, which is no program"):
+    with pytest.raises(UserError, match=r"DIALIN_LOAD names .*gone, which is not a program"):
         look({"DIALIN_LOAD": str(tmp_path / "gone")}, python)
 
 

@@ -249,7 +249,7 @@ def test_entries_of_other_machines_are_left_to_dialin_restore(log, home, begin, 
     left(log, server, entry, machine="elsewhere")
     restore_orphans(home, {}, pytest.fail)
     assert server.values["max_connections"] == "99"
-    with pytest.raises(UserError, match="a dialin that died on elsewhere"):
+    with pytest.raises(UserError, match="a dialin that crashed on elsewhere"):
         begin("max_connections")
     restore()
     assert server.values == VARIABLES

@@ -146,7 +146,7 @@ def test_a_refusal_says_what_to_do(attached, setting, words):
 
 def test_servers_that_keep_no_variables_over_sql_say_so(clock):
     attached = FakeServer(version="10.11.19-MariaDB").attached(clock)
-    with pytest.raises(UserError, match=r"mariadb@10\.11\.19 cannot be told"):
+    with pytest.raises(UserError, match=r"mariadb@10\.11\.19 cannot persist variables"):
         attached.check_persists()
     assert attached.persisted() == {}
     with pytest.raises(UserError, match="persisted_globals_load is OFF"):
