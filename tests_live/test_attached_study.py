@@ -142,7 +142,7 @@ def test_a_server_in_use_is_refused_unless_that_is_known(dialin, server, sweep):
     ("words", "says"),
     [
         (["sweep", "innodb_flush_method=fsync,O_DIRECT", "--attach"], "--restart-command"),
-        (["sweep", "innodb_io_capacity=300,3000", "--attach", "--server", "mysql@9.7"], "cannot be given together"),
+        (["sweep", "innodb_io_capacity=300,3000", "--attach", "--server", "mysql@9.7"], "cannot be combined"),
         (["sweep", "innodb_io_capacity=300,3000", "--attach", "--hold"], "--hold is for sandboxes"),
         (["sweep", "innodb_io_capacity=300,3000", "--restart-command", "true"], "--attach"),
         (["sweep", "innodb_io_capacity=300,3000", "--database", "mine"], "add attach"),

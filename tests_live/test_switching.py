@@ -182,7 +182,7 @@ def test_what_only_a_start_gives_falls_back_to_starts_and_says_why_and_set_is_re
     assert found.spec.switch is Switch.RESTART
     assert found.site.changes is None
     assert any("innodb_buffer_pool_size is resized chunk by chunk" in note for note in found.notes)
-    with pytest.raises(UserError, match="--switch set cannot be: innodb_buffer_pool_size is resized"):
+    with pytest.raises(UserError, match="--switch set is not possible: innodb_buffer_pool_size is resized"):
         ready(workshop, MYSQL, sweep, "set")
 
 

@@ -72,7 +72,7 @@ def test_a_table_that_is_none_is_one_line(dialin, tmp_path, table, says):
         (["home"], "There is no"),
         (["logs", "--by", "bpi("], "not a regular expression"),
         (["logs", "--by", "pool"], "matches no name"),
-        (["logs", "--by", "x", "--candidates", "c.toml"], "cannot be given together"),
+        (["logs", "--by", "x", "--candidates", "c.toml"], "cannot be combined"),
         (["logs", "--candidates", "c.toml"], "c.toml cannot be read"),
         (["logs", "--baseline", "7"], "The baseline '7' is not one of the candidates"),
         (["logs", "--goal", "speed"], "--goal"),

@@ -27,7 +27,7 @@ def test_the_link_is_taken_over_and_the_page_stands_alone_from_then_on():
 
 
 def test_a_page_that_does_not_begin_is_told_in_its_own_words():
-    with pytest.raises(DialinError, match="The live page did not begin: it cannot be"):
+    with pytest.raises(DialinError, match="The live page did not start: it cannot be"):
         page_process.start(program("print('dialin: it cannot be', file=sys.stderr)"))
 
 
@@ -52,6 +52,6 @@ def test_what_lies_where_the_user_stands_is_not_run(tmp_path):
 
 def test_a_page_that_cannot_be_started_at_all_is_told_too(tmp_path):
     with pytest.raises(
-        DialinError, match=r"The live page did not begin: No such file or directory\. The study goes on without"
+        DialinError, match=r"The live page did not start: No such file or directory\. The study continues without"
     ):
         page_process.start([str(tmp_path / "none")])

@@ -62,12 +62,12 @@ def test_a_copy_that_stands_for_another_candidate_counts_for_neither(analyzed):
     logs["bpi32-r9.log"] = logs["bpi8-r0.log"]
     found = analyzed(logs)
     assert [one.runs for one in found.candidates] == [1, 2]
-    assert "yet they stand for 8 and 32" in text(found.warnings, "copy_in_two_candidates")
+    assert "but they are assigned to 8 and 32" in text(found.warnings, "copy_in_two_candidates")
 
 
 def test_logs_that_are_all_one_are_no_comparison(analyzed):
     same = csv(series(1000))
-    with pytest.raises(UserError, match="yet they stand for 8 and 32"):
+    with pytest.raises(UserError, match="but they are assigned to 8 and 32"):
         analyzed({"bpi8.log": same, "bpi32.log": same})
 
 
@@ -247,7 +247,7 @@ def test_each_log_is_a_candidate_where_nobody_says_otherwise_and_the_names_give_
     assert [one.name for one in found.candidates] == ["bpi8-r0", "bpi8-r1", "bpi8-r2", "bpi32-r0", "bpi32-r1", "bpi32-r2"]
     assert found.verdict is Outcome.INCONCLUSIVE
     assert found.proposals == [r"bpi(\d+)"]
-    assert found.reason.endswith(r"Say which runs belong together: --by 'bpi(\d+)' (8, 32).")
+    assert found.reason.endswith(r"Group the runs: --by 'bpi(\d+)' (8, 32).")
 
 
 def test_runs_of_one_setting_that_differ_are_named_where_each_log_is_a_candidate(analyzed):
@@ -282,7 +282,7 @@ def test_a_baseline_is_named_by_its_name_or_by_its_log(analyzed):
 
 def test_logs_of_one_candidate_have_nothing_to_be_compared_with(analyzed):
     found = analyzed(repeated({8: 1000}))
-    assert found.headline == "All runs are of one candidate, 8: there is nothing to compare."
+    assert found.headline == "All runs belong to one candidate, 8: there is nothing to compare."
     assert found.verdict is Outcome.INCONCLUSIVE
 
 

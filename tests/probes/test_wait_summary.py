@@ -63,14 +63,14 @@ def test_a_performance_schema_that_is_off_is_said_and_asked_for_once():
     probe = WaitSummaryProbe(asked)
     for _ in range(2):
         assert probe.read().notes == (
-            "The performance schema is off (performance_schema=OFF), so waits and statements are not told",
+            "The performance schema is off (performance_schema=OFF), so waits and statements are not available",
         )
     assert len(asked.statements) == 1
 
 
 def test_a_server_without_a_performance_schema_is_no_error():
     reading = WaitSummaryProbe(Asked({"@@performance_schema": 1193})).read()
-    assert reading.notes == ("This server has no performance schema, so waits and statements are not told",)
+    assert reading.notes == ("This server has no performance schema, so waits and statements are not available",)
 
 
 def test_missing_instruments_of_locks_are_said():
@@ -83,4 +83,4 @@ def test_missing_instruments_of_locks_are_said():
 def test_an_account_without_the_privilege_is_no_error():
     reading = WaitSummaryProbe(Asked({**ON, "performance_schema.": 1142})).read()
     assert not reading.counters
-    assert reading.notes == ("The account lacks SELECT on performance_schema, so waits and statements are not told",)
+    assert reading.notes == ("The account lacks SELECT on performance_schema, so waits and statements are not available",)

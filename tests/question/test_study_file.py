@@ -70,7 +70,7 @@ def test_a_study_runs_until_nothing_else(tmp_path):
         ('worthwhile = "a bit"', "'worthwhile'"),
         ("minutes = -1", "'minutes'"),
         ('server-cpus = "0-"', "'server-cpus'"),
-        ('compare = ["a.cnf"]', "cannot be given together"),
+        ('compare = ["a.cnf"]', "cannot be combined"),
         ("minutes 5", "is not TOML"),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_missing_file_is_refused(tmp_path):
 
 @pytest.mark.parametrize("values", [[1], [1, 1], ["1G", 1073741824], ["ON", "on"]])
 def test_one_value_or_the_same_twice_is_refused(values, tmp_path):
-    with pytest.raises(UserError, match=r"one value only|same value twice"):
+    with pytest.raises(UserError, match=r"has only one value|same value twice"):
         question({"sweep": {"some_variable": values}}).settings(tmp_path)
 
 

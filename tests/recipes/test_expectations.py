@@ -69,7 +69,7 @@ def test_throughput_says_what_its_whole_interval_says(record, rule, interval, sa
 def test_a_quantified_claim_is_held_against_its_whole_range_and_not_its_sign(record, interval, says):
     one = found(expecting("faster", ["8"], low=2.5, high=4), with_candidate(record, "8", ratio=interval))
     assert one.agreement == says
-    assert "; the same would be +150.0 % to +300.0 %: 8 " in one.figures
+    assert "; agreement would be +150.0 % to +300.0 %: 8 " in one.figures
 
 
 def test_half_as_long_again_is_not_a_tenth_longer(record):
@@ -119,7 +119,7 @@ def test_the_best_is_the_one_that_wins_and_only_proof_contradicts_it(record, sta
 
 def test_how_near_the_best_a_candidate_may_be_is_told(record):
     one = found(expecting("best", ["8"]), with_candidate(record, "8", state=CandidateState.INCONCLUSIVE, probability=0.543))
-    assert one.figures == "8 was not told apart, within 1 % of the best with a probability of 54.3 %"
+    assert one.figures == "8 is inconclusive, within 1 % of the best with a probability of 54.3 %"
 
 
 @pytest.mark.parametrize("state", CandidateState)

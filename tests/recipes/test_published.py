@@ -32,7 +32,7 @@ def test_the_page_sets_what_was_published_beside_what_was_found(waited):
     assert re.search(r"### .*\n\ninnodb\S+ = 8: [\d,]+ → [\d,]+ tps", text)
     (said,) = [found for found in waited.results() if found.expectation.rule == "mean-above-p99"]
     assert said.figures == "it was not measured", "it has other candidates than the recipe"
-    assert re.search(r"longer than the 99th percentile.*\*\* Not shown either way: it was not measured\. A handful", text)
+    assert re.search(r"longer than the 99th percentile.*\*\* Inconclusive: it was not measured\. A handful", text)
     assert "longest 1 %" in text, "the table of raw waits"
 
 
@@ -53,7 +53,7 @@ def test_what_one_trial_each_says_is_marked_so(waited):
 def test_seconds_a_run_are_those_of_a_thread_also_where_several_scan_at_once():
     record = on_a_scan(example_studies.winner(), threads=4)
     (rate,) = [one.tps.mean for one in record.verdict.candidates if one.name == "4"]
-    rows = table_with(page([reproduction("buffer-pool-instances", record)]), "here, s a run")
+    rows = table_with(page([reproduction("buffer-pool-instances", record)]), "here, s per run")
     (row,) = [line for line in rows if line.startswith("| 4 |")]
     assert row.split(" | ")[1] == f"{4 / rate:.3f}"
 
@@ -92,7 +92,7 @@ def test_a_command_that_goes_on_with_one_study_is_not_told_of_a_recipe(waited):
     verdict = record.verdict.model_copy(update={"warnings": [note], "detectable": 0.031})
     text = page([reproduction("hash-table-locks", dataclasses.replace(record, verdict=verdict))])
     assert "dialin resume" not in text
-    assert "which can tell differences of 3.1 % apart" in text
+    assert "which can detect differences of 3.1 %" in text
 
 
 def test_each_expectation_of_a_study_that_was_run_is_answered_once(waited):

@@ -141,6 +141,6 @@ def test_statements_and_semaphores_are_folded_away_with_how_to_read_them():
 
 def test_what_a_server_does_not_tell_of_semaphores_is_a_sentence_and_no_table():
     words = page_of("unfinished", "nothing_moved").words
-    assert "InnoDB semaphores The server's status tells nothing of semaphores: MariaDB 10.11" in words
+    assert "InnoDB semaphores The server's status does not report semaphores: MariaDB 10.11" in words
     assert "Threads waiting for InnoDB semaphores" not in words
     assert "Statements" not in words

@@ -432,7 +432,7 @@ def test_a_pattern_that_no_build_knows_is_refused_with_the_nearest_names():
 def test_a_pattern_that_one_of_two_builds_knows_is_said_of_the_other():
     workshop = Tools(old=[LOCKS], new=["wait/synch/mutex/sql/LOCK_open"])
     notes = check("hash_table_locks", {"mysql@9.7.4": "old", "mariadb@10.11.5": "new"}, workshop)
-    assert notes == ["mariadb@10.11.5 has no wait instrument like hash_table_locks: no raw waits are collected from it"]
+    assert notes == ["mariadb@10.11.5 has no wait instrument that matches hash_table_locks: no raw waits are collected from it"]
     assert check(None, {"mysql@9.7.4": "none"}, workshop) == []
 
 

@@ -126,7 +126,7 @@ def test_without_a_rate_latency_does_not_keep_a_trial(measured, spec):
 
 def test_a_load_that_is_another_one_now_is_asked_for_before_a_trial_begins(measured, tmp_path):
     def changed():
-        raise UserError("mine.toml is not what the study began with")
+        raise UserError("mine.toml has changed since the study started")
 
     with pytest.raises(UserError):
         measured(1000, check=changed)

@@ -35,14 +35,14 @@ def test_the_program_that_the_environment_names_goes_before_all_others(tmp_path,
 @pytest.mark.parametrize("look", [load_binary.find, load_binary.need])
 def test_an_environment_that_names_no_program_is_told_so_and_nothing_else_is_taken(tmp_path, python, look):
     program(tmp_path / "venv" / "bin" / "dialin-load")
-    with pytest.raises(UserError, match=r"DIALIN_LOAD names .*gone, which is no program"):
+    with pytest.raises(UserError, match=r"DIALIN_LOAD names .*gone, which is not a program"):
         look({"DIALIN_LOAD": str(tmp_path / "gone")}, python)
 
 
 def test_an_environment_may_say_to_do_without_the_program(tmp_path, python):
     program(tmp_path / "venv" / "bin" / "dialin-load")
     assert load_binary.find({"DIALIN_LOAD": "none"}, python) is None
-    with pytest.raises(UserError, match="DIALIN_LOAD=none says to do without dialin-load"):
+    with pytest.raises(UserError, match="DIALIN_LOAD=none disables dialin-load"):
         load_binary.need({"DIALIN_LOAD": "none"}, python)
 
 

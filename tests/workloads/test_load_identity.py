@@ -28,7 +28,7 @@ def test_a_workload_file_that_was_edited_is_refused_until_it_is_back(mine):
     begun = {"load_file_digest": load.digest()}
     load_identity.check(spec, begun, load)
     file.write_text("a = 2")
-    with pytest.raises(UserError, match=r"mine\.toml is not what the study began with"):
+    with pytest.raises(UserError, match=r"mine\.toml has changed since the study started"):
         load_identity.check(spec, begun, load)
     file.write_text("a = 1")
     load_identity.check(spec, begun, load)

@@ -29,7 +29,7 @@ def test_nothing_is_changed_on_a_server_that_was_not_written_down(log, begin, at
     entry = begin("max_connections", restart=True, schema=SCHEMA)
     server.values[fact] = value
     change = (lambda _: log.make_schema(entry, attached)) if what == "make_schema" else getattr(attached, what)
-    with pytest.raises(ServerError, match=r"Another server answers: .* written down for db1:3306") as caught:
+    with pytest.raises(ServerError, match=r"Another server answers: .* recorded for db1:3306") as caught:
         change({"max_connections": 77})
     assert value.strip("/") in caught.value.what
     assert changes(server) == []
@@ -249,7 +249,7 @@ def test_entries_of_other_machines_are_left_to_dialin_restore(log, home, begin, 
     left(log, server, entry, machine="elsewhere")
     restore_orphans(home, {}, pytest.fail)
     assert server.values["max_connections"] == "99"
-    with pytest.raises(UserError, match="a dialin that died on elsewhere"):
+    with pytest.raises(UserError, match="a dialin that crashed on elsewhere"):
         begin("max_connections")
     restore()
     assert server.values == VARIABLES

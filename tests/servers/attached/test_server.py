@@ -108,7 +108,7 @@ def test_what_takes_effect_in_the_background_is_waited_for(attached, server, clo
 
 def test_a_resize_that_never_ends_is_an_error(attached, server):
     server.status["Innodb_buffer_pool_resize_status"] = "Resizing buffer pool"
-    with pytest.raises(ServerError, match="innodb_buffer_pool_size was not in force within"):
+    with pytest.raises(ServerError, match="innodb_buffer_pool_size was not effective within"):
         attached.set_global({"innodb_buffer_pool_size": "256M"})
 
 
@@ -146,7 +146,7 @@ def test_a_refusal_says_what_to_do(attached, setting, words):
 
 def test_servers_that_keep_no_variables_over_sql_say_so(clock):
     attached = FakeServer(version="10.11.19-MariaDB").attached(clock)
-    with pytest.raises(UserError, match=r"mariadb@10\.11\.19 cannot be told"):
+    with pytest.raises(UserError, match=r"mariadb@10\.11\.19 cannot persist variables"):
         attached.check_persists()
     assert attached.persisted() == {}
     with pytest.raises(UserError, match="persisted_globals_load is OFF"):

@@ -163,7 +163,7 @@ def test_an_unknown_variable_is_refused_before_anything_is_written(log, begin):
 
 def test_a_schema_that_is_there_already_is_refused(log, begin, server):
     server.schemas[SCHEMA] = {"precious": []}
-    with pytest.raises(UserError, match="is there already"):
+    with pytest.raises(UserError, match="already exists"):
         begin("max_connections", schema=SCHEMA)
     assert log.entries() == []
 
@@ -324,7 +324,7 @@ def test_an_entry_that_cannot_be_read_is_said_and_can_be_given_up(log, home, beg
     said = []
     restore_orphans(home, {}, said.append)
     assert len(said) == 1
-    assert "broken.json says what dialin changed on a server, and cannot be read" in said[0]
+    assert "broken.json records what dialin changed on a server, and cannot be read" in said[0]
     with pytest.raises(UserError, match="--forget broken"):
         restore()
     restore(forget="broken")
@@ -339,10 +339,10 @@ def test_what_is_given_up_is_forgotten_and_said(log, home, begin, attached, serv
     with pytest.raises(UserError, match="being studied by process"):
         restore(forget=entry.id)
     orphaned(entry)
-    with pytest.raises(UserError, match=f"Nothing is written down as other. There is {entry.id}"):
+    with pytest.raises(UserError, match=f"There is no record other. The records are: {entry.id}"):
         restore(forget="other")
     restore(forget=entry.id)
-    assert "max_connections was 151, was given 99" in capsys.readouterr().err
+    assert "max_connections was 151, dialin set 99" in capsys.readouterr().err
     assert (log.entries(), server.values["max_connections"]) == ([], "99")
     restore()
     assert "nothing to restore" in capsys.readouterr().err

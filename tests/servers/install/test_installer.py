@@ -220,7 +220,7 @@ def builds(home: Home, *versions: tuple[int, ...]) -> list[Build]:
 
 @pytest.mark.parametrize("text", ["mysql", "mysql@9", "mysql@9.7"])
 def test_of_several_builds_none_is_removed_before_one_is_named(home: Home, text: str):
-    with pytest.raises(UserError, match=r"could be any of mysql@9\.7\.4 and mysql@9\.7\.1") as caught:
+    with pytest.raises(UserError, match=r"is ambiguous: it could be mysql@9\.7\.4 and mysql@9\.7\.1") as caught:
         to_remove(home, BuildReference.parse(text), builds(home, (9, 7, 1), (9, 7, 4)))
     assert "dialin servers remove mysql@9.7.1" in caught.value.remedy
 
