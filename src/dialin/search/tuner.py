@@ -51,8 +51,8 @@ _OF_NOISE = 0.85
 """The share of a trial's noise, as the search found it, that the statistics of the proof take as its least."""
 _FEWEST = 2
 """Trials of the proof that a set, and the baseline, must have before anything is said of it."""
-_SAFE = 0.5
-"""A set counts as within 2 % of the best one when that is more probable than not by the proof."""
+_SAFE = 0.7
+"""A set counts as within 2 % of the best one when that is this probable by the proof."""
 _SOFT = 0.1
 """Losses of more than this against the typical trial are compressed, on the log scale."""
 _CRASH_REACH = 0.7
@@ -407,6 +407,9 @@ class Tuner:
             state.over = True
             return
         names = proof.next_candidates(trials, state.racing, BASELINE)
+        if len(names) < 2:
+            state.over = True
+            return
         statics = [self.space.static_part(state.settings[name]) for name in names]
         running = self._running()
         now = self.space.static_part(self.space.setting(running)) if running is not None else None
