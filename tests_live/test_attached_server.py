@@ -296,7 +296,7 @@ def test_servers_that_keep_no_variables_say_so(server, attachment):
     if has(server.build, Capability.PERSIST):
         attach(attachment).check_persists()
         return
-    with pytest.raises(UserError, match=f"{server.build.id} cannot be told"):
+    with pytest.raises(UserError, match=f"{server.build.id} cannot persist variables"):
         attach(attachment).check_persists()
 
 

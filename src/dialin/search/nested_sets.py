@@ -13,8 +13,8 @@ from dialin.search.space import Point, Space
 _Array = NDArray[np.float64]
 
 PRICES = (0.008, 0.015)
-"""A variable leaves the lean set if that is expected to cost no more than this, on the log scale: when lean settings are first
-tried, and at the end. Little is known of single variables at first, and trials of lean settings show what may go."""
+"""A variable leaves a lean setting that is tried if that is expected to cost no more than this, on the log scale: first, while
+little is known of single variables, and at the end."""
 PROVEN = (0.015, 0.006, 0.010)
 """The nested sets of the proof are the lean sets at these prices; where there is time for fewer, the first ones."""
 

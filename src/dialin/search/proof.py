@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dialin.model.study import Until
+from dialin.model.verdict import CandidateState
 from dialin.stats.allocation import next_block
 from dialin.stats.decide import Decision, Rules, decide
 from dialin.stats.posterior import chances
@@ -16,6 +16,7 @@ WORTHWHILE = 0.02
 """The smallest set that is safely within this of the best one is recommended; a gain below it is nothing."""
 CONFIDENCE = 0.95
 _RULES = Rules(worthwhile=WORTHWHILE, confidence=CONFIDENCE)
+_WORSE = (CandidateState.BEHIND, CandidateState.LOSES)
 
 
 def judge(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str) -> Decision:
@@ -26,10 +27,13 @@ def judge(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str) -> 
 def next_candidates(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str) -> list[str]:
     """Return the candidates of the next block: the contenders, by the allocation of a study, and the baseline always.
 
-    The gain of what is recommended is quoted, so the baseline needs as many trials as the best set.
+    The gain of what is recommended is quoted, so the baseline needs as many trials as the best set. Sets that are clearly worse
+    get no further trials.
     """
-    contenders = next_block(trials, names, baseline, _RULES, Until.BETTER)
-    return [name for name in names if name == baseline or name in contenders]
+    states = judge(trials, names, baseline).states
+    left = [name for name in names if name == baseline or states[name] not in _WORSE or not trials]
+    contenders = next_block(trials, left, baseline, _RULES)
+    return [name for name in left if name == baseline or name in contenders]
 
 
 def chances_of(trials: Sequence[TimedTrial], names: Sequence[str]) -> Mapping[str, float]:

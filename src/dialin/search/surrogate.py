@@ -100,8 +100,8 @@ def correlations(a: _Array, b: _Array) -> _Array:
     return table
 
 
-def learn_weights(seen: Observations) -> Weights:
-    """Find the most probable weights, none below `LEAST`: L-BFGS on likelihood and priors, with the analytic gradient."""
+def learn_weights(seen: Observations, least: float = LEAST) -> Weights:
+    """Find the most probable weights, none below `least`: L-BFGS on likelihood and priors, with the analytic gradient."""
     count, variables = seen.points.shape
     upper = np.triu_indices(count, 1)
     columns = [correlations(seen.points[:, j], seen.points[:, j])[upper] for j in range(variables)]
@@ -139,7 +139,7 @@ def learn_weights(seen: Observations) -> Weights:
         return value, np.concatenate([by_w + 1 / _WEIGHT, [by_c, by_s]])
 
     start = np.concatenate([np.full(variables, 0.5 * _WEIGHT), [_PRODUCTS, 0.0]])
-    bounds = [(LEAST, 2.0)] * variables + [(math.log(0.1), math.log(50.0)), (math.log(0.2), math.log(20.0))]
+    bounds = [(least, 2.0)] * variables + [(math.log(0.1), math.log(50.0)), (math.log(0.2), math.log(20.0))]
     # In units of the prior, so that weights and logarithms take steps of one size.
     scale = np.concatenate([np.full(variables, _WEIGHT), [1.0, 1.0]])
 

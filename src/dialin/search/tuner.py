@@ -40,9 +40,11 @@ _NOTHING = 5
 """So many trials in a row with little to expect end the search."""
 _CAUTION = 1.0
 """Standard deviations that are taken off what a setting promises before it is chosen."""
+_HOPE = 0.3
+"""Standard deviations by which a lean setting that is tried may be better than expected: the doubtful variables leave first."""
 _LITTLE = 0.25
 """The share of a trial's noise below which an expected improvement is little."""
-_BLOCKS = 5
+_BLOCKS = 4.5
 """Blocks that the proof has room for at least, before it compares more than one set with the baseline."""
 _MOST_PROOF = 0.5
 """The largest share of a short budget that the proof takes to have four blocks of one set and the baseline."""
@@ -50,8 +52,8 @@ _OF_NOISE = 0.85
 """The share of a trial's noise, as the search found it, that the statistics of the proof take as its least."""
 _FEWEST = 2
 """Trials of the proof that a set, and the baseline, must have before anything is said of it."""
-_SAFE = 0.3
-"""A set counts as within 2 % of the best one when that is this probable by the proof: a change takes a reason."""
+_SAFE = 0.7
+"""A set counts as within 2 % of the best one when that is this probable by the proof."""
 _SOFT = 0.1
 """Losses of more than this against the typical trial are compressed, on the log scale."""
 _CRASH_REACH = 0.7
@@ -200,8 +202,8 @@ class Tuner:
         model = self.surrogate()
         if self._progress > _REFINE_AFTER and self.history[-1].ask.purpose is not Purpose.REFINE:
             refined = (self._progress - _REFINE_AFTER) / (1 - _REFINE_AFTER)
-            price = PRICES[0] + refined * (PRICES[1] - PRICES[0])
-            return Ask(self.space.setting(self._lean_best(model, price)), self.options.search_seconds, Purpose.REFINE)
+            lean = self._lean_best(model, PRICES[0] + refined * (PRICES[1] - PRICES[0]), _HOPE)
+            return Ask(self.space.setting(lean), self.options.search_seconds, Purpose.REFINE)
         return self._proposal(model, running, rng)
 
     def _proposal(self, model: Surrogate, running: Point | None, rng: np.random.Generator) -> Ask:
@@ -304,6 +306,11 @@ class Tuner:
         self._model = len(seen), model
         return model
 
+    def _sparse_model(self) -> Surrogate:
+        """Return the model in which weights may be 0: what it leaves out may carry nothing, which the proof must show."""
+        seen = self._observations()
+        return Surrogate(seen, learn_weights(seen, least=0.0))
+
     def _best_tried(self, model: Surrogate) -> list[Point]:
         """Return the settings that completed, the best first by the model, less the price of their changes."""
         points = np.unique(np.array([p for p, told in zip(self._points, self.history, strict=True) if told.ok]), axis=0)
@@ -319,8 +326,14 @@ class Tuner:
             return {}
         return self.space.setting(self._best_tried(self.surrogate())[0])
 
-    def _lean_best(self, model: Surrogate, price: float) -> Point:
-        """Return the setting that promises most, cautiously, without the changes that are not worth a price."""
+    def _lean_best(self, model: Surrogate, price: float, hope: float = 0.0) -> Point:
+        """Return the setting that promises most, cautiously, without the changes that are not worth a price.
+
+        Args:
+            model: of all trials.
+            price: of each change, on the log scale.
+            hope: standard deviations by which a leaner setting may turn out better than expected, where it is only tried.
+        """
         default, best = self.space.default_point, self._best_tried(model)
         rng = np.random.default_rng([self.seed, 3, len(self.history)])
 
@@ -333,7 +346,12 @@ class Tuner:
 
         top = improve(self.space, score, best[:8], rng, self._fit_memory)
         top = self.space.point(self.constraints.repaired(self.space, self.space.setting(top)))
-        return lean_set(self.space, top, model.means, price)
+
+        def hopeful(points: _Array) -> _Array:
+            mean, sd = model.differences(points, top)
+            return np.asarray(mean + hope * sd)
+
+        return lean_set(self.space, top, hopeful, price)
 
     # the proof
 
@@ -349,7 +367,11 @@ class Tuner:
                 others = [point for point in best if (point != default).any()]
                 whole = others[0] if others else whole
             if (whole != default).any():
-                points = nested_sets(self.space, whole, model.means, self._affordable_sets(whole))
+                count = self._affordable_sets(whole)
+                points = nested_sets(self.space, whole, model.means, max(count - 1, 1))
+                sparse = lean_set(self.space, points[-1], self._sparse_model().means, PROVEN[0])
+                if count > 1 and (sparse != default).any() and (sparse != points[-1]).any():
+                    points.append(sparse)
                 for number, point in enumerate(points):
                     settings[f"set {number + 1}"] = self.space.setting(point)
         names = list(settings)
@@ -388,6 +410,9 @@ class Tuner:
             state.over = True
             return
         names = proof.next_candidates(trials, state.racing, BASELINE)
+        if len(names) < 2:
+            state.over = True
+            return
         statics = [self.space.static_part(state.settings[name]) for name in names]
         running = self._running()
         now = self.space.static_part(self.space.setting(running)) if running is not None else None
