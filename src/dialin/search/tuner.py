@@ -250,8 +250,8 @@ class Tuner:
             for index in cause:
                 likeness = np.minimum(likeness, correlations(points[:, index], crash[None, index])[:, 0])
             allowed &= likeness < _CRASH_REACH
-        for index, code in deadly_values(self._points, [told.ok for told in self.history], default):
-            allowed &= points[:, index] != code
+        for variable, code in deadly_values(self._points, [told.ok for told in self.history], default):
+            allowed &= points[:, variable] != code
         return allowed
 
     # the model
