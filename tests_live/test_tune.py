@@ -32,7 +32,7 @@ def test_a_tune_that_is_stopped_shows_the_best_so_far_and_resumes_to_a_verdict_f
     jsonschema.validate(verdict, SCHEMA)
     assert {one["name"] for one in verdict["tune"]["variables"]} == {CAPACITY, DEPTH}
     assert verdict["tune"]["failures"] == []
-    assert verdict["tune"]["proven"] >= 4
+    assert verdict["tune"]["proven"] > 0
 
     with Store.open(out) as store:
         record = store.read()

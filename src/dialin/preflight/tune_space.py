@@ -13,7 +13,7 @@ from types import ModuleType
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
-from dialin.model.setting import Setting, Value, parse_value, same_value
+from dialin.model.setting import Setting, Value, as_number, parse_value, same_value
 from dialin.model.tune import TuneMemory, TuneOrder, TuneVariable
 from dialin.search.constraints import AtMost, Constraints
 from dialin.search.ranges import AskedVariable, VariableFacts, make_dimension, parse_asked
@@ -214,8 +214,16 @@ def _weakens(name: str, value: Value, in_force: Mapping[str, str]) -> bool:
 def _variable(dimension: Dimension, known: Variable, reason: str) -> TuneVariable:
     """Return a variable of a plan: what a running server cannot be set to as a start would have it takes a start."""
     dimension = replace(dimension, static=set_global.why_not(known.name, known) is not None, reason=reason)
-    dimension = replace(dimension, step=_step(dimension))
+    dimension = _with_whole_ends(replace(dimension, step=_step(dimension)))
     return TuneVariable(**{name: getattr(dimension, name) for name in TuneVariable.model_fields})
+
+
+def _with_whole_ends(dimension: Dimension) -> Dimension:
+    """Return an axis whose range ends at values that a server takes as they are."""
+    if dimension.values or not dimension.step or not (dimension.low % dimension.step or dimension.high % dimension.step):
+        return dimension
+    low, high = (float(as_number(dimension.value(end)) or 0) for end in (0.0, 1.0))
+    return replace(dimension, low=low, high=high) if low < high else dimension
 
 
 def _step(dimension: Dimension) -> float:

@@ -14,6 +14,8 @@ from dialin.variables.size_units import BYTES, unit_of, with_letter
 
 _MOST_NAMED = 4
 """Changes that a headline names with their values."""
+_MOST_NAMES = 3
+"""Names in a headline where there are more changes than that."""
 
 STAGES: Mapping[TuneStage, str] = {
     TuneStage.START: "first settings",
@@ -39,10 +41,11 @@ def setting_text(setting: Setting) -> str:
 
 
 def brief_setting(setting: Setting) -> str:
-    """Return a setting for a headline: with values where they are few, else the names alone."""
+    """Return a setting for a headline: with values where they are few, else the first names alone."""
     if len(setting) <= _MOST_NAMED:
         return setting_text(setting)
-    return f"{len(setting)} changes ({listed([visible(name) for name in setting])})"
+    first = [visible(name) for name in setting][:_MOST_NAMES]
+    return f"{len(setting)} changes ({listed([*first, f'{len(setting) - len(first)} more'])})"
 
 
 def tune_headline(verdict: Verdict, findings: TuneFindings, gain: str) -> str:

@@ -9,7 +9,7 @@ from dialin.model.measure import deciding, improvement, measure, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.setting import describe
 from dialin.model.trial import TrialState
-from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, Verdict
+from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, TuneOutcome, Verdict
 from dialin.report import headline as headlines
 from dialin.report import reason_sentences
 from dialin.report.note_sentences import note_text
@@ -25,13 +25,25 @@ OUTCOMES = {
 }
 """What a verdict is called."""
 
+TUNE_OUTCOMES = {
+    TuneOutcome.GAIN: "Gain shown",
+    TuneOutcome.NOTHING: "Nothing to gain",
+    TuneOutcome.UNRESOLVED: INCONCLUSIVE.capitalize(),
+    TuneOutcome.RUNNING: INCONCLUSIVE.capitalize(),
+}
+"""What a tune ended with."""
+
 SCOPE = "The verdict is valid for this load, this data and this machine only."
 """What no study shows."""
 
 
 def outcome(record: StudyRecord) -> str:
     """Return the outcome of the verdict and the goal that decided it, in a few words."""
-    return f"{OUTCOMES[record.verdict.verdict]}, by {record.verdict.goal}" if record.verdict else "No verdict yet"
+    if record.verdict is None:
+        return "No verdict yet"
+    tune = record.verdict.tune
+    named = OUTCOMES[record.verdict.verdict] if tune is None else TUNE_OUTCOMES[tune.outcome]
+    return f"{named}, by {record.verdict.goal}"
 
 
 def headline(record: StudyRecord) -> str:

@@ -60,14 +60,16 @@ def _findings(
         expected = math.exp(float(model.differences(best[None, :], default)[0][0]))
     proof = [told for told in tuner.history if told.ask.purpose is Purpose.PROOF]
     constraints = tuner.constraints
+    carried = _carried(study, model, recommended) if model is not None and recommended else {}
+    variables = _variables(space, model, shown, recommended, carried)
     return TuneFindings(
         outcome=outcome,
         best=space.setting(best),
         expected=expected,
-        recommended=recommended,
+        recommended={one.name: recommended[one.name] for one in variables if one.name in recommended},
         gain=gain,
         worthwhile=WORTHWHILE,
-        variables=_variables(space, model, shown, recommended),
+        variables=variables,
         failures=list(study.failures),
         memory_limit=constraints.limit,
         fence=constraints.fence,
@@ -76,10 +78,11 @@ def _findings(
     )
 
 
-def _variables(space: Space, model: Surrogate | None, shown: Point, recommended: dict[str, Value]) -> list[TunedVariable]:
+def _variables(
+    space: Space, model: Surrogate | None, shown: Point, recommended: dict[str, Value], carried: dict[str, Estimate]
+) -> list[TunedVariable]:
     """Return all variables: those recommended in the order that carries most first, then the others by effect."""
     effects = {} if model is None else _effects(space, model, shown)
-    carried = {} if model is None or not recommended else _carried(space, model, space.point(recommended))
     names = [dimension.name for dimension in space.dimensions]
     others = sorted((name for name in names if name not in carried), key=lambda name: -effects.get(name, 0.0))
     return [
@@ -107,9 +110,14 @@ def _effects(space: Space, model: Surrogate, at: Point) -> dict[str, float]:
     return effects
 
 
-def _carried(space: Space, model: Surrogate, whole: Point) -> dict[str, Estimate]:
-    """Return what each change carries, from the baseline on: the change that is missed least is made last."""
-    chain = [one.point for one in reversed(elimination(space, whole, model.means))]
+def _carried(study: StudyTuner, sparse: Surrogate, recommended: dict[str, Value]) -> dict[str, Estimate]:
+    """Return what each change carries, from the baseline on: the change that is missed least is made last.
+
+    The sparse model has the order. The intervals are those of the model in which each variable may matter, for the sparse one
+    is sure of a weight of 0.
+    """
+    space, model = study.space, study.tuner._surrogate()
+    chain = [one.point for one in reversed(elimination(space, space.point(recommended), sparse.means))]
     carried = {}
     for before, after in pairwise(chain):
         (changed,) = np.flatnonzero(before != after)
