@@ -28,8 +28,8 @@ OUTCOMES = {
 TUNE_OUTCOMES = {
     TuneOutcome.GAIN: "Gain shown",
     TuneOutcome.NOTHING: "Nothing to gain",
-    TuneOutcome.UNRESOLVED: INCONCLUSIVE.capitalize(),
-    TuneOutcome.RUNNING: INCONCLUSIVE.capitalize(),
+    TuneOutcome.INCONCLUSIVE: "Inconclusive",
+    TuneOutcome.RUNNING: "Inconclusive",
 }
 """What a tune ended with."""
 

@@ -116,7 +116,7 @@ def _carried(study: StudyTuner, sparse: Surrogate, recommended: dict[str, Value]
     The sparse model has the order. The intervals are those of the model in which each variable may matter, for the sparse one
     is sure of a weight of 0.
     """
-    space, model = study.space, study.tuner._surrogate()
+    space, model = study.space, study.tuner.surrogate()
     chain = [one.point for one in reversed(elimination(space, space.point(recommended), sparse.means))]
     carried = {}
     for before, after in pairwise(chain):
