@@ -60,7 +60,7 @@ def _findings(
         expected = math.exp(float(model.differences(best[None, :], default)[0][0]))
     proof = [told for told in tuner.history if told.ask.purpose is Purpose.PROOF]
     constraints = tuner.constraints
-    carried = _carried(study, model, recommended) if model is not None and recommended else {}
+    carried = _carried(space, model, recommended) if model is not None and recommended else {}
     variables = _variables(space, model, shown, recommended, carried)
     return TuneFindings(
         outcome=outcome,
@@ -110,14 +110,9 @@ def _effects(space: Space, model: Surrogate, at: Point) -> dict[str, float]:
     return effects
 
 
-def _carried(study: StudyTuner, sparse: Surrogate, recommended: dict[str, Value]) -> dict[str, Estimate]:
-    """Return what each change carries, from the baseline on: the change that is missed least is made last.
-
-    The sparse model has the order. The intervals are those of the model in which each variable may matter, for the sparse one
-    is sure of a weight of 0.
-    """
-    space, model = study.space, study.tuner.surrogate()
-    chain = [one.point for one in reversed(elimination(space, space.point(recommended), sparse.means))]
+def _carried(space: Space, model: Surrogate, recommended: dict[str, Value]) -> dict[str, Estimate]:
+    """Return what each change carries, from the baseline on: the change that is missed least is made last."""
+    chain = [one.point for one in reversed(elimination(space, space.point(recommended), model.means))]
     carried = {}
     for before, after in pairwise(chain):
         (changed,) = np.flatnonzero(before != after)
