@@ -4,11 +4,12 @@ import pytest
 
 from dialin.cli import commands, restore
 
-TIDY = {"sweep", "compare", "run", "resume", "restore"}
+TIDY = {"sweep", "compare", "tune", "run", "resume", "restore"}
 READ = {"report", "recipes", "watch", "explain", "export", "studies", "diff", "analyze", "variables", "doctor", "servers"}
 ARGUMENTS = {
     "sweep": ["nonsense=1,2"],
     "compare": ["nowhere.cnf", "nowhere2.cnf"],
+    "tune": ["nonsense"],
     "run": ["nowhere.toml"],
     "analyze": ["nowhere"],
     "studies": ["nowhere"],

@@ -101,7 +101,7 @@ def test_a_time_that_stands_still_is_no_run(tmp_path):
         ("notes.txt", "no report of sysbench in it"),
         ("empty", "There is no file in"),
         ("short.log", "short.log: 3 lines; 20 are the fewest"),
-        ("torn.gz", "cut short or damaged"),
+        ("torn.gz", "truncated or damaged"),
         ("fifo", "neither a file nor a directory"),
     ],
 )

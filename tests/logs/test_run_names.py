@@ -30,7 +30,7 @@ def test_names_in_which_nothing_is_found_have_no_candidate():
 
 
 @pytest.mark.parametrize(
-    ("expression", "says"), [("bpi(", "not a regular expression"), ("pool", "finds nothing"), ("x*", "finds no")]
+    ("expression", "says"), [("bpi(", "not a regular expression"), ("pool", "matches no name"), ("x*", "matches no name")]
 )
 def test_an_expression_that_cannot_serve_is_one_line(expression, says):
     with pytest.raises(UserError, match=says):

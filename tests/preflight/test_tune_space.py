@@ -91,7 +91,7 @@ def test_values_that_give_up_durability_are_refused_unless_allowed(text):
         (f"{METHOD}=1..3", "takes words, not a range"),
         ("innodb_page_size=4096,8192", "decides what prepared data looks like"),
         ("port=1..9", "cannot be tuned|has no variable"),
-        ("version", "cannot be given when"),
+        ("version", "cannot be set when"),
         ("sql_mode", "decides what prepared data looks like"),
         ("init_connect", "No values are known|cannot be tuned"),
     ],

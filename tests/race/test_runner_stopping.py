@@ -72,7 +72,7 @@ def test_asked_in_the_last_fresh_block_that_the_budget_holds_the_choice_is_judge
     whole, record = study(simulated(four=1300), budget, directory="whole")
     last = record.trials[-1]
     assert last.purpose is Purpose.CONFIRM
-    assert any("budget is over" in line.text for line in record.log)
+    assert any("budget ended" in line.text for line in record.log)
     trials, asked = asked_in_trial(last.id, four=1300)
     verdict, _ = study(trials, budget, stop_asked=asked)
     assert asked()

@@ -77,7 +77,7 @@ def test_half_as_long_again_is_not_a_tenth_longer(record):
     assert found(expecting("slower", ["8"], low=0.87, high=0.95), a_tenth).agreement is Agreement.AGREES
     half = found(expecting("slower", ["8"], low=0.6, high=0.75), a_tenth)
     assert half.agreement is Agreement.DIFFERS
-    assert half.figures.endswith("−40.0 % to −25.0 %: 8 lies outside")
+    assert half.figures.endswith("−40.0 % to −25.0 %: 8 is outside")
 
 
 def test_the_words_are_those_of_the_outcome_that_was_found(record):

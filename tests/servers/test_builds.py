@@ -94,7 +94,7 @@ def test_a_binary_is_listed_once_though_links_lead_to_it(home: Home, tmp_path: P
 def test_the_usual_places_are_searched_beside_path(home: Home, tmp_path: Path):
     write_server(tmp_path / "usual" / "mysqld")
     (found,) = look(home, usual=(tmp_path / "usual",))
-    assert found.origin == f"found in {tmp_path / 'usual'}"
+    assert found.origin == f"in {tmp_path / 'usual'}"
 
 
 def test_what_does_not_run_is_left_out_and_hides_nothing(home: Home, tmp_path: Path):

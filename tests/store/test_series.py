@@ -78,7 +78,9 @@ def test_only_the_figures_that_are_asked_for_are_read_over_time(store):
     wanted = {("status", "Questions"), ("machine", "run_queue"), ("status", "No_such_variable")}
     points = store.read(readings=wanted).over_time
     assert list(points) == [1]
-    assert list(points[1]) == [POINTS[0], POINTS[2], POINTS[3]]
+    one = points[1]
+    rows = [(at, *one.names[which], value) for at, which, value in zip(one.at, one.which, one.value, strict=True)]
+    assert rows == [ROWS[0], ROWS[2], ROWS[3]]
     assert store.read().over_time == {}
 
 

@@ -81,10 +81,10 @@ def test_gzip_is_known_by_its_first_bytes_not_by_its_name(tmp_path):
 def test_a_log_that_is_cut_short_is_said_so(tmp_path):
     path = tmp_path / "log.gz"
     path.write_bytes(gzip.compress(csv(series()).encode())[:-100])
-    with pytest.raises(UserError, match="cut short or damaged"):
+    with pytest.raises(UserError, match="truncated or damaged"):
         read(path)
     path.write_bytes(b"\x1f\x8bnothing")
-    with pytest.raises(UserError, match="cut short or damaged"):
+    with pytest.raises(UserError, match="truncated or damaged"):
         read(path)
 
 

@@ -75,7 +75,7 @@ def analyze(
     from dialin.report.terminal_analysis import print_analysis
 
     if by is not None and candidates is not None:
-        raise UserError("--by and --candidates cannot be given together", "Use one of them")
+        raise UserError("--by and --candidates cannot be combined", "Use one of them")
     table = None if candidates is None else _table(candidates)
     request = Request(
         rule=AssignmentRule(by=by, table=table, where=str(candidates or ""), ignored=tuple(ignore or ())),

@@ -6,16 +6,15 @@ What is known of variables beyond the catalogue (rules of thumb, ranges that mak
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import ModuleType
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
-from dialin.model.setting import Setting, Value, as_number, parse_value, same_value
+from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.tune import TuneMemory, TuneOrder, TuneVariable
-from dialin.search.constraints import AtMost, Constraints
+from dialin.search import variable_choice
+from dialin.search.excluded_variables import Group
 from dialin.search.ranges import AskedVariable, VariableFacts, make_dimension, parse_asked
 from dialin.search.space import Dimension, Space
 from dialin.variables import check, owned, rules, set_global
@@ -27,7 +26,6 @@ _LOGS_OF_DATA = ("innodb_log_file_size", "innodb_log_files_in_group")
 """Part of prepared data, but made anew at the start by every server that can resize its redo log."""
 _RESIZES_LOGS_FROM = (5, 6)
 _MIB, _KIB = 2**20, 2**10
-_LIMITS = (AtMost("innodb_io_capacity", "innodb_io_capacity_max"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +129,8 @@ def propose_variables(catalogue: Catalogue, around: Surroundings, *, weaker: boo
     Raises:
         UserError: it has none to propose.
     """
-    choice = _variable_choice()
-    if choice is None:
-        raise UserError("Nothing is named to tune", "Name variables, e.g. innodb_io_capacity=200..20000")
-    admitted = (choice.Group.DURABILITY,) if weaker else ()
-    chosen = choice.choose_variables(catalogue.variables, _situation(choice, around), admitted=admitted).chosen
+    admitted = (Group.DURABILITY,) if weaker else ()
+    chosen = variable_choice.choose_variables(catalogue.variables, _situation(around), admitted=admitted).chosen
     variables = [
         _variable(one.dimension, catalogue.variables[one.name], one.reason)
         for one in chosen
@@ -151,12 +146,7 @@ def memory_and_order(
 ) -> tuple[TuneMemory | None, tuple[TuneOrder, ...]]:
     """Return what limits the settings of a tune."""
     space = Space(tuple(_dimension(one) for one in variables))
-    choice = _variable_choice()
-    if choice is None:
-        names = set(space.defaults)
-        constraints = Constraints(order=tuple(rule for rule in _LIMITS if {rule.lower, rule.upper} <= names))
-    else:
-        constraints = choice.make_constraints(space, _situation(choice, around), catalogue.variables)
+    constraints = variable_choice.make_constraints(space, _situation(around), catalogue.variables)
     order = tuple(TuneOrder(lower=rule.lower, upper=rule.upper, share=rule.share) for rule in constraints.order)
     memory = constraints.memory
     if memory is None or not memory.factors:
@@ -176,20 +166,7 @@ def ends_of(variables: Sequence[TuneVariable]) -> list[dict[str, Value]]:
 
 
 def _facts(known: Variable, catalogue: Catalogue, around: Surroundings, *, weaker: bool) -> VariableFacts:
-    choice = _variable_choice()
-    if choice is not None:
-        facts: VariableFacts = choice.variable_facts(known, _situation(choice, around), catalogue.variables, weaker=weaker)
-    else:
-        is_number = known.kind in (Kind.INTEGER, Kind.NUMERIC)
-        facts = VariableFacts(
-            known.name,
-            default=parse_value(around.in_force.get(known.name, known.default or "")),
-            static=True,
-            minimum=known.minimum if is_number else None,
-            maximum=known.maximum if is_number else None,
-            step=float(known.block or 1) if known.kind is not Kind.NUMERIC else 0.0,
-            choices=("OFF", "ON") if known.kind is Kind.BOOLEAN else known.choices if known.kind is Kind.ENUMERATION else (),
-        )
+    facts = variable_choice.variable_facts(known, _situation(around), catalogue.variables, weaker=weaker)
     words = [word for word in facts.choices if weaker or not _weakens(known.name, word, around.in_force)]
     distinct = [word for place, word in enumerate(words) if not any(same_value(word, before) for before in words[:place])]
     return replace(facts, choices=tuple(distinct) if len(distinct) > 1 else ())
@@ -238,8 +215,8 @@ def _dimension(variable: TuneVariable) -> Dimension:
     return Dimension(**{name: getattr(variable, name) for name in TuneVariable.model_fields})
 
 
-def _situation(choice: ModuleType, around: Surroundings) -> object:
-    return choice.Situation(
+def _situation(around: Surroundings) -> variable_choice.Situation:
+    return variable_choice.Situation(
         memory=float(around.memory),
         cpus=around.cpus,
         connections=around.connections,
@@ -250,14 +227,6 @@ def _situation(choice: ModuleType, around: Surroundings) -> object:
         counters=around.counters,
         seconds=around.seconds,
     )
-
-
-def _variable_choice() -> ModuleType | None:
-    """Return the module that knows variables, which proposes them; None where this dialin has none."""
-    try:
-        return importlib.import_module("dialin.search.variable_choice")
-    except ModuleNotFoundError:
-        return None
 
 
 def split_base(setting: Setting, variables: Sequence[TuneVariable]) -> tuple[dict[str, Value], dict[str, Value]]:

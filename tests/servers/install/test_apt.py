@@ -65,7 +65,7 @@ def test_the_closure_is_fetched_without_what_a_server_does_not_need(tmp_path: Pa
     files = PACKAGES.fetch(tmp_path, clients, MIRROR)
     assert [file.name.split("_")[0] for file in files] == ["libc6", "libcrypt1", "mysql-server-core"]
     assert all(file.is_file() for file in files)
-    assert clients.said[-1] == "fetching 3 packages, 0 MB"
+    assert clients.said[-1] == "downloading 3 packages, 0 MB"
 
 
 def test_packages_asked_for_alone_come_without_what_they_depend_on(tmp_path: Path):

