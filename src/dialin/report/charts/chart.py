@@ -95,16 +95,16 @@ class Chart:
 
 def blank(**layout: Any) -> go.Figure:
     """Return a figure without a trace, in the page's own looks."""
-    return go.Figure(
-        paper_bgcolor=_CLEAR,
-        plot_bgcolor=_CLEAR,
-        font={"family": "inherit", "size": 13, "color": "var(--ink-2)"},
-        hoverlabel={"bgcolor": "var(--card)", "bordercolor": "var(--line)", "font": {"color": "var(--ink)", "size": 13}},
-        hovermode="closest",
-        showlegend=False,
-        autosize=True,
-        **layout,
-    )
+    looks = {
+        "paper_bgcolor": _CLEAR,
+        "plot_bgcolor": _CLEAR,
+        "font": {"family": "inherit", "size": 13, "color": "var(--ink-2)"},
+        "hoverlabel": {"bgcolor": "var(--card)", "bordercolor": "var(--line)", "font": {"color": "var(--ink)", "size": 13}},
+        "hovermode": "closest",
+        "showlegend": False,
+        "autosize": True,
+    }
+    return go.Figure(**{**looks, **layout})
 
 
 def axis(title: str) -> dict[str, Any]:

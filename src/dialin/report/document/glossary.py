@@ -34,7 +34,7 @@ TERMS = (
     Term(
         Word.LOST,
         "lost second",
-        "a second in which the host itself stood still or its hypervisor took the CPU; it counts for nothing",
+        "a second in which the host itself stalled or its hypervisor took the CPU; it does not count",
     ),
 )
 """The terms, in the order in which a report lists them."""
