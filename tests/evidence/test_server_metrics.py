@@ -75,11 +75,15 @@ def test_where_the_disk_is_unknown_innodb_s_own_reads_and_writes_stand_for_it(re
     name = ("status", "Innodb_data_writes")
     changed, watched = {}, {}
     for trial, points in record.over_time.items():
-        kept = [(one.at, one.probe, one.name, one.value) for one in points if one.probe != "machine"]
-        kept += [(one.at, *name, 700.0) for one in points if one.name == "Questions"]
-        names = list(dict.fromkeys((probe, of) for _, probe, of, _ in kept))
+        rows = [
+            (at, points.names[which], value)
+            for at, which, value in zip(points.at, points.which, points.value, strict=True)
+            if points.names[which][0] != "machine"
+        ]
+        rows += [(at, name, 700.0) for at, (_, figure), _ in rows if figure == "Questions"]
+        names = list(dict.fromkeys(row[1] for row in rows))
         changed[trial] = PointColumns(
-            names, [row[0] for row in kept], [names.index((row[1], row[2])) for row in kept], [row[3] for row in kept]
+            names, [row[0] for row in rows], [names.index(row[1]) for row in rows], [row[2] for row in rows]
         )
         saw = record.watched[trial]
         status = replace(
