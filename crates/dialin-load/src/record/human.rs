@@ -386,7 +386,10 @@ mod tests {
             ],
             histogram_unit_ns: 100,
         };
-        assert_eq!(start(&line), "bank on /s.sock, 25 s: 4 connections, closed loop; 8 connections, 200 transactions per second");
+        assert_eq!(
+            start(&line),
+            "bank on /s.sock, 25 s: 4 connections, closed loop; 8 connections, 200 transactions per second"
+        );
         let endless =
             StartLine { phases: vec![phase("measure", None, 1, None)], agents: vec!["a:1".into(), "b:2".into()], ..line };
         assert_eq!(start(&endless), "bank from a:1, b:2, until stopped: 1 connections, closed loop");
