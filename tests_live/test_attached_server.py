@@ -280,7 +280,7 @@ def test_a_schema_that_dialin_did_not_make_stays(server, attachment, log):
     server.query(f"CREATE DATABASE {SCHEMA}", f"CREATE TABLE {SCHEMA}.precious (a INT)")
     try:
         attached = attach(attachment)
-        with pytest.raises(UserError, match=f"{SCHEMA} is there already"):
+        with pytest.raises(UserError, match=f"{SCHEMA} already exists"):
             log.begin(attached, attachment, ["max_connections"], schema=SCHEMA)
         assert log.entries() == []
         server.query(f"DROP DATABASE {SCHEMA}")

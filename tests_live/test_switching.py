@@ -88,7 +88,7 @@ def test_one_server_serves_trial_after_trial_and_each_has_its_own_values_in_forc
     second, _ = server_of(process, out, position=2)
     err = end(process)
     assert first == second
-    assert f"{CAPACITY} is dynamic (--switch restart starts a server for each)" in err
+    assert f"{CAPACITY} is dynamic (--switch restart starts a server for each trial)" in err
     one, other = trials(out)
     assert [one.in_force[CAPACITY], other.in_force[CAPACITY]] == [one.candidate, other.candidate]
     assert {trial.candidate: trial.in_force[MOST] for trial in (one, other)} == derived, "what a start derives is set along"
