@@ -113,7 +113,7 @@ def test_an_install_killed_at_any_instant_is_made_good_by_the_next_which_fetches
 
 
 @needs_npm
-@pytest.mark.parametrize("word", ["fetching", "unpacking"])
+@pytest.mark.parametrize("word", ["downloading", "unpacking"])
 def test_an_install_of_a_package_killed_at_any_instant_is_made_good_by_the_next(tmp_path: Path, word: str):
     home = Home(tmp_path / "home")
     kill_at(start(home, MYSQL), word)
