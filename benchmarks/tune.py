@@ -21,7 +21,8 @@ import numpy as np
 from surfaces import Machine, Surface, make_surface
 
 from dialin.model.setting import Value
-from dialin.search.trial_records import Options, Outcome
+from dialin.model.verdict import TuneOutcome
+from dialin.search.trial_records import Options
 from dialin.search.tuner import Tuner
 
 SECONDS = 30.0
@@ -81,7 +82,7 @@ def dialin(surface: Surface, minutes: float, seed: int) -> Ended:
     if machine.clock > 60 * minutes:
         raise AssertionError("the budget was exceeded")
     gain = result.gain
-    shown = result.outcome is Outcome.GAIN and gain is not None and gain.low is not None and gain.high is not None
+    shown = result.outcome is TuneOutcome.GAIN and gain is not None and gain.low is not None and gain.high is not None
     if not shown:
         return ended(surface, machine, result.setting, None, None, cpu)
     interval = math.log(gain.low), math.log(gain.high)

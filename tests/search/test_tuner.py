@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from dialin.model.setting import Value
+from dialin.model.tune import TuneStage
+from dialin.model.verdict import TuneOutcome
 from dialin.search.constraints import Constraints, MemoryFormula
 from dialin.search.space import Dimension, Space
-from dialin.search.trial_records import Options, Outcome, Purpose
+from dialin.search.trial_records import Options
 from dialin.search.tuner import BASELINE, Tuner
 
 SPACE = Space(
@@ -84,7 +86,7 @@ def searched() -> Tuner:
 def test_it_finds_most_of_the_gain_and_proves_it(searched: Tuner) -> None:
     result = searched.result()
     truth = gains(result.setting)
-    assert result.outcome is Outcome.GAIN
+    assert result.outcome is TuneOutcome.GAIN
     assert truth > 0.34
     assert result.gain is not None
     assert result.gain.low is not None
@@ -99,8 +101,8 @@ def test_it_recommends_few_variables_that_carry_nothing(searched: Tuner) -> None
 
 
 def test_the_proof_rests_on_fresh_trials_in_blocks(searched: Tuner) -> None:
-    trials = [told.ask for told in searched.history if told.ask.purpose is Purpose.PROOF]
-    assert searched.history[-1].ask.purpose is Purpose.PROOF
+    trials = [told.ask for told in searched.history if told.ask.purpose is TuneStage.PROOF]
+    assert searched.history[-1].ask.purpose is TuneStage.PROOF
     first = [ask.candidate for ask in trials if ask.block == 1]
     assert BASELINE in first
     assert len(first) == len(set(first)) >= 2
@@ -138,7 +140,7 @@ def test_one_killed_in_its_proof_ends_the_same(searched: Tuner) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_where_nothing_is_to_gain_nothing_changes(seed: int) -> None:
     result = play(tuner(60, seed), Server(no_gain, seed=seed)).result()
-    assert result.outcome is not Outcome.GAIN
+    assert result.outcome is not TuneOutcome.GAIN
     assert result.setting == {}
 
 
@@ -154,12 +156,12 @@ def test_a_crash_is_no_score_and_moves_the_fence() -> None:
 def test_a_server_that_never_runs_ends_the_search() -> None:
     ended = play(tuner(), Server(dies_above=0))
     assert ended.ask() is None
-    assert ended.result().outcome is Outcome.INCONCLUSIVE
+    assert ended.result().outcome is TuneOutcome.INCONCLUSIVE
     assert ended.best() == {}
 
 
 def test_at_any_time_it_says_what_is_best_so_far() -> None:
     begun = play(tuner(), Server(), 12)
     assert gains(begun.best()) > 0.1
-    assert begun.result().outcome is Outcome.INCONCLUSIVE
+    assert begun.result().outcome is TuneOutcome.INCONCLUSIVE
     assert begun.result().setting == {}

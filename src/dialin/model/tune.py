@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,6 +10,7 @@ from pydantic import Field
 
 from dialin.model.frozen import FrozenModel
 from dialin.model.setting import Value
+from dialin.model.trial import Purpose, Trial
 
 
 class TuneVariable(FrozenModel):
@@ -120,3 +122,16 @@ class TuneAsk:
     improvement: float | None = None
     block: int = 0
     subset: str = ""
+
+
+def ask_finder(asks: Sequence[TuneAsk]) -> Callable[[Trial], TuneAsk | None]:
+    """Return a function that names what a trial answers; None for a trial that none of these asked for."""
+    searched = {ask.number: ask for ask in asks if ask.stage is not TuneStage.PROOF}
+    proven = {(ask.block, ask.candidate): ask for ask in asks if ask.stage is TuneStage.PROOF}
+
+    def find(trial: Trial) -> TuneAsk | None:
+        if trial.purpose is Purpose.RACE:
+            return proven.get((trial.block, trial.candidate))
+        return searched.get(trial.block) if trial.purpose is Purpose.SEARCH else None
+
+    return find

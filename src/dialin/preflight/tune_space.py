@@ -17,6 +17,7 @@ from dialin.search import variable_choice
 from dialin.search.excluded_variables import Group
 from dialin.search.ranges import AskedVariable, VariableFacts, make_dimension, parse_asked
 from dialin.search.space import Dimension, Space
+from dialin.search.study_tuner import dimension_of
 from dialin.variables import check, owned, rules, set_global
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.variables.check import Elsewhere
@@ -145,7 +146,7 @@ def memory_and_order(
     variables: Sequence[TuneVariable], catalogue: Catalogue, around: Surroundings
 ) -> tuple[TuneMemory | None, tuple[TuneOrder, ...]]:
     """Return what limits the settings of a tune."""
-    space = Space(tuple(_dimension(one) for one in variables))
+    space = Space(tuple(dimension_of(one) for one in variables))
     constraints = variable_choice.make_constraints(space, _situation(around), catalogue.variables)
     order = tuple(TuneOrder(lower=rule.lower, upper=rule.upper, share=rule.share) for rule in constraints.order)
     memory = constraints.memory
@@ -158,7 +159,7 @@ def memory_and_order(
 
 def ends_of(variables: Sequence[TuneVariable]) -> list[dict[str, Value]]:
     """Return settings that hold each end of every range and each listed value once, for a server to look at."""
-    tried = [list(one.values) or [_dimension(one).value(0.0), _dimension(one).value(1.0)] for one in variables]
+    tried = [list(one.values) or [dimension_of(one).value(0.0), dimension_of(one).value(1.0)] for one in variables]
     count = max(map(len, tried), default=0)
     return [
         {one.name: values[place % len(values)] for one, values in zip(variables, tried, strict=True)} for place in range(count)
@@ -209,10 +210,6 @@ def _step(dimension: Dimension) -> float:
         return dimension.step
     least = next((unit for unit in (_MIB, _KIB) if dimension.low >= unit and dimension.high >= 8 * unit), 1)
     return max(dimension.step, float(least))
-
-
-def _dimension(variable: TuneVariable) -> Dimension:
-    return Dimension(**{name: getattr(variable, name) for name in TuneVariable.model_fields})
 
 
 def _situation(around: Surroundings) -> variable_choice.Situation:

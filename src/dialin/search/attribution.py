@@ -18,7 +18,7 @@ from dialin.stats.trial_fit import TrialFit
 
 MOST = 10
 """Variables whose shares are given, the largest first."""
-_DEVIATES = 1.96
+MODEL_DEVIATES = 1.96
 """Half of an interval of the model, in standard deviations: 95 %."""
 _INTERACTION = 0.01
 """The least interaction that is named, on the log scale."""
@@ -48,7 +48,7 @@ def carried(
             shares.append(Carried(variable, fitted.ratio(name, measured, 1 - CONFIDENCE), Source.PROOF))
         else:
             mean, sd = model.contrast(np.array([whole, without]), np.array([1.0, -1.0]))
-            shares.append(Carried(variable, estimate_of_logs(mean, _DEVIATES * sd), Source.MODEL))
+            shares.append(Carried(variable, estimate_of_logs(mean, MODEL_DEVIATES * sd), Source.MODEL))
     return tuple(sorted(shares, key=lambda one: -one.ratio.mean)[:MOST])
 
 
@@ -63,9 +63,9 @@ def interactions(space: Space, setting: Setting, model: Surrogate, variables: Se
     for first, second in itertools.combinations(indices, 2):
         points = np.array([_without(whole, default, gone) for gone in ((), (first,), (second,), (first, second))])
         mean, sd = model.contrast(points, np.array([1.0, -1.0, -1.0, 1.0]))
-        if abs(mean) >= max(_INTERACTION, _DEVIATES * sd):
+        if abs(mean) >= max(_INTERACTION, MODEL_DEVIATES * sd):
             names = space.dimensions[first].name, space.dimensions[second].name
-            pairs.append(Interaction(names, estimate_of_logs(mean, _DEVIATES * sd)))
+            pairs.append(Interaction(names, estimate_of_logs(mean, MODEL_DEVIATES * sd)))
     return tuple(sorted(pairs, key=lambda one: -abs(math.log(one.ratio.mean))))
 
 

@@ -17,9 +17,10 @@ from typing import Any, TextIO
 
 from dialin.errors import UserError
 from dialin.model.setting import Value, same_value
+from dialin.model.verdict import TuneOutcome
 from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints, MemoryFormula
 from dialin.search.space import Dimension, Space, is_log_range
-from dialin.search.trial_records import Options, Outcome, Result
+from dialin.search.trial_records import Options, Result
 from dialin.search.tuner import Tuner
 
 _FRACTIONS = ("float", "double", "real", "numeric", "decimal")
@@ -108,7 +109,7 @@ def done(result: Result) -> dict[str, Any]:
     low, high = (None, None) if result.gain is None else (result.gain.low, result.gain.high)
     gain = 0.0 if result.gain is None else result.gain.mean - 1
     interval = [None if low is None else low - 1, None if high is None else high - 1]
-    if result.outcome is not Outcome.GAIN:
+    if result.outcome is not TuneOutcome.GAIN:
         gain = 0.0
         interval = [
             None if interval[0] is None else min(interval[0], 0.0),

@@ -13,11 +13,11 @@ from dialin.model.setting import Setting, Value, changed, parse_value, same_valu
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose as TrialPurpose
 from dialin.model.trial import Step, Trial, TrialState
-from dialin.model.tune import TuneAsk, TunePlan, TuneStage, TuneVariable
+from dialin.model.tune import TuneAsk, TunePlan, TuneStage, TuneVariable, ask_finder
 from dialin.model.verdict import TuneFailure
 from dialin.search.constraints import AtMost, Constraints, MemoryFormula
 from dialin.search.space import Dimension, Space
-from dialin.search.trial_records import Ask, Options, Purpose, Told
+from dialin.search.trial_records import Ask, Options, Told
 from dialin.search.tuner import Tuner
 
 _ENDED = (TrialState.DONE, TrialState.FAILED)
@@ -80,7 +80,7 @@ class StudyTuner:
             return None
         return NextTrial(
             setting=dict(asked.setting),
-            stage=TuneStage(asked.purpose.value),
+            stage=asked.purpose,
             seconds=asked.seconds,
             improvement=asked.improvement,
             block=asked.block + self._plan.searched if asked.block else 0,
@@ -107,12 +107,12 @@ class StudyTuner:
             self.failures.append(TuneFailure(trial=trial.id, setting=setting, reason=reason))
         effective = effective_point(self.space, setting, trial.in_force) if is_completed else setting
         is_proof = asked.stage is TuneStage.PROOF and asked.number > self._plan.searched
-        stage = Purpose.SEARCH if asked.stage is TuneStage.PROOF and not is_proof else Purpose(asked.stage.value)
+        stage = TuneStage.SEARCH if asked.stage is TuneStage.PROOF and not is_proof else asked.stage
         ask = Ask(
             effective,
             asked.seconds,
             stage,
-            asked.improvement if stage is Purpose.SEARCH else None,
+            asked.improvement if stage is TuneStage.SEARCH else None,
             block=asked.block - self._plan.searched if is_proof else 0,
             candidate=asked.subset if is_proof else "",
         )
@@ -125,8 +125,7 @@ def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[Answer
     A trial costs what passed since the one before ended in the same session, so that preparing it counts, and one that was
     broken off and run again does too.
     """
-    of_search = {ask.number: ask for ask in asks if ask.stage is not TuneStage.PROOF}
-    of_proof = {(ask.block, ask.candidate): ask for ask in asks if ask.stage is TuneStage.PROOF}
+    find = ask_finder(asks)
     ended: dict[tuple[int, str], float] = {}
     life, spent = 0, 0.0
     for trial in trials:
@@ -137,8 +136,7 @@ def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[Answer
         end = trial.started + took
         spent += max(took, end - ended.get(trial.run, trial.started))
         ended[trial.run] = end
-        is_search = trial.purpose is TrialPurpose.SEARCH
-        ask = of_search.get(trial.block) if is_search else of_proof.get((trial.block, trial.candidate))
+        ask = find(trial)
         if ask is not None and trial.state in _ENDED:
             yield Answer(ask, trial, life, spent)
             spent = 0.0
@@ -174,10 +172,11 @@ def _is_placed(dimension: Dimension, value: Value) -> bool:
 
 def make_space(plan: TunePlan) -> Space:
     """Return the space of a plan."""
-    return Space(tuple(_dimension(variable) for variable in plan.variables))
+    return Space(tuple(dimension_of(variable) for variable in plan.variables))
 
 
-def _dimension(variable: TuneVariable) -> Dimension:
+def dimension_of(variable: TuneVariable) -> Dimension:
+    """Return the axis of a variable."""
     return Dimension(**{name: getattr(variable, name) for name in TuneVariable.model_fields})
 
 

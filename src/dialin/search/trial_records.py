@@ -7,17 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dialin.model.setting import Value
-from dialin.model.verdict import Estimate
-
-
-class Purpose(StrEnum):
-    """What a trial is for."""
-
-    START = "start"
-    ANCHOR = "anchor"
-    SEARCH = "search"
-    REFINE = "refine"
-    PROOF = "proof"
+from dialin.model.tune import TuneStage
+from dialin.model.verdict import Estimate, TuneOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +53,7 @@ class Ask:
 
     setting: Mapping[str, Value]
     seconds: float
-    purpose: Purpose
+    purpose: TuneStage
     improvement: float | None = None
     block: int = 0
     candidate: str = ""
@@ -83,14 +74,6 @@ class Told:
     throughput: float
     life: int
     cost: float
-
-
-class Outcome(StrEnum):
-    """What a search ends with."""
-
-    GAIN = "gain"
-    NOTHING = "nothing"
-    INCONCLUSIVE = "inconclusive"
 
 
 class Source(StrEnum):
@@ -139,7 +122,7 @@ class Result:
         interactions: pairs of them that do together more or less than each by itself.
     """
 
-    outcome: Outcome
+    outcome: TuneOutcome
     setting: Mapping[str, Value]
     gain: Estimate | None
     guess: Mapping[str, Value]

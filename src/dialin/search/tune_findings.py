@@ -8,17 +8,17 @@ from itertools import pairwise
 import numpy as np
 
 from dialin.model.setting import Value
+from dialin.model.tune import TuneStage
 from dialin.model.verdict import Estimate, TunedVariable, TuneFindings, TuneOutcome
+from dialin.search.attribution import MODEL_DEVIATES
 from dialin.search.nested_sets import elimination
 from dialin.search.proof import WORTHWHILE
 from dialin.search.space import CATEGORY, Point, Space
 from dialin.search.study_tuner import StudyTuner
 from dialin.search.surrogate import Surrogate
-from dialin.search.trial_records import Purpose
+from dialin.stats.blocks import estimate_of_logs
 
 _GRID = 25
-_Z = 1.96
-"""Standard deviations of a 95 % interval of the model."""
 
 
 def findings_so_far(study: StudyTuner) -> TuneFindings:
@@ -32,7 +32,7 @@ def final_findings(study: StudyTuner) -> TuneFindings:
     result = study.tuner.result()
     model, best = _model_and_best(study)
     shown = study.space.point(result.guess) if result.guess else best
-    outcome = TuneOutcome(result.outcome.value)
+    outcome = result.outcome
     return _findings(study, outcome, model, shown, best, dict(result.setting), result.gain)
 
 
@@ -58,7 +58,7 @@ def _findings(
     expected = None
     if model is not None and (best != default).any():
         expected = math.exp(float(model.differences(best[None, :], default)[0][0]))
-    proof = [told for told in tuner.history if told.ask.purpose is Purpose.PROOF]
+    proof = [told for told in tuner.history if told.ask.purpose is TuneStage.PROOF]
     constraints = tuner.constraints
     carried = _carried(space, model, recommended) if model is not None and recommended else {}
     variables = _variables(space, model, shown, recommended, carried)
@@ -117,7 +117,5 @@ def _carried(space: Space, model: Surrogate, recommended: dict[str, Value]) -> d
     for before, after in pairwise(chain):
         (changed,) = np.flatnonzero(before != after)
         mean, sd = (float(one[0]) for one in model.differences(after[None, :], before))
-        carried[space.dimensions[int(changed)].name] = Estimate(
-            mean=math.exp(mean), low=math.exp(mean - _Z * sd), high=math.exp(mean + _Z * sd)
-        )
+        carried[space.dimensions[int(changed)].name] = estimate_of_logs(mean, MODEL_DEVIATES * sd)
     return carried

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialin.model.setting import Value
-from dialin.model.verdict import Estimate
+from dialin.model.tune import TuneStage
+from dialin.model.verdict import Estimate, TuneOutcome
 from dialin.search import proof
 from dialin.search.acquisition import PRICE, Situation, changed, improve, propose
 from dialin.search.attribution import carried, interactions
@@ -24,7 +25,7 @@ from dialin.search.nested_sets import PRICES, PROVEN, lean_set, nested_sets
 from dialin.search.space import CATEGORY, Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights
-from dialin.search.trial_records import Ask, Options, Outcome, Purpose, Result, Told
+from dialin.search.trial_records import Ask, Options, Result, Told
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 
 _Array = NDArray[np.float64]
@@ -101,7 +102,7 @@ class Tuner:
         """Return a tuner that goes on after a history as the one that made it would have."""
         tuner = cls(space, constraints, options, seed)
         for told in history:
-            if told.ask.purpose is Purpose.PROOF:
+            if told.ask.purpose is TuneStage.PROOF:
                 tuner.ask()  # brings the blocks to where they were
             tuner.tell(told.ask, ok=told.ok, throughput=told.throughput, life=told.life, cost=told.cost)
         return tuner
@@ -172,7 +173,7 @@ class Tuner:
     def _start_ask(self) -> Ask:
         point = self._start[len(self.history)]
         setting = self.constraints.repaired(self.space, self.space.setting(point))
-        return Ask(setting, self.options.search_seconds, Purpose.START)
+        return Ask(setting, self.options.search_seconds, TuneStage.START)
 
     def _search_is_over(self) -> bool:
         total = 60 * self.options.minutes
@@ -183,7 +184,7 @@ class Tuner:
 
     def _nothing_to_expect(self) -> bool:
         """Return whether the last five proposals promised little, so that more trials are not worth their time."""
-        asked = [told.ask.improvement for told in self.history if told.ask.purpose is Purpose.SEARCH]
+        asked = [told.ask.improvement for told in self.history if told.ask.purpose is TuneStage.SEARCH]
         recent = [one for one in asked[-_NOTHING:] if one is not None]
         little = _LITTLE * math.sqrt(self.options.variance(self.options.search_seconds))
         if len(recent) < _NOTHING or max(recent) >= little:
@@ -197,13 +198,13 @@ class Tuner:
         number = len(self.history)
         running = self._running()
         if self._anchor_is_due(running):
-            return Ask({}, self.options.search_seconds, Purpose.ANCHOR)
+            return Ask({}, self.options.search_seconds, TuneStage.ANCHOR)
         rng = np.random.default_rng([self.seed, 2, number])
         model = self.surrogate()
-        if self._progress > _REFINE_AFTER and self.history[-1].ask.purpose is not Purpose.REFINE:
+        if self._progress > _REFINE_AFTER and self.history[-1].ask.purpose is not TuneStage.REFINE:
             refined = (self._progress - _REFINE_AFTER) / (1 - _REFINE_AFTER)
             lean = self._lean_best(model, PRICES[0] + refined * (PRICES[1] - PRICES[0]), _HOPE)
-            return Ask(self.space.setting(lean), self.options.search_seconds, Purpose.REFINE)
+            return Ask(self.space.setting(lean), self.options.search_seconds, TuneStage.REFINE)
         return self._proposal(model, running, rng)
 
     def _proposal(self, model: Surrogate, running: Point | None, rng: np.random.Generator) -> Ask:
@@ -219,7 +220,7 @@ class Tuner:
         )
         proposal = propose(self.space, situation, rng)
         setting = self.constraints.repaired(self.space, self.space.setting(proposal.point))
-        return Ask(setting, self.options.search_seconds, Purpose.SEARCH, proposal.improvement)
+        return Ask(setting, self.options.search_seconds, TuneStage.SEARCH, proposal.improvement)
 
     def _anchor_is_due(self, running: Point | None) -> bool:
         """Return whether the baseline is measured again: after nine trials, once the server runs with its static part."""
@@ -402,7 +403,7 @@ class Tuner:
         if cost > self.seconds_left:
             state.over = True
             return None
-        return Ask(setting, self.options.proof_seconds, Purpose.PROOF, block=state.block, candidate=name)
+        return Ask(setting, self.options.proof_seconds, TuneStage.PROOF, block=state.block, candidate=name)
 
     def _next_block(self, state: _Proof) -> None:
         trials = self._proof_trials()
@@ -441,7 +442,7 @@ class Tuner:
         return [
             TimedTrial(0, told.ask.candidate, end - told.ask.seconds / 2, told.throughput, self._trial_error())
             for told, end in zip(self.history, self._ends, strict=True)
-            if told.ok and told.ask.purpose is Purpose.PROOF
+            if told.ok and told.ask.purpose is TuneStage.PROOF
         ]
 
     def result(self) -> Result:
@@ -451,20 +452,20 @@ class Tuner:
         counts = Counter(trial.candidate for trial in trials)
         sets = [name for name in state.racing if name != BASELINE and counts[name] >= _FEWEST] if state else []
         if state is None or not sets or counts[BASELINE] < _FEWEST:
-            return Result(Outcome.INCONCLUSIVE, {}, None, guess)
+            return Result(TuneOutcome.INCONCLUSIVE, {}, None, guess)
         decision = proof.judge(trials, state.names, BASELINE)
         safe = self._safe_sets(trials, sets)
         for name in safe:
             if name in decision.better:
                 return self._gain(state, trials, name, decision.ratios[name])
-        outcome = Outcome.NOTHING if proof.excludes_gain(decision, sets) else Outcome.INCONCLUSIVE
+        outcome = TuneOutcome.NOTHING if proof.excludes_gain(decision, sets) else TuneOutcome.INCONCLUSIVE
         return Result(outcome, {}, decision.ratios[safe[0]], state.settings[safe[0]])
 
     def _gain(self, state: _Proof, trials: list[TimedTrial], name: str, ratio: Estimate | None) -> Result:
         setting, model = state.settings[name], self.surrogate()
         shares = carried(self.space, setting, model, fit_trials(trials, state.names), state.settings, name)
         pairs = interactions(self.space, setting, model, [share.variable for share in shares])
-        return Result(Outcome.GAIN, setting, ratio, setting, shares, pairs)
+        return Result(TuneOutcome.GAIN, setting, ratio, setting, shares, pairs)
 
     def _safe_sets(self, trials: list[TimedTrial], names: list[str]) -> list[str]:
         """Return the sets that are probably within 2 % of the best one by the trials of the proof, smallest first."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialin.model.record import TuneCourse
-from dialin.model.trial import Purpose, Trial, TrialState
-from dialin.model.tune import TuneAsk, TuneStage
+from dialin.model.trial import Trial, TrialState
+from dialin.model.tune import TuneAsk, TuneStage, ask_finder
 from dialin.model.verdict import Estimate, TunedVariable
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import (
@@ -49,11 +49,10 @@ class CoursePoint:
 
 def course_points(course: TuneCourse) -> list[CoursePoint]:
     """Return the trials that ended, in order; of one that was run again only the last counts."""
-    of_search = {ask.number: ask for ask in course.asks if ask.stage is not TuneStage.PROOF}
-    of_proof = {(ask.block, ask.candidate): ask for ask in course.asks if ask.stage is TuneStage.PROOF}
+    find = ask_finder(course.asks)
     points: list[CoursePoint] = []
     for trial in course.trials:
-        ask = of_proof.get((trial.block, trial.candidate)) if trial.purpose is Purpose.RACE else of_search.get(trial.block)
+        ask = find(trial)
         if ask is None or trial.state not in (TrialState.DONE, TrialState.FAILED):
             continue
         points.append(CoursePoint(len(points) + 1, ask, trial, course.speeds.get(trial.id)))
