@@ -152,7 +152,7 @@ def test_a_server_or_a_driver_that_dies_fails_its_trial_and_the_study_goes_on(di
     with Store.open(out) as store:
         server, driver, *others = store.trials()
     assert (server.state, server.failure.fault) == (TrialState.FAILED, "server")
-    assert "SIGKILL" in server.failure.reason
+    assert "SIGKILL" in str(server.failure.cause.figures)
     assert (driver.state, driver.failure.fault) == (TrialState.FAILED, "workload")
     assert others
     assert all(trial.state is TrialState.DONE for trial in others)

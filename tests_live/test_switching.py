@@ -107,7 +107,7 @@ def test_a_server_that_is_killed_fails_its_trial_and_the_next_life_begins_with_t
     destroy(process, second)
     failed, interrupted = trials(out)
     assert (failed.state, failed.failure.fault) == (TrialState.FAILED, "server")
-    assert "SIGKILL" in failed.failure.reason
+    assert "SIGKILL" in str(failed.failure.cause.figures)
     resumed = dialin.start("resume", out)
     until(lambda: len(trials(out)) > 2, every=0.3)
     third, trial = server_of(resumed, out, block=1, position=2)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from dialin.cause_sentences import sentence
+from dialin.model.cause import Cause
+
 
 class ExitCode(IntEnum):
     """What a dialin command leaves behind; scripts rely on these."""
@@ -23,7 +26,7 @@ class DialinError(Exception):
     """Base of every error that dialin raises on purpose.
 
     Args:
-        what: what is wrong, in one line, naming the thing as the user wrote it.
+        what: what is wrong, naming the thing as the user wrote it: in one line, or as a cause that a study can store.
         remedy: what to do about it, in one line.
         log_tail: the last lines of the log that shows it, as a server or a driver wrote them.
         resumable: the study can be resumed after the remedy; the command that does so is added where the study is known.
@@ -31,9 +34,11 @@ class DialinError(Exception):
 
     exit_code: ExitCode = ExitCode.NO_VERDICT
 
-    def __init__(self, what: str, remedy: str = "", log_tail: str = "", *, resumable: bool = False) -> None:
-        super().__init__(what)
-        self.what = what
+    def __init__(self, what: str | Cause, remedy: str = "", log_tail: str = "", *, resumable: bool = False) -> None:
+        text = sentence(what) if isinstance(what, Cause) else what
+        super().__init__(text)
+        self.what = text
+        self.cause = what if isinstance(what, Cause) else Cause.quoted(what)
         self.remedy = remedy
         self.log_tail = log_tail
         self.resumable = resumable

@@ -5,6 +5,7 @@ import math
 import pytest
 from pydantic import ValidationError
 
+from dialin.cause_sentences import with_advice
 from dialin.errors import InterruptedStudyError, ServerError, UserError
 from dialin.model.trial import Purpose, Step, TrialState
 from dialin.model.tune import TuneStage
@@ -123,7 +124,7 @@ def test_a_setting_that_is_refused_is_a_failed_trial(tune):
     assert all(str(setting.get(METHOD)) != "2" for setting in worker.ran)
     failed = [trial for trial in record.course.trials if trial.state is TrialState.FAILED]
     assert failed
-    assert {trial.failure.reason for trial in failed} == {"innodb_flush_neighbors=2 does not fit"}
+    assert {with_advice(trial.failure.cause) for trial in failed} == {"innodb_flush_neighbors=2 does not fit"}
     assert verdict.tune.outcome is TuneOutcome.GAIN
 
 

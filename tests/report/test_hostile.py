@@ -17,6 +17,7 @@ from dialin.apply import sql_file
 from dialin.dashboard.follow import Follower
 from dialin.dashboard.view import view
 from dialin.frames import samples_export
+from dialin.model.cause import Cause
 from dialin.model.record import LogLine
 from dialin.model.verdict import Note, Verdict
 from dialin.report import json_documents
@@ -79,7 +80,9 @@ def record():
             candidate=names[trial.candidate],
             in_force={"version": NASTY, "init_connect": NASTY, "init_file": NASTY, NASTY: NASTY},
             real={"init_file": NASTY},
-            failure=replace(failure, reason=NASTY, log_tail=f"{NASTY}\n{NASTY}") if trial.id == 3 and failure else None,
+            failure=replace(failure, cause=Cause.quoted(NASTY), log_tail=f"{NASTY}\n{NASTY}")
+            if trial.id == 3 and failure
+            else None,
         )
         for trial in made.trials
     ]

@@ -171,7 +171,7 @@ def test_a_figure_that_is_not_there_sorts_as_not_there():
 
 def test_failures_are_told_with_their_log():
     words = page_of("failed_candidate").words
-    assert "Trial 1, block 1, pool 900G: the server did not start" in words
+    assert "Trial 1, block 1, pool 900G: mysql@9.7.4 did not start: it cannot allocate memory" in words
     assert "[ERROR] Plugin initialization aborted" in words
     assert "4 failed: the server did not start" in words
 

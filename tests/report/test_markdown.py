@@ -94,7 +94,7 @@ def test_warnings_confounds_and_failures_are_in_it():
     text = markdown.render(example_studies.failed_candidate())
     assert "- Confound: innodb_buffer_pool_chunk_size differs" in text
     assert "- Warning: pool 90G failed in all 4 trials." in text
-    assert "Trial 1, block 1, pool 900G: the server did not start" in text
+    assert "Trial 1, block 1, pool 900G: mysql@&#8288;9.7.4 did not start: it cannot allocate memory" in text
     assert "Cannot allocate memory for the buffer pool" in text
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from dialin.model.cause import Cause
 from dialin.model.setting import changed
 from dialin.model.trial import Failure, Purpose, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage
@@ -108,7 +109,8 @@ def test_a_failed_trial_is_no_score():
     study = StudyTuner(spec)
     study.next_trial()
     failed = replace(
-        trial(1, 1, started=0, seconds=9, state=TrialState.FAILED, boots=True), failure=Failure(Step.BOOT, "server", "died")
+        trial(1, 1, started=0, seconds=9, state=TrialState.FAILED, boots=True),
+        failure=Failure(Step.BOOT, "server", Cause.quoted("died")),
     )
     study.learn(spec, next(answers(ASKS, [failed])), {})
     assert [(one.trial, one.reason) for one in study.failures] == [(1, "died")]

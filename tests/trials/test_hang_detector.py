@@ -2,6 +2,7 @@
 
 import pytest
 
+from dialin.cause_sentences import with_advice
 from dialin.errors import ServerError, WorkloadError
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.store.store import Store
@@ -33,7 +34,7 @@ def test_a_load_of_which_every_transaction_fails_is_told_with_the_commonest_erro
     assert after == FAILING_PATIENCE
     assert isinstance(error, WorkloadError)
     assert error.what == "Every transaction failed for 10 s: 400 times error 1062 (DUP_ENTRY), and 20 others"
-    assert "inserts keys that are taken" in error.remedy
+    assert "inserts keys that exist already" in error.remedy
     assert error.log_tail == "error 1062 (DUP_ENTRY): 400 times\nerror 1213 (LOCK_DEADLOCK): 20 times"
 
 
@@ -57,7 +58,7 @@ def test_a_server_that_stands_still_is_called_hung_and_not_one_that_answers_with
 
 def test_errors_that_a_driver_does_not_tell_apart_are_counted():
     _, error = watched([Second(1, 0.0, 0.0, 0.0, 0.0, 0.0, 3.0, 0.0)] * 100)
-    assert "30 errors, which its driver does not classify" in error.what
+    assert "30 errors, which the load driver does not classify" in error.what
     _, error = watched([second(e4999=1)] * 100)
     assert "10 times error 4999;" in f"{error.what};"
 
@@ -93,7 +94,7 @@ def test_a_trial_in_which_every_transaction_fails_has_failed_by_its_workload(end
     trial, samples = ended(begins=1, errors=500.0)
     assert trial.state is TrialState.FAILED
     assert (trial.failure.fault, trial.failure.step) == ("workload", Step.WARM_UP)
-    assert "5,000 times error 1062 (DUP_ENTRY). It inserts keys that are taken" in trial.failure.reason
+    assert "5,000 times error 1062 (DUP_ENTRY). It inserts keys that exist already" in with_advice(trial.failure.cause)
     assert len(samples) == FAILING_PATIENCE
 
 
@@ -104,7 +105,7 @@ def test_a_trial_that_measured_no_transaction_is_not_done_however_short(ended, e
     trial, _ = ended(begins=1, errors=errors, measure=2.0, warmup=2.0)
     assert trial.state is TrialState.FAILED
     assert trial.failure.step is Step.MEASURE
-    assert says in trial.failure.reason
+    assert says in with_advice(trial.failure.cause)
 
 
 def test_a_trial_whose_transactions_end_early_on_keeps_its_score(ended):

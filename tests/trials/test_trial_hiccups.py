@@ -2,6 +2,7 @@
 
 import pytest
 
+from dialin.cause_sentences import with_advice
 from dialin.errors import UserError
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.question.plan import LONGEST, plan
@@ -65,7 +66,7 @@ def test_the_host_is_watched_no_longer_once_a_trial_has_failed(measured):
 def test_a_server_that_ends_fails_its_trial_though_its_driver_goes_on_reporting(measured, died_in):
     _, trial, _ = measured(1000, ended=lambda load: load.number >= died_in)
     assert trial.state is TrialState.FAILED
-    assert (trial.failure.fault, trial.failure.reason) == ("server", "The server ended: it died of SIGKILL")
+    assert (trial.failure.fault, with_advice(trial.failure.cause)) == ("server", "The server ended: it died of SIGKILL")
 
 
 def measured_seconds(samples):

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from dialin.cause_sentences import with_advice
 from dialin.frames import columns
 from dialin.frames.columns import Columns
 from dialin.model.record import LogLine, Look
@@ -78,7 +79,7 @@ def _trial(trial: Trial) -> tuple[Any, ...]:
         str(trial.warm_up_end) if trial.warm_up_end else None,
         *((costs.seconds, costs.driver_cpu, costs.server_cpu, costs.machine_busy) if costs else (None,) * 4),
         *((costs.cpus, costs.driver_cpus) if costs else (None,) * 2),
-        *((str(failure.step), failure.fault, failure.reason, failure.log_tail) if failure else (None,) * 4),
+        *((str(failure.step), failure.fault, with_advice(failure.cause), failure.log_tail) if failure else (None,) * 4),
     )
 
 

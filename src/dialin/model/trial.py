@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from dialin.model.cause import Cause
 from dialin.model.load_driver import DriverChoice, TransactionTimes
 
 
@@ -118,13 +119,12 @@ class Failure:
     Attributes:
         step: where it was.
         fault: `server` or `workload`.
-        reason: one line.
         log_tail: the last lines of the server's or the driver's log.
     """
 
     step: Step
     fault: str
-    reason: str
+    cause: Cause
     log_tail: str = ""
 
 

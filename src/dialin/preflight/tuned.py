@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from dialin.cause_sentences import with_advice
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
 from dialin.model.setting import Value
@@ -206,7 +207,7 @@ def _with_counters(
     if not isinstance(ended, TrialEnded) or ended.trial.state is TrialState.FAILED:
         failure = ended.trial.failure if isinstance(ended, TrialEnded) else None
         raise ServerError(
-            f"The baseline cannot be measured: {failure.reason if failure else 'its trial did not end'}",
+            f"The baseline cannot be measured: {with_advice(failure.cause) if failure else 'its trial did not end'}",
             "Correct --set or the load",
             failure.log_tail if failure else "",
         )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from itertools import takewhile
 
+from dialin.cause_sentences import with_advice
 from dialin.clock import Clock
 from dialin.errors import DialinError, InterruptedStudyError, ServerError
 from dialin.fleet.worker import BlockRequest, Worker
@@ -198,7 +199,7 @@ class Runner:
         enough = min(_FAILURES_IN_A_ROW, len(self._state.in_the_race))
         if len(failed) >= enough and len({trial.candidate for trial in failed}) > 1:
             last = failed[0].failure
-            reason = last.reason if last else "unknown"
+            reason = with_advice(last.cause) if last else "unknown"
             what = f"The last {len(failed)} trials failed, of candidates that could be measured before: {reason}"
             raise ServerError(what, "Correct that", last.log_tail if last else "", resumable=True)
 
@@ -237,7 +238,7 @@ class Runner:
             ChangedByOthersError: somebody else keeps changing a variable under test.
         """
         if ended.failure:
-            self.say(f"Trial {ended.id} ({ended.candidate}) failed at {ended.failure.step}: {ended.failure.reason}")
+            self.say(f"Trial {ended.id} ({ended.candidate}) failed at {ended.failure.step}: {with_advice(ended.failure.cause)}")
         elif ended.state is TrialState.INTERRUPTED and not ended.is_disturbed:
             self.say(f"Trial {ended.id} ({ended.candidate}) is run again: the host itself stalled for most of it")
         for line in changed_during_trial.in_words(ended):
@@ -349,7 +350,7 @@ class Runner:
                 resumable=True,
             )
         return ServerError(
-            f"No candidate could be measured; the last failure: {last.reason}",
+            f"No candidate could be measured; the last failure: {with_advice(last.cause)}",
             "See the log lines above and the study's report; correct the setting or the workload, then start a new study",
             last.log_tail,
         )

@@ -6,9 +6,11 @@ import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from dialin.cause_sentences import with_advice
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.fleet.worker import Worker
+from dialin.model.cause import Cause
 from dialin.model.progress import Standing, Watcher
 from dialin.model.record import Look, StudyRecord, TuneCourse
 from dialin.model.setting import Value
@@ -155,7 +157,7 @@ class TuneRunner(Runner):
             host=self._worker.host.name,
         )
         self._recorder.record(TrialBegan(trial))
-        failure = Failure(Step.VERIFY, "server", reason)
+        failure = Failure(Step.VERIFY, "server", Cause.quoted(reason))
         ended = replace(trial, state=TrialState.FAILED, failure=failure, steps={Step.VERIFY: max(seconds, 0.1)})
         if recorded := self._recorder.record(TrialEnded(ended)):
             self._take(recorded)
@@ -180,7 +182,7 @@ class TuneRunner(Runner):
         newest = [trial for trial in self._state.trials if trial.state in _ENDED][-_FAILURES_IN_A_ROW:]
         failures = [trial.failure for trial in newest if trial.failure is not None]
         of_baseline = [trial for trial in self._state.trials if trial.candidate == self._spec.baseline]
-        reason = failures[-1].reason if failures else ""
+        reason = with_advice(failures[-1].cause) if failures else ""
         if len(failures) == _FAILURES_IN_A_ROW:
             what = f"The last {len(failures)} trials failed: {reason}"
         elif failures and comparison.given_up(self._spec.baseline, of_baseline):

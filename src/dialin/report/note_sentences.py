@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dialin.cause_sentences import with_advice
+from dialin.model.cause import Cause
 from dialin.model.course import Course
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Estimate, Note
@@ -106,7 +108,8 @@ def _unsafe(spec: StudySpec, data: Figures) -> str:
 
 
 def _failed_trials(spec: StudySpec, data: Figures) -> str:
-    return f"{named(spec, data['candidate'])}: {counted(data['failed'], 'trial')} failed; {data['reason']}"
+    reason = with_advice(Cause.read(data.get("cause") or data)) or "reason not available"
+    return f"{named(spec, data['candidate'])}: {counted(data['failed'], 'trial')} failed; {reason}"
 
 
 def _inconclusive(_spec: StudySpec, data: Figures) -> str:

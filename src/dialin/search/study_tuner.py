@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from dialin.cause_sentences import with_advice
 from dialin.model.setting import Setting, Value, changed, parse_value, same_value
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose as TrialPurpose
@@ -103,7 +104,7 @@ class StudyTuner:
         speed = speeds.get(trial.id)
         is_completed = trial.state is TrialState.DONE and speed is not None
         if not is_completed:
-            reason = trial.failure.reason if trial.failure else "no second of it counts"
+            reason = with_advice(trial.failure.cause) if trial.failure else "no second of it counts"
             self.failures.append(TuneFailure(trial=trial.id, setting=setting, reason=reason))
         effective = effective_point(self.space, setting, trial.in_force) if is_completed else setting
         is_proof = asked.stage is TuneStage.PROOF and asked.number > self._plan.searched

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from dialin.errors import DialinError, UserError
 from dialin.model.build import Flavour
+from dialin.model.cause import Cause, CauseCode
 from dialin.model.query import Query
 from dialin.model.setting import Value, as_number
 from dialin.servers.capabilities import Capability, Versioned, has
@@ -136,22 +137,26 @@ def _forms(value: Value | None) -> Iterable[Value | None]:
 
 
 def _explain(error: RefusedError, scope: Scope, name: str, value: Value | None) -> DialinError:
-    reason = error.what.rpartition(": ")[2].rstrip(".")
+    reason = str(error.cause.figures["words"]).rstrip(".")
     if error.number == UNKNOWN:
-        return UserError(f"The server has no variable {name}", "`dialin variables` lists them")
+        return UserError(Cause(CauseCode.UNKNOWN_VARIABLE, {"variable": name}), "`dialin variables` lists them")
     if error.number == READ_ONLY and scope is Scope.GLOBAL:
         return OnlyAtStartError(
-            f"{name} can be set only at startup",
+            Cause(CauseCode.STARTUP_ONLY, {"variable": name}),
             "Give a --restart-command (MySQL 8.0 or later), or study it on a sandbox with --server",
         )
     if error.number == READ_ONLY:
-        return UserError(f"{name} cannot be persisted: {reason}", "Study it on a sandbox with --server")
+        return UserError(
+            Cause(CauseCode.NOT_PERSISTED, {"variable": name, "words": reason}), "Study it on a sandbox with --server"
+        )
     if error.number == SESSION_ONLY:
-        return UserError(f"{name} is a session variable", "Choose a global variable")
+        return UserError(Cause(CauseCode.SESSION_VARIABLE, {"variable": name}), "Choose a global variable")
     if error.number in (WRONG_VALUE, WRONG_TYPE):
-        return UserError(f"{name} cannot be {value}: {reason}", "Choose a value that the server accepts")
+        refused = Cause(CauseCode.VALUE_REFUSED, {"variable": name, "value": value, "words": reason})
+        return UserError(refused, "Choose a value that the server accepts")
     if error.number in _NOT_ALLOWED:
-        return UserError(f"The account may not set {name}: {error.what.partition(': ')[2] or reason}", missing_privilege(scope))
+        missing = Cause(CauseCode.NO_PRIVILEGE_TO_SET, {"variable": name, "words": error.cause.figures["words"]})
+        return UserError(missing, missing_privilege(scope))
     return error
 
 

@@ -12,6 +12,7 @@ import pymysql.cursors
 from pymysql.constants import CR, ER
 
 from dialin.errors import ServerError
+from dialin.model.cause import Cause, CauseCode
 from dialin.model.query import Query
 from dialin.servers.account import Account, TlsMode
 from dialin.text import shorten
@@ -44,7 +45,7 @@ def error_name(number: int) -> str | None:
 class RefusedError(ServerError):
     """A statement that the server refused; `number` is the server's own of the error."""
 
-    def __init__(self, what: str, remedy: str, number: int) -> None:
+    def __init__(self, what: str | Cause, remedy: str, number: int) -> None:
         super().__init__(what, remedy)
         self.number = number
 
@@ -143,7 +144,9 @@ def _make_query(connection: pymysql.Connection[Any]) -> Query:
 
 def _make_refusal(statement: str, error: BaseException) -> RefusedError:
     return RefusedError(
-        f"The server refused {shorten(statement, _SHOWN)!r}: {_text(error)}", "See the server's log", _number(error)
+        Cause(CauseCode.STATEMENT_REFUSED, {"statement": shorten(statement, _SHOWN), "words": _text(error)}),
+        "See the server's log",
+        _number(error),
     )
 
 
@@ -174,10 +177,13 @@ def _open(account: Account, timeout: float) -> pymysql.Connection[Any]:
         )
     except (pymysql.MySQLError, OSError) as error:
         if error.args and error.args[0] in _ACCOUNT_REFUSED:
-            what = f"The server at {place} refuses {account.user}: {_text(error)}"
-            raise ServerError(what, "See the account's option file or login path") from error
+            refused = {"place": str(place), "user": account.user, "words": _text(error)}
+            raise ServerError(
+                Cause(CauseCode.ACCOUNT_REFUSED, refused), "See the account's option file or login path"
+            ) from error
         remedy = "See ssl-mode, ssl-ca, ssl-cert and ssl-key" if error.args and error.args[0] == _TLS_FAILED else "See its log"
-        raise ServerError(f"The server at {place} does not answer: {_text(error)}", remedy) from error
+        silent = Cause(CauseCode.NO_ANSWER, {"place": str(place), "words": _text(error)})
+        raise ServerError(silent, remedy) from error
 
 
 def _text(error: BaseException) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 from dialin.model.query import Query
 from dialin.servers.account import Account
@@ -26,8 +27,8 @@ class Instance(Protocol):
     def is_gone(self) -> bool:
         """Tell whether it has ended."""
 
-    def exit_reason(self) -> str:
-        """Return in one line why it ended."""
+    def exit(self) -> Mapping[str, Any]:
+        """Return how it ended, as the figure `exit` of a `Cause`."""
 
     def log_tail(self) -> str:
         """Return the last lines of its log, where that can be read."""

@@ -15,12 +15,14 @@ import uuid
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pymysql
 
 from dialin.clock import Clock
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
+from dialin.model.cause import Cause, CauseCode, exit_by
 from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.paths import Home
@@ -130,7 +132,7 @@ class Sandbox:
                 code = -signal.SIGKILL
         if code != 0:
             raise ServerError(
-                f"{self.build.id} could not create a data directory: {self.exit_reason()}", log_tail=self.log_tail()
+                Cause(CauseCode.NO_DATA_DIRECTORY, {"build": self.build.id, "exit": self.exit()}), log_tail=self.log_tail()
             )
 
     def boot(self, settings: Mapping[str, Value], *, cpus: str | None = None) -> None:
@@ -149,13 +151,16 @@ class Sandbox:
         limit = self._clock.monotonic() + BOOT_LIMIT
         while True:
             if process.poll() is not None:
-                raise ServerError(f"{self.build.id} did not start: {self.exit_reason()}", log_tail=self.log_tail())
+                raise ServerError(
+                    Cause(CauseCode.NOT_STARTED, {"build": self.build.id, "exit": self.exit()}), log_tail=self.log_tail()
+                )
             if self.socket.exists() and self._answers():
                 return
             if self._clock.monotonic() > limit:
                 self.kill()
                 raise ServerError(
-                    f"{self.build.id} did not answer within {BOOT_LIMIT:.0f} s after its start", log_tail=self.log_tail()
+                    Cause(CauseCode.NO_ANSWER_AFTER_START, {"build": self.build.id, "seconds": BOOT_LIMIT}),
+                    log_tail=self.log_tail(),
                 )
             self._clock.sleep(_POLL)
 
@@ -183,16 +188,16 @@ class Sandbox:
         """Return the last lines of the error log, or of what the server printed before it had one."""
         return tail(self.log) or tail(self.directory / "console.log")
 
-    def exit_reason(self) -> str:
-        """Return in one line why the server ended: its signal, or the last error in its log."""
+    def exit(self) -> dict[str, Any]:
+        """Return how the server ended, as the figure `exit` of a `Cause`: its signal, or the last error in its log."""
         code = self._process.poll() if self._process else None
         if code is not None and code < 0:
-            return f"it died of {signal.Signals(-code).name}"
+            return exit_by(code, signal=signal.Signals(-code).name)
         # A server's own handler takes the signal, writes it down and ends with an exit code.
         if code != 0 and (caught := _CAUGHT.findall(tail(self.log, 200))):
-            return f"it died of {signal.Signals(int(caught[-1])).name}"
+            return exit_by(code, signal=signal.Signals(int(caught[-1])).name)
         words = _last_error(self.log) or _last_error(self.directory / "console.log")
-        return words or f"it ended with exit code {code}"
+        return exit_by(code, words)
 
     def stop(self, patience: float = 300.0) -> None:
         """Stop the server cleanly and wait for it.
@@ -202,15 +207,19 @@ class Sandbox:
         """
         process = self._process
         if process is None or process.poll() is not None:
-            raise ServerError(f"{self.build.id} ended before it was stopped", log_tail=self.log_tail())
+            raise ServerError(Cause(CauseCode.ENDED_BEFORE_STOP, {"build": self.build.id}), log_tail=self.log_tail())
         process.send_signal(signal.SIGTERM)
         try:
             code = process.wait(patience)
         except subprocess.TimeoutExpired:
             self.kill()
-            raise ServerError(f"{self.build.id} did not stop within {patience:.0f} s", log_tail=self.log_tail()) from None
+            raise ServerError(
+                Cause(CauseCode.NOT_STOPPED, {"build": self.build.id, "seconds": patience}), log_tail=self.log_tail()
+            ) from None
         if code != 0:
-            raise ServerError(f"{self.build.id} did not stop cleanly: {self.exit_reason()}", log_tail=self.log_tail())
+            raise ServerError(
+                Cause(CauseCode.NOT_STOPPED_CLEANLY, {"build": self.build.id, "exit": self.exit()}), log_tail=self.log_tail()
+            )
 
     def kill(self) -> None:
         """End the server at once; its data is private and thrown away."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError
+from dialin.model.cause import Cause, CauseCode
 from dialin.model.query import Query
 from dialin.model.setting import Value, same_value
 from dialin.servers.assign import Scope, Wanted, assign
@@ -108,7 +109,9 @@ class Setter:
         while not _is_settled(status(self._query, progress)):
             if self._clock.monotonic() > limit:
                 raise ServerError(
-                    f"{name} was not effective within {self._patience:.0f} s", "See the server's log", self._log_tail()
+                    Cause(CauseCode.NOT_EFFECTIVE_IN_TIME, {"variable": name, "seconds": self._patience}),
+                    "See the server's log",
+                    self._log_tail(),
                 )
             self._clock.sleep(_POLL)
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dialin.errors import ServerError
+from dialin.model.cause import Cause, CauseCode
 from dialin.model.query import Query
 from dialin.servers.connection import RefusedError
 
@@ -56,7 +57,7 @@ class WaitRing:
         self._files = 0
         where = query("SELECT @@secure_file_priv")[0][0]
         if not where:
-            raise ServerError("The server may not write files, so raw waits cannot be read", "See secure_file_priv")
+            raise ServerError(Cause(CauseCode.NO_FILE_PRIVILEGE), "See secure_file_priv")
         self.directory = Path(str(where))
         self.size = int(query("SELECT @@performance_schema_events_waits_history_long_size")[0][0])
 

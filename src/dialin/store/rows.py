@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from dialin.model.cause import Cause
 from dialin.model.evidence import Gauge, RawWaits, WaitRow, Watched
 from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.progress import Progress, SessionState, Standing
@@ -40,13 +41,19 @@ def trial(row: Row[Any]) -> Trial:
         "steps": {Step(step): seconds for step, seconds in row.steps.items()},
         "warm_up_end": WarmUpEnd(row.warm_up_end) if row.warm_up_end else None,
         "costs": Costs(**row.costs) if row.costs else None,
-        "failure": Failure(**{**row.failure, "step": Step(row.failure["step"])}) if row.failure else None,
+        "failure": failure(row.failure) if row.failure else None,
         "purpose": Purpose(row.purpose),
         "changes": tuple(VariableChange(**{**change, "step": Step(change["step"])}) for change in row.changes),
         "driver_choices": tuple(DriverChoice(**choice) for choice in row.driver_choices),
         "transaction_times": tuple(map(_times, row.transaction_times)),
     }
     return Trial(**{**row._mapping, **typed})
+
+
+def failure(stored: Mapping[str, Any]) -> Failure:
+    """Return why a trial failed."""
+    cause = Cause.read(stored.get("cause", stored))
+    return Failure(Step(stored["step"]), stored["fault"], cause, stored["log_tail"])
 
 
 def sample(row: Row[Any]) -> Sample:

@@ -158,7 +158,7 @@ class AttachedStage:
                 attached.restart(self._site.restart_command)
             was_set = attached.set_global(wanted)
         except UserError as error:  # what was checked before and is refused now is the server's doing
-            raise ServerError(error.what, error.remedy) from error
+            raise ServerError(error.cause, error.remedy) from error
         self.detector.remember({**attached.variables(), **was_set})
 
     def instance(self) -> Instance | None:

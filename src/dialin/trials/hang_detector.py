@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from dialin.cause_sentences import advice, error_label
 from dialin.errors import ServerError, WorkloadError
+from dialin.model.cause import Cause, CauseCode
 from dialin.servers.connection import error_name
 from dialin.workloads.base import Second
 
@@ -14,16 +16,6 @@ STALL_PATIENCE = 60
 
 FAILING_PATIENCE = 10
 """Seconds in a row, each with errors and none with a transaction, after which no transaction is expected to succeed."""
-
-_IN_THE_WAY = "Its transactions stand in each other's way: give fewer --threads, or let them touch more rows"
-_REMEDIES = {
-    1062: "It inserts keys that are taken: let it draw others, or leave them to AUTO_INCREMENT",
-    1205: _IN_THE_WAY,
-    1213: _IN_THE_WAY,
-    1329: "Rows that its transactions need are not there: see that it leaves as many as it takes",
-    2013: "See in the server's log what ends its connections",
-}
-_REMEDY = "Send its statements by hand: its data, or the candidate's setting, does not let them succeed"
 
 
 class HangDetector:
@@ -55,7 +47,7 @@ class HangDetector:
         if self._failing >= FAILING_PATIENCE or (self._seconds >= STALL_PATIENCE and self._errors):
             raise self._all_failed()
         if self._seconds >= STALL_PATIENCE:
-            raise ServerError(f"The server hung: no transaction for {self._seconds} s", log_tail=log_tail())
+            raise ServerError(Cause(CauseCode.HUNG, {"seconds": self._seconds}), log_tail=log_tail())
 
     def end_of_window(self, transactions: float) -> None:
         """Raise WorkloadError where no transaction ended in the window: that is no low throughput, but a failure."""
@@ -63,22 +55,11 @@ class HangDetector:
             return
         if self._errors:
             raise self._all_failed()
-        raise WorkloadError("No transaction ended in the measured time", "Measure for longer: --measure")
+        cause = Cause(CauseCode.NO_TRANSACTION)
+        raise WorkloadError(cause, advice(cause))
 
     def _all_failed(self) -> WorkloadError:
-        counts = self._codes.most_common()
-        if not counts:
-            what = f"{self._errors:,.0f} errors, which its driver does not classify"
-            return WorkloadError(f"Every transaction failed for {self._seconds} s: {what}", _REMEDY)
-        code, times = counts[0]
-        mostly = "" if len(counts) == 1 else f", and {self._errors - times:,.0f} others"
-        return WorkloadError(
-            f"Every transaction failed for {self._seconds} s: {times:,} times error {_named(code)}{mostly}",
-            _REMEDIES.get(code, _REMEDY),
-            "\n".join(f"error {_named(code)}: {count:,} times" for code, count in counts),
-        )
-
-
-def _named(code: int) -> str:
-    name = error_name(code)
-    return f"{code} ({name})" if name else str(code)
+        errors = [{"number": code, "name": error_name(code), "count": times} for code, times in self._codes.most_common()]
+        cause = Cause(CauseCode.ALL_FAILED, {"seconds": self._seconds, "total": self._errors, "errors": errors})
+        listing = "\n".join(f"error {error_label(one)}: {one['count']:,} times" for one in errors)
+        return WorkloadError(cause, advice(cause), listing)

@@ -16,6 +16,7 @@ from pathlib import Path
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.build import Build
+from dialin.model.cause import Cause, CauseCode
 from dialin.model.evidence import RawWaits
 from dialin.model.query import Query
 from dialin.model.trial import Purpose, Trial
@@ -243,7 +244,7 @@ class Collector:
             written = sum(file.stat().st_size for file in self._files)
             tight = self._free(ring.directory) < _LEAST_FREE or self._free(self._study) < _LEAST_FREE + written // _SMALLER
         except OSError as error:
-            raise ServerError(f"The files of raw waits cannot be read: {error}") from error
+            raise ServerError(Cause(CauseCode.WAITS_UNREADABLE, {"words": str(error)})) from error
         return "less than 2 GB of disk would have remained" if tight else ""
 
     def _settled(self, ring: WaitRing) -> int:

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from dialin.clock import Clock
 from dialin.errors import ServerError
+from dialin.model.cause import Cause, CauseCode
 from dialin.model.query import Query
 from dialin.model.trial import Step
 from dialin.servers.assign import exact_values
@@ -63,7 +64,7 @@ class SwitchedServer:
             self._detector.remember(setter.last_read)
         for name, error in refused.items():
             if name in changes.settings[candidate]:
-                raise ServerError(error.what, error.remedy, self._server.log_tail()) from error
+                raise ServerError(error.cause, error.remedy, self._server.log_tail()) from error
 
     def tidy(self) -> None:
         """Wait until nobody is connected any more, and drop the binary logs that were written so far.
@@ -76,7 +77,7 @@ class SwitchedServer:
             connection = int(query("SELECT CONNECTION_ID()")[0][0])
             while any(session.is_client and session.id != connection for session in sessions(query)):
                 if self._clock.monotonic() > limit:
-                    raise ServerError(f"Connections of the previous load are still open after {_ALONE_WITHIN:.0f} s")
+                    raise ServerError(Cause(CauseCode.CONNECTIONS_OPEN, {"seconds": _ALONE_WITHIN}))
                 self._clock.sleep(_POLL)
             if self._at_boot.get("log_bin", "OFF").upper() in ("ON", "1"):
                 _drop_binary_logs(query)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from dialin.clock import Clock
 from dialin.errors import ServerError, WorkloadError
+from dialin.model.cause import Cause, CauseCode
 from dialin.model.course import Course
 from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
@@ -142,7 +143,7 @@ def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
 
 def _check_alive(instance: Instance) -> None:
     if instance.is_gone():
-        raise ServerError(f"The server ended: {instance.exit_reason()}", log_tail=instance.log_tail())
+        raise ServerError(Cause(CauseCode.SERVER_ENDED, {"exit": instance.exit()}), log_tail=instance.log_tail())
 
 
 class _RunningTrial:
@@ -173,13 +174,14 @@ class _RunningTrial:
             self._progress.changes = error.changes
             self._well = True
         except ServerError as error:
-            return self._failure("server", error.what, error.log_tail)
+            return self._failure("server", error.cause, error.log_tail)
         except WorkloadError as error:
             # A driver that loses its server dies too; the server is the one to name.
             instance = self._stage.instance()
             if instance is not None and instance.is_gone():
-                return self._failure("server", f"The server ended: {instance.exit_reason()}", instance.log_tail())
-            return self._failure("workload", str(error), error.log_tail)
+                cause = Cause(CauseCode.SERVER_ENDED, {"exit": instance.exit()})
+                return self._failure("server", cause, instance.log_tail())
+            return self._failure("workload", error.cause, error.log_tail)
         finally:
             self._stop()
             self._progress.conditions["after"] = host.conditions()
@@ -238,9 +240,9 @@ class _RunningTrial:
         }
         return [Watched("load", self._progress.costs.seconds if self._progress.costs else 0.0, gauges=gauges)]
 
-    def _failure(self, fault: str, reason: str, log_tail: str) -> Failure | None:
+    def _failure(self, fault: str, cause: Cause, log_tail: str) -> Failure | None:
         """Return why the trial failed; None where somebody else changed a variable under test meanwhile."""
-        failure = Failure(self._progress.step, fault, reason, log_tail)
+        failure = Failure(self._progress.step, fault, cause, log_tail)
         instance = self._stage.instance()
         if self._progress.in_force and instance is not None and not instance.is_gone():
             with suppress(ServerError):
@@ -399,7 +401,7 @@ class _RunningTrial:
         second = load.read(context.workload.patience)
         self._seconds += 1
         if second is None:
-            raise WorkloadError(f"The load driver reported nothing for {context.workload.patience:.0f} s")
+            raise WorkloadError(Cause(CauseCode.DRIVER_SILENT, {"seconds": context.workload.patience}))
         hiccups = self._hiccups()
         sample = Sample(
             second=self._seconds,

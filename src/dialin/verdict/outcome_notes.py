@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
@@ -50,7 +51,7 @@ def unsafe_notes(spec: StudySpec, decision: Decision, failures: Mapping[str, Fai
 
 
 def failure_notes(record: StudyRecord) -> list[Note]:
-    """Return a warning for each candidate with failed trials, with the newest reason."""
+    """Return a warning for each candidate with failed trials, with the newest failure."""
     notes = []
     for candidate in record.spec.candidates:
         failed = [
@@ -61,8 +62,8 @@ def failure_notes(record: StudyRecord) -> list[Note]:
         if not failed:
             continue
         last = failed[-1].failure
-        reason = last.reason if last else "unknown"
-        notes.append(Note(code="failed_trials", data={"candidate": candidate.name, "failed": len(failed), "reason": reason}))
+        newest = asdict(last.cause) if last else {}
+        notes.append(Note(code="failed_trials", data={"candidate": candidate.name, "failed": len(failed), "cause": newest}))
     return notes
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from dialin.errors import UserError, WorkloadError
+from dialin.model.cause import Cause, CauseCode
 from dialin.model.load_driver import DriverChoice
 from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
@@ -189,7 +190,7 @@ class DialinLoad(Workload):
         if output is not None:
             fault = _find_fault(output)
             raise WorkloadError(
-                f"dialin-load could not prepare its data: {fault.what}", fault.remedy, _without_stream(output) or fault.what
+                Cause(CauseCode.DATA_NOT_PREPARED, fault.figures), fault.remedy, _without_stream(output) or fault.what
             )
 
     def pinned(self, choice: DriverChoice | None, warmup: float) -> Self:
@@ -240,9 +241,10 @@ class DialinLoadRun(DriverLoad):
             report: Report | Fault | None = self._driver.read(self._parse, timeout)
         except EndedError as ended:
             fault, tail = _find_fault(ended.words), _without_stream(ended.words)
-            raise WorkloadError(f"dialin-load ended by itself: {fault.what}", fault.remedy, tail) from None
+            raise WorkloadError(Cause(CauseCode.DRIVER_ENDED, fault.figures), fault.remedy, tail) from None
         if isinstance(report, Fault):
-            raise WorkloadError(f"dialin-load: {report.what}", report.remedy, f"{report.what}\n{report.remedy}")
+            cause = Cause(CauseCode.DRIVER_ERROR, report.figures)
+            raise WorkloadError(cause, report.remedy, f"{report.what}\n{report.remedy}")
         if report is None:
             return None
         self._count(report)
@@ -305,4 +307,4 @@ def _find_fault(text: str) -> Fault:
         if isinstance(fault := parse_stream_line(line), Fault):
             return fault
     last = [line for line in lines if not line.startswith("{")]
-    return Fault((last or ["it said nothing"])[-1][:300], "See its log")
+    return Fault((last or ["it printed nothing"])[-1][:300], "See its log")

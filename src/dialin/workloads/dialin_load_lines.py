@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialin.errors import WorkloadError
+from dialin.model.cause import Cause, CauseCode
 from dialin.model.load_driver import ALL_KINDS, DriverChoice
 from dialin.workloads.base import Second
 from dialin.workloads.dialin_load_histogram import counts_by_value, quantile
@@ -60,6 +61,11 @@ class Fault:
 
     what: str
     remedy: str
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """The figures of the cause that it is."""
+        return {"driver": "dialin-load", "words": self.what, "advice": self.remedy}
 
 
 OTHER_STREAM = Fault(
@@ -140,7 +146,7 @@ def _times(histograms: Mapping[str, str], unit: float) -> dict[str, dict[float, 
     try:
         counts = {name: counts_by_value(text) for name, text in histograms.items()}
     except ValueError:
-        raise WorkloadError(OTHER_STREAM.what, OTHER_STREAM.remedy) from None
+        raise WorkloadError(Cause(CauseCode.OTHER_STREAM, {"format": STREAM}), OTHER_STREAM.remedy) from None
     return {name: {value * unit: count for value, count in by_value.items()} for name, by_value in counts.items()}
 
 

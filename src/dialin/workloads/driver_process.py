@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from dialin.errors import WorkloadError
+from dialin.model.cause import Cause, CauseCode
 from dialin.probes import host
 from dialin.servers.processes import spawn, tail
 
@@ -55,7 +56,8 @@ def prepare(driver: str, words: Sequence[str], directory: Path, environment: Map
         try:
             code = process.wait(_PREPARE_LIMIT)
         except subprocess.TimeoutExpired:
-            raise WorkloadError(f"{driver} did not prepare its data within {_PREPARE_LIMIT / 3600:.0f} hours") from None
+            slow = Cause(CauseCode.PREPARING_SLOW, {"driver": driver, "hours": _PREPARE_LIMIT / 3600})
+            raise WorkloadError(slow) from None
         finally:
             process.kill()
             process.wait()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError, WorkloadError
+from dialin.model.cause import Cause, CauseCode
 from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import driver_process, private, sysbench_account
@@ -78,7 +79,10 @@ class Sysbench(Workload):
         try:
             done = driver_process.call([self._binary, self._script, "help"], self._environment)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise WorkloadError(f"sysbench cannot be run: {error}", "Check that `sysbench --version` works") from error
+            raise WorkloadError(
+                Cause(CauseCode.DRIVER_NOT_RUNNING, {"driver": "sysbench", "words": str(error)}),
+                "Check that `sysbench --version` works",
+            ) from error
         return frozenset(
             match.replace("_", "-") for match in re.findall(r"^\s+--([a-z][a-z0-9_-]*)", done.stdout, re.MULTILINE)
         )
@@ -166,7 +170,8 @@ class Sysbench(Workload):
         command = [self._binary, script, *options, "--rand-seed=1", "prepare"]
         words = driver_process.prepare("sysbench", command, target.directory, self._environment)
         if words is not None:
-            raise WorkloadError(f"sysbench could not prepare its data: {_fatal(words)}", sysbench_account.remedy(words), words)
+            failed = Cause(CauseCode.DATA_NOT_PREPARED, {"driver": "sysbench", "words": _fatal(words)})
+            raise WorkloadError(failed, sysbench_account.remedy(words), words)
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> SysbenchLoad:
         """Start the load; it runs until it is stopped.
@@ -194,12 +199,13 @@ class SysbenchLoad(DriverLoad):
     def read(self, timeout: float) -> Second | None:
         try:
             return self._driver.read(parse_line, timeout)
-        except EndedError as ended:
-            words = ended.words
-        raise WorkloadError(f"sysbench ended by itself: {_fatal(words)}", sysbench_account.remedy(words), words)
+        except EndedError as error:
+            words = error.words
+        ended = Cause(CauseCode.DRIVER_ENDED, {"driver": "sysbench", "words": _fatal(words)})
+        raise WorkloadError(ended, sysbench_account.remedy(words), words)
 
 
 def _fatal(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     fatal = [line for line in lines if line.startswith(("FATAL", "ALERT"))]
-    return (fatal or lines or ["it said nothing"])[-1][:300]
+    return (fatal or lines or ["it printed nothing"])[-1][:300]

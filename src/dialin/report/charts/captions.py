@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dialin.cause_sentences import with_advice
 from dialin.evidence.pair_comparison import PairComparison
 from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.record import StudyRecord
@@ -168,6 +169,6 @@ def _remarks(series: Sequence[Series]) -> list[str]:
     if fresh := sum(one.is_fresh for one in series):
         parts.append(f"{fresh} fresh, to confirm the choice")
     if failed:
-        reasons = dict.fromkeys(visible(trial.failure.reason) for trial in failed if trial.failure)
+        reasons = dict.fromkeys(visible(with_advice(trial.failure.cause)) for trial in failed if trial.failure)
         parts.append(f"{len(failed)} failed: {', '.join(reasons) or 'reason not available'}")
     return parts

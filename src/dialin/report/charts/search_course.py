@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dialin.cause_sentences import with_advice
 from dialin.model.record import TuneCourse
 from dialin.model.trial import Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage, ask_finder
@@ -126,7 +127,11 @@ def _dots(
     for point in points:
         setting = shorten(setting_text(course.settings.get(point.ask.candidate, {})), _HOVER)
         failure = point.trial.failure
-        figure = f"{number(point.speed)} {rate}" if point.speed is not None else (failure.reason if failure else "no figure")
+        figure = (
+            f"{number(point.speed)} {rate}"
+            if point.speed is not None
+            else (with_advice(failure.cause) if failure else "no figure")
+        )
         hovers.append(f"trial {point.place}, {safe(STAGES[point.ask.stage])}<br>{safe(figure)}<br>{safe(setting)}")
     return go.Scatter(
         x=[point.place for point in points],

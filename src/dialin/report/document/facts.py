@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dialin.cause_sentences import with_advice
 from dialin.model.load_driver import FIRST_DRIVER, LATER_DRIVERS, describe_driver
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, describe, same_value
@@ -133,7 +134,7 @@ def failures(trials: Sequence[Trial]) -> list[Failed]:
             trial.id,
             trial.block,
             trial.candidate,
-            visible(trial.failure.reason),
+            visible(with_advice(trial.failure.cause)),
             visible_lines(trial.failure.log_tail),
         )
         for trial in trials

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterable
 
 from dialin.errors import ServerError, UserError
-from dialin.text import listed
+from dialin.model.cause import Cause, CauseCode
 
 LIMIT = 600.0
 """Seconds that a restart command may take."""
@@ -62,21 +62,22 @@ def run(command: str) -> str:
         printed = "\n".join(output.read()[-_TAIL:].decode("utf-8", "replace").splitlines()[-_LINES:])
     if code is None:
         raise ServerError(
-            f"The restart command did not return within {LIMIT:.0f} s: {words[0]}",
+            Cause(CauseCode.RESTART_COMMAND_SLOW, {"seconds": LIMIT, "program": words[0]}),
             "Give a command that returns once the server has started",
             printed,
         )
     if code != 0:
         # Its program alone: an argument may be a secret, and the fault of a trial is written down.
-        raise ServerError(f"The restart command failed with exit code {code}: {words[0]}", "Try it yourself", printed)
+        failed = Cause(CauseCode.RESTART_COMMAND_FAILED, {"exit_code": code, "program": words[0]})
+        raise ServerError(failed, "Run it by hand", printed)
     return printed
 
 
 def not_back(error: ServerError, persisted: Iterable[str]) -> ServerError:
     """Return the error of a server that does not answer and may not be able to start with what dialin persisted."""
-    names = sorted(persisted)
+    first = {"code": error.cause.code, "figures": error.cause.figures}
     return ServerError(
-        f"{error.what.rstrip('.')}. It may be unable to start with what dialin persisted for it ({listed(names)})",
+        Cause(CauseCode.MAY_NOT_START, {"cause": first, "variables": sorted(persisted)}),
         "Start it once with --persisted-globals-load=OFF, run `dialin restore`, then start it as usual",
         error.log_tail,
     )

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
+from typing import Any
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
+from dialin.model.cause import Cause, CauseCode, exit_by
 from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.account import Account
@@ -113,11 +115,11 @@ class Attached:
         except ServerError:
             return not server_process.listens(self.account)  # one that takes no more connections is not gone
 
-    def exit_reason(self) -> str:
-        """Return in one line why it ended, as far as that can be seen from here."""
+    def exit(self) -> dict[str, Any]:
+        """Return how it ended, as the figure `exit` of a `Cause`, as far as that can be seen from here."""
         lines = self.log_tail().splitlines()
         errors = [line for line in lines if "[ERROR]" in line and "Aborting" not in line]
-        return errors[-1].split("[ERROR]")[-1].strip()[:400] if errors else "it no longer answers"
+        return exit_by(None, errors[-1].split("[ERROR]")[-1].strip()[:400] if errors else "")
 
     def log_tail(self) -> str:
         """Return the last lines of its log, where that is a file of this machine which can be read."""
@@ -272,7 +274,7 @@ class Attached:
         while not self._has_restarted(started, pid_before):
             if self._clock.monotonic() > limit:
                 raise ServerError(
-                    f"The server did not answer within {self.patience:.0f} s after its restart",
+                    Cause(CauseCode.NO_ANSWER_AFTER_RESTART, {"seconds": self.patience}),
                     "See the server's log",
                     self.log_tail() or printed,
                 )

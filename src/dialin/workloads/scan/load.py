@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from dialin.errors import ServerError, WorkloadError
+from dialin.model.cause import Cause, CauseCode
 from dialin.model.cpus import parse_cpus
 from dialin.servers.connection import RefusedError, Stream, answers, connect, quoted, streaming
 from dialin.workloads.base import Second, Target
@@ -84,7 +85,7 @@ class ScanLoad:
                 # The run that was least cold is the one to report.
                 self._facts[name] = max(value, self._facts.get(name, value))
         except (ServerError, OSError) as error:
-            raise WorkloadError(f"A run could not be prepared: {error}") from error
+            raise WorkloadError(Cause(CauseCode.RUN_NOT_PREPARED, {"words": str(error)})) from error
         self._threads = [
             threading.Thread(target=self._run, args=(stream,), name="scan", daemon=True) for stream in self._streams
         ]
@@ -109,10 +110,10 @@ class ScanLoad:
                     return None
                 silent = 0 if answers(self._account) else silent + 1
                 if silent == _SILENT:
-                    raise ServerError(f"The server hung: it did not answer {silent} times in a row", "See its log") from None
+                    raise ServerError(Cause(CauseCode.NO_ANSWERS, {"times": silent}), "See its log") from None
                 continue
             if one.error is not None:
-                raise WorkloadError(f"A run failed: {one.error}") from one.error
+                raise WorkloadError(Cause(CauseCode.RUN_FAILED, {"words": str(one.error)})) from one.error
             silent = 0
             done.append(one)
         return done

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from dialin.errors import ServerError, UserError, WorkloadError
+from dialin.model.cause import Cause, CauseCode
 from dialin.model.query import Query
 from dialin.model.workload import LoadLimit, LoadTraits, Runs, WorkloadSpec
 from dialin.servers.account import Account
@@ -177,7 +178,7 @@ class Scan(Workload):
                     query(f"ANALYZE TABLE {name}")
                 query(f"DROP TABLE {table.SEED}")
         except ServerError as error:
-            raise WorkloadError(f"The table could not be created: {error.what}", error.remedy) from error
+            raise WorkloadError(Cause(CauseCode.TABLE_NOT_CREATED, {"words": error.what}), error.remedy) from error
 
     def _set_sandbox(self, query: Query) -> None:
         """Give each table a file of its own, and keep the list of pages from the next start where runs are cold."""
@@ -222,7 +223,7 @@ class Scan(Workload):
         """Give a copy that this server has not read yet the name that queries use."""
         fresh = sorted(str(name) for (name,) in query(f"SHOW TABLES LIKE '{_COPY}%'"))
         if not fresh:
-            raise ServerError("Every copy of the table was read already, so none is cold")
+            raise ServerError(Cause(CauseCode.NO_COLD_COPY))
         number = self._copies - len(fresh)
         moves = [f"{table.TABLE} TO scan_read{number}"] if number else []
         query(f"RENAME TABLE {', '.join([*moves, f'{fresh[0]} TO {table.TABLE}'])}")

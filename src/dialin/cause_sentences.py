@@ -1,0 +1,124 @@
+"""The sentence of a cause, made when it is shown: by a report of an old study, or by the error that is raised now.
+
+It is not in `report/`, since servers and workloads raise these errors and may not import reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dialin.model.cause import Cause, CauseCode
+from dialin.text import listed
+
+Figures = Mapping[str, Any]
+"""The figures of a cause."""
+
+_IN_THE_WAY = "Its transactions block each other: use fewer --threads, or more rows"
+_BY_ERROR = {
+    1062: "It inserts keys that exist already: choose other keys, or use AUTO_INCREMENT",
+    1205: _IN_THE_WAY,
+    1213: _IN_THE_WAY,
+    1329: "It reads rows that do not exist: a transaction must leave as many rows as it takes",
+    2013: "Look in the server's log for what closes its connections",
+}
+_BY_HAND = "Run its statements by hand: with this data, or with the candidate's setting, they fail"
+
+
+def advice(cause: Cause) -> str:
+    """Return what to do about a load that is itself at fault; empty of all other causes."""
+    if cause.code is CauseCode.NO_TRANSACTION:
+        return "Measure for longer: --measure"
+    if cause.code is CauseCode.ALL_FAILED:
+        errors = cause.figures["errors"]
+        return _BY_ERROR.get(errors[0]["number"], _BY_HAND) if errors else _BY_HAND
+    return str(cause.figures.get("advice", ""))
+
+
+def error_label(error: Figures) -> str:
+    """Return the number of a server's error with its name, where it has one."""
+    return f"{error['number']} ({error['name']})" if error["name"] else str(error["number"])
+
+
+def _all_failed(figures: Figures) -> str:
+    errors, total = figures["errors"], figures["total"]
+    text = f"Every transaction failed for {figures['seconds']} s"
+    if not errors:
+        return f"{text}: {total:,.0f} errors, which the load driver does not classify"
+    times = errors[0]["count"]
+    others = f", and {total - times:,.0f} others" if len(errors) > 1 else ""
+    return f"{text}: {times:,} times error {error_label(errors[0])}{others}"
+
+
+def _exit(how: Figures) -> str:
+    if "signal" in how:
+        return f"it died of {how['signal']}"
+    if "words" in how:
+        return str(how["words"])
+    return "it no longer answers" if how.get("exit_code") is None else f"it ended with exit code {how['exit_code']}"
+
+
+def _may_not_start(figures: Figures) -> str:
+    first = sentence(Cause.read(figures["cause"])).rstrip(".")
+    return f"{first}. It may be unable to start with what dialin persisted for it ({listed(figures['variables'])})"
+
+
+_SENTENCES: Mapping[CauseCode, str | Callable[[Figures], str]] = {
+    CauseCode.OTHER: "{words}",
+    CauseCode.SERVER_ENDED: "The server ended: {exit}",
+    CauseCode.NOT_STARTED: "{build} did not start: {exit}",
+    CauseCode.NO_ANSWER_AFTER_START: "{build} did not answer within {seconds:.0f} s after its start",
+    CauseCode.NO_ANSWER_AFTER_RESTART: "The server did not answer within {seconds:.0f} s after its restart",
+    CauseCode.NO_DATA_DIRECTORY: "{build} could not create a data directory: {exit}",
+    CauseCode.ENDED_BEFORE_STOP: "{build} ended before it was stopped",
+    CauseCode.NOT_STOPPED: "{build} did not stop within {seconds:.0f} s",
+    CauseCode.NOT_STOPPED_CLEANLY: "{build} did not stop cleanly: {exit}",
+    CauseCode.HUNG: "The server hung: no transaction for {seconds} s",
+    CauseCode.NO_ANSWERS: "The server hung: it did not answer {times} times in a row",
+    CauseCode.NO_ANSWER: "The server at {place} does not answer: {words}",
+    CauseCode.ACCOUNT_REFUSED: "The server at {place} refuses {user}: {words}",
+    CauseCode.STATEMENT_REFUSED: "The server refused {statement!r}: {words}",
+    CauseCode.UNKNOWN_VARIABLE: "The server has no variable {variable}",
+    CauseCode.STARTUP_ONLY: "{variable} can be set only at startup",
+    CauseCode.SESSION_VARIABLE: "{variable} is a session variable",
+    CauseCode.VALUE_REFUSED: "{variable} cannot be {value}: {words}",
+    CauseCode.NOT_PERSISTED: "{variable} cannot be persisted: {words}",
+    CauseCode.NO_PRIVILEGE_TO_SET: "The account may not set {variable}: {words}",
+    CauseCode.NOT_EFFECTIVE_IN_TIME: "{variable} was not effective within {seconds:.0f} s",
+    CauseCode.CONNECTIONS_OPEN: "Connections of the previous load are still open after {seconds:.0f} s",
+    CauseCode.RESTART_COMMAND_SLOW: "The restart command did not return within {seconds:.0f} s: {program}",
+    CauseCode.RESTART_COMMAND_FAILED: "The restart command failed with exit code {exit_code}: {program}",
+    CauseCode.MAY_NOT_START: _may_not_start,
+    CauseCode.NO_FILE_PRIVILEGE: "The server may not write files, so raw waits cannot be read",
+    CauseCode.WAITS_UNREADABLE: "The files of raw waits cannot be read: {words}",
+    CauseCode.NO_COLD_COPY: "Every copy of the table was read already, so none is cold",
+    CauseCode.DRIVER_SILENT: "The load driver reported nothing for {seconds:.0f} s",
+    CauseCode.DRIVER_ENDED: "{driver} ended by itself: {words}",
+    CauseCode.DRIVER_ERROR: "{driver}: {words}",
+    CauseCode.DRIVER_NOT_RUNNING: "{driver} cannot be run: {words}",
+    CauseCode.OTHER_STREAM: "This dialin-load is not of the same build as dialin: it does not write the stream format {format}",
+    CauseCode.DATA_NOT_PREPARED: "{driver} could not prepare its data: {words}",
+    CauseCode.PREPARING_SLOW: "{driver} did not prepare its data within {hours:.0f} hours",
+    CauseCode.TABLE_NOT_CREATED: "The table could not be created: {words}",
+    CauseCode.ALL_FAILED: _all_failed,
+    CauseCode.NO_TRANSACTION: "No transaction ended in the measured time",
+    CauseCode.RUN_NOT_PREPARED: "A run could not be prepared: {words}",
+    CauseCode.RUN_FAILED: "A run failed: {words}",
+}
+
+
+def sentence(cause: Cause) -> str:
+    """Return what went wrong, in a sentence without its full stop."""
+    known = _SENTENCES[cause.code]
+    if callable(known):
+        return known(cause.figures)
+    figures = dict(cause.figures)
+    if "exit" in figures:
+        figures["exit"] = _exit(figures["exit"])
+    return known.format(**figures)
+
+
+def with_advice(cause: Cause) -> str:
+    """Return what went wrong, in one line, with the advice that there is."""
+    text, remedy = sentence(cause), advice(cause)
+    return f"{text.rstrip('.')}. {remedy}" if remedy else text

@@ -1,0 +1,85 @@
+"""Why a trial failed, or why an error was raised: a code with its figures. The sentence is made when it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class CauseCode(StrEnum):
+    """What went wrong with a server or a load."""
+
+    OTHER = "other"
+    SERVER_ENDED = "server_ended"
+    NOT_STARTED = "not_started"
+    NO_ANSWER_AFTER_START = "no_answer_after_start"
+    NO_ANSWER_AFTER_RESTART = "no_answer_after_restart"
+    NO_DATA_DIRECTORY = "no_data_directory"
+    ENDED_BEFORE_STOP = "ended_before_stop"
+    NOT_STOPPED = "not_stopped"
+    NOT_STOPPED_CLEANLY = "not_stopped_cleanly"
+    HUNG = "hung"
+    NO_ANSWERS = "no_answers"
+    NO_ANSWER = "no_answer"
+    ACCOUNT_REFUSED = "account_refused"
+    STATEMENT_REFUSED = "statement_refused"
+    UNKNOWN_VARIABLE = "unknown_variable"
+    STARTUP_ONLY = "startup_only"
+    SESSION_VARIABLE = "session_variable"
+    VALUE_REFUSED = "value_refused"
+    NOT_PERSISTED = "not_persisted"
+    NO_PRIVILEGE_TO_SET = "no_privilege_to_set"
+    NOT_EFFECTIVE_IN_TIME = "not_effective_in_time"
+    CONNECTIONS_OPEN = "connections_open"
+    RESTART_COMMAND_SLOW = "restart_command_slow"
+    RESTART_COMMAND_FAILED = "restart_command_failed"
+    MAY_NOT_START = "may_not_start"
+    NO_FILE_PRIVILEGE = "no_file_privilege"
+    WAITS_UNREADABLE = "waits_unreadable"
+    NO_COLD_COPY = "no_cold_copy"
+    DRIVER_SILENT = "driver_silent"
+    DRIVER_ENDED = "driver_ended"
+    DRIVER_ERROR = "driver_error"
+    DRIVER_NOT_RUNNING = "driver_not_running"
+    OTHER_STREAM = "other_stream"
+    DATA_NOT_PREPARED = "data_not_prepared"
+    PREPARING_SLOW = "preparing_slow"
+    TABLE_NOT_CREATED = "table_not_created"
+    ALL_FAILED = "all_failed"
+    NO_TRANSACTION = "no_transaction"
+    RUN_NOT_PREPARED = "run_not_prepared"
+    RUN_FAILED = "run_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What went wrong, by its code.
+
+    Attributes:
+        figures: what its sentence is made of. `words` is text of a server, a program or the operating system; `exit` says how
+            a server ended: its `signal`, its `exit_code`, or its own last `words`.
+    """
+
+    code: CauseCode
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Cause:
+        """Return a cause that was stored; an earlier dialin stored a sentence, its `reason`."""
+        if "code" not in stored:
+            return cls.quoted(str(stored.get("reason", "")))
+        return cls(CauseCode(stored["code"]), stored["figures"])
+
+    @classmethod
+    def quoted(cls, words: str) -> Cause:
+        """Return a cause without a code of its own: its sentence is the words themselves."""
+        return cls(CauseCode.OTHER, {"words": words})
+
+
+def exit_by(code: int | None, words: str = "", signal: str = "") -> dict[str, Any]:
+    """Return how a server ended: by the signal if there was one, else by its last words, else by its exit code."""
+    if signal:
+        return {"signal": signal}
+    return {"words": words} if words else {"exit_code": code}

@@ -1,0 +1,62 @@
+import pytest
+
+from dialin.cause_sentences import sentence, with_advice
+from dialin.errors import ServerError
+from dialin.model.cause import Cause, CauseCode
+from dialin.model.trial import Step
+from dialin.store import rows
+
+FIGURES = {
+    "advice": "See its log",
+    "build": "mysql@9.7.4",
+    "cause": {"code": "no_answer", "figures": {"place": "db1:3306", "words": "timed out"}},
+    "driver": "sysbench",
+    "errors": [{"number": 1062, "name": "DUP_ENTRY", "count": 12}],
+    "exit": {"signal": "SIGKILL"},
+    "exit_code": 3,
+    "format": 4,
+    "hours": 6.0,
+    "place": "db1:3306",
+    "program": "systemctl",
+    "seconds": 60,
+    "statement": "SELECT 1",
+    "times": 3,
+    "total": 12.0,
+    "user": "dialin",
+    "value": 7,
+    "variable": "max_connections",
+    "variables": ["innodb_log_file_size"],
+    "words": "{seconds} {0} said the server",
+}
+
+
+@pytest.mark.parametrize("code", CauseCode)
+def test_every_cause_has_a_sentence_that_quotes_text_of_others_as_it_is(code):
+    text = sentence(Cause(code, FIGURES))
+    assert text == text.strip()
+    assert text.rstrip(".") == text
+    assert "{" not in text.replace(FIGURES["words"], "")
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"signal": "SIGKILL"}, "The server ended: it died of SIGKILL"),
+        ({"words": "out of memory"}, "The server ended: out of memory"),
+        ({"exit_code": 2}, "The server ended: it ended with exit code 2"),
+        ({"exit_code": None}, "The server ended: it no longer answers"),
+    ],
+)
+def test_how_a_server_ended_is_a_figure(how, said):
+    assert ServerError(Cause(CauseCode.SERVER_ENDED, {"exit": how})).what == said
+
+
+def test_a_failure_that_an_earlier_dialin_stored_as_a_sentence_reads_as_stored():
+    old = {"step": "boot", "fault": "server", "reason": "mysql@9.7.4 did not start: no memory", "log_tail": "x"}
+    failure = rows.failure(old)
+    assert failure.step is Step.BOOT
+    assert with_advice(failure.cause) == "mysql@9.7.4 did not start: no memory"
+
+
+def test_an_error_without_a_code_is_stored_as_its_own_words():
+    assert sentence(ServerError("No such thing").cause) == "No such thing"
