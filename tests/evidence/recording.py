@@ -10,11 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dialin.model.evidence import Gauge, RawWaits, WaitRow, Watched
+from dialin.model.evidence import Gauge, RawWaits, Watched
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import Costs, Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
+from dialin.store import rows
 from dialin.store.store import Store
 
 BLOCKS = 6
@@ -91,7 +92,7 @@ def _watched(probe: str, seen: Mapping[str, Any], place: int) -> Watched:
     facts = dict(zip(_WATCHED, seen["facts"][place], strict=True))
     return Watched(
         probe=probe,
-        **{**facts, "notes": tuple(facts["notes"])},
+        **{**facts, "notes": rows.probe_notes(facts["notes"])},
         counters=dict.fromkeys(seen.get("still", ()), 0.0)
         | {name: values[place] for name, values in seen["counters"].items() if values[place] is not None},
         gauges={name: Gauge(*values[place]) for name, values in seen["gauges"].items() if values[place] is not None},
@@ -99,8 +100,7 @@ def _watched(probe: str, seen: Mapping[str, Any], place: int) -> Watched:
 
 
 def _raw(raw: Mapping[str, Any]) -> RawWaits:
-    rows = tuple(WaitRow(**{**row, "histogram": tuple(row["histogram"])}) for row in raw["rows"])
-    return RawWaits(**{**raw, "rows": rows, "notes": tuple(raw["notes"])})
+    return rows.waits(raw)
 
 
 def thin(record: StudyRecord) -> dict[str, Any]:

@@ -9,9 +9,12 @@ import pytest
 from dialin.evidence.cost import probe_costs
 from dialin.evidence.scaling import scaling
 from dialin.evidence.waits import summaries, trials
+from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.trial import Purpose, TrialState
 from dialin.model.verdict import Estimate
 from fixtures.example_evidence import LAW, LOCKS, levels, nothing_moved, waits_moved
+
+NOTE = ProbeNote(ProbeNoteCode.DISK_UNKNOWN)
 
 
 def test_each_candidate_has_its_points_and_its_law() -> None:
@@ -112,10 +115,10 @@ def test_slowdown_is_unknown_without_clean_trials() -> None:
 def test_probes_tell_what_they_cost_the_dearest_first() -> None:
     record = nothing_moved()
     seen = {
-        number: {**own, "status": replace(own["status"], waited=10 * own["status"].waited, notes=("one", "one"))}
+        number: {**own, "status": replace(own["status"], waited=10 * own["status"].waited, notes=(NOTE, NOTE))}
         for number, own in record.watched.items()
     }
     first = probe_costs(replace(record, watched=seen))[0]
     assert first.probe == "status"
     assert first.waited_ms_per_s == pytest.approx(20)
-    assert first.notes == ["one"]
+    assert first.notes == ["The disk of the data is unknown, so its figures are not available"]

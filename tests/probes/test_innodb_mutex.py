@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from dialin.errors import ServerError
+from dialin.evidence.probe_notes import probe_note_text
 from dialin.probes.innodb_mutex import MOST_POOL, InnodbMutexProbe
 from probes.asked import Asked
 
@@ -53,7 +54,7 @@ def test_whatever_a_row_counts_is_told():
 def test_a_server_that_counts_nothing_says_so(build):
     reading = probe(build).read()
     assert reading.counters == {}
-    assert "does not count" in reading.notes[0]
+    assert "does not count" in probe_note_text(reading.notes[0])
 
 
 def test_a_server_on_which_nothing_waited_yet_is_not_said_to_count_nothing():
@@ -63,17 +64,17 @@ def test_a_server_on_which_nothing_waited_yet_is_not_said_to_count_nothing():
 def test_a_server_with_a_large_pool_is_not_asked():
     reading = probe("mysql@9.7.4", pool=MOST_POOL + 1).read()
     assert reading.counters == {}
-    assert "64 GiB" in reading.notes[0]
+    assert "64 GiB" in probe_note_text(reading.notes[0])
 
 
 def test_a_missing_privilege_is_a_note():
     asked = Asked({"MUTEX": 1227, "innodb_buffer_pool_size": [(1 << 30,)]})
-    assert "PROCESS" in InnodbMutexProbe(asked).read().notes[0]
+    assert "PROCESS" in probe_note_text(InnodbMutexProbe(asked).read().notes[0])
 
 
 def test_a_server_without_innodb_is_a_note():
     asked = Asked({"innodb_buffer_pool_size": 1193})
-    assert "InnoDB" in InnodbMutexProbe(asked).read().notes[0]
+    assert "InnoDB" in probe_note_text(InnodbMutexProbe(asked).read().notes[0])
     assert len(asked.statements) == 1
 
 

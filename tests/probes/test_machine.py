@@ -2,6 +2,7 @@ import os
 
 import pytest
 
+from dialin.evidence.probe_notes import probe_note_text
 from dialin.probes.machine import MachineProbe
 
 STAT = (
@@ -51,12 +52,12 @@ def test_the_machine_and_the_whole_disk_below_the_data_are_read(root):
 def test_without_a_data_directory_here_no_disk_is_told(root):
     reading = MachineProbe(None, root).read()
     assert not any(name.startswith("disk") for name in reading.counters)
-    assert reading.notes == ("The disk of the data is unknown, so its figures are not available",)
+    assert tuple(map(probe_note_text, reading.notes)) == ("The disk of the data is unknown, so its figures are not available",)
 
 
 def test_data_in_memory_has_no_disk(root):
     (root / "proc/self/mountinfo").write_text("27 1 0:40 / / rw - tmpfs tmpfs rw\n")
-    assert "is unknown" in MachineProbe(root, root).read().notes[0]
+    assert "is unknown" in probe_note_text(MachineProbe(root, root).read().notes[0])
 
 
 def test_a_kernel_that_tells_nothing_is_no_error(tmp_path):

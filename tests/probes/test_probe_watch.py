@@ -6,10 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialin.errors import ServerError
-from dialin.model.evidence import Gauge
+from dialin.evidence.probe_notes import probe_note_text
+from dialin.model.evidence import Gauge, ProbeNote, ProbeNoteCode
 from dialin.probes.probe import Reading
 from dialin.probes.probe_watch import Watch
 from dialin.testing.fake_clock import FakeClock
+
+NO_DISK = ProbeNote(ProbeNoteCode.DISK_UNKNOWN)
+
+
+def texts(notes):
+    return tuple(map(probe_note_text, notes))
 
 
 class StopClock(FakeClock):
@@ -152,7 +159,7 @@ def test_a_probe_that_fails_twice_is_left_alone_and_the_others_are_not(clock):
             for _ in range(5):
                 clock.tick(1)
         assert (fails.asked, works.asked) == (2, 7)
-        assert saw(watch, "fails").notes == ("fails could not be read: It is broken",)
+        assert texts(saw(watch, "fails").notes) == ("fails could not be read: It is broken",)
         assert saw(watch, "fails").counters == {}
 
 
@@ -178,7 +185,7 @@ def test_a_fault_of_a_probe_is_noted_and_costs_no_trial(clock):
     with watching(clock, Told(clock, count(1), ValueError("odd"), period=1)) as watch:
         with watch.window():
             clock.tick(1)
-        assert saw(watch).notes == ("told could not be read: a fault of dialin, ValueError('odd')",)
+        assert texts(saw(watch).notes) == ("told could not be read: a fault of dialin, ValueError('odd')",)
 
 
 def test_what_goes_up_and_down_is_summed_up(clock):
@@ -228,10 +235,10 @@ def test_rates_and_values_over_time_are_told_with_one_time_for_each_reading(cloc
 
 
 def test_the_same_note_is_kept_once(clock):
-    with watching(clock, Told(clock, Reading(notes=("No disk",)))) as watch:
+    with watching(clock, Told(clock, Reading(notes=(NO_DISK,)))) as watch:
         with watch.window():
             pass
-        assert saw(watch).notes == ("No disk",)
+        assert saw(watch).notes == (NO_DISK,)
 
 
 def test_without_a_probe_that_has_a_pace_no_thread_runs(clock):

@@ -3,6 +3,7 @@ import os
 import pytest
 
 from dialin.errors import ServerError
+from dialin.evidence.probe_notes import probe_note_text
 from dialin.probes.process import ProcessProbe
 
 STAT = "7 (my) sq l) S 1 7 7 0 -1 1077936384 1500 0 25 0 300 120 0 0 20 0 34 0 12345 989888000 1000 18446744073709551615 1"
@@ -77,7 +78,7 @@ def test_what_is_hidden_from_us_is_said(probe, tmp_path):
     reading = probe.read()
     assert "read_bytes" not in reading.counters
     assert "server_cpu_user" in reading.counters
-    assert "root" in reading.notes[0]
+    assert "root" in probe_note_text(reading.notes[0])
 
 
 def test_a_process_that_is_gone_is_the_servers_fault(tmp_path):

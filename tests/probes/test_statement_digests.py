@@ -1,3 +1,4 @@
+from dialin.evidence.probe_notes import probe_note_text
 from dialin.probes.statement_digests import StatementProbe
 from probes.asked import Asked
 
@@ -69,10 +70,10 @@ def test_executions_of_prepared_statements_that_have_no_digest_are_told_together
     reading = probe(("sbtest", "BEGIN", 726, 0, 0, 0, 0, 0), executions=[EXECUTED]).read()
     assert reading.counters["(prepared statements together)/count"] == 12935
     assert reading.counters["(prepared statements together)/seconds"] == 2
-    assert any("prepared statements" in note for note in reading.notes)
+    assert any("prepared statements" in probe_note_text(note) for note in reading.notes)
 
 
 def test_executions_that_have_digests_are_not_told_twice():
     reading = probe(("sbtest", "EXECUTE COMMIT", 574, 0, 0, 0, 0, 0), executions=[EXECUTED]).read()
     assert reading.counters["EXECUTE COMMIT/count"] == 574
-    assert not [name for name in (*reading.counters, *reading.notes) if "prepared" in name]
+    assert not [name for name in (*reading.counters, *map(probe_note_text, reading.notes)) if "prepared" in name]

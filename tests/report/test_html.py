@@ -173,7 +173,7 @@ def test_failures_are_told_with_their_log():
     words = page_of("failed_candidate").words
     assert "Trial 1, block 1, pool 900G: mysql@9.7.4 did not start: it cannot allocate memory" in words
     assert "[ERROR] Plugin initialization aborted" in words
-    assert "4 failed: the server did not start" in words
+    assert "4 failed: mysql@9.7.4 did not start" in words
 
 
 def test_hostile_text_is_text_wherever_it_stands():

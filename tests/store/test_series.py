@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from dialin.errors import DialinError
-from dialin.model.evidence import Gauge, PointColumns, Watched
+from dialin.model.evidence import Gauge, PointColumns, ProbeNote, ProbeNoteCode, Watched
 from dialin.model.trial import Trial, TrialState
 from dialin.store import series
 from dialin.store.store import Store
@@ -21,7 +21,7 @@ WATCHED = Watched(
     seconds=10.5,
     counters={"Questions": 200.0, "Com_commit": 0.0},
     gauges={"Threads_running": Gauge(1.0, 2.0, 0.0, 9.0, 3.5)},
-    notes=("It is so",),
+    notes=(ProbeNote(ProbeNoteCode.ABSENT, {"source": "InnoDB"}),),
     readings=11,
     waited=0.25,
     cpu=0.125,

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from dialin.errors import DialinError, ServerError, UserError
+from dialin.evidence.probe_notes import probe_note_text
 from dialin.model.build import Build, Flavour
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.servers.connection import RefusedError
@@ -76,6 +77,10 @@ class Server:
             "performance_timers": [(2_600_000_000,)],
         }
         return next((rows for part, rows in answers.items() if part in words), [])
+
+
+def texts(waits):
+    return tuple(map(probe_note_text, waits.notes))
 
 
 @pytest.fixture
@@ -178,7 +183,7 @@ def test_a_disk_that_fills_up_ends_the_reading_and_the_rest_is_said_to_be_lost(s
         server.wait(10)
     waits = stored_waits(collected, store)
     assert (waits.events, waits.lost) == (0, 10)
-    assert any("disk" in note for note in waits.notes)
+    assert any("disk" in note for note in texts(waits))
 
 
 def test_a_study_directory_that_the_waits_would_fill_ends_the_reading_too(server, clock, store, monkeypatch):
@@ -198,7 +203,7 @@ def test_a_study_directory_that_the_waits_would_fill_ends_the_reading_too(server
     assert set(asked) == {server.directory, server.directory.parent}
     assert 0 < waits.events < 1000
     assert waits.events + waits.lost == 3000
-    assert waits.notes == ("Reading was given up: less than 2 GB of disk would have remained",)
+    assert texts(waits) == ("Reading stopped: less than 2 GB of disk would have remained",)
 
 
 @pytest.mark.parametrize("windows", [1, 2])
@@ -215,9 +220,7 @@ def test_no_more_waits_are_kept_than_there_is_memory_to_sum_up_and_the_rest_is_c
     waits = stored_waits(collected, store)
     assert 5000 - server.size <= waits.events <= 5000 + server.size
     assert waits.events + waits.lost == 30_000
-    assert waits.notes == (
-        "Reading was given up: a trial keeps at most about 5,000 waits, to limit the memory for their summary",
-    )
+    assert texts(waits) == ("Reading stopped: a trial stores at most about 5,000 waits, to limit the memory for their summary",)
 
 
 def test_as_many_as_there_is_memory_for_are_all_kept(server, clock, store, monkeypatch):
@@ -290,7 +293,7 @@ def test_whatever_ends_the_reading_is_noted(server, clock, monkeypatch, error, r
     collected = collector(server, clock)
     monkeypatch.setattr(collected, "look", fail)
     collected._keep_up(collected._ring)
-    (note,) = collected._notes
+    note = probe_note_text(*collected._notes)
     assert note.startswith("The ring could not be read while the load ran: ")
     assert reason in note
 
@@ -326,7 +329,7 @@ def test_a_reading_that_the_server_refuses_is_noted_and_the_last_one_still_count
             pass
         server.full = False
     waits = stored_waits(collected, store)
-    assert any("No space left" in note for note in waits.notes)
+    assert any("No space left" in note for note in texts(waits))
     assert (waits.events, waits.lost) == (600, 0)
 
 
@@ -336,7 +339,7 @@ def test_a_server_without_such_an_instrument_collects_nothing_and_says_so(server
         server.wait(10)
     waits = stored_waits(collected, store)
     assert (waits.events, waits.lost, waits.rows) == (0, 0, ())
-    assert waits.notes == ("No instrument of this server is like no_such_lock",)
+    assert texts(waits) == ("No instrument of this server is like no_such_lock",)
 
 
 def test_a_load_that_fails_is_what_is_told_not_the_server_that_went_with_it(server, clock, monkeypatch):

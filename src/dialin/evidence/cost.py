@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dialin.evidence import measured
 from dialin.evidence.measured import Measured
+from dialin.evidence.probe_notes import probe_note_text
 from dialin.evidence.reasons.significance import FAR
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
@@ -139,5 +140,5 @@ def _cost(name: str, watched: list[Watched]) -> ProbeCost:
         readings=sum(one.readings for one in watched),
         waited_ms_per_s=1000 * sum(one.waited for one in watched) / seconds if seconds > 0 else 0.0,
         cpu_ms_per_s=1000 * sum(one.cpu for one in watched) / seconds if seconds > 0 else 0.0,
-        notes=list(dict.fromkeys(note for one in watched for note in one.notes)),
+        notes=list(dict.fromkeys(probe_note_text(note) for one in watched for note in one.notes)),
     )

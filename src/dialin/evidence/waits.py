@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from dialin.evidence import measured
 from dialin.evidence.measured import Measured
+from dialin.evidence.probe_notes import probe_note_text
 from dialin.model.evidence import RawWaits, WaitRow
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Trial, TrialState
@@ -89,7 +90,7 @@ def trials(record: StudyRecord) -> list[WaitTrial]:
             events=raw.events,
             lost=raw.lost,
             timer=raw.timer,
-            notes=list(raw.notes),
+            notes=list(map(probe_note_text, raw.notes)),
             ticks_per_second=raw.frequency,
             tps=slowed[trial.id].transactions if trial.id in slowed else None,
             slowdown=_slowdown(slowed.get(trial.id), clean.get(trial.candidate, [])),

@@ -72,6 +72,10 @@ class Cause:
             return cls.quoted(str(stored.get("reason", "")))
         return cls(CauseCode(stored["code"]), stored["figures"])
 
+    def as_stored(self) -> dict[str, Any]:
+        """Return what `read` reads."""
+        return {"code": self.code, "figures": dict(self.figures)}
+
     @classmethod
     def quoted(cls, words: str) -> Cause:
         """Return a cause without a code of its own: its sentence is the words themselves."""

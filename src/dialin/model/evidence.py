@@ -4,9 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
 
 ALL = "(all)"
 """Stands for all operations of an instrument together."""
+
+
+class ProbeNoteCode(StrEnum):
+    """Why a probe has no figures, or what its figures lack."""
+
+    OTHER = "other"
+    UNREADABLE = "unreadable"
+    ABSENT = "absent"
+    NO_PRIVILEGE = "no_privilege"
+    SCHEMA_OFF = "schema_off"
+    LOCK_INSTRUMENTS_OFF = "lock_instruments_off"
+    PREPARED_TOGETHER = "prepared_together"
+    METRICS_OFF = "metrics_off"
+    POOL_TOO_LARGE = "pool_too_large"
+    MUTEX_EMPTY = "mutex_empty"
+    STATUS_UNREADABLE = "status_unreadable"
+    SEMAPHORES_EMPTY = "semaphores_empty"
+    STATUS_CUT = "status_cut"
+    NO_PROCESS_IO = "no_process_io"
+    DISK_UNKNOWN = "disk_unknown"
+    NO_INSTRUMENT = "no_instrument"
+    INSTANCES_LOST = "instances_lost"
+    RING_UNREADABLE = "ring_unreadable"
+    MOST_WAITS = "most_waits"
+    DISK_TIGHT = "disk_tight"
+    BACKWARD = "backward"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeNote:
+    """What a probe could not read, and why: a code with the figures of its sentence."""
+
+    code: ProbeNoteCode
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +65,7 @@ class Watched:
         seconds: of wall clock that lie between the first and the last reading of each measured window, all windows together.
         counters: by how much each cumulative figure rose in these seconds; those that did not change are 0.
         gauges: figures that go up and down.
-        notes: what could not be read, and why, a sentence each.
+        notes: what could not be read, and why.
         readings: how often it was read.
         waited: seconds of wall clock that reading took, the most that the server spent on it.
         cpu: CPU seconds that dialin itself spent on it.
@@ -39,7 +75,7 @@ class Watched:
     seconds: float
     counters: Mapping[str, float] = field(default_factory=dict)
     gauges: Mapping[str, Gauge] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[ProbeNote, ...] = ()
     readings: int = 0
     waited: float = 0.0
     cpu: float = 0.0
@@ -109,7 +145,7 @@ class RawWaits:
         timer: the timer that measured them, such as `CYCLE`.
         frequency: its ticks per second, for times in cycles; 0 where unknown.
         rows: by instrument and operation, the largest total first; each instrument has a row `(all)`.
-        notes: sentences on what failed.
+        notes: what failed.
     """
 
     pattern: str
@@ -119,7 +155,7 @@ class RawWaits:
     timer: str
     frequency: float
     rows: tuple[WaitRow, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[ProbeNote, ...] = ()
 
     def cycles(self, picoseconds: float) -> float:
         """Return a time in ticks of the timer."""

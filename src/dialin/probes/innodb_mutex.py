@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 from dialin.probes import innodb_status, innodb_text
 from dialin.probes.probe import Reading
 from dialin.probes.source import Source
-from dialin.text import size
 
 STATEMENT = "SHOW ENGINE INNODB MUTEX"
 
@@ -37,15 +37,14 @@ class InnodbMutexProbe:
     period = 0.0
 
     def __init__(self, query: Query) -> None:
-        waits = "waits for InnoDB's own locks"
-        self._pool = Source(query, "InnoDB", waits, "SELECT", ["SELECT @@GLOBAL.innodb_buffer_pool_size"])
-        self._mutexes = Source(query, STATEMENT, waits, "PROCESS", [STATEMENT])
-        self._status = Source(query, innodb_status.STATEMENT, waits, "PROCESS", [innodb_status.STATEMENT])
+        self._pool = Source(query, "InnoDB", "SELECT", ["SELECT @@GLOBAL.innodb_buffer_pool_size"])
+        self._mutexes = Source(query, STATEMENT, "PROCESS", [STATEMENT])
+        self._status = Source(query, innodb_status.STATEMENT, "PROCESS", [innodb_status.STATEMENT])
 
     def read(self) -> Reading:
         pool = sum(int(row[0]) for row in self._pool.rows())
         if pool > MOST_POOL:
-            return Reading(notes=(f"{STATEMENT} is not read from a server with a buffer pool above {size(MOST_POOL)}",))
+            return Reading(notes=(ProbeNote(ProbeNoteCode.POOL_TOO_LARGE, {"limit": MOST_POOL}),))
         rows = self._mutexes.rows() if pool else []
         counters: Counter[str] = Counter()
         for _, name, counts, *_ in rows:
@@ -55,9 +54,9 @@ class InnodbMutexProbe:
         note = self._pool.note or self._mutexes.note or (None if rows else self._why_empty())
         return Reading(counters={name: float(count) for name, count in counters.items()}, notes=(note,) if note else ())
 
-    def _why_empty(self) -> str | None:
+    def _why_empty(self) -> ProbeNote | None:
         """Return why there are no rows; a server that counts nothing looks like one on which nothing has waited yet."""
         semaphores = innodb_text.parse(innodb_status.text_of(self._status.rows())).semaphores
         if semaphores is None or semaphores.is_reported:
             return None
-        return f"{STATEMENT} is empty on this server: it does not count waits for InnoDB's own locks there"
+        return ProbeNote(ProbeNoteCode.MUTEX_EMPTY)

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 from dialin.probes import innodb_text
 from dialin.probes.innodb_text import InnodbStatus, Pool, SemaphoreText
@@ -32,7 +33,7 @@ class InnodbStatusProbe:
     period = 5.0
 
     def __init__(self, query: Query) -> None:
-        self._source = Source(query, STATEMENT, "InnoDB's log, pools and semaphores", "PROCESS", [STATEMENT])
+        self._source = Source(query, STATEMENT, "PROCESS", [STATEMENT])
         self._threads: Counter[str] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
@@ -103,10 +104,10 @@ def _pages(pool: Pool, prefix: str) -> dict[str, float | None]:
     return {f"{prefix}free_pages": pool.free, f"{prefix}dirty_pages": pool.dirty}
 
 
-def _notes(status: InnodbStatus) -> Iterator[str]:
+def _notes(status: InnodbStatus) -> Iterator[ProbeNote]:
     if status.log is None and status.pool is None and status.semaphores is None:
-        yield f"{STATEMENT} returned nothing that dialin can read"
+        yield ProbeNote(ProbeNoteCode.STATUS_UNREADABLE)
     elif status.semaphores is not None and not status.semaphores.is_reported:
-        yield "This server leaves the section SEMAPHORES of its status empty: waits for InnoDB's own locks are not seen there"
+        yield ProbeNote(ProbeNoteCode.SEMAPHORES_EMPTY)
     elif status.cut:
-        yield f"The end of {STATEMENT} was cut: what stands behind the statements of users was not read"
+        yield ProbeNote(ProbeNoteCode.STATUS_CUT)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.probes import disk
 from dialin.probes.host import pressure_total
 from dialin.probes.kernel_files import read
@@ -32,9 +33,7 @@ class MachineProbe:
         self._pressures = [(f"pressure_{what}_seconds", root / f"proc/pressure/{what}") for what in _PRESSURES]
         _, device = disk.below(directory, root) if directory else (None, None)
         self._disk = device / "stat" if device else None
-        self._notes = (
-            () if self._disk else (f"The disk of {directory or 'the data'} is unknown, so its figures are not available",)
-        )
+        self._notes = () if self._disk else (ProbeNote(ProbeNoteCode.DISK_UNKNOWN),)
 
     def read(self) -> Reading:
         counters: dict[str, float] = {}

@@ -6,6 +6,7 @@ Cost: one statement a second, which takes about 0.3 ms of CPU of the server and 
 
 from __future__ import annotations
 
+from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 from dialin.probes.probe import Reading
 from dialin.probes.source import Source
@@ -30,7 +31,7 @@ _GAUGES = frozenset(
 _COUNTERS = frozenset({"lock_deadlocks", "lock_timeouts"})
 """What only rises although MariaDB 10.11 and later call it a value."""
 
-_NOTHING = "All InnoDB metrics are off, or the account lacks PROCESS, so they are not available"
+_NOTHING = ProbeNote(ProbeNoteCode.METRICS_OFF)
 """MariaDB 10.1 shows an account without that privilege an empty table."""
 
 
@@ -43,7 +44,7 @@ class MetricsProbe:
     def __init__(self, query: Query) -> None:
         # MariaDB 10.5 and later have the column ENABLED, all others STATUS.
         statements = [f"{_ASKED} STATUS = 'enabled'", f"{_ASKED} ENABLED = 1"]
-        self._source = Source(query, "information_schema.innodb_metrics", "InnoDB's metrics", "PROCESS", statements)
+        self._source = Source(query, "information_schema.innodb_metrics", "PROCESS", statements)
 
     def read(self) -> Reading:
         counters: dict[str, float] = {}

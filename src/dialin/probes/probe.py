@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from dialin.model.evidence import ProbeNote
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -13,12 +15,12 @@ class Reading:
 
     Attributes:
         counters: figures that only rise, since whenever; the watch takes differences.
-        notes: what could not be read, and why, a sentence each; the same ones at every reading are kept once.
+        notes: what could not be read, and why; those that every reading repeats are stored once.
     """
 
     counters: Mapping[str, float] = field(default_factory=dict)
     gauges: Mapping[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[ProbeNote, ...] = ()
 
 
 class Probe(Protocol):

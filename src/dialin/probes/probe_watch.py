@@ -19,7 +19,8 @@ from typing import Self
 
 from dialin.clock import Clock
 from dialin.errors import DialinError
-from dialin.model.evidence import Gauge, PointColumns, Watched
+from dialin.model.cause import Cause
+from dialin.model.evidence import Gauge, PointColumns, ProbeNote, ProbeNoteCode, Watched
 from dialin.probes.probe import Probe, Reading
 
 _SHARE = 0.05
@@ -39,7 +40,7 @@ class _Account:
     seconds: float = 0.0
     counters: dict[str, float] = field(default_factory=dict)
     gauges: dict[str, _Span] = field(default_factory=dict)
-    notes: dict[str, None] = field(default_factory=dict)
+    notes: list[ProbeNote] = field(default_factory=list)
     readings: int = 0
     waited: float = 0.0
     cpu: float = 0.0
@@ -161,15 +162,16 @@ class Watch:
             reading = account.probe.read()
         except Exception as error:
             account.failures += 1
-            why = error.what if isinstance(error, DialinError) else f"a fault of dialin, {error!r}"
-            account.notes[f"{account.probe.name} could not be read: {why}"] = None
+            cause = error.cause if isinstance(error, DialinError) else Cause.quoted(f"a fault of dialin, {error!r}")
+            figures = {"probe": account.probe.name, "cause": cause.as_stored()}
+            _add_notes(account, [ProbeNote(ProbeNoteCode.UNREADABLE, figures)])
             return None
         account.failures = 0
         return reading
 
     def _take(self, account: _Account, reading: Reading, at: float, noted: float) -> None:
         """Add a reading, taken `at` (monotonic) or `noted` (epoch), and the rises since the one before it in this window."""
-        account.notes.update(dict.fromkeys(reading.notes))
+        _add_notes(account, reading.notes)
         for name, value in reading.gauges.items():
             if name in account.gauges:
                 account.gauges[name].add(value)
@@ -195,6 +197,10 @@ class Watch:
         self._at.append(noted)
         self._which.append(self._names.setdefault((probe, name), len(self._names)))
         self._value.append(value)
+
+
+def _add_notes(account: _Account, notes: Sequence[ProbeNote]) -> None:
+    account.notes += [note for note in notes if note not in account.notes]
 
 
 def _gauge(span: _Span) -> Gauge:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dialin.errors import ServerError
+from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.probes.probe import Reading
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -64,13 +65,11 @@ class ProcessProbe:
         gauges = {"resident_bytes": float(stat[_RESIDENT]) * _PAGE, "threads": float(stat[_THREADS])}
         return Reading(counters, gauges, note)
 
-    def _io(self) -> tuple[dict[str, float], tuple[str, ...]]:
+    def _io(self) -> tuple[dict[str, float], tuple[ProbeNote, ...]]:
         try:
             lines = _bytes(f"{self._directory}/io").decode().splitlines()
         except OSError:
-            return {}, (
-                "Only root and the server's own user may see what its process reads and writes, so that is not available",
-            )
+            return {}, (ProbeNote(ProbeNoteCode.NO_PROCESS_IO),)
         values = dict(line.split(": ") for line in lines if ": " in line)
         return {_IO[name]: float(value) for name, value in values.items() if name in _IO}, ()
 

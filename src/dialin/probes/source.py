@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dialin.errors import ServerError
+from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 
 _UNKNOWN_COLUMN = (1054,)
@@ -15,22 +16,18 @@ _FORBIDDEN = (1044, 1142, 1143, 1227)
 
 
 class Source:
-    """Rows of one table, whose `name` holds its schema.
+    """Rows of one table, or of one statement, named `name`.
 
-    The first of `statements` reads it, the next one where this build lacks a column of the one before. `contents` (in the
-    plural) and `without` say in notes what is not available without the table, or without the `privilege`.
+    The first of `statements` reads it, the next one where this build lacks a column of the one before. `note` says why there
+    are no rows: this server has no such table, or the account lacks the `privilege`.
     """
 
-    def __init__(
-        self, query: Query, name: str, contents: str, privilege: str, statements: Sequence[str], without: str = ""
-    ) -> None:
+    def __init__(self, query: Query, name: str, privilege: str, statements: Sequence[str]) -> None:
         self._query = query
         self._name = name
-        self._contents = contents
         self._privilege = privilege
         self._statements = list(statements)
-        self._without = without or contents
-        self.note: str | None = None
+        self.note: ProbeNote | None = None
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return its rows; none, and a `note`, where this server has no such table or the account may not read it."""
@@ -42,9 +39,10 @@ class Source:
                 if number in _UNKNOWN_COLUMN and len(self._statements) > 1:
                     del self._statements[0]
                 elif number in _ABSENT:
-                    self.note = f"This server has no {self._name}, so {self._contents} are not available"
+                    self.note = ProbeNote(ProbeNoteCode.ABSENT, {"source": self._name})
                 elif number in _FORBIDDEN:
-                    self.note = f"The account lacks {self._privilege}, so {self._without} are not available"
+                    figures = {"source": self._name, "privilege": self._privilege}
+                    self.note = ProbeNote(ProbeNoteCode.NO_PRIVILEGE, figures)
                 else:
                     raise
         return []
@@ -55,34 +53,29 @@ def number_of(error: ServerError) -> int:
     return int(getattr(error, "number", 0))
 
 
-_ALL_OF_IT = "waits and statements"
-
-
 class PerformanceSchema:
-    """Tells whether the performance schema runs, and reads its tables."""
+    """Determines whether the performance schema runs, and reads its tables."""
 
     def __init__(self, query: Query) -> None:
         self._query = query
         self._runs: bool | None = None
-        self.note: str | None = None
+        self.note: ProbeNote | None = None
 
     def runs(self) -> bool:
-        """Tell whether it runs; the `note` says so where it does not. The server is asked once."""
+        """Return whether it runs; the `note` says so where it does not. The server is asked once."""
         if self._runs is None:
-            source = Source(self._query, "performance schema", _ALL_OF_IT, "", ["SELECT @@performance_schema"])
+            source = Source(self._query, "performance schema", "", ["SELECT @@performance_schema"])
             rows = source.rows()
             self._runs = bool(rows and int(rows[0][0]))
             if not self._runs:
-                off = f"The performance schema is off (performance_schema=OFF), so {_ALL_OF_IT} are not available"
-                self.note = source.note or off
+                self.note = source.note or ProbeNote(ProbeNoteCode.SCHEMA_OFF)
         return self._runs
 
-    def table(self, name: str, contents: str, *statements: str) -> Source:
-        """Return one of its tables; see `Source`. What an account may not read is one sentence for all of them."""
-        privilege = "SELECT on performance_schema"
-        return Source(self._query, f"performance_schema.{name}", contents, privilege, statements, without=_ALL_OF_IT)
+    def table(self, name: str, *statements: str) -> Source:
+        """Return one of its tables; see `Source`."""
+        return Source(self._query, f"performance_schema.{name}", "SELECT on performance_schema", statements)
 
 
-def notes_of(*sources: Source) -> tuple[str, ...]:
-    """Return what stands in the way of some tables, each sentence once."""
-    return tuple(dict.fromkeys(source.note for source in sources if source.note))
+def notes_of(*sources: Source) -> tuple[ProbeNote, ...]:
+    """Return why some tables have no rows."""
+    return tuple(source.note for source in sources if source.note)

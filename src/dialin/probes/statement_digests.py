@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 from dialin.probes.probe import Reading
 from dialin.probes.source import PerformanceSchema, notes_of
@@ -20,7 +21,7 @@ _LONGEST = 200
 
 _OTHERS = "(statements beyond the digests that the server can keep)"
 _PREPARED = "(prepared statements together)"
-_PREPARED_NOTE = "This server does not count prepared statements separately, so their executions are shown together"
+_PREPARED_NOTE = ProbeNote(ProbeNoteCode.PREPARED_TOGETHER)
 _EXECUTION = "EXECUTE "
 """What the text of a prepared statement's executions begins with, where they have a digest of their own: in MySQL 9."""
 
@@ -49,14 +50,13 @@ class StatementProbe:
 
     def __init__(self, query: Query) -> None:
         self._schema = schema = PerformanceSchema(query)
-        self._digests = schema.table("events_statements_summary_by_digest", "statements", _DIGESTS)
-        table = "events_statements_summary_global_by_event_name"
-        self._executions = schema.table(table, "executions of prepared statements", _EXECUTIONS)
-        self._histogram = schema.table("events_statements_histogram_global", "histograms of how long statements take", _BUCKETS)
+        self._digests = schema.table("events_statements_summary_by_digest", _DIGESTS)
+        self._executions = schema.table("events_statements_summary_global_by_event_name", _EXECUTIONS)
+        self._histogram = schema.table("events_statements_histogram_global", _BUCKETS)
 
     def read(self) -> Reading:
         if not self._schema.runs():
-            return Reading(notes=(self._schema.note or "",))
+            return Reading(notes=(self._schema.note,) if self._schema.note else ())
         counters: dict[str, float] = {}
         digests = self._digests.rows()
         for schema, text, *sums in digests:

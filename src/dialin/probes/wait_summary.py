@@ -7,6 +7,7 @@ turned on: with a server's own defaults that is file and table I/O and the locks
 
 from __future__ import annotations
 
+from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 from dialin.probes.probe import Reading
 from dialin.probes.source import PerformanceSchema, notes_of
@@ -32,7 +33,7 @@ _TABLES = (
     "FROM performance_schema.table_io_waits_summary_by_table WHERE COUNT_STAR > 0"
 )
 _LOCKS_ON = "SELECT 1 FROM performance_schema.setup_instruments WHERE NAME LIKE 'wait/synch/%' AND ENABLED = 'YES' LIMIT 1"
-_LOCKS_OFF = "The instruments of mutexes and locks (wait/synch/%) are off, so waits for them are not available"
+_LOCKS_OFF = ProbeNote(ProbeNoteCode.LOCK_INSTRUMENTS_OFF)
 
 
 class WaitSummaryProbe:
@@ -47,15 +48,15 @@ class WaitSummaryProbe:
 
     def __init__(self, query: Query) -> None:
         self._schema = schema = PerformanceSchema(query)
-        self._events = schema.table("events_waits_summary_global_by_event_name", "waits", _EVENTS)
-        self._files = schema.table("file_summary_by_event_name", "reads and writes of files", _FILES, _FILES_UNTIMED)
-        self._tables = schema.table("table_io_waits_summary_by_table", "reads and writes of tables", _TABLES)
-        self._instruments = schema.table("setup_instruments", "instruments", _LOCKS_ON)
+        self._events = schema.table("events_waits_summary_global_by_event_name", _EVENTS)
+        self._files = schema.table("file_summary_by_event_name", _FILES, _FILES_UNTIMED)
+        self._tables = schema.table("table_io_waits_summary_by_table", _TABLES)
+        self._instruments = schema.table("setup_instruments", _LOCKS_ON)
         self._locks_on: bool | None = None
 
     def read(self) -> Reading:
         if not self._schema.runs():
-            return Reading(notes=(self._schema.note or "",))
+            return Reading(notes=(self._schema.note,) if self._schema.note else ())
         counters: dict[str, float] = {}
         for event, count, picoseconds in self._events.rows():
             counters[f"{event}/count"] = float(count)
@@ -76,7 +77,7 @@ class WaitSummaryProbe:
                 if value is not None:
                     counters[f"file/{event}/{part}"] = value / _SECOND if part.endswith("_seconds") else float(value)
 
-    def _notes(self) -> tuple[str, ...]:
+    def _notes(self) -> tuple[ProbeNote, ...]:
         if self._locks_on is None:
             self._locks_on = bool(self._instruments.rows()) or self._instruments.note is not None
         notes = notes_of(self._events, self._files, self._tables)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Row
 
 from dialin.model.cause import Cause
-from dialin.model.evidence import Gauge, RawWaits, WaitRow, Watched
+from dialin.model.evidence import Gauge, ProbeNote, ProbeNoteCode, RawWaits, WaitRow, Watched
 from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.progress import Progress, SessionState, Standing
 from dialin.model.trial import Block, Costs, Failure, Purpose, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
@@ -78,13 +78,23 @@ def progress(stands: Mapping[str, Any]) -> Progress:
 def watched(saw: Mapping[str, Any]) -> Watched:
     """Return stored readings of a probe."""
     gauges = {name: Gauge(**figures) for name, figures in saw["gauges"].items()}
-    return Watched(**{**saw, "gauges": gauges, "notes": tuple(saw["notes"])})
+    return Watched(**{**saw, "gauges": gauges, "notes": probe_notes(saw["notes"])})
+
+
+def probe_notes(stored: Sequence[Mapping[str, Any] | str]) -> tuple[ProbeNote, ...]:
+    """Return the notes of a probe; an earlier dialin stored sentences."""
+    return tuple(
+        ProbeNote(ProbeNoteCode.OTHER, {"words": one})
+        if isinstance(one, str)
+        else ProbeNote(ProbeNoteCode(one["code"]), one["figures"])
+        for one in stored
+    )
 
 
 def waits(summary: Mapping[str, Any]) -> RawWaits:
     """Return a stored summary of raw waits."""
     rows = tuple(WaitRow(**{**row, "histogram": tuple(row["histogram"])}) for row in summary["rows"])
-    return RawWaits(**{**summary, "rows": rows, "notes": tuple(summary["notes"])})
+    return RawWaits(**{**summary, "rows": rows, "notes": probe_notes(summary["notes"])})
 
 
 def _times(stored: Mapping[str, Any]) -> TransactionTimes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 from dialin.clock import SystemClock
+from dialin.evidence.probe_notes import probe_note_text
+from dialin.model.evidence import ProbeNoteCode
 from dialin.probes.probe import Probe, Reading
 from dialin.probes.probe_watch import Watch
 
@@ -32,7 +34,7 @@ class ProbeConformance:
         assert reading.counters or reading.gauges or reading.notes
         assert all(math.isfinite(value) for value in (*reading.counters.values(), *reading.gauges.values()))
         assert not reading.counters.keys() & reading.gauges.keys()
-        assert all(note.strip() == note != "" for note in reading.notes)
+        assert all(probe_note_text(note) for note in reading.notes)
 
     def test_no_counter_falls(self) -> None:
         """A counter that falls would be taken for one that was reset.
@@ -56,7 +58,7 @@ class ProbeConformance:
             (watched,) = watch.taken()
         assert watched.probe == probe.name
         assert watched.readings >= 1
-        assert not [note for note in watched.notes if "could not be read" in note]
+        assert not [note for note in watched.notes if note.code is ProbeNoteCode.UNREADABLE]
 
 
 def _fallen(before: Reading, after: Reading) -> set[str]:

@@ -12,12 +12,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.build import Build
 from dialin.model.cause import Cause, CauseCode
-from dialin.model.evidence import RawWaits
+from dialin.model.evidence import ProbeNote, ProbeNoteCode, RawWaits
 from dialin.model.query import Query
 from dialin.model.trial import Purpose, Trial
 from dialin.probes import host
@@ -27,7 +28,7 @@ from dialin.servers.connection import RefusedError
 from dialin.servers.instance import Instance
 from dialin.servers.wait_ring import WaitRing
 from dialin.store import series, waits_file
-from dialin.text import counted, listed, percent
+from dialin.text import listed, percent
 from dialin.trials.events import Evidence
 from dialin.trials.probing import ClientCpu, TrialWatcher, Watching
 from dialin.trials.tools import Tools
@@ -147,7 +148,7 @@ class Collector:
         self._timer = instruments.timer(query)
         self._files: list[Path] = []
         self._background: set[int] = set()
-        self._notes: dict[str, None] = {}
+        self._notes: list[ProbeNote] = []
         self._seconds = 0.0
         self._counted = 0
         self._read_upto = 0  # of the server's time
@@ -158,7 +159,7 @@ class Collector:
         self._ended = threading.Event()
         self._ring = WaitRing(query, self._names) if self._names else None
         if self._ring is None:
-            self._notes[f"No instrument of this server is like {pattern}"] = None
+            self._note(ProbeNoteCode.NO_INSTRUMENT, pattern=pattern)
         else:
             self._ring.make_ready()
 
@@ -197,7 +198,7 @@ class Collector:
         self._counted += counted
         self._background |= set(ring.background())
         for name, lost in instruments.lost_instances(self._query).items():
-            self._note(f"Some objects could not be watched for want of room: {name} is {lost:,}")
+            self._note(ProbeNoteCode.INSTANCES_LOST, counter=name, lost=lost)
 
     def _keep_up(self, ring: WaitRing) -> None:
         try:
@@ -205,8 +206,8 @@ class Collector:
                 self._clock.sleep(_POLL)
                 self.look(ring)
         except Exception as error:  # a thread has nobody else to tell
-            reason = error.what if isinstance(error, DialinError) else str(error) or type(error).__name__
-            self._note(f"The ring could not be read while the load ran: {reason}")
+            cause = error.cause if isinstance(error, DialinError) else Cause.quoted(str(error) or type(error).__name__)
+            self._note(ProbeNoteCode.RING_UNREADABLE, cause=cause.as_stored())
 
     def look(self, ring: WaitRing) -> None:
         """Read the ring if so much of it is new that it must be."""
@@ -229,23 +230,24 @@ class Collector:
     def _drain(self, ring: WaitRing, upto: int | None) -> None:
         if upto is not None and upto <= self._read_upto:
             return
-        reason = self._no_room(ring)
-        if reason:
-            self._note(f"Reading was given up: {reason}")
+        if self._has_no_room(ring):
             return
         self._files.append(ring.drain(self._read_upto, upto))
         self._read_upto = upto or self._read_upto
 
-    def _no_room(self, ring: WaitRing) -> str:
-        """Return why no more waits can be kept; nothing where they can."""
+    def _has_no_room(self, ring: WaitRing) -> bool:
+        """Return whether no more waits can be stored, and add a note that says why."""
         if self._counted + self._read_at - self._began_at >= self._most:
-            return f"a trial keeps at most about {self._most:,} waits, to limit the memory for their summary"
+            self._note(ProbeNoteCode.MOST_WAITS, most=self._most)
+            return True
         try:
             written = sum(file.stat().st_size for file in self._files)
             tight = self._free(ring.directory) < _LEAST_FREE or self._free(self._study) < _LEAST_FREE + written // _SMALLER
         except OSError as error:
             raise ServerError(Cause(CauseCode.WAITS_UNREADABLE, {"words": str(error)})) from error
-        return "less than 2 GB of disk would have remained" if tight else ""
+        if tight:
+            self._note(ProbeNoteCode.DISK_TIGHT)
+        return tight
 
     def _settled(self, ring: WaitRing) -> int:
         """Return the server's count once the waits that were under way have ended."""
@@ -258,8 +260,9 @@ class Collector:
                 break
         return count
 
-    def _note(self, text: str) -> None:
-        self._notes[text] = None
+    def _note(self, code: ProbeNoteCode, **figures: Any) -> None:
+        if (note := ProbeNote(code, figures)) not in self._notes:
+            self._notes.append(note)
 
     def evidence(self, trial_id: int) -> Evidence:
         """Write the waits to a file, and return it with a summary; the server is not asked any more.
@@ -276,11 +279,7 @@ class Collector:
                 f"The raw waits cannot be written to {path}: {error.strerror}", "Fix that (a full disk?), then dialin resume"
             ) from error
         if written.backward:
-            share = percent(written.backward / written.stored)
-            self._note(
-                f"{counted(written.backward, 'wait')} ({share}) have an end before their start by the server's timer, which "
-                "differs a little from CPU to CPU: they count as 0"
-            )
+            self._note(ProbeNoteCode.BACKWARD, waits=written.backward, share=written.backward / written.stored)
         waits = RawWaits(
             pattern=self._pattern,
             seconds=self._seconds,

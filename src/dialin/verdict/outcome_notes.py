@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
@@ -62,7 +61,7 @@ def failure_notes(record: StudyRecord) -> list[Note]:
         if not failed:
             continue
         last = failed[-1].failure
-        newest = asdict(last.cause) if last else {}
+        newest = last.cause.as_stored() if last else {}
         notes.append(Note(code="failed_trials", data={"candidate": candidate.name, "failed": len(failed), "cause": newest}))
     return notes
 

@@ -75,9 +75,8 @@ def run(command: str) -> str:
 
 def not_back(error: ServerError, persisted: Iterable[str]) -> ServerError:
     """Return the error of a server that does not answer and may not be able to start with what dialin persisted."""
-    first = {"code": error.cause.code, "figures": error.cause.figures}
     return ServerError(
-        Cause(CauseCode.MAY_NOT_START, {"cause": first, "variables": sorted(persisted)}),
+        Cause(CauseCode.MAY_NOT_START, {"cause": error.cause.as_stored(), "variables": sorted(persisted)}),
         "Start it once with --persisted-globals-load=OFF, run `dialin restore`, then start it as usual",
         error.log_tail,
     )
