@@ -105,7 +105,7 @@ def running(record: StudyRecord, directory: Path) -> Iterator[Path]:
                 store.save_watched(begun.id, record.watched.get(one.id, {}).values(), PointColumns())
         for line in record.log:
             if line.at + shift < time.time():
-                store.say(line.at + shift, line.text)
+                store.add_line(replace(line, at=line.at + shift))
         store.save_progress(_progress(record, last, shift))
     with sole_runner(directory, "a picture of one"):
         yield directory

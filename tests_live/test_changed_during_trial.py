@@ -9,6 +9,7 @@ import pytest
 
 from dialin.model.trial import TrialState
 from dialin.paths import Home
+from dialin.report.log_sentences import log_text
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
 from live import EASY, FAST, MYSQL, find, finish, kill, measuring, only_with_all
@@ -89,7 +90,7 @@ def check_discarded_and_run_again(out, verdict, err):
     assert len(again) == 1
     says = f"Trial {discarded.id} ({discarded.candidate}) is discarded and run again"
     assert says in err
-    assert any(says in line.text and THEIRS in line.text for line in record.log)
+    assert any(says in log_text(line) and THEIRS in log_text(line) for line in record.log)
     (note,) = [note for note in verdict["warnings"] if note["code"] == "changed_during_trial" and note["data"]["under_test"]]
     assert note["data"]["variable"] == CAPACITY
     assert note["data"]["trials"] == [discarded.id]

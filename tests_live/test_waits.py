@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from dialin.model.trial import Purpose, TrialState
+from dialin.report.log_sentences import log_text
 from dialin.store.store import Store
 from live import INSTALLED, MYSQL, find, only_with_all
 
@@ -31,7 +32,7 @@ def studied(dialin, *words):
 def complete(dialin, record, trial, lock):
     """Check that what a trial collected is whole, and all of one lock; returns it."""
     found = record.waits[trial.id]
-    assert found.lost == 0 or any(f"{found.lost:,} more lost" in line.text for line in record.log)
+    assert found.lost == 0 or any(f"{found.lost:,} more lost" in log_text(line) for line in record.log)
     events = pl.read_parquet(dialin.directory / "study" / "waits" / f"trial-{trial.id}.parquet")
     assert events.height == found.events == events.select("thread", "event").n_unique()
     (instrument,) = events["instrument"].unique()

@@ -5,6 +5,7 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.study import Candidate, Until
 from dialin.model.trial import TrialState
+from dialin.report.log_sentences import log_text
 from dialin.testing.fake_clock import FakeClock
 from dialin.verdict.effective_settings import EffectiveSettings
 from fixtures.proposers import AddsOne, All
@@ -74,7 +75,7 @@ def test_a_candidate_enters_with_a_block_and_is_measured_from_then_on(entering):
     assert "8" in raced(record, 3)
     assert verdict.winners == ["8"]
     assert watcher.entered == [["1", "4", "16", "8"]]
-    assert any(line.text == "8 joins with block 3: innodb_buffer_pool_instances=8" for line in record.log)
+    assert any(log_text(line) == "8 joins with block 3: innodb_buffer_pool_instances=8" for line in record.log)
 
 
 @pytest.mark.parametrize("block", [2, 3])
@@ -109,7 +110,7 @@ def test_one_that_cannot_enter_is_said_once_and_the_race_goes_on_without_it(ente
 
     _, record = entering(trials(), admit=refuse)
     assert [one.name for one in record.spec.candidates] == ["1", "4", "16"]
-    (line,) = [line.text for line in record.log if "is not used" in line.text]
+    (line,) = [log_text(line) for line in record.log if "is not used" in log_text(line)]
     assert line == "8 is not used: innodb_buffer_pool_instances=8 does not fit"
     assert len(record.blocks) >= 3
 

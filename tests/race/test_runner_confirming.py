@@ -5,6 +5,7 @@ import pytest
 from dialin.model.trial import Purpose, TrialState
 from dialin.model.verdict import CandidateState
 from dialin.race.runner import CONFIRMING_BLOCKS, MAY_OVERRUN
+from dialin.report.log_sentences import log_text
 from fixtures.simulated_runs import FORCED, Killed, kill_at, raced, shorter, simulated
 
 # Confirming a choice in fresh trials.
@@ -39,7 +40,7 @@ def test_a_baseline_that_is_kept_needs_no_confirming(study, spec):
 def test_what_the_budget_does_not_hold_is_not_confirmed_and_that_is_said(study, spec):
     verdict, record = study(simulated(four=1300), shorter(spec, confirm=True))
     assert verdict.confirmed.blocks == 3
-    assert "The budget ended before the fresh trials were complete" in [line.text for line in record.log]
+    assert "The budget ended before the fresh trials were complete" in [log_text(line) for line in record.log]
     assert sum(sum(trial.steps.values()) for trial in record.trials) <= MAY_OVERRUN * 240
 
 

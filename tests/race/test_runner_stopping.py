@@ -5,6 +5,7 @@ import pytest
 from dialin.errors import ExitCode, InterruptedStudyError
 from dialin.model.study import Until
 from dialin.model.trial import Purpose, TrialState
+from dialin.report.log_sentences import log_text
 from fixtures.simulated_runs import raced, shorter, simulated
 
 
@@ -37,7 +38,7 @@ def test_it_goes_on_where_it_stood(study, spec):
     _, record = study(simulated(), question)
     assert {trial.state for trial in record.trials} == {TrialState.DONE}
     assert len(raced(record, 3)) == 2
-    assert any("Stopped between two blocks" in line.text for line in record.log)
+    assert any("Stopped between two blocks" in log_text(line) for line in record.log)
     places = [(trial.block, trial.candidate) for trial in record.trials]
     assert len(places) == len(set(places))
 
@@ -72,7 +73,7 @@ def test_asked_in_the_last_fresh_block_that_the_budget_holds_the_choice_is_judge
     whole, record = study(simulated(four=1300), budget, directory="whole")
     last = record.trials[-1]
     assert last.purpose is Purpose.CONFIRM
-    assert any("budget ended" in line.text for line in record.log)
+    assert any("budget ended" in log_text(line) for line in record.log)
     trials, asked = asked_in_trial(last.id, four=1300)
     verdict, _ = study(trials, budget, stop_asked=asked)
     assert asked()

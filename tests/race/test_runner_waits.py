@@ -11,6 +11,7 @@ from dialin.model.trial import Purpose, Step, TrialState
 from dialin.preflight import machine_noise
 from dialin.question.plan import WAIT_TRIALS, plan
 from dialin.race.runner import MAY_OVERRUN
+from dialin.report.log_sentences import log_text
 from dialin.trials.events import Evidence
 from dialin.verdict.reach_verdict import reach_verdict
 from fixtures.simulated_runs import FORCED, Killed
@@ -69,7 +70,7 @@ def test_each_candidate_has_one_after_all_others_in_a_block_of_its_own(study):
     assert record.trials[-3:] == last
     assert [trial.candidate for trial in last] == ["1", "4", "16"], "those that are behind, too"
     assert {trial.block for trial in last} == {1 + max(trial.block for trial in of(record, Purpose.RACE))}
-    said = [line.text for line in record.log if line.text.startswith("Collecting")]
+    said = [log_text(line) for line in record.log if log_text(line).startswith("Collecting")]
     assert said[0] == "Collecting the raw waits of hash_table_locks with 1: 1,234,567 events, none lost"
     assert len(said) == 3
 

@@ -10,6 +10,7 @@ from dialin.errors import InterruptedStudyError, ServerError, UserError
 from dialin.model.trial import Purpose, Step, TrialState
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import Outcome, TuneOutcome
+from dialin.report.log_sentences import log_text
 from dialin.store.store import Store
 from fixtures.simulated_runs import Killed
 from fixtures.simulated_servers import CAPACITY, METHOD, POOL, SimulatedServers, planted, tune_spec
@@ -180,7 +181,7 @@ def test_it_stops_between_two_trials_when_asked_and_says_the_best_so_far(tune, t
 
 
 def test_the_best_so_far_is_said_while_it_runs():
-    said = [line.text for line in tuned().log]
+    said = [log_text(line) for line in tuned().log]
     assert any(line.startswith("Best so far: ") and "not proven" in line for line in said)
     assert any(line.startswith("The search ends after ") for line in said)
 

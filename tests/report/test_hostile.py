@@ -125,7 +125,7 @@ def record():
         host={**made.host, "cpu": NASTY, "disk": NASTY, NASTY: NASTY},
         servers={NASTY: {"version": NASTY, NASTY: NASTY}},
         catalogues={made.verdict.candidates[0].server: Catalogue("x", {"init_connect": HOSTILE_VARIABLE}).to_json()},
-        log=[*made.log, LogLine(made.created, NASTY)],
+        log=[*made.log, LogLine.of_text(made.created, NASTY)],
     )
 
 

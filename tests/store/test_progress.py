@@ -5,6 +5,7 @@ import pytest
 from dialin.model.progress import Progress, SessionState, Standing
 from dialin.model.record import Look
 from dialin.model.trial import Sample, Step, Trial, TrialState
+from dialin.report.log_sentences import log_text
 from dialin.store.store import Store
 from fixtures import example_studies
 from fixtures.recorded import begun
@@ -39,9 +40,9 @@ def test_lines_and_samples_are_told_from_where_one_stands(stores):
     assert other.samples_of(trial.id) == samples
     assert other.samples_of(trial.id, 1) == samples[1:]
     (first, _), (second, line), _ = other.log_after(0)
-    assert line.text == "line 1"
-    assert [line.text for _, line in other.log_after(first)] == ["line 1", "line 2"]
-    assert [line.text for _, line in other.log_after(second)] == ["line 2"]
+    assert log_text(line) == "line 1"
+    assert [log_text(line) for _, line in other.log_after(first)] == ["line 1", "line 2"]
+    assert [log_text(line) for _, line in other.log_after(second)] == ["line 2"]
 
 
 def test_the_verdict_is_there_once_it_was_kept(stores):

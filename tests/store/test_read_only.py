@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.errors import UserError
+from dialin.report.log_sentences import log_text
 from dialin.store import read_only, schema
 from dialin.store.store import STUDY_FILE, Store
 from fixtures import example_studies, stored_study
@@ -58,7 +59,7 @@ def test_a_running_study_is_read_beside_its_writer_with_its_newest_second(direct
         writer.say(5.0, "while it is read")
         result = read_only.read(directory, lambda store: store.read())
         writer.say(6.0, "and after")
-    assert result.log[-1].text == "while it is read"
+    assert log_text(result.log[-1]) == "while it is read"
 
 
 def test_a_study_that_begins_to_run_while_it_is_read_is_read_again(directory):
@@ -70,7 +71,7 @@ def test_a_study_that_begins_to_run_while_it_is_read_is_read_again(directory):
             if not result:
                 writer = running.enter_context(Store.open(directory))
                 writer.say(5.0, "resumed")
-            result.append(store.read().log[-1].text)
+            result.append(log_text(store.read().log[-1]))
             return result[-1]
 
         assert read_only.read(directory, ask) == "resumed"
@@ -129,7 +130,7 @@ def test_a_study_that_was_killed_is_read_with_what_stands_in_its_log_alone(direc
     with Store.open(directory) as writer:
         writer.say(5.0, "the last words")
         shutil.copytree(directory, killed)
-    assert read_only.read(killed, lambda store: store.read()).log[-1].text == "the last words"
+    assert log_text(read_only.read(killed, lambda store: store.read()).log[-1]) == "the last words"
 
 
 def test_an_empty_log_that_was_left_behind_is_as_good_as_none(directory):

@@ -10,6 +10,7 @@ from dialin.model.cause import Cause, CauseCode
 from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.record import Look
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
+from dialin.report.log_sentences import log_text
 from dialin.store import schema
 from dialin.store.lock import sole_runner
 from dialin.store.store import STUDY_FILE, Store
@@ -51,7 +52,7 @@ def test_everything_that_is_written_is_read_back(tmp_path, spec):
     assert record.trials == [ended]
     assert record.samples == {1: [SAMPLE]}
     assert record.looks == [Look(1, 3, trials=9)]
-    assert [line.text for line in record.log] == ["hello"]
+    assert [log_text(line) for line in record.log] == ["hello"]
     assert record.verdict is None
 
 

@@ -10,13 +10,15 @@ import pytest
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.evidence.probe_notes import probe_note_text
 from dialin.model.build import Build, Flavour
+from dialin.model.record import LogCode, LogLine
 from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.report.log_sentences import log_text
 from dialin.servers.connection import RefusedError
 from dialin.servers.wait_ring import WaitRing
 from dialin.store import waits_file
 from dialin.store.store import Store
 from dialin.trials import raw_waits
-from dialin.trials.raw_waits import Collector, by_purpose, check, describe_waits, hasten, needs, refuse_attached
+from dialin.trials.raw_waits import Collector, by_purpose, check, hasten, needs, refuse_attached
 
 LOCKS = "wait/synch/sxlock/innodb/hash_table_locks"
 SECOND = 10**12
@@ -77,6 +79,11 @@ class Server:
             "performance_timers": [(2_600_000_000,)],
         }
         return next((rows for part, rows in answers.items() if part in words), [])
+
+
+def collected_text(candidate, waits):
+    figures = {"pattern": waits.pattern, "events": waits.events, "lost": waits.lost, "candidate": candidate}
+    return log_text(LogLine(0.0, LogCode.WAITS_COLLECTED, figures))
 
 
 def texts(waits):
@@ -151,7 +158,7 @@ def test_what_the_ring_no_longer_held_is_said_to_be_lost_exactly(server, clock, 
         server.wait(2500)
     waits = stored_waits(collected, store)
     assert (waits.events, waits.lost) == (1000, 1500)
-    assert describe_waits("8", waits) == (
+    assert collected_text("8", waits) == (
         "Collecting the raw waits of hash_table_locks with 8: 1,000 events, 1,500 more lost (60.0 %)"
     )
 
@@ -444,7 +451,7 @@ def test_none_lost_is_said_so(server, clock, store, monkeypatch):
     with quiet(collected, monkeypatch):
         server.wait(3)
     assert (
-        describe_waits("1", stored_waits(collected, store))
+        collected_text("1", stored_waits(collected, store))
         == "Collecting the raw waits of hash_table_locks with 1: 3 events, none lost"
     )
 

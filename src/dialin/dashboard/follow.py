@@ -16,6 +16,7 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.report.board import Board
+from dialin.report.log_sentences import log_text
 from dialin.report.render.html import Body, body
 from dialin.store import lock, read_only, requests, store
 from dialin.store.lock import Holder
@@ -129,7 +130,7 @@ class Follower:
             known.seconds.extend(source.samples_of(newest.id, known.seconds[-1].second if known.seconds else 0))
         for number, line in source.log_after(known.line):
             known.line = number
-            known.lines.append((line.at, line.text))
+            known.lines.append((line.at, log_text(line)))
 
     def _read_trials(self, trials: Sequence[Trial], verdict: Verdict | None) -> None:
         known = self._known

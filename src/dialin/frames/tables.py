@@ -17,6 +17,7 @@ from dialin.model.setting import Value, as_number, describe
 from dialin.model.study import StudySpec
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+from dialin.report.log_sentences import log_text
 
 
 def frame(of: Columns, rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
@@ -134,4 +135,4 @@ def looks(rows: Sequence[Look]) -> pl.DataFrame:
 
 def log(lines: Sequence[LogLine]) -> pl.DataFrame:
     """Return the study's log."""
-    return frame(columns.LOG, ((at(line.at), line.text) for line in lines))
+    return frame(columns.LOG, ((at(line.at), log_text(line)) for line in lines))

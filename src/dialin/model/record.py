@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from dialin.model.evidence import PointColumns, RawWaits, Watched
@@ -30,12 +31,40 @@ class Look:
     trials: int = 0
 
 
+class LogCode(StrEnum):
+    """What a line of the study's log says."""
+
+    TEXT = "text"
+    PROPOSALS_REFUSED = "proposals_refused"
+    CANDIDATE_REFUSED = "candidate_refused"
+    CANDIDATE_JOINS = "candidate_joins"
+    STOPPED = "stopped"
+    TRIAL_FAILED = "trial_failed"
+    TRIAL_REPEATED = "trial_repeated"
+    TRIAL_DISCARDED = "trial_discarded"
+    OTHERS_CHANGED = "others_changed"
+    CONFIRMING = "confirming"
+    CONFIRMING_CUT = "confirming_cut"
+    WAITS_COLLECTED = "waits_collected"
+
+
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A line of the study's log; `at` is in seconds since the epoch."""
+    """A line of the study's log.
+
+    Attributes:
+        at: seconds since the epoch.
+        figures: what its sentence is made of; of `TEXT` it is the sentence itself, `text`.
+    """
 
     at: float
-    text: str
+    code: LogCode
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of_text(cls, at: float, text: str) -> LogLine:
+        """Return a line that is a sentence already, such as a note on the checks before the study."""
+        return cls(at, LogCode.TEXT, {"text": text})
 
 
 @dataclass(frozen=True, slots=True)

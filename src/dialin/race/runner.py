@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from itertools import takewhile
+from typing import Any
 
 from dialin.cause_sentences import with_advice
 from dialin.clock import Clock
 from dialin.errors import DialinError, InterruptedStudyError, ServerError
 from dialin.fleet.worker import BlockRequest, Worker
 from dialin.model.progress import Standing, Watcher
-from dialin.model.record import Look
-from dialin.model.setting import describe
+from dialin.model.record import LogCode, LogLine, Look
 from dialin.model.study import Candidate, StudySpec, Until
 from dialin.model.trial import Block, Purpose, Trial, TrialState, first_driver_choices
 from dialin.model.verdict import Verdict
@@ -21,11 +21,11 @@ from dialin.preflight.admission import Admit, refuse
 from dialin.question.plan import WAIT_TRIALS, Plan, block_order, wait_trial_seconds
 from dialin.race.recorder import Recorder
 from dialin.race.state import RaceState
+from dialin.report.log_sentences import log_text
 from dialin.search.proposer import CONTENDERS, Proposer, Room
 from dialin.stats.allocation import SIZE
 from dialin.stats.looks import is_due
 from dialin.store.store import Store
-from dialin.trials.raw_waits import describe_waits
 from dialin.verdict import changed_during_trial, comparison
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.reach_verdict import reach_verdict, standings
@@ -146,7 +146,7 @@ class Runner:
             if len(entering) == len(unknown):
                 names = [name for name in named if name in known] + [candidate.name for candidate in entering]
                 return self._begin_block(number, names, Purpose.RACE, entering)
-        self.say(f"Block {number} was proposed {_PROPOSALS} times with candidates that cannot be used: the study ends")
+        self.log(LogCode.PROPOSALS_REFUSED, block=number, times=_PROPOSALS)
         return None
 
     def _admitted(self, candidate: Candidate, number: int) -> Candidate | None:
@@ -154,11 +154,11 @@ class Runner:
             named, settings = self._admit(self._spec, candidate)
         except DialinError as error:
             self._refused[candidate.name] = error.what
-            self.say(f"{candidate.name} is not used: {error.what}")
+            self.log(LogCode.CANDIDATE_REFUSED, candidate=candidate.name, cause=error.cause.as_stored())
             return None
         if settings is not None:
             self._inspected[named.name] = settings
-        self.say(f"{named.name} joins with block {number}: {describe(named.setting)}")
+        self.log(LogCode.CANDIDATE_JOINS, candidate=named.name, block=number, setting=dict(named.setting))
         return named.model_copy(update={"born": number})
 
     def _begin_block(self, number: int, names: Collection[str], purpose: Purpose, entering: Sequence[Candidate] = ()) -> Block:
@@ -184,7 +184,7 @@ class Runner:
     def _stop_where_asked(self) -> None:
         """Raise InterruptedStudyError between two blocks, where a stop was requested."""
         if self._stop_asked():
-            self.say("Stopped between two blocks, as requested")
+            self.log(LogCode.STOPPED)
             raise InterruptedStudyError("Stopped after a block, as requested", resumable=True)
 
     def _check_still_running(self) -> None:
@@ -238,11 +238,12 @@ class Runner:
             ChangedByOthersError: somebody else keeps changing a variable under test.
         """
         if ended.failure:
-            self.say(f"Trial {ended.id} ({ended.candidate}) failed at {ended.failure.step}: {with_advice(ended.failure.cause)}")
+            failed = {"step": ended.failure.step, "cause": ended.failure.cause.as_stored()}
+            self.log(LogCode.TRIAL_FAILED, trial=ended.id, candidate=ended.candidate, **failed)
         elif ended.state is TrialState.INTERRUPTED and not ended.is_disturbed:
-            self.say(f"Trial {ended.id} ({ended.candidate}) is run again: the host itself stalled for most of it")
-        for line in changed_during_trial.in_words(ended):
-            self.say(line)
+            self.log(LogCode.TRIAL_REPEATED, trial=ended.id, candidate=ended.candidate)
+        for code, changes in changed_during_trial.to_log(ended).items():
+            self.log(code, trial=ended.id, candidate=ended.candidate, changes=changes)
         state = self._state
         state.add(ended)
         self._watcher.trial_ended(ended, self._standings())
@@ -252,9 +253,14 @@ class Runner:
         return standings(self._spec, self._state.trials, self._state.figures)
 
     def say(self, text: str) -> None:
-        """Pass a line on to the watcher, and to the study's log."""
-        self._store.say(self._clock.now(), text)
-        self._watcher.message(text)
+        """Pass a sentence on to the watcher, and to the study's log."""
+        self.log(LogCode.TEXT, text=text)
+
+    def log(self, code: LogCode, **figures: Any) -> None:
+        """Add a line to the study's log, and pass its sentence on to the watcher."""
+        line = LogLine(self._clock.now(), code, figures)
+        self._store.add_line(line)
+        self._watcher.message(log_text(line))
 
     def _look_if_due(self, block: int) -> None:
         """Take a look, unless there is no room for another block: the last look is taken when the budget is over."""
@@ -296,13 +302,13 @@ class Runner:
             return verdict
         looked = max(look.blocks for look in self._state.looks)
         first = looked + 1
-        self.say(f"Confirming {chosen} against the baseline in fresh trials")
+        self.log(LogCode.CONFIRMING, candidate=chosen)
         for block in range(first, first + CONFIRMING_BLOCKS):
             fresh = self._state.block(block, Purpose.CONFIRM)
             if fresh is None and self._fits(2):
                 fresh = self._begin_block(block, (chosen, baseline), Purpose.CONFIRM)
             if fresh is None or not self._run_block(fresh):
-                self.say("The budget ended before the fresh trials were complete")
+                self.log(LogCode.CONFIRMING_CUT)
                 break
         look = self._state.looks[-1]
         judgement = reach_verdict(self._state.record, self._state.figures)
@@ -324,7 +330,8 @@ class Runner:
                 if ended.state is not TrialState.INTERRUPTED:
                     break
             if waits := self._store.waits().get(ended.id):
-                self.say(describe_waits(name, waits))
+                collected = {"pattern": waits.pattern, "events": waits.events, "lost": waits.lost}
+                self.log(LogCode.WAITS_COLLECTED, candidate=name, **collected)
 
     def _without_waits(self, done: Sequence[Trial]) -> list[str]:
         if not self._spec.waits:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,11 +12,15 @@ from dialin.model.cause import Cause
 from dialin.model.evidence import Gauge, ProbeNote, ProbeNoteCode, RawWaits, WaitRow, Watched
 from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.progress import Progress, SessionState, Standing
+from dialin.model.record import LogCode, LogLine
 from dialin.model.trial import Block, Costs, Failure, Purpose, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
 from dialin.model.tune import TuneAsk, TuneStage
 
 HOSTS = "hosts"
 """Where the column `host` of a study has the inventory of each host, by its name, in the order that they came."""
+
+_CODED = '{"code": '
+"""What a line of the log begins with where it is a code with figures, not a sentence."""
 
 
 def host(stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,6 +100,21 @@ def waits(summary: Mapping[str, Any]) -> RawWaits:
     """Return a stored summary of raw waits."""
     rows = tuple(WaitRow(**{**row, "histogram": tuple(row["histogram"])}) for row in summary["rows"])
     return RawWaits(**{**summary, "rows": rows, "notes": probe_notes(summary["notes"])})
+
+
+def log_column(line: LogLine) -> str:
+    """Return what the column `text` holds of a line: its sentence where it is one, else its code and figures as JSON."""
+    if line.code is LogCode.TEXT and not line.figures["text"].startswith(_CODED):
+        return str(line.figures["text"])
+    return json.dumps({"code": line.code, "figures": dict(line.figures)}, ensure_ascii=False)
+
+
+def log_line(row: Row[Any]) -> LogLine:
+    """Return a row's line of the log."""
+    if not row.text.startswith(_CODED):
+        return LogLine.of_text(row.at, row.text)
+    stored = json.loads(row.text)
+    return LogLine(row.at, LogCode(stored["code"]), stored["figures"])
 
 
 def _times(stored: Mapping[str, Any]) -> TransactionTimes:

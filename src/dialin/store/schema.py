@@ -127,6 +127,7 @@ log = Table(
     Column("at", Float, nullable=False),
     Column("text", Text, nullable=False),
 )
+"""The text of a line is a sentence, or a code with figures in JSON."""
 
 progress = Table(
     "progress",

@@ -358,9 +358,13 @@ class Store:
             connection.execute(update(schema.look).where(schema.look.c.number == look.number).values(decided=decided))
 
     def say(self, at: float, text: str) -> None:
+        """Add a sentence to the study's log."""
+        self.add_line(LogLine.of_text(at, text))
+
+    def add_line(self, line: LogLine) -> None:
         """Add a line to the study's log."""
         with self._write() as connection:
-            connection.execute(insert(schema.log).values(at=at, text=text))
+            connection.execute(insert(schema.log).values(at=line.at, text=rows.log_column(line)))
 
     def save_progress(self, progress: Progress) -> None:
         """Store how far the study has come, in place of the earlier state."""
@@ -387,7 +391,7 @@ class Store:
     def log_after(self, number: int) -> list[tuple[int, LogLine]]:
         """Return the lines of the log after a line number, each with its own number; all after 0."""
         query = select(schema.log).where(schema.log.c.id > number).order_by(schema.log.c.id)
-        return [(row.id, LogLine(row.at, row.text)) for row in self._rows(query)]
+        return [(row.id, rows.log_line(row)) for row in self._rows(query)]
 
     def trials(self) -> list[Trial]:
         """Return every trial, in the order they began."""
@@ -455,7 +459,6 @@ class Store:
         try:
             with self._engine.connect() as connection:
                 row = connection.execute(select(schema.study)).one()
-                lines = connection.execute(select(schema.log.c.at, schema.log.c.text).order_by(schema.log.c.id)).all()
             record = StudyRecord(
                 directory=str(self._directory),
                 spec=self.spec,
@@ -473,7 +476,7 @@ class Store:
                 over_time=self._over_time(readings) if readings else {},
                 waits=self.waits(),
                 looks=self.looks(),
-                log=[LogLine(line.at, line.text) for line in lines],
+                log=[line for _, line in self.log_after(0)],
                 verdict=Verdict.model_validate(row.verdict) if row.verdict else None,
             )
             if record.spec.tune is None:

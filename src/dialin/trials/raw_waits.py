@@ -28,7 +28,7 @@ from dialin.servers.connection import RefusedError
 from dialin.servers.instance import Instance
 from dialin.servers.wait_ring import WaitRing
 from dialin.store import series, waits_file
-from dialin.text import listed, percent
+from dialin.text import listed
 from dialin.trials.events import Evidence
 from dialin.trials.probing import ClientCpu, TrialWatcher, Watching
 from dialin.trials.tools import Tools
@@ -291,15 +291,6 @@ class Collector:
             notes=tuple(self._notes),
         )
         return Evidence(waits=waits, waits_file=path)
-
-
-def describe_waits(candidate: str, waits: RawWaits) -> str:
-    """Return in a sentence what a trial collected."""
-    if not waits.lost:
-        lost = "none lost" if waits.events else "there was none"
-    else:
-        lost = f"{waits.lost:,} more lost ({percent(waits.lost / (waits.lost + waits.events))})"
-    return f"Collecting the raw waits of {waits.pattern} with {candidate}: {waits.events:,} events, {lost}"
 
 
 def check(pattern: str | None, builds: Mapping[str, Build], workshop: Tools) -> list[str]:

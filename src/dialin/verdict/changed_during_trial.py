@@ -11,8 +11,11 @@ changed back between two of these is not noticed.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from dialin.errors import ChangedByOthersError
+from dialin.model.record import LogCode
 from dialin.model.trial import Step, Trial, TrialState, VariableChange
 from dialin.model.verdict import Note
 from dialin.report.setting_sentences import shown
@@ -22,13 +25,6 @@ from dialin.variables.aliases import one_name
 
 IN_A_ROW = 2
 """Discarded trials in a row, of all candidates or of one, that end a study."""
-
-_NOTICED = {
-    Step.BOOT: "as soon as the server had started",
-    Step.SET: "before the trial began",
-    Step.VERIFY: "before the load began",
-    Step.STOP: "after the load had ended",
-}
 
 
 class VariablesChangedError(Exception):
@@ -87,18 +83,12 @@ class ChangeDetector:
         return not self._studied.isdisjoint(map(one_name, (name, *(follows.of if follows else ()))))
 
 
-def in_words(trial: Trial) -> list[str]:
-    """Return sentences for the study's log on what changed while a trial ran."""
-    under_test = [change for change in trial.changes if change.under_test]
-    lines = []
-    if under_test:
-        lines.append(
-            f"Trial {trial.id} ({trial.candidate}) is discarded and run again, because something other than dialin "
-            "changed what it measures: " + "; ".join(f"{_in_words(change)}, {_NOTICED[change.step]}" for change in under_test)
-        )
-    if others := [change for change in trial.changes if not change.under_test]:
-        what = "; ".join(map(_in_words, others))
-        lines.append(f"While trial {trial.id} ({trial.candidate}) ran, variables changed that are not under test: {what}")
+def to_log(trial: Trial) -> dict[LogCode, list[dict[str, Any]]]:
+    """Return the lines for the study's log on what changed while a trial ran: the changes that each of them reports."""
+    lines: dict[LogCode, list[dict[str, Any]]] = {}
+    for change in trial.changes:
+        code = LogCode.TRIAL_DISCARDED if change.under_test else LogCode.OTHERS_CHANGED
+        lines.setdefault(code, []).append(asdict(change))
     return lines
 
 
@@ -156,7 +146,3 @@ def _note(name: str, changes: Sequence[tuple[Trial, VariableChange]], *, under_t
 def _ends_disturbed(trials: Sequence[Trial]) -> bool:
     last = trials[-IN_A_ROW:]
     return len(last) == IN_A_ROW and all(trial.is_disturbed for trial in last)
-
-
-def _in_words(change: VariableChange) -> str:
-    return f"{change.variable} was {shown(change.before)} and is {shown(change.after)}"

@@ -14,6 +14,7 @@ from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Purpose, Step, Trial, first_driver_choices
 from dialin.report.charts.trial_series import Series
 from dialin.report.load_units import units
+from dialin.report.log_sentences import log_text
 from dialin.report.names import naming
 from dialin.report.verdict_sentences import goal
 from dialin.text import (
@@ -234,7 +235,7 @@ def _measured(spec: StudySpec) -> Pairs:
 
 def log_lines(record: StudyRecord) -> list[tuple[str, str]]:
     """Return the study's log."""
-    return [(clock_time(line.at), visible(line.text)) for line in record.log]
+    return [(clock_time(line.at), visible(log_text(line))) for line in record.log]
 
 
 def _forced(name: str, requested: Value, in_force: str | None, real: str | None, candidates: str) -> Forced:

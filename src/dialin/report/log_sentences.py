@@ -1,0 +1,83 @@
+"""A line of the study's log as a sentence, made of its code and figures when it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dialin.cause_sentences import with_advice
+from dialin.model.cause import Cause
+from dialin.model.record import LogCode, LogLine
+from dialin.model.setting import describe
+from dialin.model.trial import Step
+from dialin.report.setting_sentences import shown
+from dialin.text import percent
+
+Figures = Mapping[str, Any]
+"""The figures of a line."""
+
+_NOTICED = {
+    Step.BOOT: "as soon as the server had started",
+    Step.SET: "before the trial began",
+    Step.VERIFY: "before the load began",
+    Step.STOP: "after the load had ended",
+}
+
+
+def _trial_failed(figures: Figures) -> str:
+    return f"{_trial(figures)} failed at {figures['step']}: {with_advice(Cause.read(figures['cause']))}"
+
+
+def _discarded(figures: Figures) -> str:
+    changes = "; ".join(f"{_change(one)}, {_NOTICED[Step(one['step'])]}" for one in figures["changes"])
+    return (
+        f"{_trial(figures)} is discarded and run again, because something other than dialin changed what it measures: {changes}"
+    )
+
+
+def _others_changed(figures: Figures) -> str:
+    changes = "; ".join(map(_change, figures["changes"]))
+    return f"While trial {figures['trial']} ({figures['candidate']}) ran, variables changed that are not under test: {changes}"
+
+
+def _waits(figures: Figures) -> str:
+    events, lost = figures["events"], figures["lost"]
+    none = "none lost" if events else "there was none"
+    missing = f"{lost:,} more lost ({percent(lost / (lost + events))})" if lost else none
+    return f"Collecting the raw waits of {figures['pattern']} with {figures['candidate']}: {events:,} events, {missing}"
+
+
+def _trial(figures: Figures) -> str:
+    return f"Trial {figures['trial']} ({figures['candidate']})"
+
+
+def _change(change: Figures) -> str:
+    return f"{change['variable']} was {shown(change['before'])} and is {shown(change['after'])}"
+
+
+_SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
+    LogCode.TEXT: lambda figures: str(figures["text"]),
+    LogCode.PROPOSALS_REFUSED: lambda figures: (
+        f"No candidate that was proposed for block {figures['block']} can be used, in {figures['times']} proposals: the study "
+        "ends"
+    ),
+    LogCode.CANDIDATE_REFUSED: lambda figures: (
+        f"{figures['candidate']} is not used: {with_advice(Cause.read(figures['cause']))}"
+    ),
+    LogCode.CANDIDATE_JOINS: lambda figures: (
+        f"{figures['candidate']} joins with block {figures['block']}: {describe(figures['setting'])}"
+    ),
+    LogCode.STOPPED: lambda _figures: "Stopped between two blocks, as requested",
+    LogCode.TRIAL_FAILED: _trial_failed,
+    LogCode.TRIAL_REPEATED: lambda figures: f"{_trial(figures)} is run again: the host itself stalled for most of it",
+    LogCode.TRIAL_DISCARDED: _discarded,
+    LogCode.OTHERS_CHANGED: _others_changed,
+    LogCode.CONFIRMING: lambda figures: f"Confirming {figures['candidate']} against the baseline in fresh trials",
+    LogCode.CONFIRMING_CUT: lambda _figures: "The budget ended before the fresh trials were complete",
+    LogCode.WAITS_COLLECTED: _waits,
+}
+
+
+def log_text(line: LogLine) -> str:
+    """Return a line of the log as a sentence without its full stop."""
+    return _SENTENCES[line.code](line.figures)
