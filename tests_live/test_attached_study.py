@@ -26,7 +26,7 @@ def server():
 @pytest.fixture
 def sweep(server, tmp_path):
     file = option_file(server, tmp_path / "account.cnf")
-    return ["sweep", "innodb_io_capacity=300,3000", "--attach", "--defaults-file", file, *LOAD]
+    return ["sweep", "innodb_io_capacity=300,3000", "--baseline", "300", "--attach", "--defaults-file", file, *LOAD]
 
 
 def schemas(server):

@@ -16,7 +16,19 @@ from live import EASY, FAST, MYSQL, find, finish, kill, measuring, only_with_all
 from playground import option_file, playground
 
 CAPACITY, THEIRS = "innodb_io_capacity", "777"
-SWEEP = ["sweep", f"{CAPACITY}=300,600", "--tables", "2", "--table-size", "5000", "--threads", "4", "--yes"]
+SWEEP = [
+    "sweep",
+    f"{CAPACITY}=300,600",
+    "--baseline",
+    "300",
+    "--tables",
+    "2",
+    "--table-size",
+    "5000",
+    "--threads",
+    "4",
+    "--yes",
+]
 SWEEP += ["--measure", "3", "--warmup", "1", "--minutes", "2", "--worthwhile", "100%", *EASY]
 
 

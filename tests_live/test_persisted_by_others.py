@@ -12,7 +12,7 @@ from dialin.store.store import Store
 from live import EASY, MYSQL, find, finish, kill, measuring, until
 from playground import command_that_restarts, option_file, playground
 
-SWEEP = ["sweep", "back_log=70,80", "--tables", "2", "--table-size", "5000", "--threads", "4", "--yes"]
+SWEEP = ["sweep", "back_log=70,80", "--baseline", "70", "--tables", "2", "--table-size", "5000", "--threads", "4", "--yes"]
 SWEEP += ["--measure", "3", "--warmup", "1", "--minutes", "2", "--worthwhile", "100%", *EASY]
 
 

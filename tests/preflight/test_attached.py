@@ -48,8 +48,9 @@ def check(tmp_path, monkeypatch, clock):
     server = Server(**{POOLS: "1"})
     monkeypatch.setattr(attached, "reach_server", lambda *_: server.attached(clock))
 
-    def check(sweep, space=()):
-        question = StudyOptions.model_validate({"attach": True, "sweep": sweep, "workload": "sysbench:oltp_read_only"})
+    def check(sweep, space=(), **more):
+        asked = {"attach": True, "sweep": sweep, "workload": "sysbench:oltp_read_only", **more}
+        question = StudyOptions.model_validate(asked)
         return check_study.check_question(question, tmp_path, Tools.open(print), MAY_RESTART, Script, space)
 
     return check
@@ -75,3 +76,40 @@ def test_a_value_that_keeps_the_server_from_starting_does_not_enter_a_study_that
 
 def test_what_a_study_knows_of_its_load_is_what_the_injected_workload_says(check):
     assert check({CAPACITY: [200, 400]}).spec.workload.traits == LoadTraits(unit="beat")
+
+
+POOL = "innodb_buffer_pool_size"
+
+
+def names(spec):
+    return [candidate.name for candidate in spec.candidates]
+
+
+def test_the_value_in_force_is_a_candidate_and_the_baseline(check):
+    spec = check({POOL: ["64M", "512M"]}).spec
+    assert (names(spec), spec.baseline, spec.initial) == (["128M", "64M", "512M"], "128M", "128M")
+    assert spec.candidate("128M").setting == {POOL: "128M"}
+
+
+def test_the_value_in_force_is_not_measured_twice(check):
+    spec = check({POOL: ["64M", 134217728]}).spec
+    assert (names(spec), spec.baseline, spec.initial) == (["64M", "134217728"], "134217728", "134217728")
+
+
+def test_one_value_is_compared_with_the_one_in_force(check):
+    spec = check({CAPACITY: [400]}).spec
+    assert (names(spec), spec.baseline) == (["200", "400"], "200")
+    with pytest.raises(UserError, match="There is only one candidate"):
+        check({CAPACITY: [200]})
+
+
+def test_an_option_file_is_compared_with_what_the_server_has(check, tmp_path):
+    (tmp_path / "new.cnf").write_text("[mysqld]\ninnodb_io_capacity = 400\nmax_connections = 300\n")
+    spec = check({}, compare=["new.cnf"]).spec
+    assert (names(spec), spec.baseline) == (["now", "new.cnf"], "now")
+    assert spec.candidate("now").setting == {CAPACITY: 200, "max_connections": 151}
+
+
+def test_a_baseline_that_is_named_needs_no_other(check):
+    spec = check({POOL: ["64M", "512M"]}, baseline="64M").spec
+    assert (names(spec), spec.baseline, spec.initial) == (["64M", "512M"], "64M", None)

@@ -1,7 +1,9 @@
+import dataclasses
+
 import pytest
 
 from dialin.model.study import Candidate
-from dialin.model.verdict import Confirmation, Estimate
+from dialin.model.verdict import Confirmation, Estimate, ReasonCode
 from dialin.report import verdict_sentences
 from dialin.report.names import naming
 from fixtures import example_studies
@@ -147,3 +149,14 @@ def test_what_was_expected_stands_beside_what_can_be_detected_or_alone():
     assert "can detect differences of 1.2 % or more (1.5 % was expected before the study)" in verdict_sentences.noise(verdict)
     alone = verdict_sentences.noise(verdict.model_copy(update={"detectable": None}))
     assert "nor the smallest difference that can be detected (1.5 % was expected before the study)" in alone
+
+
+def test_the_baseline_of_an_attached_server_is_called_what_the_server_has_now():
+    record = example_studies.no_difference()
+    record = dataclasses.replace(record, verdict=record.verdict.model_copy(update={"reason_code": ReasonCode.NOTHING_TO_GAIN}))
+    spec = record.spec.model_copy(update={"initial": record.spec.baseline})
+    now = f"{naming(spec).full[spec.baseline]}, what the server has now"
+    on_server = dataclasses.replace(record, spec=spec)
+    assert verdict_sentences.reason(on_server) == f"There is nothing to gain: keep {now}."
+    assert verdict_sentences.no_change(on_server) == f"Nothing changes: keep {now}."
+    assert verdict_sentences.reason(record) == "There is nothing to gain: keep the baseline."

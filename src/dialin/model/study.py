@@ -162,6 +162,7 @@ class StudySpec(MethodOptions):
             nothing was known of it.
         aa: the candidates are one setting under several names, measured as if they were not: the noise itself is the question.
         attachment: the server that is studied, where dialin did not start it.
+        initial: the candidate whose values the attached server had before the study; None where there is none.
         space: the variables that candidates which enter later may set, beside those that the first ones set.
         tune: what a search changes; None where the candidates were named. A tune begins with its baseline alone, and each
             setting that the search tries enters as a candidate.
@@ -177,6 +178,7 @@ class StudySpec(MethodOptions):
     aa: bool = False
     expected_noise: float | None = Field(default=None, gt=0)
     attachment: Attachment | None = None
+    initial: str | None = None
     space: tuple[str, ...] = ()
     tune: TunePlan | None = None
 

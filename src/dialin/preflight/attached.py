@@ -12,11 +12,12 @@ from dialin.errors import UserError
 from dialin.model.study import Attachment, Candidate, StudySpec
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
+from dialin.preflight.initial_setting import with_initial
 from dialin.question.candidates import candidates_of
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
 from dialin.report.note_sentences import note_text
-from dialin.report.tune_words import range_text
+from dialin.report.tune_words import range_text, value_text
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA
@@ -71,8 +72,9 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
     workload.check_account(attached.account)
     known = read_catalogue(attached)
     values = known.defaults()
+    settings, initial, exact = with_initial(settings, attached, values, is_added=not (question.baseline or question.aa))
     candidates = candidates_of(settings, [known.build_id])
-    spec = request.specify(candidates, {known.build_id: values})
+    spec = request.specify(candidates, {known.build_id: {**values, **exact}}).model_copy(update={"initial": initial})
     notes = check.check_study(spec, {known.build_id: known}, {})
     allowed = plan(spec)
     spec = with_plan(spec, allowed)
@@ -227,13 +229,14 @@ def describe_changes(site: AttachedServer, values: Mapping[str, str]) -> list[st
     """Return sentences on what the study will change on the server, and how it is put back."""
     spec, account = site.spec, site.attached.account
     lines = [f"dialin did not start this server: {site.attached.build.id}, {account}. It will"]
+    now = {name: value_text(name, value) for name, value in values.items()}
     tuned_variables = {one.name: one for one in spec.tune.variables} if spec.tune else {}
     for name in spec.set_variables:
         if (tuned := tuned_variables.get(name)) is not None:
-            lines.append(f"  set {name} (now {values.get(name, 'unknown')}) to {range_text(tuned)}")
+            lines.append(f"  set {name} (now {now.get(name, 'unknown')}) to {range_text(tuned)}")
             continue
         values_of_name = [str(setting[name]) for c in spec.candidates if name in (setting := spec.setting_of(c.name))]
-        lines.append(f"  set {name} (now {values.get(name, 'unknown')}) to {', '.join(dict.fromkeys(values_of_name))}")
+        lines.append(f"  set {name} (now {now.get(name, 'unknown')}) to {', '.join(dict.fromkeys(values_of_name))}")
     if site.attachment.database:
         lines.append(f"  run the load on the tables of the schema {site.attachment.database}; a load that writes changes them")
     else:

@@ -51,15 +51,15 @@ def find_baseline(asked: str, candidates: Sequence[Candidate]) -> str:
     raise UserError(f"The baseline {asked!r} is not one of the candidates", f"They are {', '.join(c.name for c in candidates)}")
 
 
-def swept(sweep: Mapping[str, Sequence[Value]]) -> list[tuple[str, Variables]]:
+def swept(sweep: Mapping[str, Sequence[Value]], *, least: int = 2) -> list[tuple[str, Variables]]:
     """Return every combination of the values; a single variable's candidates are named by the value alone.
 
     Raises:
-        UserError: a variable has one value only, or the same twice, or a name that none can have.
+        UserError: a variable has fewer values than `least`, or the same twice, or a name that none can have.
     """
     variables = {_name(name): list(values) for name, values in sweep.items()}
     for name, values in variables.items():
-        if len(values) < 2:
+        if len(values) < least:
             raise UserError(f"{name} has only one value", f"Give at least two, such as {name}=1,4")
         for a, b in itertools.combinations(values, 2):
             if same_value(a, b):
@@ -67,9 +67,15 @@ def swept(sweep: Mapping[str, Sequence[Value]]) -> list[tuple[str, Variables]]:
     settings = []
     for combination in itertools.product(*variables.values()):
         setting = dict(zip(variables, combination, strict=True))
-        name = str(combination[0]) if len(setting) == 1 else " ".join(f"{key}={value}" for key, value in setting.items())
-        settings.append((name, setting))
+        settings.append((combination_name(setting), setting))
     return settings
+
+
+def combination_name(setting: Mapping[str, Value]) -> str:
+    """Return the name of a sweep's candidate: the value alone where one variable is swept."""
+    if len(setting) == 1:
+        return str(next(iter(setting.values())))
+    return " ".join(f"{key}={value}" for key, value in setting.items())
 
 
 def compared(paths: Sequence[Path], written: Sequence[str]) -> tuple[list[tuple[str, Variables]], list[str]]:

@@ -70,7 +70,8 @@ class StudyOptions(MethodOptions, LoadOptions):
     )
     baseline: str | None = Field(
         default=None,
-        description="the candidate that the others are compared with. Default: the server's default value, or the first",
+        description="the candidate that the others are compared with. Default: what an attached server has now; else the "
+        "server's default value, or the first",
     )
     workload: Annotated[str, LOAD] = Field(default="oltp_read_write", description=kinds.workload_help())
     threads: Annotated[Threads | None, LOAD] = Field(
@@ -180,7 +181,7 @@ class StudyOptions(MethodOptions, LoadOptions):
             UserError: one value only, duplicate values, too many candidates, an unreadable option file.
         """
         if self.sweep:
-            return swept(self.sweep), []
+            return swept(self.sweep, least=1 if self.attach else 2), []
         if self.candidates:
             return [(name, canonical(setting)) for name, setting in self.candidates.items()], []
         if self.compare:

@@ -87,9 +87,10 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
     chosen = _candidate(verdict, verdict.winners[0]) if verdict.winners else _choice(verdict)
     name = named(spec, chosen.name)
     if chosen.name == verdict.baseline:
+        role = "what the server has now" if chosen.name == spec.initial else "the baseline"
         if verdict.verdict is Outcome.WINNER:
-            return f"Keep {name}, the baseline: every other candidate is {_BEST[verdict.goal]}."
-        return f"Keep {name}, the baseline: {_why_baseline(spec, verdict, chosen, near)}."
+            return f"Keep {name}, {role}: every other candidate is {_BEST[verdict.goal]}."
+        return f"Keep {name}, {role}: {_why_baseline(spec, verdict, chosen, near)}."
     figures = gain(spec, verdict, chosen) or "the best of those that could be measured"
     price = "; but it gives up durability" if chosen.weaker_durability else ""
     if verdict.verdict is Outcome.WINNER:

@@ -51,3 +51,8 @@ def several(spec: StudySpec, names: Sequence[str]) -> str:
     if len(names) > 1 and called.subject and all(called.full[name] != called.labels[name] for name in names):
         return f"{called.subject} = {listed([called.labels[name] for name in names])}"
     return listed([called.full[name] for name in names])
+
+
+def the_baseline(spec: StudySpec) -> str:
+    """Return what a sentence calls the baseline: by its value where a server that dialin did not start has it now."""
+    return f"{named(spec, spec.baseline)}, what the server has now" if spec.baseline == spec.initial else "the baseline"

@@ -6,24 +6,24 @@ from dialin.model.measure import deciding
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Outcome, ReasonCode, Verdict
 from dialin.report.headline import gain
-from dialin.report.names import named, several
+from dialin.report.names import named, several, the_baseline
 from dialin.variables.rules import loses
 
 _ALONE = {
     ReasonCode.IDENTICAL_CANDIDATES: "Nothing is recommended: the candidates are identical.",
     ReasonCode.ANY_BUT_FAILED_BASELINE: "The baseline could not be measured; any of the others will do.",
-    ReasonCode.NOTHING_TO_GAIN: "There is nothing to gain: keep the baseline.",
-    ReasonCode.BASELINE_AMONG_BEST: "The baseline is among the best: keep it.",
-    ReasonCode.BASELINE_IS_BEST: "No other candidate is better: keep the baseline.",
+    ReasonCode.NOTHING_TO_GAIN: "There is nothing to gain: keep {baseline}.",
+    ReasonCode.BASELINE_AMONG_BEST: "The baseline is among the best: keep {baseline}.",
+    ReasonCode.BASELINE_IS_BEST: "No other candidate is better: keep {baseline}.",
     ReasonCode.OTHERS_WORSE: "Every other candidate was shown to be worse.",
     ReasonCode.NEAR_THE_BEST: "Which of the candidates near the best is the very best is inconclusive; more minutes can show "
     "it.",
     ReasonCode.BASELINE_FAILED: "The baseline could not be measured, so nothing is recommended: fix that, then start a new "
     "study.",
-    ReasonCode.OTHERS_UNSAFE: "Every other candidate is unsafe: keep the baseline.",
-    ReasonCode.NOTHING_SHOWN: "No candidate was shown to be better: keep the baseline, or give the study more minutes.",
+    ReasonCode.OTHERS_UNSAFE: "Every other candidate is unsafe: keep {baseline}.",
+    ReasonCode.NOTHING_SHOWN: "No candidate was shown to be better: keep {baseline}, or give the study more minutes.",
 }
-"""Codes that need no figure."""
+"""Codes that need no figure; `{baseline}` is what a sentence calls the baseline."""
 
 
 def reason(spec: StudySpec, verdict: Verdict) -> str:
@@ -43,8 +43,9 @@ def reason(spec: StudySpec, verdict: Verdict) -> str:
 
 
 def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
+    baseline = the_baseline(spec)
     if code in _ALONE:
-        return _ALONE[code]
+        return _ALONE[code].format(baseline=baseline)
     data, chosen = verdict.reason_data, verdict.chosen
     name, figures = named(spec, chosen.name), gain(spec, verdict, chosen)
     match code:
@@ -55,15 +56,15 @@ def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
             return text if chosen.name == verdict.baseline else f"{text} {name} is as durable as the baseline: {figures}."
         case ReasonCode.CONFOUNDED:
             how = "start a new study with --hold" if data["can_be_held"] else "pin that variable"
-            return f"No winner is claimed while another variable differs: keep the baseline, and {how}."
+            return f"No winner is claimed while another variable differs: keep {baseline}, and {how}."
         case ReasonCode.OTHERS_FAILED:
             failed = several(spec, data["candidates"])
-            return f"{failed} could not be measured (see the caveats): keep the baseline, or fix that."
+            return f"{failed} could not be measured (see the caveats): keep {baseline}, or fix that."
         case ReasonCode.SHOWN_BETTER:
             others = " Which of the better ones is the best is inconclusive." if len(data["candidates"]) > 1 else ""
-            return f"{name} was shown to be better than the baseline: {figures}.{others}"
+            return f"{name} was shown to be better than {baseline}: {figures}.{others}"
         case _:
-            return f"{name} against the baseline: {figures}."
+            return f"{name} against {baseline}: {figures}."
 
 
 def _refusal(spec: StudySpec, verdict: Verdict) -> str:

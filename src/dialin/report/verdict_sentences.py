@@ -12,6 +12,7 @@ from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, TuneOutcome, Verdict
 from dialin.report import headline as headlines
 from dialin.report import reason_sentences
+from dialin.report.names import the_baseline
 from dialin.report.note_sentences import note_text
 from dialin.report.tune_words import best_so_far
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
@@ -114,6 +115,8 @@ def no_change(record: StudyRecord) -> str:
         return f"No option changes; the recommendation is the build {visible(verdict.chosen.server)}."
     if verdict.chosen.trials == 0:
         return "Nothing is recommended: the baseline could not be measured."
+    if verdict.baseline == record.spec.initial:
+        return f"Nothing changes: keep {the_baseline(record.spec)}."
     return "Nothing changes: keep the options of the baseline."
 
 
