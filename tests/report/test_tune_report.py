@@ -7,6 +7,8 @@ import tomllib
 import pytest
 from rich.console import Console
 
+from dialin.model.measure import measure
+from dialin.model.study import Goal
 from dialin.question.options import StudyOptions
 from dialin.report import json_documents
 from dialin.report.charts.search_course import course_points, search_course, waterfall
@@ -55,9 +57,9 @@ def test_the_search_section_has_course_waterfall_importance_variables_and_failur
 
 
 def test_every_trial_is_drawn_once_and_the_best_is_called_no_proof(record):
-    points = course_points(record.course)
+    points = course_points(record.course, Goal.THROUGHPUT)
     assert [point.place for point in points] == list(range(1, len(record.course.asks) + 1))
-    chart = search_course(record.course, "baseline", "transactions/s")
+    chart = search_course(record.course, record.spec)
     drawn = sum(len(trace["x"]) for trace in chart.figure["data"] if trace["mode"] == "markers")
     assert drawn == len(points)
     assert "no proof" in chart.text
@@ -65,7 +67,7 @@ def test_every_trial_is_drawn_once_and_the_best_is_called_no_proof(record):
 
 def test_the_waterfall_ends_with_the_gain_of_fresh_trials(record):
     findings = record.course.findings
-    chart = waterfall(findings.variables, findings.gain)
+    chart = waterfall(findings, measure(Goal.THROUGHPUT, 95))
     assert chart.figure["data"][1]["x"][-1] == pytest.approx(100 * (findings.gain.mean - 1))
 
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from dialin.model.verdict import Source
 from dialin.search.attribution import carried, interactions
 from dialin.search.space import Dimension, Space
 from dialin.search.surrogate import Observations, Surrogate, learn_weights
-from dialin.search.trial_records import Source
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 
 SPACE = Space(tuple(Dimension(name, 0, 1, default=0.0) for name in "abc"))

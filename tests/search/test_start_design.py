@@ -44,5 +44,6 @@ def test_neighbours_share_their_static_part() -> None:
 
 def test_no_setting_needs_more_memory_than_there_is() -> None:
     which = Space((Dimension("pool", 1, 1000, log=True, step=1, default=1), Dimension("x", 0, 1, default=0.5)))
-    limited = Constraints(MemoryFormula(0, {"pool": 1}, 100))
-    assert all(not limited.violations(which, which.setting(point)) for point in design(which, limited))
+    memory = MemoryFormula(0, {"pool": 1}, 100)
+    settings = [which.setting(point) for point in design(which, Constraints(memory))]
+    assert all(memory.needed({**which.defaults, **setting}) <= 100 for setting in settings)

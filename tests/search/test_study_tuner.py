@@ -81,12 +81,16 @@ def whole(record):
     return spec.with_candidates(entered), list(answers(record.course.asks, record.course.trials))
 
 
+def throughputs(record):
+    return {number: figures.throughput for number, figures in record.course.figures.items()}
+
+
 @pytest.mark.parametrize("ended", [1, 7, 20, 33])
 def test_a_tuner_that_learns_what_another_one_learnt_asks_the_same(ended):
     record = tuned()
     spec, answered = whole(record)
     study = StudyTuner(spec)
-    study.replay(spec, answered[:ended], record.course.speeds)
+    study.replay(spec, answered[:ended], throughputs(record))
     following, asked = study.next_trial(), record.course.asks[ended]
     assert following.stage is asked.stage
     assert following.setting == changed(record.course.settings[asked.candidate], {})
@@ -99,7 +103,7 @@ def test_a_tuner_asks_the_rest_of_a_proof_as_it_would_have():
     first = next(place for place, ask in enumerate(record.course.asks) if ask.stage is TuneStage.PROOF)
     for ended in (first, first + 1, first + 4):
         study = StudyTuner(spec)
-        study.replay(spec, answered[:ended], record.course.speeds)
+        study.replay(spec, answered[:ended], throughputs(record))
         following, asked = study.next_trial(), record.course.asks[ended]
         assert (following.block, following.subset) == (asked.block, asked.subset)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -107,7 +108,17 @@ def compare(
     _conduct({**shared, "compare": [str(path) for path in option_files or []]}, "compare", **common)
 
 
-@given.with_study_options
+@partial(
+    given.with_study_options,
+    hidden=("waits", "hold", "confirm", "baseline", "until", "confidence"),
+    helps={
+        "server": "The build to tune, such as mysql@9.7 (see `dialin servers`).",
+        "fixed": "What the baseline has of a tuned variable, or all settings of another one; repeat for more.",
+        "worthwhile": "The smallest gain that matters, and how near the best the recommended setting is. Default: 2 % of "
+        "throughput, 5 % of latency, 25 % of variation.",
+        "measure": "Seconds measured in each trial of the search; twice as many in the proof. Default: 15.",
+    },
+)
 def tune(
     *,
     variables: Annotated[

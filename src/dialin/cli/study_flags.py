@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -120,8 +121,14 @@ def _common(
     """Define the options beside those of the load and the method: only the signature is used."""
 
 
-def with_study_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of a study.
+OF_A_TUNE = ("worst",)
+"""Options that only a tune takes: the help of other commands leaves them out."""
+
+
+def with_study_options(
+    command: Callable[..., None], *, hidden: Collection[str] = OF_A_TUNE, helps: Mapping[str, str] | None = None
+) -> Callable[..., None]:
+    """Give a command the options of a study; its help leaves out those that are `hidden`, and `helps` are its own words.
 
     It receives those of the load and the method as one mapping, `shared`, under their study-file names, and the others as
     `common`, under the names of their parameters. typer reads a command's options from its signature, so one is put together
@@ -129,6 +136,7 @@ def with_study_options(command: Callable[..., None]) -> Callable[..., None]:
     """
     shared = _parameters()
     common = inspect.signature(_common, eval_str=True).parameters
+    options = [_adapted(one, hidden, helps or {}) for one in (*common.values(), *shared)]
     arguments = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for name, parameter in inspect.signature(command, eval_str=True).parameters.items()
@@ -136,17 +144,25 @@ def with_study_options(command: Callable[..., None]) -> Callable[..., None]:
     ]
 
     def wrapped(**given: Any) -> None:
-        options = {parameter.name.replace("_", "-"): given.pop(parameter.name) for parameter in shared}
-        options["workload-options"] = pairs(options["workload-options"], "--workload-option")
+        answers = {parameter.name.replace("_", "-"): given.pop(parameter.name) for parameter in shared}
+        answers["workload-options"] = pairs(answers["workload-options"], "--workload-option")
         others = {name: given.pop(name) for name in common}
-        command(**given, shared={name: value for name, value in options.items() if value is not None}, common=others)
+        command(**given, shared={name: value for name, value in answers.items() if value is not None}, common=others)
 
     wrapped.__name__ = command.__name__
     wrapped.__doc__ = command.__doc__
-    signature = inspect.Signature([*arguments, *common.values(), *shared])
+    signature = inspect.Signature([*arguments, *options])
     wrapped.__signature__ = signature  # type: ignore[attr-defined]
     wrapped.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     return wrapped
+
+
+def _adapted(parameter: inspect.Parameter, hidden: Collection[str], helps: Mapping[str, str]) -> inspect.Parameter:
+    kind, option = get_args(parameter.annotation)
+    option = copy.copy(option)
+    option.hidden = parameter.name in hidden
+    option.help = helps.get(parameter.name, option.help)
+    return parameter.replace(annotation=Annotated.__class_getitem__((kind, option)))  # type: ignore[attr-defined]
 
 
 def pairs(texts: Sequence[str] | None, option: str) -> dict[str, Any]:

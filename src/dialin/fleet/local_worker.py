@@ -35,7 +35,7 @@ class LocalWorker:
         self._site.take_in(request.spec, request.effective)
         counted = {name: settings.real for name, settings in request.effective.items()}
         plan = self._context.plan if request.measure is None else replace(self._context.plan, measure=request.measure)
-        context = replace(self._context, spec=request.spec, plan=plan, counted=counted)
+        context = replace(self._context, spec=request.spec, plan=plan, counted=counted, floor=request.floor)
         choices = request.driver_choices
         for trial in request.trials:
             for event in trial_steps.run(replace(context, driver_choices=choices), trial):

@@ -24,6 +24,7 @@ class BlockRequest:
         driver_choices: what the load driver chose in the study's first completed trial; where it is empty, the first trial of
             this block that completes chooses for those after it.
         measure: seconds to measure in each trial; None for as many as the study's plan says.
+        floor: transactions per second below which a trial ends early; 0 for no limit.
     """
 
     spec: StudySpec
@@ -31,6 +32,7 @@ class BlockRequest:
     trials: tuple[Trial, ...]
     driver_choices: tuple[DriverChoice, ...] = ()
     measure: float | None = None
+    floor: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from dialin.model.evidence import PointColumns, RawWaits, Watched
 from dialin.model.setting import Value
-from dialin.model.study import StudySpec
+from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Block, Sample, Trial
 from dialin.model.tune import TuneAsk
 from dialin.model.verdict import TuneFindings, Verdict
@@ -68,6 +68,19 @@ class LogLine:
 
 
 @dataclass(frozen=True, slots=True)
+class CourseFigures:
+    """A completed trial of a tune: mean throughput, percentile of latency in ms (None where nothing was done), and CV."""
+
+    throughput: float
+    latency: float | None
+    cv: float
+
+    def of(self, goal: Goal) -> float | None:
+        """Return what a goal measures."""
+        return {Goal.THROUGHPUT: self.throughput, Goal.LATENCY: self.latency, Goal.STABILITY: self.cv}[goal]
+
+
+@dataclass(frozen=True, slots=True)
 class TuneCourse:
     """How the search of a tune went.
 
@@ -75,14 +88,14 @@ class TuneCourse:
         asks: the trials that it asked for, in order.
         trials: all trials, those of the proof included.
         settings: by candidate.
-        speeds: mean throughput of each completed trial, by its id.
+        figures: of each completed trial, by its id.
         findings: what it found so far; None before its first trial ended.
     """
 
     asks: Sequence[TuneAsk] = ()
     trials: Sequence[Trial] = ()
     settings: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
-    speeds: Mapping[int, float] = field(default_factory=dict)
+    figures: Mapping[int, CourseFigures] = field(default_factory=dict)
     findings: TuneFindings | None = None
 
 

@@ -107,6 +107,12 @@ class MethodOptions(FrozenModel):
         description="when to stop early: safe (a safe choice), better (shown to be better than the baseline) or best (shown "
         "that nothing is better by more than what matters)",
     )
+    worst: Annotated[Fraction | None, METHOD] = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="end a trial early when its throughput stays below the baseline's by more than this for 5 s, such as 30%",
+    )
     confirm: Annotated[bool, METHOD] = Field(
         default=False, description="measure the recommended candidate against the baseline again, in fresh trials"
     )

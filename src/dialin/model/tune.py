@@ -64,8 +64,8 @@ class TunePlan(FrozenModel):
     """What a tune searches, and what its trials cost.
 
     Attributes:
-        search_seconds: measured in a trial of the search.
-        proof_seconds: measured in a trial of the proof.
+        search_seconds: measured in a trial of the search, for each number of threads.
+        proof_seconds: measured in a trial of the proof, for each number of threads.
         start_seconds: what a start of the server takes before it can be measured, about.
         set_seconds: what a change by SET GLOBAL takes before it can be measured, about.
         memory: None where memory is not limited.
@@ -109,7 +109,7 @@ class TuneAsk:
     Attributes:
         number: from 1.
         candidate: of the study.
-        seconds: to measure.
+        seconds: to measure, for each number of threads.
         improvement: by how much it was expected to improve on the best setting, log scale; None where that was not its aim.
         block: of the proof, as the study numbers it; 0 elsewhere.
         subset: what the search calls the candidate of the proof; empty elsewhere.

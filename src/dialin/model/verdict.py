@@ -34,7 +34,7 @@ class Outcome(StrEnum):
 
 
 class ReasonCode(StrEnum):
-    """Why a candidate is recommended."""
+    """Why a candidate is recommended; those from `fewest_changes` on are of a tune."""
 
     IDENTICAL_CANDIDATES = "identical_candidates"
     ANY_BUT_FAILED_BASELINE = "any_but_failed_baseline"
@@ -52,6 +52,11 @@ class ReasonCode(StrEnum):
     OTHERS_FAILED = "others_failed"
     SHOWN_BETTER = "shown_better"
     NOTHING_SHOWN = "nothing_shown"
+    FEWEST_CHANGES = "fewest_changes"
+    GAIN_EXCLUDED = "gain_excluded"
+    GAIN_NOT_SHOWN = "gain_not_shown"
+    CHOICE_UNSAFE = "choice_unsafe"
+    CHOICE_NOT_PROVEN = "choice_not_proven"
 
 
 class DecidedBy(StrEnum):
@@ -187,21 +192,39 @@ class TuneOutcome(StrEnum):
     RUNNING = "running"
 
 
+class Source(StrEnum):
+    """What a figure of a tune rests on: fresh trials of its proof, or the model of all trials."""
+
+    PROOF = "proof"
+    MODEL = "model"
+
+
 class TunedVariable(FrozenModel):
-    """What a tune found of one variable."""
+    """What a tune found of one variable. Its figures are of what the goal measures."""
 
     name: str
     before: Value = Field(description="the baseline's value")
     recommended: Value | None = Field(default=None, description="null where the baseline's value stays")
     effect: float | None = Field(
         default=None,
-        description="by how much throughput changes along its range at most, all else as in the best setting; relative, by the "
-        "model of all trials",
+        description="by how much the measure changes along its range at most, all else as in the best setting; relative, by "
+        "the model of all trials",
     )
     carries: Estimate | None = Field(
         default=None,
-        description="throughput with its change as a ratio to that without, the changes made in the order of this list; by the "
-        "model of all trials",
+        description="the measure with the recommended setting as a ratio to that with the same setting, but this variable as "
+        "in the baseline",
+    )
+    carries_by: Source | None = Field(default=None, description="what `carries` rests on")
+
+
+class TunedPair(FrozenModel):
+    """Two recommended variables that depend on each other."""
+
+    variables: tuple[str, str]
+    ratio: Estimate = Field(
+        description="what both gain together, to the product of what each gains without the other, by the model; above 1 each "
+        "needs the other, below 1 one can replace the other"
     )
 
 
@@ -219,14 +242,17 @@ class TuneFindings(FrozenModel):
     outcome: TuneOutcome
     best: dict[str, Value] = Field(description="the best setting so far by the model, without proof: what it changes")
     expected: float | None = Field(
-        default=None, description="its throughput as a ratio to the baseline's, by the model, without proof"
+        default=None, description="its measure by the goal as a ratio to the baseline's, by the model, without proof"
     )
     recommended: dict[str, Value] = Field(default_factory=dict, description="what is recommended to change of the baseline")
     gain: Estimate | None = Field(
-        default=None, description="throughput of what was proven as a ratio to the baseline's, from fresh trials only"
+        default=None, description="the goal's measure of what was proven as a ratio to the baseline's, from fresh trials only"
     )
     worthwhile: float = Field(description="a gain below this is nothing")
-    variables: list[TunedVariable] = Field(description="recommended changes first, then by effect")
+    variables: list[TunedVariable] = Field(description="recommended changes first, those that carry most, then by effect")
+    interactions: list[TunedPair] = Field(
+        default_factory=list, description="pairs of recommended variables that depend on each other, the strongest first"
+    )
     failures: list[TuneFailure] = Field(default_factory=list)
     memory_limit: float | None = Field(default=None, description="bytes that a setting may take; null for no limit")
     fence: float | None = Field(default=None, description="bytes that settings stay below since a crash; null without one")

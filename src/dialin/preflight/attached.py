@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,20 +77,54 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
     spec = request.specify(candidates, {known.build_id: {**values, **exact}}).model_copy(update={"initial": initial})
     notes = check.check_study(spec, {known.build_id: known}, {})
     allowed = plan(spec)
-    spec = with_plan(spec, allowed)
-    site = make_site(spec, attachment, attached, workload, workshop, permission)
+    return check_on_server(
+        with_plan(spec, allowed),
+        allowed,
+        attached,
+        workload,
+        workshop,
+        permission,
+        values=values,
+        notes=[*left_out, *(note_text(spec, note) for note in notes)],
+        known=known,
+    )
+
+
+def check_on_server(
+    spec: StudySpec,
+    allowed: Plan,
+    attached: Attached,
+    workload: Workload,
+    workshop: Tools,
+    permission: Permission,
+    *,
+    values: Mapping[str, str],
+    notes: Sequence[str] = (),
+    known: Catalogue | None = None,
+    admission: Callable[[AttachedServer], Admit] | None = None,
+) -> CheckedStudy:
+    """Return a study on a server that has answered; nothing is set.
+
+    `values` are those of its variables now, `known` is its catalogue where the study begins, and `admission` returns what
+    admits later candidates.
+
+    Raises:
+        UserError: a variable takes a restart that is not allowed, or the server is in use and that is not allowed.
+    """
+    if spec.attachment is None:
+        raise RuntimeError("the study is not about an attached server")
+    site = make_site(spec, spec.attachment, attached, workload, workshop, permission)
     live = check_live(attached, permission)
-    texts = (*attached.account.notes, *left_out, *(note_text(spec, note) for note in notes), *live)
     return CheckedStudy(
         spec=spec,
         plan=allowed,
-        servers={known.build_id: facts_of_server(attached)},
+        servers={attached.build.id: facts_of_server(attached)},
         workload=workload,
         site=site,
-        notes=texts,
+        notes=(*attached.account.notes, *notes, *live),
         changes=tuple(describe_changes(site, values)),
-        admit=_admission(site),
-        catalogues={known.build_id: effective_settings.excerpt(known, spec.set_variables)},
+        admit=(admission or _admission)(site),
+        catalogues={known.build_id: effective_settings.excerpt(known, spec.set_variables)} if known else {},
     )
 
 
@@ -112,10 +146,12 @@ def resume_attached(
     workload: Workload,
     permission: Permission,
     known: Mapping[str, Mapping[str, Any]],
+    admission: Callable[[AttachedServer], Admit] | None = None,
 ) -> CheckedStudy:
     """Return a study on an attached server that resumes.
 
-    `known` holds the stored facts of the server from the study's beginning, per build id.
+    `known` holds the stored facts of the server from the study's beginning, per build id; `admission` returns what admits
+    later candidates.
 
     Raises:
         UserError: the server is another one than it was, or is in use by others and that is not allowed.
@@ -133,18 +169,8 @@ def resume_attached(
             f"{attached.account} is not the server that the study started on",
             "Give the account of that server, or start a new study",
         )
-    site = make_site(spec, spec.attachment, attached, workload, workshop, permission)
-    live = check_live(attached, permission)
-    return CheckedStudy(
-        spec=spec,
-        plan=allowed,
-        servers={attached.build.id: facts_of_server(attached)},
-        workload=workload,
-        site=site,
-        notes=(*attached.account.notes, *live),
-        changes=tuple(describe_changes(site, attached.variables())),
-        admit=_admission(site),
-    )
+    values = attached.variables()
+    return check_on_server(spec, allowed, attached, workload, workshop, permission, values=values, admission=admission)
 
 
 def _admission(site: AttachedServer) -> Admit:

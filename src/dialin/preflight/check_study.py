@@ -54,6 +54,8 @@ def check_question(
     """
     if question.tune is not None:
         parse_named(question.tune)  # what is misspelled is refused before anything is looked for
+    if question.tune is None and question.worst is not None:
+        raise UserError("--worst is for a tune", "Leave it out, or use dialin tune")
     if question.attach:
         raw_waits.refuse_attached(question.waits)
     name, note = kinds.installed_alternative(question.workload)

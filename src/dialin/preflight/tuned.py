@@ -13,7 +13,7 @@ from dialin.cause_sentences import with_advice
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
 from dialin.model.setting import Value
-from dialin.model.study import Candidate, Goal, StudySpec, Switch, Until
+from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec, Switch, Until
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.tune import TunePlan, TuneVariable
 from dialin.preflight import inspection, tune_space
@@ -25,7 +25,7 @@ from dialin.probes import host
 from dialin.question.candidates import canonical
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan, tune_warmup
-from dialin.search.proof import CONFIDENCE, WORTHWHILE
+from dialin.search.proof import CONFIDENCE
 from dialin.servers import builds, dry_run
 from dialin.trials import trial_steps
 from dialin.trials.changes import changes_between
@@ -42,8 +42,12 @@ from dialin.workloads.base import Workload
 
 BASELINE = "baseline"
 
-SECONDS = 15.0
+SECONDS = {Goal.THROUGHPUT: 15.0, Goal.LATENCY: 15.0, Goal.STABILITY: 30.0}
 """Measured in a trial of the search, where nobody says: more short trials beat fewer long ones."""
+_OF_SEVERAL = 10.0
+"""Measured at each of several numbers of threads, where nobody says."""
+WORTHWHILE_OF_TUNE = {**WORTHWHILE, Goal.THROUGHPUT: 0.02}
+"""The smallest gain that matters, where nobody says: every variable that changes has to be maintained."""
 _LONGEST_PROOF = 60.0
 _COPIED = 200e6
 """Bytes of prepared data that are restored in a second, about."""
@@ -142,18 +146,22 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
         UserError: something of it is asked for.
     """
     asked = {
-        "--goal": question.goal is not Goal.THROUGHPUT,
         "--waits": question.waits is not None,
         "--hold": question.hold,
         "--confirm": question.confirm,
         "--baseline": question.baseline is not None,
         "--until": question.until is not Until.SAFE,
-        "--worthwhile": question.worthwhile is not None,
         "--confidence": question.confidence != CONFIDENCE,
-        "several --threads": bool(request.load.levels),
     }
     if refused := [option for option, is_asked in asked.items() if is_asked]:
         raise UserError(f"A tune does not take {refused[0]}", "Leave it out")
+    if question.rate and question.goal is not Goal.LATENCY:
+        raise UserError(
+            f"At a rate of {question.rate} transactions/s, every setting that keeps up has that throughput",
+            "Tune latency at that rate (--goal latency), or leave out --rate",
+        )
+    if question.worst is not None and request.load.levels:
+        raise UserError("--worst is for one number of threads", "Give one number of --threads, or leave out --worst")
     if request.workload.traits.runs is not None:
         raise UserError(f"{request.load.asked} is a timed query, which cannot be tuned", "Compare values: dialin sweep")
 
@@ -231,9 +239,10 @@ def specify(
         name = next(one.name for one in variables if one.static)
         raise UserError(f"--switch set cannot be: {name} takes a start of the server", f"Leave {name} out, or --switch")
     switch = Switch.SET if can_set and question.switch != "restart" else Switch.RESTART
-    measure = question.measure or SECONDS
+    levels = max(1, len(request.load.levels))
+    measure = question.measure or (SECONDS[question.goal] if levels == 1 else _OF_SEVERAL)
     warmup = tune_warmup(measure) if question.warmup is None else question.warmup
-    start_seconds = around.data / _COPIED + _BOOT + warmup
+    start_seconds = around.data / _COPIED + _BOOT + levels * warmup
     is_set = switch is Switch.SET and not request.workload.traits.grows
     memory, order = tune_space.memory_and_order(variables, catalogue, around)
     tune = TunePlan(
@@ -241,16 +250,17 @@ def specify(
         search_seconds=measure,
         proof_seconds=max(measure, min(2 * measure, _LONGEST_PROOF)),
         start_seconds=start_seconds,
-        set_seconds=1 + warmup / 2 if is_set else start_seconds,
+        set_seconds=1 + levels * warmup / 2 if is_set else start_seconds,
         memory=memory,
         order=order,
     )
     candidate = Candidate(name=BASELINE, setting=base, server=build)
-    question = question.model_copy(update={"set": alike})
+    worthwhile = question.worthwhile or WORTHWHILE_OF_TUNE[question.goal]
+    question = question.model_copy(update={"set": alike, "worthwhile": worthwhile})
     spec = question.spec([candidate], BASELINE, request.load, request.directory, tune=tune)
     check_cpus(spec)
     names = tuple(one.name for one in variables)
-    return spec.model_copy(update={"switch": switch, "space": names, "worthwhile": WORTHWHILE})
+    return spec.model_copy(update={"switch": switch, "space": names})
 
 
 def tune_admission(catalogue: Catalogue) -> Admit:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from dialin.errors import UserError
@@ -19,7 +18,6 @@ from dialin.question.candidates import canonical
 from dialin.question.plan import Plan, plan
 from dialin.trials.tools import Tools
 from dialin.variables import check
-from dialin.verdict import effective_settings
 from dialin.workloads.base import Workload
 
 
@@ -67,18 +65,16 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
     spec = specify(request, known.build_id, setting, variables, known, around)
     allowed = plan(spec)
     spec = with_plan(spec, allowed)
-    site = attached_server.make_site(spec, attachment, attached, workload, workshop, permission)
-    live = attached_server.check_live(attached, permission)
-    return CheckedStudy(
-        spec=spec,
-        plan=allowed,
-        servers={known.build_id: attached_server.facts_of_server(attached)},
-        workload=workload,
-        site=site,
-        notes=(*attached.account.notes, *live),
-        changes=tuple(attached_server.describe_changes(site, known.defaults())),
-        admit=tune_admission(known),
-        catalogues={known.build_id: effective_settings.excerpt(known, spec.set_variables)},
+    return attached_server.check_on_server(
+        spec,
+        allowed,
+        attached,
+        workload,
+        workshop,
+        permission,
+        values=known.defaults(),
+        known=known,
+        admission=lambda _: tune_admission(known),
     )
 
 
@@ -91,8 +87,12 @@ def resume_tuned_attached(
     known: Mapping[str, Mapping[str, Any]],
 ) -> CheckedStudy:
     """Return a tune on an attached server that resumes; see `attached.resume_attached`."""
-    ready = attached_server.resume_attached(spec, allowed, workshop, workload, permission, known)
-    if spec.attachment is None:
-        raise RuntimeError("the study is not about an attached server")
-    catalogue = attached_server.read_catalogue(attached_server.reach_server(spec.attachment, workshop))
-    return replace(ready, admit=tune_admission(catalogue))
+    return attached_server.resume_attached(
+        spec,
+        allowed,
+        workshop,
+        workload,
+        permission,
+        known,
+        admission=lambda site: tune_admission(attached_server.read_catalogue(site.attached)),
+    )

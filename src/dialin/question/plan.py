@@ -88,9 +88,10 @@ def _plan_of_tune(spec: StudySpec, tune: TunePlan) -> Plan:
         UserError: the budget is too small for a search and its proof.
     """
     warmup = spec.warmup if spec.warmup is not None else tune_warmup(tune.search_seconds)
+    levels = max(1, len(spec.workload.levels))
     starts = tune.start_seconds / 3 if tune.at_start else 0.0
-    trial_seconds = tune.search_seconds + tune.set_seconds + starts
-    proof = 4 * (tune.proof_seconds + tune.set_seconds) + tune.start_seconds
+    trial_seconds = levels * tune.search_seconds + tune.set_seconds + starts
+    proof = 4 * (levels * tune.proof_seconds + tune.set_seconds) + tune.start_seconds
     least = FEWEST_OF_TUNE * trial_seconds + proof
     if spec.minutes * 60 < least:
         raise UserError(

@@ -213,7 +213,12 @@ class Runner:
         return [(place, name) for place, name in enumerate(block.order, start=1) if name not in finished]
 
     def _run_trials(
-        self, block: int, places: Sequence[tuple[int, str]], purpose: Purpose, measure: float | None = None
+        self,
+        block: int,
+        places: Sequence[tuple[int, str]],
+        purpose: Purpose,
+        measure: float | None = None,
+        floor: float = 0.0,
     ) -> None:
         first, now = self._store.next_trial_id(), self._clock.now()
         trials = tuple(
@@ -222,7 +227,7 @@ class Runner:
         )
         try:
             choices = first_driver_choices(self._state.trials)
-            request = BlockRequest(self._spec, self._inspected, trials, choices, measure)
+            request = BlockRequest(self._spec, self._inspected, trials, choices, measure, floor)
             with closing(self._worker.run_block(request)) as events:
                 for event in events:
                     if ended := self._recorder.record(event):

@@ -22,9 +22,11 @@ from dialin.preflight.admission import Admit, refuse
 from dialin.question.plan import Plan
 from dialin.race.runner import Runner
 from dialin.race.state import RaceState
+from dialin.report.load_units import units
 from dialin.report.tune_words import setting_text
 from dialin.search.study_tuner import NextTrial, StudyTuner, answers
 from dialin.search.tune_findings import final_findings, findings_so_far
+from dialin.stats.trial_figures import FIGURE_OF, value
 from dialin.store.proof_view import candidate_of, proof_view
 from dialin.store.store import Store
 from dialin.text import change, counted
@@ -164,14 +166,24 @@ class TuneRunner(Runner):
 
     def _run_until_ended(self, block: int, position: int, candidate: str, purpose: Purpose, seconds: float) -> None:
         for _ in range(_TRIES):
-            self._run_trials(block, [(position, candidate)], purpose, seconds)
-            if self._state.trials[-1].state in _ENDED:
+            floor = 0.0 if candidate == self._spec.baseline else self._floor()
+            self._run_trials(block, [(position, candidate)], purpose, seconds, floor)
+            ended = self._state.trials[-1]
+            if floor and ended.state is TrialState.DONE and ended.steps[Step.MEASURE] < seconds - 1:
+                self.say(f"Trial {ended.id} ({candidate}) ended early: below {floor:,.0f} {units(self._spec.workload).title}")
+            if ended.state in _ENDED:
                 return
         raise ServerError(
             f"The host stood still, or somebody else changed variables, in {_TRIES} trials in a row",
             "See dialin doctor",
             resumable=True,
         )
+
+    def _floor(self) -> float:
+        """Return the throughput below which a trial ends early: what `--worst` leaves of the baseline's; 0 for no limit."""
+        of_baseline = [trial.id for trial in self._state.trials if trial.candidate == self._spec.baseline]
+        known = [self._state.figures[number].window.mean for number in of_baseline if number in self._state.figures]
+        return (1 - self._spec.worst) * statistics.median(known) if self._spec.worst and known else 0.0
 
     def _check_still_running(self) -> None:
         """End a tune in which everything fails, or its baseline.
@@ -192,7 +204,9 @@ class TuneRunner(Runner):
         raise ServerError(what, "Correct that", failures[-1].log_tail, resumable=True)
 
     def _speeds(self) -> dict[int, float]:
-        return {number: of_trial.window.mean for number, of_trial in self._state.figures.items()}
+        """Return the figure that decides of each completed trial: the higher the better."""
+        decides = FIGURE_OF[self._spec.goal]
+        return {number: value(of_trial, decides) for number, of_trial in self._state.figures.items()}
 
     def _save_findings(self) -> None:
         findings = findings_so_far(self._tuner)

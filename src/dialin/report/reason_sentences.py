@@ -7,6 +7,7 @@ from dialin.model.study import StudySpec
 from dialin.model.verdict import Outcome, ReasonCode, Verdict
 from dialin.report.headline import gain
 from dialin.report.names import named, several, the_baseline
+from dialin.text import exact_percent
 from dialin.variables.rules import loses
 
 _ALONE = {
@@ -22,14 +23,16 @@ _ALONE = {
     "study.",
     ReasonCode.OTHERS_UNSAFE: "Every other candidate is unsafe: keep {baseline}.",
     ReasonCode.NOTHING_SHOWN: "No candidate was shown to be better: keep {baseline}, or give the study more minutes.",
+    ReasonCode.GAIN_NOT_SHOWN: "Fresh trials show neither a gain nor that there is none: keep {baseline}, or give the tune "
+    "more minutes.",
+    ReasonCode.CHOICE_UNSAFE: "The server of the best setting failed more often than the baseline's: keep {baseline}.",
+    ReasonCode.CHOICE_NOT_PROVEN: "The best setting is none of those that were proven: keep {baseline}.",
 }
 """Codes that need no figure; `{baseline}` is what a sentence calls the baseline."""
 
 
 def reason(spec: StudySpec, verdict: Verdict) -> str:
     """Return why the recommendation is what it is; of a verdict that an earlier dialin stored without a code, as stored."""
-    if verdict.tune is not None:
-        return verdict.reason
     if verdict.reason_code is None:
         return _of_earlier_dialin(spec, verdict)
     try:
@@ -54,6 +57,19 @@ def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
         case ReasonCode.WEAKER_DURABILITY:
             text = _refusal(spec, verdict)
             return text if chosen.name == verdict.baseline else f"{text} {name} is as durable as the baseline: {figures}."
+        case ReasonCode.FEWEST_CHANGES:
+            near = exact_percent(data["worthwhile"])
+            return (
+                f"Of the settings proven in fresh trials, it changes the fewest variables of those within {near} of the best."
+            )
+        case ReasonCode.GAIN_EXCLUDED:
+            least = exact_percent(data["worthwhile"])
+            return (
+                f"Fresh trials exclude a gain of {least} for every setting that was proven: keep {baseline}. Other "
+                "variables, or another load, may have more to gain."
+            )
+        case ReasonCode.CONFOUNDED if verdict.tune is not None:
+            return f"No gain is claimed while {data['variable']} differs too and could explain it: pin it with --set."
         case ReasonCode.CONFOUNDED:
             how = "start a new study with --hold" if data["can_be_held"] else "pin that variable"
             return f"No winner is claimed while another variable differs: keep {baseline}, and {how}."

@@ -42,7 +42,7 @@ def _keys(spec: StudySpec) -> dict[str, Any]:
         "tune": [_asked(variable) for variable in spec.tune.variables] if spec.tune else None,
         **_load(spec.workload),
         **_method(spec),
-        "worthwhile": spec.worthwhile if spec.tune is None else None,
+        "worthwhile": spec.worthwhile,
         "switch": None if spec.attachment or spec.tune else str(spec.switch),
     }
     return {key: _plain(value) for key, value in keys.items() if value is not None}

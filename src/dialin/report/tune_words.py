@@ -8,7 +8,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting, Value, as_number
 from dialin.model.study import StudySpec
 from dialin.model.tune import TuneStage, TuneVariable
-from dialin.model.verdict import TuneFindings, TuneOutcome, Verdict
+from dialin.model.verdict import TunedPair, TuneFindings, TuneOutcome, Verdict
 from dialin.text import change, counted, exact_percent, listed, visible
 from dialin.variables.size_units import BYTES, unit_of, with_letter
 
@@ -65,6 +65,17 @@ def _proven(findings: TuneFindings, confidence: float) -> str:
     if gain is None or gain.low is None or gain.high is None:
         return ""
     return f" ({change(gain.mean)}, {exact_percent(confidence)} CI {change(gain.low)} to {change(gain.high)}, in fresh trials)"
+
+
+def interaction_text(pair: TunedPair) -> str:
+    """Return how two recommended variables depend on each other, in a sentence."""
+    first, second = pair.variables
+    how = "need each other" if pair.ratio.mean > 1 else "can partly replace each other"
+    more = "more" if pair.ratio.mean > 1 else "less"
+    return (
+        f"{first} and {second} {how}: together they gain {abs(100 * (pair.ratio.mean - 1)):.0f} % {more} than what each gains "
+        "without the other, by the model."
+    )
 
 
 def best_so_far(record: StudyRecord) -> str:

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dialin.model.setting import Setting, Value
+from dialin.model.verdict import Source
 from dialin.search.proof import CONFIDENCE
 from dialin.search.space import Point, Space
 from dialin.search.surrogate import Surrogate
-from dialin.search.trial_records import Carried, Interaction, Source
+from dialin.search.trial_records import Carried, Interaction
 from dialin.stats.blocks import estimate_of_logs
 from dialin.stats.trial_fit import TrialFit
 

@@ -75,21 +75,6 @@ class Constraints:
             return None
         return self.memory.limit if self.fence is None else min(self.memory.limit, self.fence)
 
-    def violations(self, space: Space, setting: Setting) -> list[str]:
-        """Return what a setting breaks, a sentence each."""
-        values = {**space.defaults, **setting}
-        broken = []
-        if self.memory is not None and self.limit is not None and self.memory.needed(values) > self.limit:
-            broken.append(
-                f"it needs {self.memory.needed(values) / 2**30:.1f} GiB of memory, and {self.limit / 2**30:.1f} are allowed"
-            )
-        broken += [
-            f"{rule.lower} exceeds {rule.upper if rule.share == 1 else f'{rule.share:g} x {rule.upper}'}"
-            for rule in self.order
-            if _exceeds(rule, values)
-        ]
-        return broken
-
     def repaired(self, space: Space, setting: Setting) -> dict[str, Value]:
         """Return the setting, with variables that need too much memory half-way back to their default until it fits.
 

@@ -12,40 +12,41 @@ from dialin.stats.decide import Decision, Rules, decide
 from dialin.stats.posterior import chances
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 
-WORTHWHILE = 0.02
-"""The smallest set that is safely within this of the best one is recommended; a gain below it is nothing."""
 CONFIDENCE = 0.95
-_RULES = Rules(worthwhile=WORTHWHILE, confidence=CONFIDENCE)
 _WORSE = (CandidateState.BEHIND, CandidateState.LOSES)
 
 
-def judge(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str) -> Decision:
+def judge(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, worthwhile: float) -> Decision:
     """Return what the trials of the proof show, by the decision of a study."""
-    return decide(trials, names, baseline, _RULES)
+    return decide(trials, names, baseline, _rules(worthwhile))
 
 
-def next_candidates(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str) -> list[str]:
+def _rules(worthwhile: float) -> Rules:
+    return Rules(worthwhile=worthwhile, confidence=CONFIDENCE)
+
+
+def next_candidates(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, worthwhile: float) -> list[str]:
     """Return the candidates of the next block: the contenders, by the allocation of a study, and the baseline always.
 
     The gain of what is recommended is quoted, so the baseline needs as many trials as the best set. Sets that are clearly worse
     get no further trials.
     """
-    states = judge(trials, names, baseline).states
+    states = judge(trials, names, baseline, worthwhile).states
     left = [name for name in names if name == baseline or states[name] not in _WORSE or not trials]
-    contenders = next_block(trials, left, baseline, _RULES)
+    contenders = next_block(trials, left, baseline, _rules(worthwhile))
     return [name for name in left if name == baseline or name in contenders]
 
 
-def chances_of(trials: Sequence[TimedTrial], names: Sequence[str]) -> Mapping[str, float]:
-    """Return how probable each set is to be within 2 % of the best of them, by the trials of the proof."""
+def chances_of(trials: Sequence[TimedTrial], names: Sequence[str], worthwhile: float) -> Mapping[str, float]:
+    """Return how probable each set is to be within what is worthwhile of the best of them, by the trials of the proof."""
     fitted = fit_trials(trials, names)
-    return chances(fitted, WORTHWHILE).near if fitted is not None else dict.fromkeys(names, 1.0)
+    return chances(fitted, worthwhile).near if fitted is not None else dict.fromkeys(names, 1.0)
 
 
-def excludes_gain(decision: Decision, names: Sequence[str]) -> bool:
+def excludes_gain(decision: Decision, names: Sequence[str], worthwhile: float) -> bool:
     """Return whether the intervals of all named sets lie below a worthwhile gain."""
     ratios = [decision.ratios.get(name) for name in names]
-    return all(ratio is not None and ratio.high is not None and ratio.high < 1 + WORTHWHILE for ratio in ratios)
+    return all(ratio is not None and ratio.high is not None and ratio.high < 1 + worthwhile for ratio in ratios)
 
 
 def block_order(

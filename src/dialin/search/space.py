@@ -183,10 +183,6 @@ class Space:
             numbers[column == CATEGORY + code] = as_number(category) or 0
         return np.asarray(numbers)
 
-    def rounded(self, point: Point) -> Point:
-        """Return the point of the setting that a server has in force: points of one setting become equal."""
-        return self.point(self.setting(point))
-
     def static_part(self, setting: Setting) -> tuple[Value, ...]:
         """Return the values of the variables that take a start of the server."""
         return tuple(setting.get(one.name, self.defaults[one.name]) for one in self.dimensions if one.static)

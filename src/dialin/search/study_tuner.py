@@ -7,11 +7,11 @@ would have.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dialin.cause_sentences import with_advice
 from dialin.model.setting import Setting, Value, changed, parse_value, same_value
-from dialin.model.study import StudySpec
+from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose as TrialPurpose
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TunePlan, TuneStage, TuneVariable, ask_finder
@@ -23,6 +23,9 @@ from dialin.search.tuner import Tuner
 
 _ENDED = (TrialState.DONE, TrialState.FAILED)
 _OF_TUNE = (TrialPurpose.SEARCH, TrialPurpose.RACE)
+
+NOISE = {Goal.THROUGHPUT: (0.02, 0.12), Goal.LATENCY: (0.03, 0.25), Goal.STABILITY: (0.08, 0.7)}
+"""Noise of a trial that is expected before any is repeated, for each goal; see `Options.noise`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class NextTrial:
-    """What to run next; `setting` has only what it changes of the baseline."""
+    """What to run next; `setting` has only what it changes of the baseline, `seconds` are for each number of threads."""
 
     setting: Mapping[str, Value]
     stage: TuneStage
@@ -63,14 +66,16 @@ class StudyTuner:
         if spec.tune is None:
             raise ValueError("this study names its candidates")
         self._plan, self._base = spec.tune, spec.candidate(spec.baseline).setting
+        self._levels = number_of_levels(spec)
+        self.goal = spec.goal
         self.space = make_space(spec.tune)
         self.failures: list[TuneFailure] = []
-        self._arguments = (self.space, make_constraints(spec.tune), make_options(spec.tune, spec.minutes), spec.seed)
+        self._arguments = (self.space, make_constraints(spec.tune), make_options(spec, spec.tune), spec.seed)
         self.tuner = Tuner(*self._arguments)
         self._asked: Ask | None = None
 
     def replay(self, spec: StudySpec, answers: Sequence[Answer], speeds: Mapping[int, float]) -> None:
-        """Learn from all trials that have ended; `speeds` has the throughput of those completed, by trial."""
+        """Learn from all trials that have ended; `speeds` has the figure that decides of those completed, by trial."""
         told = [self._told(spec, answer, speeds) for answer in answers]
         self.tuner = Tuner.resume(*self._arguments, told)
 
@@ -82,7 +87,7 @@ class StudyTuner:
         return NextTrial(
             setting=dict(asked.setting),
             stage=asked.purpose,
-            seconds=asked.seconds,
+            seconds=asked.seconds / self._levels,
             improvement=asked.improvement,
             block=asked.block + self._plan.searched if asked.block else 0,
             subset=asked.candidate,
@@ -111,7 +116,7 @@ class StudyTuner:
         stage = TuneStage.SEARCH if asked.stage is TuneStage.PROOF and not is_proof else asked.stage
         ask = Ask(
             effective,
-            asked.seconds,
+            asked.seconds * self._levels,
             stage,
             asked.improvement if stage is TuneStage.SEARCH else None,
             block=asked.block - self._plan.searched if is_proof else 0,
@@ -188,12 +193,20 @@ def make_constraints(plan: TunePlan) -> Constraints:
     return Constraints(formula, tuple(AtMost(rule.lower, rule.upper, rule.share) for rule in plan.order))
 
 
-def make_options(plan: TunePlan, minutes: float) -> Options:
-    """Return budget and costs of a plan."""
-    return replace(
-        Options(minutes),
-        search_seconds=plan.search_seconds,
-        proof_seconds=plan.proof_seconds,
+def number_of_levels(spec: StudySpec) -> int:
+    """Return how many numbers of threads each trial measures."""
+    return max(1, len(spec.workload.levels))
+
+
+def make_options(spec: StudySpec, plan: TunePlan) -> Options:
+    """Return budget, costs and noise of a tune."""
+    levels = number_of_levels(spec)
+    return Options(
+        spec.minutes,
+        search_seconds=levels * plan.search_seconds,
+        proof_seconds=levels * plan.proof_seconds,
         start_seconds=plan.start_seconds,
         set_seconds=plan.set_seconds,
+        noise=NOISE[spec.goal],
+        worthwhile=spec.worthwhile,
     )

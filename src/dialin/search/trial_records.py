@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from dialin.model.setting import Value
 from dialin.model.tune import TuneStage
-from dialin.model.verdict import Estimate, TuneOutcome
+from dialin.model.verdict import Estimate, Source, TuneOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +22,7 @@ class Options:
         start_seconds: what a start of the server takes before it can be measured.
         set_seconds: what a change by SET takes before it can be measured.
         noise: standard deviation of a trial of any length, and the part that falls with its length, as sd * sqrt(seconds).
+        worthwhile: a gain below this is nothing; the smallest set that is probably within this of the best one is recommended.
     """
 
     minutes: float
@@ -32,6 +32,7 @@ class Options:
     start_seconds: float = 60.0
     set_seconds: float = 8.0
     noise: tuple[float, float] = (0.02, 0.12)
+    worthwhile: float = 0.02
 
     def variance(self, seconds: float) -> float:
         """Return the variance of a trial's noise on the log scale, as assumed for its length."""
@@ -64,7 +65,7 @@ class Told:
     """How a trial went.
 
     Attributes:
-        throughput: transactions per second; anything where it did not complete.
+        throughput: transactions per second, or another figure that is to be high; anything where it did not complete.
         life: number of the server's life in which it ran.
         cost: seconds of the budget that it took in all.
     """
@@ -74,13 +75,6 @@ class Told:
     throughput: float
     life: int
     cost: float
-
-
-class Source(StrEnum):
-    """What a figure rests on."""
-
-    PROOF = "proof"
-    MODEL = "model"
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ _OF_NOISE = 0.85
 _FEWEST = 2
 """Trials of the proof that a set, and the baseline, must have before anything is said of it."""
 _SAFE = 0.7
-"""A set counts as within 2 % of the best one when that is this probable by the proof."""
+"""A set counts as near the best one when it is this probably within what is worthwhile of it, by the proof."""
 _SOFT = 0.1
 """Losses of more than this against the typical trial are compressed, on the log scale."""
 _CRASH_REACH = 0.7
@@ -125,7 +125,7 @@ class Tuner:
         Args:
             ask: the trial, as `ask` returned it.
             ok: whether the server survived and the trial completed.
-            throughput: transactions per second.
+            throughput: transactions per second, or another figure that is to be high.
             life: number of the server's life.
             cost: seconds of the budget that it took in all.
         """
@@ -192,7 +192,7 @@ class Tuner:
         model = self.surrogate()
         best = self._best_tried(model)[0]
         gain, sd = model.differences(best[None, :], self.space.default_point)
-        return float(gain[0] - sd[0]) < math.log1p(proof.WORTHWHILE) or max(recent) < little / 20
+        return float(gain[0] - sd[0]) < math.log1p(self.options.worthwhile) or max(recent) < little / 20
 
     def _search_ask(self) -> Ask:
         number = len(self.history)
@@ -410,7 +410,7 @@ class Tuner:
         if len(state.racing) < 2 or BASELINE not in state.racing or self._shows_nothing(state, trials):
             state.over = True
             return
-        names = proof.next_candidates(trials, state.racing, BASELINE)
+        names = proof.next_candidates(trials, state.racing, BASELINE, self.options.worthwhile)
         if len(names) < 2:
             state.over = True
             return
@@ -432,7 +432,8 @@ class Tuner:
         if state.block < _BLOCKS:
             return False
         sets = [name for name in state.racing if name != BASELINE]
-        return proof.excludes_gain(proof.judge(trials, state.names, BASELINE), sets)
+        worthwhile = self.options.worthwhile
+        return proof.excludes_gain(proof.judge(trials, state.names, BASELINE, worthwhile), sets, worthwhile)
 
     def _trial_error(self) -> float:
         """Return a little less than the standard deviation of a trial of the proof, as the search found it."""
@@ -453,12 +454,13 @@ class Tuner:
         sets = [name for name in state.racing if name != BASELINE and counts[name] >= _FEWEST] if state else []
         if state is None or not sets or counts[BASELINE] < _FEWEST:
             return Result(TuneOutcome.INCONCLUSIVE, {}, None, guess)
-        decision = proof.judge(trials, state.names, BASELINE)
+        worthwhile = self.options.worthwhile
+        decision = proof.judge(trials, state.names, BASELINE, worthwhile)
         safe = self._safe_sets(trials, sets)
         for name in safe:
             if name in decision.better:
                 return self._gain(state, trials, name, decision.ratios[name])
-        outcome = TuneOutcome.NOTHING if proof.excludes_gain(decision, sets) else TuneOutcome.INCONCLUSIVE
+        outcome = TuneOutcome.NOTHING if proof.excludes_gain(decision, sets, worthwhile) else TuneOutcome.INCONCLUSIVE
         return Result(outcome, {}, decision.ratios[safe[0]], state.settings[safe[0]])
 
     def _gain(self, state: _Proof, trials: list[TimedTrial], name: str, ratio: Estimate | None) -> Result:
@@ -468,9 +470,9 @@ class Tuner:
         return Result(TuneOutcome.GAIN, setting, ratio, setting, shares, pairs)
 
     def _safe_sets(self, trials: list[TimedTrial], names: list[str]) -> list[str]:
-        """Return the sets that are probably within 2 % of the best one by the trials of the proof, smallest first."""
+        """Return the sets that are probably near the best one by the trials of the proof, smallest first."""
         sizes = {name: len(self._proof.settings[name]) for name in names} if self._proof else {}
-        near = proof.chances_of(trials, names)
+        near = proof.chances_of(trials, names, self.options.worthwhile)
         safe = [name for name in names if near[name] >= _SAFE] or [max(names, key=lambda name: near[name])]
         return sorted(safe, key=lambda name: sizes[name])
 

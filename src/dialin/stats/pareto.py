@@ -1,17 +1,17 @@
-"""Which candidates are the best trade between speed and steadiness."""
+"""Which candidates are the best trade between several figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 
-def front(points: Mapping[str, tuple[float, float]]) -> frozenset[str]:
-    """Return the candidates than which no other is both faster (first figure) and steadier (second, lower is better)."""
+def front(points: Mapping[str, Sequence[float]]) -> frozenset[str]:
+    """Return the candidates than which no other is better in one figure and no worse in any; higher is better in each."""
     return frozenset(
         name
-        for name, (speed, variation) in points.items()
+        for name, figures in points.items()
         if not any(
-            (other_speed >= speed and other_variation <= variation) and (other_speed, other_variation) != (speed, variation)
-            for other_speed, other_variation in points.values()
+            tuple(other) != tuple(figures) and all(one >= mine for one, mine in zip(other, figures, strict=True))
+            for other in points.values()
         )
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dialin.model.record import StudyRecord, TuneCourse
+from dialin.model.record import CourseFigures, StudyRecord, TuneCourse
 from dialin.model.setting import Setting, same_value
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Purpose, Trial, TrialState
@@ -25,7 +25,11 @@ def proof_view(record: StudyRecord) -> StudyRecord:
         course,
         trials=record.trials,
         settings={candidate.name: candidate.setting for candidate in spec.candidates},
-        speeds={number: of_trial.window.mean for number, of_trial in measured.items() if of_trial is not None},
+        figures={
+            number: CourseFigures(of_trial.window.mean, of_trial.latency, of_trial.window.cv)
+            for number, of_trial in measured.items()
+            if of_trial is not None
+        },
     )
     asks = proof_asks(spec, course.asks)
     blocks = {ask.block for ask in asks}

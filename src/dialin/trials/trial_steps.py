@@ -39,6 +39,9 @@ from dialin.workloads.base import Load, LoadSource, Second
 _POOL_PATIENCE = 600.0
 """Seconds that the load of the buffer pool's pages may take; the warm-up begins when it is over."""
 
+_BELOW_FLOOR = 5
+"""Measured seconds that throughput must stay below the floor before a trial ends early."""
+
 _READ_BACK_WITHIN = 30.0
 """Seconds that connections of a load that was ended may still fill `max_connections`."""
 
@@ -66,6 +69,7 @@ class TrialContext:
         driver_choices: what the load driver chose in the study's first completed trial; empty where this trial chooses.
         counted: per candidate, the real objects that can be counted only with instruments that no trial runs with.
         host: the name of the machine.
+        floor: transactions per second; a trial that stays below them for `_BELOW_FLOOR` measured seconds ends. 0 for no limit.
     """
 
     spec: StudySpec
@@ -79,6 +83,7 @@ class TrialContext:
     hiccups: Callable[[Clock], HiccupProbe] = HiccupProbe
     watch: TrialWatcher = nothing
     host: str = ""
+    floor: float = 0.0
 
 
 @dataclass(slots=True)
@@ -379,12 +384,16 @@ class _RunningTrial:
         planned = max(1, round(self._context.plan.measure))
         enough = planned
         series: list[float] = []
-        transactions = 0.0
+        transactions, below = 0.0, 0
         for _ in range(LONGEST * planned):
             sample = yield from self._read(load, Step.MEASURE)
             if not sample.lost:
                 transactions += sample.tps
                 series.append(steadiness(sample, self._context.spec.workload.rate))
+                below = below + 1 if sample.tps < self._context.floor else 0
+            if below == _BELOW_FLOOR:
+                self._hang.end_of_window(transactions)
+                return True
             if len(series) == enough:
                 shape = examine(series, latency=self._context.spec.workload.rate > 0)
                 if shape.steady or shape.course is Course.DEAD:  # more seconds of nothing say no more

@@ -106,7 +106,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     is_choice = chosen == decision.choice and outcome is not Outcome.INCONCLUSIVE
     best = front(
         {
-            name: (speed.mean, statistics.median(trial.window.cv for trial in case.figures_of(name)))
+            name: (speed.mean, -statistics.median(trial.window.cv for trial in case.figures_of(name)))
             for name, speed in _speeds(case.speed).items()
             if speed is not None
         }

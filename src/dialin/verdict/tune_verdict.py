@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dialin.model.measure import deciding, improvement
 from dialin.model.record import StudyRecord
 from dialin.model.study import Candidate, StudySpec
-from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, TuneFindings, TuneOutcome, Verdict
-from dialin.report.headline import headline
+from dialin.model.verdict import (
+    CandidateState,
+    CandidateVerdict,
+    Estimate,
+    Outcome,
+    ReasonCode,
+    TuneFindings,
+    TuneOutcome,
+    Verdict,
+)
+from dialin.report.verdict_texts import in_words
 from dialin.stats.trial_figures import Figures
 from dialin.store.proof_view import candidate_of
-from dialin.text import exact_percent
-from dialin.variables import rules
 from dialin.verdict.reach_verdict import reach_verdict
+from dialin.verdict.recommendation import Recommendation
 
 _OUTCOMES = {
     TuneOutcome.GAIN: Outcome.SAFE_CHOICE,
@@ -37,29 +46,27 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
     trials = {trial.id for trial in record.trials}
     judged = reach_verdict(record, {number: one for number, one in known.items() if number in trials}).verdict
     chosen = _recommended(spec, findings)
-    objection = _objection(judged, chosen) if findings.outcome is TuneOutcome.GAIN else ""
     gain = _ratio(judged, chosen.name if chosen else _guess(spec))
-    outcome = TuneOutcome.INCONCLUSIVE if objection else findings.outcome
-    is_gain = outcome is TuneOutcome.GAIN and chosen is not None
-    findings = findings.model_copy(
-        update={"outcome": outcome, "gain": gain or findings.gain, "recommended": findings.recommended if is_gain else {}}
-    )
-    name = chosen.name if is_gain and chosen is not None else spec.baseline
+    findings = findings.model_copy(update={"gain": gain or findings.gain})
+    objection = _objection(judged, chosen) if findings.outcome is TuneOutcome.GAIN else None
+    if objection is not None:
+        findings = _without_recommendation(findings)
+    reason = objection or _reason(spec, findings, chosen)
+    is_gain = reason.candidate != spec.baseline
     verdict = judged.model_copy(
         update={
-            "verdict": _OUTCOMES[outcome],
-            "recommended": dict(spec.candidate(name).setting),
-            "recommended_candidate": name,
-            "winners": [name] if is_gain else [],
+            "verdict": _OUTCOMES[findings.outcome],
+            "recommended": dict(spec.candidate(reason.candidate).setting),
+            "recommended_candidate": reason.candidate,
+            "winners": [reason.candidate] if is_gain else [],
             "shown_better": is_gain,
             "shown_best": False,
-            "reason_code": None,
-            "reason_data": {},
-            "reason": objection or _reason(findings, _candidate(judged, name)),
+            "reason_code": reason.code,
+            "reason_data": dict(reason.data),
             "tune": findings,
         }
     )
-    return verdict.model_copy(update={"headline": headline(spec, verdict)})
+    return in_words(spec, verdict)
 
 
 def _recommended(spec: StudySpec, findings: TuneFindings) -> Candidate | None:
@@ -74,36 +81,41 @@ def _guess(spec: StudySpec) -> str:
     return max(others, key=lambda one: len(one.setting), default=spec.candidate(spec.baseline)).name
 
 
-def _objection(judged: Verdict, chosen: Candidate | None) -> str:
-    """Return why the gain that the search claims is not claimed; empty where it is."""
+def _objection(judged: Verdict, chosen: Candidate | None) -> Recommendation | None:
+    """Return why the gain that the search claims is not claimed, and the baseline recommended; None where it is claimed."""
+    base = judged.baseline
     if chosen is None:
-        return "What the search recommends is none of the settings that were proven."
+        return Recommendation(base, ReasonCode.CHOICE_NOT_PROVEN)
     one = _candidate(judged, chosen.name)
     serious = [note for note in judged.confounds if note.data.get("could_explain")]
     if serious:
-        variable = serious[0].data.get("variable", "another variable")
-        return f"No gain is claimed while {variable} differs too and could explain it: pin it with --set."
+        return Recommendation(base, ReasonCode.CONFOUNDED, {"variable": serious[0].data["variable"]})
     if one.state in (CandidateState.UNSAFE, CandidateState.FAILED):
-        return "The server of the recommended setting failed more often than the baseline's: keep the baseline."
-    if one.ratio is None or one.ratio.low is None or one.ratio.low <= 1:
-        return "Fresh trials do not exclude that the best setting is no better than the baseline; more minutes can show it."
-    return ""
+        return Recommendation(base, ReasonCode.CHOICE_UNSAFE)
+    ratio = deciding(one, judged)
+    if ratio is None or improvement(ratio, judged) < 1:
+        return Recommendation(base, ReasonCode.GAIN_NOT_SHOWN)
+    return None
 
 
-def _reason(findings: TuneFindings, chosen: CandidateVerdict) -> str:
-    if findings.outcome is TuneOutcome.GAIN:
-        lost = chosen.weaker_durability
-        weaker = f" It gives up durability, which you accepted: {rules.loses(lost[0])}." if lost else ""
-        return (
-            f"Of the settings that were proven in fresh trials it changes the fewest variables among those within "
-            f"{exact_percent(findings.worthwhile)} of the best.{weaker}"
-        )
+def _without_recommendation(findings: TuneFindings) -> TuneFindings:
+    nothing = {"recommended": None, "carries": None, "carries_by": None}
+    return findings.model_copy(
+        update={
+            "outcome": TuneOutcome.INCONCLUSIVE,
+            "recommended": {},
+            "variables": [one.model_copy(update=nothing) for one in findings.variables],
+            "interactions": [],
+        }
+    )
+
+
+def _reason(spec: StudySpec, findings: TuneFindings, chosen: Candidate | None) -> Recommendation:
+    if findings.outcome is TuneOutcome.GAIN and chosen is not None:
+        return Recommendation(chosen.name, ReasonCode.FEWEST_CHANGES, {"worthwhile": findings.worthwhile})
     if findings.outcome is TuneOutcome.NOTHING:
-        return (
-            f"Fresh trials exclude a gain of {exact_percent(findings.worthwhile)} of every setting that was proven: keep the "
-            "baseline. Other variables, or another load, may have more to gain."
-        )
-    return "Fresh trials show neither a gain nor that there is none: keep the baseline, or give the tune more minutes."
+        return Recommendation(spec.baseline, ReasonCode.GAIN_EXCLUDED, {"worthwhile": findings.worthwhile})
+    return Recommendation(spec.baseline, ReasonCode.GAIN_NOT_SHOWN)
 
 
 def _candidate(judged: Verdict, name: str) -> CandidateVerdict:
@@ -111,4 +123,4 @@ def _candidate(judged: Verdict, name: str) -> CandidateVerdict:
 
 
 def _ratio(judged: Verdict, name: str) -> Estimate | None:
-    return None if name == judged.baseline else _candidate(judged, name).ratio
+    return None if name == judged.baseline else deciding(_candidate(judged, name), judged)

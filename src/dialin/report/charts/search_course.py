@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dialin.cause_sentences import with_advice
+from dialin.model.measure import Measure, capital, measure
 from dialin.model.record import TuneCourse
+from dialin.model.setting import Value
+from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage, ask_finder
-from dialin.model.verdict import Estimate, TunedVariable
+from dialin.model.verdict import Estimate, Source, TunedVariable, TuneFindings
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import (
     NARROW_LABEL,
@@ -23,9 +27,10 @@ from dialin.report.charts.chart import (
     plain,
     safe,
 )
+from dialin.report.load_units import units
 from dialin.report.tune_words import STAGES, setting_text, value_text
 from dialin.report.verdict_sentences import change_with_interval
-from dialin.text import counted, number, percent, shorten
+from dialin.text import change, counted, number, percent, shorten
 
 _COLOURS = {
     TuneStage.START: ("var(--c5)", "circle"),
@@ -40,15 +45,15 @@ _HOVER = 160
 
 @dataclass(frozen=True, slots=True)
 class CoursePoint:
-    """A trial of a tune: its place in the order, what it was for, and its throughput; None where it failed."""
+    """A trial of a tune: its place in the order, what it was for, and its figure by the goal; None where it failed."""
 
     place: int
     ask: TuneAsk
     trial: Trial
-    speed: float | None
+    figure: float | None
 
 
-def course_points(course: TuneCourse) -> list[CoursePoint]:
+def course_points(course: TuneCourse, goal: Goal) -> list[CoursePoint]:
     """Return the trials that ended, in order; of one that was run again only the last counts."""
     find = ask_finder(course.asks)
     points: list[CoursePoint] = []
@@ -56,89 +61,90 @@ def course_points(course: TuneCourse) -> list[CoursePoint]:
         ask = find(trial)
         if ask is None or trial.state not in (TrialState.DONE, TrialState.FAILED):
             continue
-        points.append(CoursePoint(len(points) + 1, ask, trial, course.speeds.get(trial.id)))
+        figures = course.figures.get(trial.id)
+        points.append(CoursePoint(len(points) + 1, ask, trial, figures.of(goal) if figures else None))
     return points
 
 
-def search_course(course: TuneCourse, baseline: str, rate: str) -> Chart | None:
-    """Return throughput of each trial in order, the mean of the baseline, and the highest so far; None without trials."""
-    points = course_points(course)
-    measured = [(point, point.speed) for point in points if point.speed is not None]
+def figure_text(figure: float, spec: StudySpec) -> str:
+    """Return what a trial came to by the goal, with its unit."""
+    if spec.goal is Goal.STABILITY:
+        return f"CV {percent(figure)}"
+    return f"{number(figure)} {'ms' if spec.goal is Goal.LATENCY else units(spec.workload).rate}"
+
+
+def search_course(course: TuneCourse, spec: StudySpec) -> Chart | None:
+    """Return each trial in order by the goal, the mean of the baseline, and the best so far; None without trials."""
+    aim = measure(spec.goal, spec.workload.percentile)
+    points = course_points(course, spec.goal)
+    measured = [(point, point.figure) for point in points if point.figure is not None]
     if not measured:
         return None
-    lowest = min(speed for _, speed in measured)
-    highest = max(speed for _, speed in measured)
+    lowest = min(figure for _, figure in measured)
+    highest = max(figure for _, figure in measured)
     room = 0.08 * (highest - lowest) or 0.05 * highest
-    of_baseline = [speed for point, speed in measured if point.ask.candidate == baseline]
-    figure = blank(
+    of_baseline = [figure for point, figure in measured if point.ask.candidate == spec.baseline]
+    title = {Goal.THROUGHPUT: units(spec.workload).rate, Goal.LATENCY: f"{aim.noun}, ms", Goal.STABILITY: "CV"}[spec.goal]
+    drawn = blank(
         margin={"l": 68, "r": 16, "t": 12, "b": 44},
         xaxis={**axis("trial"), "zeroline": False, "range": [0.2, len(points) + 0.8]},
-        yaxis={**axis(rate), "zeroline": False, "range": [max(0.0, lowest - 2.2 * room), highest + room]},
+        yaxis={**axis(title), "zeroline": False, "range": [max(0.0, lowest - 2.2 * room), highest + room]},
         meta={"narrow": {"margin": {"l": 56}, "yaxis": {"title": {"text": ""}}}},
     )
     if of_baseline:
         mean = sum(of_baseline) / len(of_baseline)
-        figure.add_hline(y=mean, line={"color": "var(--base)", "width": 1, "dash": "4px,4px"})
-    figure.add_trace(_highest(points))
+        drawn.add_hline(y=mean, line={"color": "var(--base)", "width": 1, "dash": "4px,4px"})
+    drawn.add_trace(_best_so_far(measured, higher_is_better=aim.higher_is_better))
     for stage, (colour, symbol) in _COLOURS.items():
-        shown = [(point, speed) for point, speed in measured if point.ask.stage is stage]
+        shown = [(point, figure) for point, figure in measured if point.ask.stage is stage]
         if shown:
-            figure.add_trace(_dots([p for p, _ in shown], [s for _, s in shown], colour, symbol, course, baseline, rate))
-    if failed := [point for point in points if point.speed is None]:
+            drawn.add_trace(_dots([p for p, _ in shown], [f for _, f in shown], colour, symbol, course, spec))
+    if failed := [point for point in points if point.figure is None]:
         bottom = max(0.0, lowest - 1.2 * room)
-        figure.add_trace(_dots(failed, [bottom] * len(failed), "var(--bad)", "x", course, baseline, rate))
+        drawn.add_trace(_dots(failed, [bottom] * len(failed), "var(--bad)", "x", course, spec))
     legend = [
         LegendKey(STAGES[stage], colour, "")
         for stage, (colour, _) in _COLOURS.items()
         if any(point.ask.stage is stage for point in points)
     ]
     legend += [LegendKey("failed", "var(--bad)", "")] if len(measured) < len(points) else []
-    legend += [LegendKey("highest so far", "var(--muted)", ""), LegendKey("mean of the baseline", "var(--base)", "4 4")]
-    best, best_speed = max(measured, key=lambda one: one[1])
+    legend += [LegendKey("best so far", "var(--muted)", ""), LegendKey("mean of the baseline", "var(--base)", "4 4")]
+    best, best_figure = (max if aim.higher_is_better else min)(measured, key=lambda one: one[1])
     text = (
-        f"Throughput of {counted(len(points), 'trial')} in order, {len(points) - len(measured)} of them failed. "
-        f"The highest is trial {best.place} with {number(best_speed)} {rate}; a single trial that came out high is no proof. "
+        f"{capital(aim.noun)} of {counted(len(points), 'trial')} in order, {len(points) - len(measured)} of them failed. "
+        f"The best is trial {best.place} with {figure_text(best_figure, spec)}; a single trial that came out well is no proof. "
         "Diamonds: the baseline."
     )
-    return Chart("search-course", "Course of the search", text, 360, plain(figure), legend=legend)
+    return Chart("search-course", "Course of the search", text, 360, plain(drawn), legend=legend)
 
 
-def _highest(points: Sequence[CoursePoint]) -> Any:
-    places: list[int] = []
-    heights: list[float] = []
-    for point in points:
-        if point.speed is not None:
-            places.append(point.place)
-            heights.append(max(point.speed, heights[-1] if heights else 0.0))
+def _best_so_far(measured: Sequence[tuple[CoursePoint, float]], *, higher_is_better: bool) -> Any:
+    better = max if higher_is_better else min
+    heights = list(itertools.accumulate((figure for _, figure in measured), better))
     line = {"color": "var(--muted)", "width": 1.5, "shape": "hv"}
+    places = [point.place for point, _ in measured]
     return go.Scatter(x=places, y=heights, mode="lines", line=line, hoverinfo="skip")
 
 
 def _dots(
-    points: Sequence[CoursePoint],
-    heights: Sequence[float],
-    colour: str,
-    symbol: str,
-    course: TuneCourse,
-    baseline: str,
-    rate: str,
+    points: Sequence[CoursePoint], heights: Sequence[float], colour: str, symbol: str, course: TuneCourse, spec: StudySpec
 ) -> Any:
     hovers = []
     for point in points:
         setting = shorten(setting_text(course.settings.get(point.ask.candidate, {})), _HOVER)
         failure = point.trial.failure
-        figure = (
-            f"{number(point.speed)} {rate}"
-            if point.speed is not None
+        came_to = (
+            figure_text(point.figure, spec)
+            if point.figure is not None
             else (with_advice(failure.cause) if failure else "no figure")
         )
-        hovers.append(f"trial {point.place}, {safe(STAGES[point.ask.stage])}<br>{safe(figure)}<br>{safe(setting)}")
+        hovers.append(f"trial {point.place}, {safe(STAGES[point.ask.stage])}<br>{safe(came_to)}<br>{safe(setting)}")
     return go.Scatter(
         x=[point.place for point in points],
         y=list(heights),
         mode="markers",
         marker={
-            "symbol": ["diamond" if point.ask.candidate == baseline else symbol for point in points],
+            "symbol": ["diamond" if point.ask.candidate == spec.baseline else symbol for point in points],
             "size": 8,
             "color": colour,
         },
@@ -147,14 +153,14 @@ def _dots(
     )
 
 
-def effects(variables: Sequence[TunedVariable]) -> Chart | None:
-    """Return by how much throughput changes along the range of each variable; None where no model knows."""
+def effects(variables: Sequence[TunedVariable], noun: str) -> Chart | None:
+    """Return by how much the measure, `noun`, changes along the range of each variable; None where no model knows."""
     known = sorted(((one, one.effect) for one in variables if one.effect is not None), key=lambda pair: pair[1])
     if not known:
         return None
     labels = [one.name for one, _ in known]
     figures = [percent(effect) for _, effect in known]
-    figure = _rows(labels, figures, "change of throughput along the range, all else as in the best setting", len(known))
+    figure = _rows(labels, figures, f"change of {noun} along the range, all else as in the best setting", len(known))
     figure.add_trace(
         go.Bar(
             x=[100 * effect for _, effect in known],
@@ -172,61 +178,82 @@ def effects(variables: Sequence[TunedVariable]) -> Chart | None:
     return Chart("tune-effects", "Importance of the variables", text, 84 + 30 * len(known), plain(figure))
 
 
-def waterfall(variables: Sequence[TunedVariable], gain: Estimate | None) -> Chart | None:
-    """Return the way from the baseline to what is recommended, change by change; None where nothing is recommended."""
-    carried = [(one, one.carries) for one in variables if one.carries is not None and one.recommended is not None]
+def waterfall(findings: TuneFindings, aim: Measure) -> Chart | None:
+    """Return the way from the baseline to what is recommended, in what each change carries; None where there is none."""
+    carried = [(one, one.carries, one.recommended) for one in findings.variables if one.carries and one.recommended is not None]
     if not carried:
         return None
-    labels, figures, starts, lengths, colours = ["baseline"], ["0 %"], [0.0], [0.0], ["var(--base)"]
     level = 1.0
-    ends: list[Estimate] = []
-    for one, ratio in carried:
-        before, level = level, level * ratio.mean
-        labels.append(f"{one.name} = {value_text(one.name, one.recommended or 0)}")
-        figures.append(change_with_interval(ratio))
-        starts.append(100 * (before - 1))
-        lengths.append(100 * (level - before))
-        colours.append("var(--c3)" if ratio.mean >= 1 else "var(--c6)")
-        low, high = (before * end if end is not None else None for end in (ratio.low, ratio.high))
-        ends.append(_in_percent(Estimate(mean=level, low=low, high=high)))
+    steps = [_Step("baseline", "0 %", 1.0, 1.0, "var(--base)")]
+    for one, ratio, value in carried:
+        steps.append(_carried_step(one, ratio, value, level, aim))
+        level *= ratio.mean
+    gain = findings.gain
     if gain is not None:
-        labels.append("in fresh trials")
-        figures.append(change_with_interval(gain))
-        starts.append(0.0)
-        lengths.append(100 * (gain.mean - 1))
-        colours.append("var(--c1)")
-        ends.append(_in_percent(gain))
-    places = list(range(len(labels)))[::-1]
-    figure = _rows(labels[::-1], figures[::-1], "throughput against the baseline", len(labels))
-    figure.add_trace(
+        together = Estimate(mean=gain.mean / level, low=None, high=None)
+        label = "only together" if (together.mean > 1) == aim.higher_is_better else "overlap"
+        steps.append(_Step(label, change(together.mean), level, gain.mean, "var(--muted)"))
+        steps.append(_Step("all, in fresh trials", change_with_interval(gain), 1.0, gain.mean, "var(--c1)", gain))
+    places = list(range(len(steps)))[::-1]
+    labels, figures = [step.label for step in steps], [step.figure for step in steps]
+    drawn = _rows(labels[::-1], figures[::-1], f"{aim.noun} against the baseline", len(steps))
+    drawn.add_trace(
         go.Bar(
-            x=lengths,
-            base=starts,
+            x=[100 * (step.end - step.begin) for step in steps],
+            base=[100 * (step.begin - 1) for step in steps],
             y=places,
             orientation="h",
-            marker={"color": colours},
+            marker={"color": [step.colour for step in steps]},
             width=0.55,
-            text=[f"{safe(label)}: {text}" for label, text in zip(labels, figures, strict=True)],
+            text=[f"{safe(step.label)}: {step.figure}" for step in steps],
             textposition="none",
             hovertemplate="%{text}<extra></extra>",
         )
     )
-    figure.add_trace(
+    with_ends = [(place, step.interval) for place, step in zip(places, steps, strict=True) if step.interval]
+    ends = [_in_percent(interval) for _, interval in with_ends]
+    drawn.add_trace(
         go.Scatter(
             x=[one.mean for one in ends],
-            y=places[1:],
+            y=[place for place, _ in with_ends],
             mode="markers",
             marker={"size": 1, "color": "var(--ink)"},
             error_x=error_bars(ends, "var(--ink)", 1.2, 5),
             hoverinfo="skip",
         )
     )
+    listed_steps = "; ".join(f"{step.label} {step.figure}" for step in steps[1:])
     text = (
-        "Changes are made one after the other, the one that is missed least last. What each carries is by the model of all "
-        "trials, with its 95 % interval; the last bar is measured in fresh trials."
+        "What a change carries is what is lost when it alone goes back to the baseline's value, all others as recommended: by "
+        "fresh trials where the proof had both settings, else by the model of all trials; intervals are of 95 %. What is left "
+        "is carried by several changes only together, or by one in the place of another."
     )
-    steps = "; ".join(f"{label} {figure}" for label, figure in zip(labels[1:], figures[1:], strict=True))
-    return Chart("tune-waterfall", "What each change carries", f"{text} {steps}.", 84 + 34 * len(labels), plain(figure))
+    return Chart("tune-waterfall", "What each change carries", f"{text} {listed_steps}.", 84 + 34 * len(steps), plain(drawn))
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A bar of the waterfall: from one level to another, both as ratios to the baseline."""
+
+    label: str
+    figure: str
+    begin: float
+    end: float
+    colour: str
+    interval: Estimate | None = None
+
+
+def _carried_step(one: TunedVariable, ratio: Estimate, value: Value, level: float, aim: Measure) -> _Step:
+    is_good = (ratio.mean >= 1) == aim.higher_is_better
+    low, high = (level * end if end is not None else None for end in (ratio.low, ratio.high))
+    return _Step(
+        f"{one.name} = {value_text(one.name, value)}",
+        f"{change_with_interval(ratio)}{', measured' if one.carries_by is Source.PROOF else ''}",
+        level,
+        level * ratio.mean,
+        "var(--c3)" if is_good else "var(--c6)",
+        Estimate(mean=level * ratio.mean, low=low, high=high),
+    )
 
 
 def _in_percent(ratio: Estimate) -> Estimate:

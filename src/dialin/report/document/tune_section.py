@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dialin.model.measure import capital, measure
 from dialin.model.record import StudyRecord, TuneCourse
 from dialin.model.setting import Value, changed
 from dialin.model.study import StudySpec
-from dialin.model.verdict import TunedVariable, TuneFindings
-from dialin.report.charts.search_course import CoursePoint, course_points, effects, search_course, waterfall
+from dialin.model.verdict import Source, TunedVariable, TuneFindings
+from dialin.report.charts.search_course import CoursePoint, course_points, effects, figure_text, search_course, waterfall
+from dialin.report.charts.tune_trade_chart import trade_chart
 from dialin.report.document.parts import (
     Cell,
     Column,
@@ -22,13 +24,14 @@ from dialin.report.document.parts import (
     Table,
     text_table,
 )
-from dialin.report.load_units import units_in
-from dialin.report.tune_words import STAGES, setting_text, space_text, value_text
+from dialin.report.load_units import units
+from dialin.report.tune_trade_off import MeasuredSetting, best_trades, measured_settings
+from dialin.report.tune_words import STAGES, interaction_text, setting_text, space_text, value_text
 from dialin.report.verdict_sentences import change_with_interval
 from dialin.text import NOTHING, counted, number, percent, size, visible
 
 _LIKE = 0.003
-"""A variable that changes throughput by no more than this along its whole range is said to have no effect that was seen."""
+"""A variable that changes the measure by no more than this along its whole range is said to have no effect that was seen."""
 
 
 def tune_section(record: StudyRecord) -> Section:
@@ -36,23 +39,25 @@ def tune_section(record: StudyRecord) -> Section:
     course, spec = record.course, record.spec
     if course is None or spec.tune is None:
         return Section(SectionKey.SEARCH, "", ())
-    rate, findings = units_in(record).rate, course.findings
+    aim, findings = measure(spec.goal, spec.workload.percentile), course.findings
     parts: list[Part] = []
     if findings is not None:
         parts.append(Paragraph(_summary(findings, course), Role.LEAD))
-        if steps := waterfall(findings.variables, findings.gain):
+        if steps := waterfall(findings, aim):
             parts.append(steps)
+            parts += [Paragraph(visible(interaction_text(pair))) for pair in findings.interactions]
     if record.verdict is not None:
         parts.append(Group("tune-proven", "Settings in fresh trials", [_proven(spec)]))
-    if chart := search_course(course, spec.baseline, rate):
+    if chart := search_course(course, spec):
         parts.append(chart)
     if findings is not None:
-        if bars := effects(findings.variables):
+        if bars := effects(findings.variables, aim.noun):
             parts.append(bars)
-        parts.append(Group("tune-variables", "Variables", [_variables(findings)]))
+        parts.append(Group("tune-variables", "Variables", [_variables(findings, aim.noun)]))
         parts.append(Group("tune-failures", "Settings that failed", _failures(findings)))
+    parts.append(Group("tune-trade-off", "Throughput, latency and memory", _trades(course, spec)))
     parts.append(Fold("tune-space", "What was searched", [Paragraph(visible(line)) for line in space_text(spec)]))
-    parts.append(Fold("tune-trials", "Every trial of the tune", [_trials(course, spec, rate)]))
+    parts.append(Fold("tune-trials", "Every trial of the tune", [_trials(course, spec)]))
     return Section(SectionKey.SEARCH, "Search", parts)
 
 
@@ -77,7 +82,7 @@ def _proven(spec: StudySpec) -> Table:
     return text_table("tune-proven-table", caption, ["candidate", "setting"], rows, empty="No setting was proven.")
 
 
-def _variables(findings: TuneFindings) -> Table:
+def _variables(findings: TuneFindings, noun: str) -> Table:
     columns = [
         Column("variable", "variable", is_code=True),
         Column("before", "baseline", is_code=True),
@@ -87,8 +92,9 @@ def _variables(findings: TuneFindings) -> Table:
         Column("effect", "effect along its range", 1, is_figure=True),
     ]
     caption = (
-        "Carries: throughput with the change against without, in the order of the rows. Effect: the largest change of "
-        "throughput along the range, all else as in the best setting. Both are by the model of all trials."
+        f"Carries: {noun} of the recommended setting against the same with this variable alone as in the baseline, by the "
+        f"model of all trials unless measured in fresh ones. Effect: the largest change of {noun} along the range, all else as "
+        "in the best setting, by the model."
     )
     return Table("tune-variables-table", caption, columns, [_row(one, findings) for one in findings.variables], is_wide=True)
 
@@ -101,11 +107,17 @@ def _row(one: TunedVariable, findings: TuneFindings) -> Row:
             Cell(value_text(one.name, one.before)),
             Cell(_value(one.name, one.recommended)),
             Cell(_value(one.name, best)),
-            Cell(change_with_interval(one.carries) if one.carries else NOTHING),
+            Cell(_carries(one)),
             Cell(percent(one.effect) if one.effect is not None else NOTHING, order=one.effect),
         ],
         RowRole.RECOMMENDED if one.recommended is not None else RowRole.PLAIN,
     )
+
+
+def _carries(one: TunedVariable) -> str:
+    if one.carries is None:
+        return NOTHING
+    return change_with_interval(one.carries) + (", measured" if one.carries_by is Source.PROOF else "")
 
 
 def _value(name: str, value: Value | None) -> str:
@@ -129,16 +141,44 @@ def _failures(findings: TuneFindings) -> list[Part]:
     return parts
 
 
-def _trials(course: TuneCourse, spec: StudySpec, rate: str) -> Table:
+def _trades(course: TuneCourse, spec: StudySpec) -> list[Part]:
+    settings = measured_settings(course, spec)
+    best = best_trades(settings)
+    percentile = f"p{spec.workload.percentile}"
+    columns = [
+        Column("candidate", "candidate"),
+        Column("speed", units(spec.workload).title, is_figure=True),
+        Column("latency", f"{percentile}, ms", is_figure=True),
+        *([Column("memory", "memory", is_figure=True)] if any(one.memory for one in best) else []),
+        Column("trials", "trials", 1, is_figure=True),
+        Column("setting", "setting", is_code=True),
+    ]
+    caption = (
+        "The settings than which no other measured one is better in throughput, latency or memory and no worse in the others, "
+        "differences within the noise aside. Memory is the estimate that limits settings. Only the settings of the proof were "
+        "measured more than once or twice."
+    )
+    table = Table("tune-trade-off-table", caption, columns, [_trade(one) for one in best], empty="No trial has ended.")
+    chart = trade_chart(settings, best, spec)
+    return [table, *([chart] if chart else [])]
+
+
+def _trade(one: MeasuredSetting) -> Row:
+    memory = [Cell(size(one.memory), order=one.memory)] if one.memory is not None else []
+    figures = [Cell(number(one.throughput), order=one.throughput), Cell(number(one.latency), order=one.latency), *memory]
+    return Row([Cell(visible(one.name)), *figures, Cell(str(one.trials)), Cell(setting_text(one.changes))])
+
+
+def _trials(course: TuneCourse, spec: StudySpec) -> Table:
     columns = [
         Column("number", "trial", is_figure=True),
         Column("stage", "for", 1),
         Column("candidate", "candidate"),
-        Column("speed", rate, is_figure=True),
+        Column("figure", capital(measure(spec.goal, spec.workload.percentile).noun), is_figure=True),
         Column("setting", "setting", is_code=True),
     ]
     base = spec.candidate(spec.baseline).setting
-    rows = [_trial(point, course, base, spec.baseline) for point in course_points(course)]
+    rows = [_trial(point, course, base, spec) for point in course_points(course, spec.goal)]
     return Table(
         "tune-trials-table",
         "Each trial in order; the setting is what it changes of the baseline.",
@@ -150,18 +190,18 @@ def _trials(course: TuneCourse, spec: StudySpec, rate: str) -> Table:
     )
 
 
-def _trial(point: CoursePoint, course: TuneCourse, base: dict[str, Value], baseline: str) -> Row:
+def _trial(point: CoursePoint, course: TuneCourse, base: dict[str, Value], spec: StudySpec) -> Row:
     setting = course.settings.get(point.ask.candidate, {})
     shown_setting = changed(setting, base)
     failure = point.trial.failure
-    shown = number(point.speed) if point.speed is not None else "failed"
+    shown = figure_text(point.figure, spec) if point.figure is not None else "failed"
     return Row(
         [
             Cell(str(point.place), order=point.place),
             Cell(STAGES[point.ask.stage]),
             Cell(visible(point.ask.candidate)),
-            Cell(shown, order=point.speed),
-            Cell(setting_text(shown_setting) if point.ask.candidate != baseline else NOTHING),
+            Cell(shown, order=point.figure),
+            Cell(setting_text(shown_setting) if point.ask.candidate != spec.baseline else NOTHING),
         ],
         RowRole.BAD if failure is not None else RowRole.PLAIN,
     )

@@ -1,0 +1,74 @@
+"""The settings that a tune measured as a trade of throughput, latency and memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from dialin.model.record import TuneCourse
+from dialin.model.setting import Value, changed
+from dialin.model.study import StudySpec
+from dialin.report.charts.search_course import course_points
+from dialin.search.study_tuner import make_constraints, make_space
+from dialin.stats.pareto import front
+
+_ALIKE = (0.03, 0.05, 0.05)
+"""Relative differences of throughput, latency and memory that a choice does not depend on: short trials vary by as much."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSetting:
+    """A setting of a tune: what it changes of the baseline, and the means of its completed trials.
+
+    Attributes:
+        latency: milliseconds.
+        memory: bytes, by the estimate that limits settings; None where no variable costs memory.
+    """
+
+    name: str
+    changes: Mapping[str, Value]
+    trials: int
+    throughput: float
+    latency: float
+    memory: float | None
+
+
+def measured_settings(course: TuneCourse, spec: StudySpec) -> list[MeasuredSetting]:
+    """Return all settings that were measured, the one of the highest throughput first."""
+    by_candidate: dict[str, list[tuple[float, float]]] = {}
+    for point in course_points(course, spec.goal):
+        figures = course.figures.get(point.trial.id)
+        if figures is not None and figures.latency is not None and figures.throughput > 0:
+            by_candidate.setdefault(point.ask.candidate, []).append((figures.throughput, figures.latency))
+    base = spec.candidate(spec.baseline).setting
+    settings = []
+    for name, figures_of in by_candidate.items():
+        changes = changed(course.settings.get(name, {}), base)
+        speeds, latencies = zip(*figures_of, strict=True)
+        settings.append(
+            MeasuredSetting(name, changes, len(figures_of), fmean(speeds), fmean(latencies), _memory(spec, changes))
+        )
+    return sorted(settings, key=lambda one: -one.throughput)
+
+
+def best_trades(settings: Sequence[MeasuredSetting]) -> list[MeasuredSetting]:
+    """Return the settings than which no other is better in one figure and no worse in any; of those alike the smallest."""
+    smallest: dict[tuple[int, ...], MeasuredSetting] = {}
+    for one in sorted(settings, key=lambda one: (len(one.changes), -one.trials)):
+        smallest.setdefault(_steps(one), one)
+    best = front({one.name: steps for steps, one in smallest.items()})
+    return [one for one in settings if one.name in best]
+
+
+def _steps(one: MeasuredSetting) -> tuple[int, ...]:
+    """Return the figures in steps that matter, the higher the better."""
+    figures = (one.throughput, 1 / one.latency, 1 / one.memory if one.memory else 1.0)
+    return tuple(round(math.log(figure) / math.log1p(alike)) for figure, alike in zip(figures, _ALIKE, strict=True))
+
+
+def _memory(spec: StudySpec, changes: Mapping[str, Value]) -> float | None:
+    if spec.tune is None or (memory := make_constraints(spec.tune).memory) is None:
+        return None
+    return memory.needed({**make_space(spec.tune).defaults, **changes})
