@@ -34,3 +34,17 @@ def test_watching_can_be_left_out(words, watched):
 def test_options_of_a_workload_are_read_as_names_with_values():
     given = asked("--workload", "scan", "--workload-option", "engine=MyISAM", "--workload-option", "runs=5")
     assert given["workload-options"] == {"engine": "MyISAM", "runs": 5}
+
+
+def test_a_command_says_of_an_option_what_it_does_there_and_leaves_out_what_it_does_not_take():
+    app = typer.Typer()
+
+    def command(*, shared: Mapping[str, Any], common: Mapping[str, Any]) -> None:
+        pass
+
+    app.command()(study_flags.with_study_options(command, hidden=("waits",), helps={"server": "The build that is tuned."}))
+    text = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+    assert "The build that is tuned." in text
+    assert "several builds are compared" not in text
+    assert "--waits" not in text
+    assert CliRunner().invoke(app, ["--waits", "x"]).exit_code == 0

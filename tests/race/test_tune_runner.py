@@ -7,11 +7,14 @@ from pydantic import ValidationError
 
 from dialin.cause_sentences import with_advice
 from dialin.errors import InterruptedStudyError, ServerError, UserError
+from dialin.model.study import Goal
 from dialin.model.trial import Purpose, Step, TrialState
 from dialin.model.tune import TuneStage
-from dialin.model.verdict import Outcome, TuneOutcome
+from dialin.model.verdict import Outcome, ReasonCode, Source, TuneOutcome
 from dialin.report.log_sentences import log_text
+from dialin.stats.trial_figures import figures
 from dialin.store.store import Store
+from dialin.verdict.tune_verdict import tune_verdict
 from fixtures.simulated_runs import Killed
 from fixtures.simulated_servers import CAPACITY, METHOD, POOL, SimulatedServers, planted, tune_spec
 from fixtures.tuned import run_tune, tuned
@@ -52,12 +55,16 @@ def test_a_tune_ends_with_the_variables_that_matter_and_a_gain_from_fresh_trials
     assert "tps" in verdict.headline
 
 
-def test_what_each_change_carries_adds_up_to_the_gain():
+def test_what_each_change_carries_is_what_is_lost_without_it():
     verdict = tuned().verdict
-    carried = [one for one in verdict.tune.variables if one.carries is not None]
-    assert {one.name for one in carried} == set(verdict.tune.recommended)
-    assert {one.name for one in carried[:2]} == {POOL, CAPACITY}
-    assert math.prod(one.carries.mean for one in carried) == pytest.approx(verdict.tune.gain.mean, rel=0.1)
+    carried = {one.name: one for one in verdict.tune.variables if one.carries is not None}
+    assert carried.keys() == set(verdict.tune.recommended)
+    assert list(carried)[:2] == sorted([POOL, CAPACITY], key=lambda name: -carried[name].carries.mean)
+    for name in (POOL, CAPACITY):
+        without = {other: value for other, value in verdict.tune.recommended.items() if other != name}
+        lost = math.exp(planted(verdict.tune.recommended) - planted(without))
+        assert carried[name].carries.mean == pytest.approx(lost, rel=0.1)
+        assert carried[name].carries_by in Source
     effects = {one.name: one.effect for one in verdict.tune.variables}
     assert effects["innodb_idle_1"] < effects[CAPACITY]
 
@@ -192,3 +199,56 @@ def test_settings_that_a_baseline_has_stay_in_every_candidate(tune):
     assert all(CAPACITY in setting for setting in record.course.settings.values())
     assert verdict.recommended[CAPACITY] != 200
     assert verdict.tune.recommended[CAPACITY] == verdict.recommended[CAPACITY]
+
+
+def test_the_reason_is_a_code_with_its_figures():
+    verdict = tuned().verdict
+    assert (verdict.reason_code, verdict.reason_data) == (ReasonCode.FEWEST_CHANGES, {"worthwhile": 0.02})
+    assert "the fewest variables of those within 2 % of the best" in verdict.reason
+    other = tuned(gain=False).verdict
+    assert other.reason_code in (ReasonCode.GAIN_EXCLUDED, ReasonCode.GAIN_NOT_SHOWN)
+
+
+def test_the_verdict_names_the_time_of_the_whole_tune():
+    record = tuned()
+    trials = record.course.trials
+    assert record.verdict.minutes_of_wall_clock == pytest.approx(sum(sum(one.steps.values()) for one in trials) / 60)
+    assert len(trials) > len(record.trials)
+
+
+def test_what_is_called_the_best_setting_is_the_one_whose_gain_is_quoted():
+    record = tuned()
+    best = record.verdict.tune.best
+    assert best == record.verdict.tune.recommended
+    unproven = record.verdict.tune.model_copy(update={"recommended": {METHOD: "2"}})
+    verdict = tune_verdict(record, {one.id: figures(record.samples[one.id]) for one in record.trials}, unproven)
+    assert verdict.reason_code is ReasonCode.CHOICE_NOT_PROVEN
+    assert verdict.recommended_candidate == "baseline"
+    assert verdict.tune.outcome is TuneOutcome.INCONCLUSIVE
+    assert not any(one.recommended or one.carries for one in verdict.tune.variables)
+
+
+def test_latency_is_tuned_as_throughput_is_and_its_figures_are_of_latency(tune):
+    verdict, record = tune(SimulatedServers(), tune_spec(12, goal=Goal.LATENCY, worthwhile=0.05))
+    found = verdict.tune
+    assert found.outcome is TuneOutcome.GAIN
+    assert {POOL, CAPACITY} <= found.recommended.keys()
+    assert found.gain.low < found.gain.mean < found.gain.high < 1
+    assert found.gain == verdict.chosen.goal_ratio
+    assert all(one.carries.mean < 1 for one in found.variables if one.name in (POOL, CAPACITY))
+    assert "p95 latency" in verdict.headline
+    assert min(figures.latency for figures in record.course.figures.values()) < 15
+
+
+def test_a_trial_ends_early_where_it_is_too_slow_and_the_baseline_never_does(tune, tmp_path):
+    def harms(setting):
+        return planted(setting) - 2.0 * (str(setting.get(METHOD, "1")) == "2")
+
+    worker = SimulatedServers(truth=harms)
+    _, record = tune(worker, tune_spec(8, worst=0.5))
+    assert any("ended early: below " in line.text for line in record.log)
+    for setting, floor in zip(worker.ran, worker.floors, strict=True):
+        assert (floor > 0) == bool(setting)
+    early = [one for one in record.course.trials if one.steps.get(Step.MEASURE) == 5]
+    assert early
+    assert all(one.state is TrialState.DONE for one in early)

@@ -3,12 +3,14 @@
 import io
 import json
 import tomllib
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from dialin.model.measure import measure
 from dialin.model.study import Goal
+from dialin.model.verdict import Estimate, Source, TunedPair
 from dialin.question.options import StudyOptions
 from dialin.report import json_documents
 from dialin.report.charts.search_course import course_points, search_course, waterfall
@@ -48,7 +50,15 @@ def test_the_headline_has_the_changes_and_the_gain_in_figures(record):
 
 def test_the_search_section_has_course_waterfall_importance_variables_and_failures(record):
     parts = search(record).parts
-    for key in ("tune-waterfall", "search-course", "tune-effects", "tune-variables", "tune-failures", "tune-trials"):
+    for key in (
+        "tune-waterfall",
+        "search-course",
+        "tune-effects",
+        "tune-variables",
+        "tune-failures",
+        "tune-trials",
+        "tune-trade-off",
+    ):
         assert find(parts, key) is not None, key
     table = find(parts, "tune-variables-table")
     assert isinstance(table, Table)
@@ -68,7 +78,20 @@ def test_every_trial_is_drawn_once_and_the_best_is_called_no_proof(record):
 def test_the_waterfall_ends_with_the_gain_of_fresh_trials(record):
     findings = record.course.findings
     chart = waterfall(findings, measure(Goal.THROUGHPUT, 95))
-    assert chart.figure["data"][1]["x"][-1] == pytest.approx(100 * (findings.gain.mean - 1))
+    bars = chart.figure["data"][1]
+    assert bars["x"][-1] == pytest.approx(100 * (findings.gain.mean - 1))
+    reached = [base + length for base, length in zip(bars["base"], bars["x"], strict=True)]
+    assert bars["base"][1:-1] == pytest.approx(reached[:-2]), "each bar begins where the one before ended"
+    assert reached[-2] == pytest.approx(reached[-1]), "what single changes do not carry is a bar of its own"
+    by_proof = [one.name for one in findings.variables if one.carries_by is Source.PROOF]
+    assert chart.text.count(", measured") == len(by_proof)
+
+
+def test_pairs_that_depend_on_each_other_are_named(record):
+    pair = TunedPair(variables=(POOL, CAPACITY), ratio=Estimate(mean=1.12, low=1.05, high=1.2))
+    found = record.course.findings.model_copy(update={"interactions": [pair]})
+    text = markdown.render(replace(record, course=replace(record.course, findings=found)))
+    assert "need each other: together they gain 12 % more than what each gains without the other" in text
 
 
 def test_the_other_sections_are_those_of_the_proof(record):

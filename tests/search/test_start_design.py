@@ -36,6 +36,11 @@ def test_each_variable_stays_at_its_base_about_half_of_the_time() -> None:
     assert 0.42 < stays < 0.58
 
 
+def test_of_a_single_variable_no_setting_of_the_design_is_the_baseline_again() -> None:
+    which = Space((Dimension("x", 0, 1, default=0.5),))
+    assert all((point != which.default_point).any() for point in design(which)[2:])
+
+
 def test_neighbours_share_their_static_part() -> None:
     which = space()
     statics = [which.static_part(which.setting(point)) for point in design(which)[3:]]

@@ -6,6 +6,7 @@ import pytest
 
 from dialin.model.cause import Cause
 from dialin.model.setting import changed
+from dialin.model.study import Goal
 from dialin.model.trial import Failure, Purpose, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage
 from dialin.search.study_tuner import StudyTuner, answers, effective_point, make_space
@@ -120,3 +121,20 @@ def test_a_failed_trial_is_no_score():
     assert [(one.trial, one.reason) for one in study.failures] == [(1, "died")]
     assert not study.tuner.history[0].ok
     assert study.seconds_left == 20 * 60 - 9
+
+
+def test_several_numbers_of_threads_cost_as_many_times_the_seconds_and_are_asked_for_each():
+    spec = tune_spec(20)
+    spec = spec.model_copy(update={"workload": spec.workload.model_copy(update={"threads": 4, "levels": (1, 4)})})
+    study = StudyTuner(spec)
+    assert study.tuner.options.search_seconds == 2 * PLAN.search_seconds
+    assert study.next_trial().seconds == PLAN.search_seconds
+    study.learn(spec, next(answers(ASKS, [trial(1, 1, started=0, seconds=25, boots=True)])), {1: 900.0})
+    assert study.tuner.history[0].ask.seconds == 2 * PLAN.search_seconds
+
+
+def test_what_varies_more_is_expected_to_and_takes_more_to_matter():
+    latency = StudyTuner(tune_spec(20, goal=Goal.LATENCY, worthwhile=0.05)).tuner.options
+    throughput = StudyTuner(tune_spec(20)).tuner.options
+    assert latency.variance(15) > 2 * throughput.variance(15)
+    assert (latency.worthwhile, throughput.worthwhile) == (0.05, 0.02)

@@ -159,3 +159,16 @@ def test_a_stage_that_cannot_be_set_up_leaves_no_trial_running(measured, tmp_pat
 )
 def test_what_the_server_says_of_its_pool_is_read_by_what_it_begins_with(text, loading):
     assert is_loading_pool(text) is loading
+
+
+def test_a_trial_that_stays_below_its_floor_ends_early_and_is_completed(measured):
+    slow_from = 12
+    samples, trial, _ = measured(1000, speed=lambda second: 100.0 if second < slow_from else 40.0, floor=50.0)
+    assert trial.state is TrialState.DONE
+    assert [sample.tps for sample in measured_seconds(samples)][-5:] == [40.0] * 5
+    assert samples[-1].second == slow_from + 4
+
+
+def test_seconds_below_the_floor_that_are_not_in_a_row_end_nothing(measured, spec):
+    samples, _, _ = measured(1000, speed=lambda second: 100.0 if second % 4 else 40.0, floor=50.0)
+    assert len(measured_seconds(samples)) >= round(plan(spec).measure)

@@ -240,7 +240,9 @@ class TuneFindings(FrozenModel):
     """What a tune found."""
 
     outcome: TuneOutcome
-    best: dict[str, Value] = Field(description="the best setting so far by the model, without proof: what it changes")
+    best: dict[str, Value] = Field(
+        description="the best setting so far by the model, without proof: what it changes; at the end, the one that was proven"
+    )
     expected: float | None = Field(
         default=None, description="its measure by the goal as a ratio to the baseline's, by the model, without proof"
     )

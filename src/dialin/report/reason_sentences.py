@@ -94,7 +94,13 @@ def _refusal(spec: StudySpec, verdict: Verdict) -> str:
 
 def _of_earlier_dialin(spec: StudySpec, verdict: Verdict) -> str:
     chosen = verdict.chosen
-    if spec.aa or chosen.name == verdict.baseline or chosen.weaker_durability or deciding(chosen, verdict) is None:
+    if (
+        verdict.tune
+        or spec.aa
+        or chosen.name == verdict.baseline
+        or chosen.weaker_durability
+        or deciding(chosen, verdict) is None
+    ):
         return verdict.reason
     if verdict.verdict is Outcome.WINNER and verdict.winners == [chosen.name]:
         return _ALONE[ReasonCode.OTHERS_WORSE]

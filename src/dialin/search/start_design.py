@@ -33,6 +33,8 @@ def start_design(space: Space, constraints: Constraints, rng: np.random.Generato
     has_rules = bool((rules != default).any())
     strata = np.array([_stratified(space, index, count, rng) for index in range(len(space))]).T
     moves = rng.random((count, len(space))) < _MOVES
+    for stays in np.flatnonzero(~moves.any(axis=1)):  # of few variables: the baseline again would show nothing new
+        moves[stays, rng.integers(len(space))] = True
     static = space.static
     points = []
     for number in range(count):

@@ -30,16 +30,14 @@ def final_findings(study: StudyTuner) -> TuneFindings:
 
 def _findings(study: StudyTuner, result: Result) -> TuneFindings:
     space, tuner, goal = study.space, study.tuner, study.goal
-    model, best = None, space.default_point
-    if any(told.ok for told in tuner.history):
-        model, best = tuner.surrogate(), space.point(tuner.best())
+    best = space.point(result.guess or tuner.best())
+    model = tuner.surrogate() if any(told.ok for told in tuner.history) else None
     expected = None
     if model is not None and (best != space.default_point).any():
         logs = float(model.differences(best[None, :], space.default_point)[0][0])
         expected = goal_ratio(Estimate(mean=math.exp(logs), low=None, high=None), goal)
     proof = [told for told in tuner.history if told.ask.purpose is TuneStage.PROOF]
-    shown = space.point(result.guess) if result.guess else best
-    variables = _variables(space, model, shown, result, goal)
+    variables = _variables(space, model, best, result, goal)
     return TuneFindings(
         outcome=result.outcome,
         best=space.setting(best),

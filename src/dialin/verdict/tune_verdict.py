@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from dialin.model.measure import deciding, improvement
 from dialin.model.record import StudyRecord
+from dialin.model.setting import Setting
 from dialin.model.study import Candidate, StudySpec
+from dialin.model.trial import Step, TrialState
 from dialin.model.verdict import (
     CandidateState,
     CandidateVerdict,
-    Estimate,
     Outcome,
     ReasonCode,
     TuneFindings,
@@ -45,9 +46,10 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
     spec = record.spec
     trials = {trial.id for trial in record.trials}
     judged = reach_verdict(record, {number: one for number, one in known.items() if number in trials}).verdict
-    chosen = _recommended(spec, findings)
-    gain = _ratio(judged, chosen.name if chosen else _guess(spec))
-    findings = findings.model_copy(update={"gain": gain or findings.gain})
+    best = _proven(spec, findings.best)
+    chosen = _proven(spec, findings.recommended)
+    if best is not None:
+        findings = findings.model_copy(update={"gain": deciding(_candidate(judged, best.name), judged)})
     objection = _objection(judged, chosen) if findings.outcome is TuneOutcome.GAIN else None
     if objection is not None:
         findings = _without_recommendation(findings)
@@ -63,22 +65,27 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
             "shown_best": False,
             "reason_code": reason.code,
             "reason_data": dict(reason.data),
+            **_minutes(record),
             "tune": findings,
         }
     )
     return in_words(spec, verdict)
 
 
-def _recommended(spec: StudySpec, findings: TuneFindings) -> Candidate | None:
-    """Return the candidate that the search recommends; None for the baseline."""
+def _proven(spec: StudySpec, changes: Setting) -> Candidate | None:
+    """Return the candidate of the proof that changes this of the baseline; None where it changes nothing."""
     base = spec.candidate(spec.baseline).setting
-    return candidate_of(spec, {**base, **findings.recommended}) if findings.recommended else None
+    return candidate_of(spec, {**base, **changes}) if changes else None
 
 
-def _guess(spec: StudySpec) -> str:
-    """Return the candidate of the proof that changes most: what is said where nothing is recommended."""
-    others = [one for one in spec.candidates if one.name != spec.baseline]
-    return max(others, key=lambda one: len(one.setting), default=spec.candidate(spec.baseline)).name
+def _minutes(record: StudyRecord) -> dict[str, float]:
+    """Return how long the whole tune took, of which its proof is a part."""
+    trials = record.course.trials if record.course else record.trials
+    done = [trial for trial in trials if trial.state is TrialState.DONE]
+    return {
+        "minutes_of_load": sum(trial.steps.get(Step.MEASURE, 0.0) for trial in done) / 60,
+        "minutes_of_wall_clock": sum(sum(trial.steps.values()) for trial in trials) / 60,
+    }
 
 
 def _objection(judged: Verdict, chosen: Candidate | None) -> Recommendation | None:
@@ -120,7 +127,3 @@ def _reason(spec: StudySpec, findings: TuneFindings, chosen: Candidate | None) -
 
 def _candidate(judged: Verdict, name: str) -> CandidateVerdict:
     return next(one for one in judged.candidates if one.name == name)
-
-
-def _ratio(judged: Verdict, name: str) -> Estimate | None:
-    return None if name == judged.baseline else deciding(_candidate(judged, name), judged)

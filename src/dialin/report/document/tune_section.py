@@ -27,8 +27,8 @@ from dialin.report.document.parts import (
 from dialin.report.load_units import units
 from dialin.report.tune_trade_off import MeasuredSetting, best_trades, measured_settings
 from dialin.report.tune_words import STAGES, interaction_text, setting_text, space_text, value_text
-from dialin.report.verdict_sentences import change_with_interval
-from dialin.text import NOTHING, counted, number, percent, size, visible
+from dialin.report.verdict_sentences import interval
+from dialin.text import NOTHING, change, counted, number, percent, size, visible
 
 _LIKE = 0.003
 """A variable that changes the measure by no more than this along its whole range is said to have no effect that was seen."""
@@ -83,45 +83,43 @@ def _proven(spec: StudySpec) -> Table:
 
 
 def _variables(findings: TuneFindings, noun: str) -> Table:
+    is_gain = bool(findings.recommended)
     columns = [
         Column("variable", "variable", is_code=True),
         Column("before", "baseline", is_code=True),
-        Column("recommended", "recommended", is_code=True),
-        Column("best", "best setting", 2, is_code=True),
-        Column("carries", "carries", 1, is_figure=True),
-        Column("effect", "effect along its range", 1, is_figure=True),
+        Column("after", "recommended" if is_gain else "best setting, not proven", is_code=True),
+        *([Column("carries", "carries", 1, is_figure=True)] if is_gain else []),
+        Column("effect", "effect", 2, is_figure=True),
     ]
-    caption = (
+    carries = (
         f"Carries: {noun} of the recommended setting against the same with this variable alone as in the baseline, by the "
-        f"model of all trials unless measured in fresh ones. Effect: the largest change of {noun} along the range, all else as "
-        "in the best setting, by the model."
+        "model of all trials unless measured in fresh ones. "
     )
-    return Table("tune-variables-table", caption, columns, [_row(one, findings) for one in findings.variables], is_wide=True)
+    effect = f"Effect: the largest change of {noun} along the range, all else as in the best setting, by the model."
+    rows = [_row(one, findings, is_gain=is_gain) for one in findings.variables]
+    return Table("tune-variables-table", f"{carries if is_gain else ''}{effect}", columns, rows, is_wide=True)
 
 
-def _row(one: TunedVariable, findings: TuneFindings) -> Row:
-    best = findings.best.get(one.name)
+def _row(one: TunedVariable, findings: TuneFindings, *, is_gain: bool) -> Row:
+    after = (findings.recommended if is_gain else findings.best).get(one.name)
     return Row(
         [
             Cell(visible(one.name)),
             Cell(value_text(one.name, one.before)),
-            Cell(_value(one.name, one.recommended)),
-            Cell(_value(one.name, best)),
-            Cell(_carries(one)),
+            Cell(NOTHING if after is None else value_text(one.name, after)),
+            *([_carries(one)] if is_gain else []),
             Cell(percent(one.effect) if one.effect is not None else NOTHING, order=one.effect),
         ],
         RowRole.RECOMMENDED if one.recommended is not None else RowRole.PLAIN,
     )
 
 
-def _carries(one: TunedVariable) -> str:
+def _carries(one: TunedVariable) -> Cell:
     if one.carries is None:
-        return NOTHING
-    return change_with_interval(one.carries) + (", measured" if one.carries_by is Source.PROOF else "")
-
-
-def _value(name: str, value: Value | None) -> str:
-    return NOTHING if value is None else value_text(name, value)
+        return Cell(NOTHING)
+    ends = interval(one.carries, change)
+    source = ["measured"] if one.carries_by is Source.PROOF else []
+    return Cell(change(one.carries.mean), [*([ends] if ends else []), *source], ends, order=one.carries.mean)
 
 
 def _failures(findings: TuneFindings) -> list[Part]:

@@ -1,0 +1,55 @@
+"""A tune of a server that dialin did not start: it is as before, however the tune ends."""
+
+import json
+
+import pytest
+
+from live import EASY, FAST, SHORT, find, kill, measuring
+from playground import option_file, playground
+
+CAPACITY, CONCURRENCY = "innodb_io_capacity", "innodb_thread_concurrency"
+SCHEMA = "dialin_sbtest"
+
+
+@pytest.fixture(scope="module")
+def server():
+    with playground(find(FAST)) as made:
+        yield made
+
+
+@pytest.fixture
+def words(server, tmp_path):
+    account = ["--attach", "--defaults-file", option_file(server, tmp_path / "account.cnf")]
+    return ["tune", f"{CAPACITY}=200..2000", "innodb_flush_neighbors=0,1", *account, *SHORT, *EASY, "--goal", "latency"]
+
+
+def schemas(server):
+    return {name for (name,) in server.query("SHOW DATABASES")}
+
+
+def test_a_tune_that_was_killed_is_undone_by_restore_and_resumes_to_a_verdict_on_a_server_as_it_was(dialin, server, words):
+    before, out = server.variables(), dialin.directory / "tune"
+    process = dialin.start(*words, "--minutes", "1.3", "--worst", "90%", "--out", out)
+    measuring(out, block=3)
+    kill(process.pid)
+    process.communicate()
+    assert SCHEMA in schemas(server)
+    dialin("restore")
+    assert server.variables() == before
+    assert SCHEMA not in schemas(server)
+
+    text, err = dialin("resume", out, "--yes", "--json", code=dialin.any_code)
+    verdict = json.loads(text)
+    assert server.variables() == before
+    assert SCHEMA not in schemas(server)
+    assert verdict["tune"]["proven"] > 0
+    assert verdict["tune"]["failures"] == []
+    assert "will" in err
+    assert f"  set {CAPACITY} (now " in err
+
+
+def test_what_takes_a_start_is_refused_and_so_is_a_restart(dialin, server, words):
+    before = server.variables()
+    _, err = dialin(*words, "table_open_cache_instances=1,2", "--minutes", "2", code=2)
+    assert "table_open_cache_instances can be set only when the server starts" in err
+    assert server.variables() == before
