@@ -246,7 +246,7 @@ def test_a_trial_ends_early_where_it_is_too_slow_and_the_baseline_never_does(tun
 
     worker = SimulatedServers(truth=harms)
     _, record = tune(worker, tune_spec(8, worst=0.5))
-    assert any("ended early: below " in line.text for line in record.log)
+    assert any("ended early: below " in log_text(line) for line in record.log)
     for setting, floor in zip(worker.ran, worker.floors, strict=True):
         assert (floor > 0) == bool(setting)
     early = [one for one in record.course.trials if one.steps.get(Step.MEASURE) == 5]

@@ -1,6 +1,6 @@
 """Which settings of a tune are the best trades of throughput, latency and memory."""
 
-from dialin.report.tune_trade_off import MeasuredSetting, best_trades, measured_settings
+from dialin.report.charts.tune_trade_off import MeasuredSetting, best_trades, measured_settings
 from fixtures.simulated_servers import POOL
 from fixtures.tuned import tuned
 

@@ -8,8 +8,8 @@ from typing import Any
 from dialin.model.study import StudySpec
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, LegendKey, axis, blank, plain, safe
+from dialin.report.charts.tune_trade_off import MeasuredSetting
 from dialin.report.load_units import units
-from dialin.report.tune_trade_off import MeasuredSetting
 from dialin.report.tune_words import setting_text
 from dialin.text import counted, number, shorten, size
 

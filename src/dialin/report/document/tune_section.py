@@ -9,6 +9,7 @@ from dialin.model.study import StudySpec
 from dialin.model.verdict import Source, TunedVariable, TuneFindings
 from dialin.report.charts.search_course import CoursePoint, course_points, effects, figure_text, search_course, waterfall
 from dialin.report.charts.tune_trade_chart import trade_chart
+from dialin.report.charts.tune_trade_off import MeasuredSetting, best_trades, measured_settings
 from dialin.report.document.parts import (
     Cell,
     Column,
@@ -25,7 +26,6 @@ from dialin.report.document.parts import (
     text_table,
 )
 from dialin.report.load_units import units
-from dialin.report.tune_trade_off import MeasuredSetting, best_trades, measured_settings
 from dialin.report.tune_words import STAGES, interaction_text, setting_text, space_text, value_text
 from dialin.report.verdict_sentences import interval
 from dialin.text import NOTHING, change, counted, number, percent, size, visible

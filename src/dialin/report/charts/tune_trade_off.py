@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from dialin.model.record import TuneCourse
-from dialin.model.setting import Value, changed
+from dialin.model.setting import Value, as_number, changed
 from dialin.model.study import StudySpec
 from dialin.report.charts.search_course import course_points
-from dialin.search.study_tuner import make_constraints, make_space
 from dialin.stats.pareto import front
 
 _ALIKE = (0.03, 0.05, 0.05)
@@ -69,6 +68,8 @@ def _steps(one: MeasuredSetting) -> tuple[int, ...]:
 
 
 def _memory(spec: StudySpec, changes: Mapping[str, Value]) -> float | None:
-    if spec.tune is None or (memory := make_constraints(spec.tune).memory) is None:
+    if spec.tune is None or (memory := spec.tune.memory) is None:
         return None
-    return memory.needed({**make_space(spec.tune).defaults, **changes})
+    values = {variable.name: variable.default for variable in spec.tune.variables} | dict(changes)
+    sizes = {name: as_number(values.get(name, 0)) or 0.0 for name in memory.factors}
+    return memory.constant + sum(factor * max(0.0, float(sizes[name])) for name, factor in memory.factors.items())
