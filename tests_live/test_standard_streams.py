@@ -56,7 +56,9 @@ def test_a_study_that_loses_its_terminal_puts_an_attached_server_back(tmp_path, 
         before, out = server.variables(), tmp_path / "study"
         leader, follower = os.openpty()
         stdout = os.dup(follower) if is_stdout_too else os.open(os.devnull, os.O_WRONLY)
-        process = start([*SWEEP, "--attach", "--defaults-file", account, "--out", out], tmp_path, stdout, follower)
+        process = start(
+            [*SWEEP, "--baseline", "300", "--attach", "--defaults-file", account, "--out", out], tmp_path, stdout, follower
+        )
         is_lost = threading.Event()
         terminal = threading.Thread(target=show_nobody, args=(leader, is_lost), daemon=True)
         terminal.start()
