@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dialin.model.setting import Value
-from dialin.search.constraints import Constraints, MemoryFormula
+from dialin.model.tune import MemoryFormula
+from dialin.search.constraints import Constraints
 from dialin.search.space import Dimension, Space
 
 GIB = 2**30

@@ -1,6 +1,7 @@
 import pytest
 
-from dialin.search.constraints import AtMost, Constraints, MemoryFormula
+from dialin.model.tune import AtMost, MemoryFormula
+from dialin.search.constraints import Constraints
 from dialin.search.space import Dimension, Space
 
 GIB = 2**30

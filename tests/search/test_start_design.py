@@ -1,6 +1,7 @@
 import numpy as np
 
-from dialin.search.constraints import Constraints, MemoryFormula
+from dialin.model.tune import MemoryFormula
+from dialin.search.constraints import Constraints
 from dialin.search.space import Dimension, Space
 from dialin.search.start_design import NEIGHBOURS, design_size, start_design
 

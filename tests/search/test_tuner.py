@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dialin.model.setting import Value
-from dialin.model.tune import TuneStage
+from dialin.model.tune import MemoryFormula, TuneStage
 from dialin.model.verdict import TuneOutcome
-from dialin.search.constraints import Constraints, MemoryFormula
+from dialin.search.constraints import Constraints
 from dialin.search.space import Dimension, Space
 from dialin.search.trial_records import Options
 from dialin.search.tuner import BASELINE, Tuner

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from pydantic import Field
 
 from dialin.model.frozen import FrozenModel
-from dialin.model.setting import Value
+from dialin.model.setting import Value, as_number
 from dialin.model.trial import Purpose, Trial
 
 
@@ -44,16 +44,33 @@ class TuneVariable(FrozenModel):
     reason: str = ""
 
 
-class TuneMemory(FrozenModel):
-    """An estimate of a server's memory: a constant, plus bytes for each unit of a variable; and how much there may be."""
+@dataclass(frozen=True, slots=True)
+class MemoryFormula:
+    """An estimate of the memory that a server takes: a constant plus a factor times each variable's value.
+
+    Attributes:
+        constant: bytes that the server takes in any case.
+        factors: bytes for each unit of a variable: 1 for a pool, the number of connections for a buffer of each.
+        limit: bytes that there are.
+    """
 
     constant: float
-    factors: dict[str, float]
+    factors: Mapping[str, float]
     limit: float
 
+    def needed(self, values: Mapping[str, Value]) -> float:
+        """Return the estimate for effective values; what is no number takes none."""
+        return self.constant + sum(factor * as_size(values.get(name, 0)) for name, factor in self.factors.items())
 
-class TuneOrder(FrozenModel):
-    """A variable that must not exceed a share of another one."""
+
+def as_size(value: Value) -> float:
+    """Return a value as a number that costs memory; 0 for what is no number, or below 0."""
+    return max(0.0, float(as_number(value) or 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class AtMost:
+    """One variable must not exceed another, or a fixed share of it: innodb_io_capacity and innodb_io_capacity_max."""
 
     lower: str
     upper: str
@@ -78,8 +95,8 @@ class TunePlan(FrozenModel):
     proof_seconds: float = Field(gt=0)
     start_seconds: float = Field(ge=0)
     set_seconds: float = Field(ge=0)
-    memory: TuneMemory | None = None
-    order: tuple[TuneOrder, ...] = ()
+    memory: MemoryFormula | None = None
+    order: tuple[AtMost, ...] = ()
     searched: int = Field(default=0, ge=0)
 
     @property

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
 from dialin.model.setting import Setting, Value, as_number, same_value
-from dialin.model.tune import TuneMemory, TuneOrder, TuneVariable
+from dialin.model.tune import AtMost, MemoryFormula, TuneVariable
 from dialin.search import variable_choice
 from dialin.search.excluded_variables import Group
 from dialin.search.ranges import AskedVariable, VariableFacts, make_dimension, parse_asked
@@ -144,17 +144,15 @@ def propose_variables(catalogue: Catalogue, around: Surroundings, *, weaker: boo
 
 def memory_and_order(
     variables: Sequence[TuneVariable], catalogue: Catalogue, around: Surroundings
-) -> tuple[TuneMemory | None, tuple[TuneOrder, ...]]:
+) -> tuple[MemoryFormula | None, tuple[AtMost, ...]]:
     """Return what limits the settings of a tune."""
     space = Space(tuple(dimension_of(one) for one in variables))
     constraints = variable_choice.make_constraints(space, _situation(around), catalogue.variables)
-    order = tuple(TuneOrder(lower=rule.lower, upper=rule.upper, share=rule.share) for rule in constraints.order)
     memory = constraints.memory
     if memory is None or not memory.factors:
-        return None, order
+        return None, constraints.order
     # The baseline runs whatever the estimate says of it.
-    limit = max(memory.limit, memory.needed(space.defaults))
-    return TuneMemory(constant=memory.constant, factors=dict(memory.factors), limit=limit), order
+    return replace(memory, limit=max(memory.limit, memory.needed(space.defaults))), constraints.order
 
 
 def ends_of(variables: Sequence[TuneVariable]) -> list[dict[str, Value]]:

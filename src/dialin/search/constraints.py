@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dialin.model.setting import Setting, Value, as_number
+from dialin.model.tune import AtMost, MemoryFormula, as_size
 from dialin.search.space import Space
 
 SERVER_BYTES = 2.0**29
@@ -20,38 +21,6 @@ _BELOW_A_CRASH = 0.98
 _RETREAT = 0.25
 """How far the fence moves from what crashed towards the most that ran."""
 _HALVINGS = 30
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryFormula:
-    """An estimate of the memory that a server takes: a constant plus a factor times each variable's value.
-
-    Attributes:
-        constant: bytes that the server takes in any case.
-        factors: bytes for each unit of a variable: 1 for a pool, the number of connections for a buffer of each.
-        limit: bytes that there are.
-    """
-
-    constant: float
-    factors: Mapping[str, float]
-    limit: float
-
-    def needed(self, values: Mapping[str, Value]) -> float:
-        """Return the estimate for effective values; what is no number takes none."""
-        return self.constant + sum(factor * _size(values.get(name, 0)) for name, factor in self.factors.items())
-
-
-def _size(value: Value) -> float:
-    return max(0.0, float(as_number(value) or 0.0))
-
-
-@dataclass(frozen=True, slots=True)
-class AtMost:
-    """One variable must not exceed another, or a fixed share of it: innodb_io_capacity and innodb_io_capacity_max."""
-
-    lower: str
-    upper: str
-    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +59,9 @@ class Constraints:
                 if self.memory.needed(values) <= self.limit:
                     break
                 for index in takes:
-                    above = _size(values[space.dimensions[index].name]) > _size(space.defaults[space.dimensions[index].name])
+                    above = as_size(values[space.dimensions[index].name]) > as_size(
+                        space.defaults[space.dimensions[index].name]
+                    )
                     if above and (point[index] >= 2 or default[index] >= 2 or halving == _HALVINGS - 1):
                         point[index] = default[index]
                     elif above:

@@ -17,8 +17,9 @@ from typing import Any, TextIO
 
 from dialin.errors import UserError
 from dialin.model.setting import Value, same_value
+from dialin.model.tune import MemoryFormula
 from dialin.model.verdict import TuneOutcome
-from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints, MemoryFormula
+from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
 from dialin.search.space import Dimension, Space, is_log_range
 from dialin.search.trial_records import Options, Result
 from dialin.search.tuner import Tuner

@@ -16,7 +16,7 @@ from dialin.model.trial import Purpose as TrialPurpose
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TunePlan, TuneStage, TuneVariable, ask_finder
 from dialin.model.verdict import TuneFailure
-from dialin.search.constraints import AtMost, Constraints, MemoryFormula
+from dialin.search.constraints import Constraints
 from dialin.search.space import Dimension, Space
 from dialin.search.trial_records import Ask, Options, Told
 from dialin.search.tuner import Tuner
@@ -188,9 +188,7 @@ def dimension_of(variable: TuneVariable) -> Dimension:
 
 def make_constraints(plan: TunePlan) -> Constraints:
     """Return the constraints of a plan."""
-    memory = plan.memory
-    formula = MemoryFormula(memory.constant, memory.factors, memory.limit) if memory else None
-    return Constraints(formula, tuple(AtMost(rule.lower, rule.upper, rule.share) for rule in plan.order))
+    return Constraints(plan.memory, plan.order)
 
 
 def number_of_levels(spec: StudySpec) -> int:

@@ -12,7 +12,8 @@ from typing import Protocol
 
 from dialin.errors import UserError
 from dialin.model.setting import Value, as_number, parse_value, same_value
-from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, AtMost, Constraints, MemoryFormula
+from dialin.model.tune import AtMost, MemoryFormula
+from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
 from dialin.search.excluded_variables import REASONS, Group, group_of
 from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, Memory, PerformanceVariable, Rule, Touch
 from dialin.search.ranges import VariableFacts, make_dimension

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from dialin.model.record import TuneCourse
-from dialin.model.setting import Value, as_number, changed
+from dialin.model.setting import Value, changed
 from dialin.model.study import StudySpec
 from dialin.report.charts.search_course import course_points
 from dialin.stats.pareto import front
@@ -70,6 +70,4 @@ def _steps(one: MeasuredSetting) -> tuple[int, ...]:
 def _memory(spec: StudySpec, changes: Mapping[str, Value]) -> float | None:
     if spec.tune is None or (memory := spec.tune.memory) is None:
         return None
-    values = {variable.name: variable.default for variable in spec.tune.variables} | dict(changes)
-    sizes = {name: as_number(values.get(name, 0)) or 0.0 for name in memory.factors}
-    return memory.constant + sum(factor * max(0.0, float(sizes[name])) for name, factor in memory.factors.items())
+    return memory.needed({variable.name: variable.default for variable in spec.tune.variables} | dict(changes))
