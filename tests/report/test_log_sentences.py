@@ -18,6 +18,8 @@ FIGURES = {
     "cause": {"code": "hung", "figures": {"seconds": 60}},
     "changes": [CHANGE],
     "events": 90,
+    "expected": 1.2,
+    "floor": 812.5,
     "lost": 10,
     "pattern": "hash_table_locks",
     "setting": {"max_connections": 100},
@@ -25,6 +27,8 @@ FIGURES = {
     "text": '{"code": is what a server wrote',
     "times": 10,
     "trial": 3,
+    "trials": 24,
+    "unit": "transactions/s",
 }
 
 

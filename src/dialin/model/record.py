@@ -46,6 +46,10 @@ class LogCode(StrEnum):
     CONFIRMING = "confirming"
     CONFIRMING_CUT = "confirming_cut"
     WAITS_COLLECTED = "waits_collected"
+    SEARCH_ENDED = "search_ended"
+    SETTING_CHOSEN = "setting_chosen"
+    TRIAL_CUT_SHORT = "trial_cut_short"
+    BEST_SO_FAR = "best_so_far"
 
 
 @dataclass(frozen=True, slots=True)

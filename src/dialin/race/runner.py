@@ -257,10 +257,6 @@ class Runner:
     def _standings(self) -> Mapping[str, Standing]:
         return standings(self._spec, self._state.trials, self._state.figures)
 
-    def say(self, text: str) -> None:
-        """Pass a sentence on to the watcher, and to the study's log."""
-        self.log(LogCode.TEXT, text=text)
-
     def log(self, code: LogCode, **figures: Any) -> None:
         """Add a line to the study's log, and pass its sentence on to the watcher."""
         line = LogLine(self._clock.now(), code, figures)

@@ -12,7 +12,7 @@ from dialin.errors import DialinError, ServerError, UserError
 from dialin.fleet.worker import Worker
 from dialin.model.cause import Cause
 from dialin.model.progress import Standing, Watcher
-from dialin.model.record import Look, StudyRecord, TuneCourse
+from dialin.model.record import LogCode, Look, StudyRecord, TuneCourse
 from dialin.model.setting import Value
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Failure, Purpose, Step, Trial, TrialState
@@ -23,13 +23,11 @@ from dialin.question.plan import Plan
 from dialin.race.runner import Runner
 from dialin.race.state import RaceState
 from dialin.report.load_units import units
-from dialin.report.tune_words import setting_text
 from dialin.search.study_tuner import NextTrial, StudyTuner, answers
 from dialin.search.tune_findings import final_findings, findings_so_far
 from dialin.stats.trial_figures import FIGURE_OF, value
 from dialin.store.proof_view import candidate_of, proof_view
 from dialin.store.store import Store
-from dialin.text import change, counted
 from dialin.trials.events import TrialBegan, TrialEnded
 from dialin.verdict import comparison
 from dialin.verdict.effective_settings import EffectiveSettings
@@ -98,7 +96,7 @@ class TuneRunner(Runner):
     def _run_next(self, following: NextTrial) -> None:
         is_proof = following.stage is TuneStage.PROOF
         if is_proof and (not self._asks or self._asks[-1].stage is not TuneStage.PROOF):
-            self.say(f"The search ends after {counted(len(self._asks), 'trial')}; now fresh trials prove what it found")
+            self.log(LogCode.SEARCH_ENDED, trials=len(self._asks))
         number = len(self._asks) + 1
         base = self._spec.candidate(self._spec.baseline)
         setting = {**base.setting, **following.setting}
@@ -120,7 +118,7 @@ class TuneRunner(Runner):
         self._state.begin_ask(ask, [] if known else [candidate])
         if known is None:
             self._watcher.candidates_entered(self._spec)
-            self.say(f"{candidate.name}: {setting_text(following.setting)}")
+            self.log(LogCode.SETTING_CHOSEN, candidate=candidate.name, setting=dict(following.setting))
         if is_proof and candidate.name not in self._inspected:
             effective = self._inspect(self._spec, candidate.name) if self._inspect else None
             if effective is not None:
@@ -170,7 +168,8 @@ class TuneRunner(Runner):
             self._run_trials(block, [(position, candidate)], purpose, seconds, floor)
             ended = self._state.trials[-1]
             if floor and ended.state is TrialState.DONE and ended.steps[Step.MEASURE] < seconds - 1:
-                self.say(f"Trial {ended.id} ({candidate}) ended early: below {floor:,.0f} {units(self._spec.workload).title}")
+                unit = units(self._spec.workload).title
+                self.log(LogCode.TRIAL_CUT_SHORT, trial=ended.id, candidate=candidate, floor=floor, unit=unit)
             if ended.state in _ENDED:
                 return
         raise ServerError(
@@ -212,7 +211,7 @@ class TuneRunner(Runner):
         findings = findings_so_far(self._tuner)
         self._store.save_findings(findings)
         if findings.best and findings.best != self._best and findings.expected is not None:
-            self.say(f"Best so far: {setting_text(findings.best)} ({change(findings.expected)} by the model, not proven)")
+            self.log(LogCode.BEST_SO_FAR, setting=findings.best, expected=findings.expected)
         self._best = findings.best
 
     def _standings(self) -> dict[str, Standing]:

@@ -11,7 +11,8 @@ from dialin.model.record import LogCode, LogLine
 from dialin.model.setting import describe
 from dialin.model.trial import Step
 from dialin.report.setting_sentences import shown
-from dialin.text import percent
+from dialin.report.tune_words import setting_text
+from dialin.text import change, counted, percent
 
 Figures = Mapping[str, Any]
 """The figures of a line."""
@@ -75,6 +76,14 @@ _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
     LogCode.CONFIRMING: lambda figures: f"Confirming {figures['candidate']} against the baseline in fresh trials",
     LogCode.CONFIRMING_CUT: lambda _figures: "The budget ended before the fresh trials were complete",
     LogCode.WAITS_COLLECTED: _waits,
+    LogCode.SEARCH_ENDED: lambda figures: (
+        f"The search ends after {counted(figures['trials'], 'trial')}; now fresh trials prove what it found"
+    ),
+    LogCode.SETTING_CHOSEN: lambda figures: f"{figures['candidate']}: {setting_text(figures['setting'])}",
+    LogCode.TRIAL_CUT_SHORT: lambda figures: f"{_trial(figures)} ended early: below {figures['floor']:,.0f} {figures['unit']}",
+    LogCode.BEST_SO_FAR: lambda figures: (
+        f"Best so far: {setting_text(figures['setting'])} ({change(figures['expected'])} by the model, not proven)"
+    ),
 }
 
 
