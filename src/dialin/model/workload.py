@@ -111,6 +111,11 @@ class WorkloadSpec(LoadOptions):
     options: Mapping[str, str] = Field(default_factory=dict)
     traits: LoadTraits = LoadTraits()
 
+    @property
+    def number_of_levels(self) -> int:
+        """How many numbers of threads each trial measures."""
+        return max(1, len(self.levels))
+
     def describe(self) -> str:
         threads = " and ".join(filter(None, [", ".join(map(str, self.levels[:-1])), str(self.threads)]))
         parts = [self.asked, f"{threads} {'thread' if self.threads == 1 else 'threads'}"]

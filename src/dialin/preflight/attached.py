@@ -255,14 +255,15 @@ def describe_changes(site: AttachedServer, values: Mapping[str, str]) -> list[st
     """Return sentences on what the study will change on the server, and how it is put back."""
     spec, account = site.spec, site.attached.account
     lines = [f"dialin did not start this server: {site.attached.build.id}, {account}. It will"]
-    now = {name: value_text(name, value) for name, value in values.items()}
     tuned_variables = {one.name: one for one in spec.tune.variables} if spec.tune else {}
     for name in spec.set_variables:
+        now = value_text(name, values[name]) if name in values else "unknown"
         if (tuned := tuned_variables.get(name)) is not None:
-            lines.append(f"  set {name} (now {now.get(name, 'unknown')}) to {range_text(tuned)}")
-            continue
-        values_of_name = [str(setting[name]) for c in spec.candidates if name in (setting := spec.setting_of(c.name))]
-        lines.append(f"  set {name} (now {now.get(name, 'unknown')}) to {', '.join(dict.fromkeys(values_of_name))}")
+            to = range_text(tuned)
+        else:
+            settings = [spec.setting_of(candidate.name) for candidate in spec.candidates]
+            to = ", ".join(dict.fromkeys(str(setting[name]) for setting in settings if name in setting))
+        lines.append(f"  set {name} (now {now}) to {to}")
     if site.attachment.database:
         lines.append(f"  run the load on the tables of the schema {site.attachment.database}; a load that writes changes them")
     else:

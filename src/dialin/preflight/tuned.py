@@ -239,7 +239,7 @@ def specify(
         name = next(one.name for one in variables if one.static)
         raise UserError(f"--switch set cannot be: {name} takes a start of the server", f"Leave {name} out, or --switch")
     switch = Switch.SET if can_set and question.switch != "restart" else Switch.RESTART
-    levels = max(1, len(request.load.levels))
+    levels = request.load.number_of_levels
     measure = question.measure or (SECONDS[question.goal] if levels == 1 else _OF_SEVERAL)
     warmup = tune_warmup(measure) if question.warmup is None else question.warmup
     start_seconds = around.data / _COPIED + _BOOT + levels * warmup

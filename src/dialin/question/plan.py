@@ -62,7 +62,7 @@ def plan(spec: StudySpec) -> Plan:
     count = len(spec.candidates)
     slot = budget / (count * (BLOCKS_WANTED + (WAIT_TRIALS if spec.waits else 0)))
     overhead, share = OVERHEAD[spec.switch], _WARMUP_SHARE[spec.switch]
-    levels = max(1, len(spec.workload.levels))
+    levels = spec.workload.number_of_levels
     if (runs := spec.workload.traits.runs) is not None:
         measure, warmup = runs.measured * runs.seconds, runs.warm_up * runs.seconds
         trial_seconds = overhead + levels * (warmup + measure)
@@ -88,7 +88,7 @@ def _plan_of_tune(spec: StudySpec, tune: TunePlan) -> Plan:
         UserError: the budget is too small for a search and its proof.
     """
     warmup = spec.warmup if spec.warmup is not None else tune_warmup(tune.search_seconds)
-    levels = max(1, len(spec.workload.levels))
+    levels = spec.workload.number_of_levels
     starts = tune.start_seconds / 3 if tune.at_start else 0.0
     trial_seconds = levels * tune.search_seconds + tune.set_seconds + starts
     proof = 4 * (levels * tune.proof_seconds + tune.set_seconds) + tune.start_seconds

@@ -66,7 +66,7 @@ class StudyTuner:
         if spec.tune is None:
             raise ValueError("this study names its candidates")
         self._plan, self._base = spec.tune, spec.candidate(spec.baseline).setting
-        self._levels = number_of_levels(spec)
+        self._levels = spec.workload.number_of_levels
         self.goal = spec.goal
         self.space = make_space(spec.tune)
         self.failures: list[TuneFailure] = []
@@ -191,14 +191,9 @@ def make_constraints(plan: TunePlan) -> Constraints:
     return Constraints(plan.memory, plan.order)
 
 
-def number_of_levels(spec: StudySpec) -> int:
-    """Return how many numbers of threads each trial measures."""
-    return max(1, len(spec.workload.levels))
-
-
 def make_options(spec: StudySpec, plan: TunePlan) -> Options:
     """Return budget, costs and noise of a tune."""
-    levels = number_of_levels(spec)
+    levels = spec.workload.number_of_levels
     return Options(
         spec.minutes,
         search_seconds=levels * plan.search_seconds,

@@ -105,7 +105,7 @@ def _dropped_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTr
     if not hit:
         return []
     # The driver counts from its start, once for each number of threads.
-    total = round(max(1, len(spec.workload.levels)) * sum(mean for _, mean in hit))
+    total = round(spec.workload.number_of_levels * sum(mean for _, mean in hit))
     return [_note("transactions_dropped", {"dropped": total}, hit, done)]
 
 

@@ -40,7 +40,7 @@ _COLOURS = {
     TuneStage.PROOF: ("var(--c3)", "triangle-up"),
 }
 _LABEL = 40
-_HOVER = 160
+HOVER = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _dots(
 ) -> Any:
     hovers = []
     for point in points:
-        setting = shorten(setting_text(course.settings.get(point.ask.candidate, {})), _HOVER)
+        setting = shorten(setting_text(course.settings.get(point.ask.candidate, {})), HOVER)
         failure = point.trial.failure
         came_to = (
             figure_text(point.figure, spec)

@@ -8,12 +8,11 @@ from typing import Any
 from dialin.model.study import StudySpec
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, LegendKey, axis, blank, plain, safe
+from dialin.report.charts.search_course import HOVER
 from dialin.report.charts.tune_trade_off import MeasuredSetting
 from dialin.report.load_units import units
 from dialin.report.tune_words import setting_text
 from dialin.text import counted, number, shorten, size
-
-_HOVER = 160
 
 
 def trade_chart(settings: Sequence[MeasuredSetting], best: Sequence[MeasuredSetting], spec: StudySpec) -> Chart | None:
@@ -44,7 +43,7 @@ def _dots(settings: Sequence[MeasuredSetting], colour: str, symbol: str, percent
     for one in settings:
         memory = f"<br>memory {size(one.memory)}" if one.memory is not None else ""
         figures = f"{number(one.throughput)} {safe(rate)}, {percentile} {number(one.latency)} ms"
-        hovers.append(f"{safe(one.name)}<br>{figures}{memory}<br>{safe(shorten(setting_text(one.changes), _HOVER))}")
+        hovers.append(f"{safe(one.name)}<br>{figures}{memory}<br>{safe(shorten(setting_text(one.changes), HOVER))}")
     return go.Scatter(
         x=[one.throughput for one in settings],
         y=[one.latency for one in settings],
