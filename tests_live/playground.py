@@ -47,6 +47,9 @@ with open(os.devnull, "wb") as nothing:
 """
 """Restarts a server as it was started, without what only its first start needed."""
 
+SCHEMA = "dialin_sbtest"
+"""The schema that a study makes for its load, and drops."""
+
 PASSWORD = "s3cret, #'no\\one= sees"
 
 
@@ -87,6 +90,9 @@ class Playground:
                 return cursor.fetchall()
         finally:
             connection.close()
+
+    def schemas(self):
+        return {name for (name,) in self.query("SHOW DATABASES")}
 
     def variables(self):
         return {name: value for name, value in self.query("SHOW GLOBAL VARIABLES") if not rules.identifies_instance(name)}

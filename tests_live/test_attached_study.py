@@ -10,11 +10,10 @@ import pytest
 
 from dialin.paths import Home
 from live import EASY, MYSQL, children, find, interrupt, kill, measuring, until
-from playground import PASSWORD, option_file, playground
+from playground import PASSWORD, SCHEMA, option_file, playground
 
 LOAD = ["--tables", "2", "--table-size", "5000", "--threads", "4", "--measure", "2", "--warmup", "1", "--minutes", "1"]
 LOAD += ["--worthwhile", "100%", *EASY]
-SCHEMA = "dialin_sbtest"
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +26,6 @@ def server():
 def sweep(server, tmp_path):
     file = option_file(server, tmp_path / "account.cnf")
     return ["sweep", "innodb_io_capacity=300,3000", "--baseline", "300", "--attach", "--defaults-file", file, *LOAD]
-
-
-def schemas(server):
-    return {name for (name,) in server.query("SHOW DATABASES")}
 
 
 def seen_with_the_load():
@@ -52,7 +47,7 @@ def test_a_study_that_is_stopped_puts_the_server_back_though_it_is_stopped_twice
     err = interrupt(process)
     assert process.returncode == 130
     assert server.variables() == before
-    assert SCHEMA not in schemas(server)
+    assert SCHEMA not in server.schemas()
     assert f"dialin resume {out}" in err
 
 
@@ -68,7 +63,7 @@ def test_a_study_whose_load_dies_in_every_trial_puts_the_server_back(dialin, ser
     assert process.returncode == 3, err
     assert "No candidate could be measured" in err
     assert server.variables() == before
-    assert SCHEMA not in schemas(server)
+    assert SCHEMA not in server.schemas()
 
 
 def test_a_study_that_was_killed_is_undone_by_restore_goes_on_and_ends_with_the_server_as_it_was(dialin, server, sweep):
@@ -79,10 +74,10 @@ def test_a_study_that_was_killed_is_undone_by_restore_goes_on_and_ends_with_the_
     kill(process.pid)
     process.communicate()
     assert server.variables()["innodb_io_capacity"] in ("300", "3000")
-    assert SCHEMA in schemas(server)
+    assert SCHEMA in server.schemas()
     _, err = dialin("restore")
     assert server.variables() == before
-    assert SCHEMA not in schemas(server)
+    assert SCHEMA not in server.schemas()
     assert "innodb_io_capacity: " in err
     assert found_in(home.root / "sandboxes", secret) == []
     _, err = dialin("restore")
@@ -94,7 +89,7 @@ def test_a_study_that_was_killed_is_undone_by_restore_goes_on_and_ends_with_the_
     text, err = dialin("resume", out, "--yes", "--json")
     verdict = json.loads(text)
     assert server.variables() == before
-    assert SCHEMA not in schemas(server)
+    assert SCHEMA not in server.schemas()
     assert "again, was" in err
     assert [candidate["in_force"]["innodb_io_capacity"] for candidate in verdict["candidates"]] == ["300", "3000"]
     assert all(candidate["trials"] >= 3 for candidate in verdict["candidates"])
@@ -174,7 +169,7 @@ def test_a_load_that_drains_its_table_finds_the_same_data_in_every_trial(dialin,
     interrupt(process)
     assert min(rows) > 0.5 * 5000, f"{rows}: each trial began with 5000 rows"
     assert server.variables() == before
-    assert SCHEMA not in schemas(server)
+    assert SCHEMA not in server.schemas()
 
 
 def test_a_load_that_drains_tables_of_somebody_is_refused(dialin, server, sweep):

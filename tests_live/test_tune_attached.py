@@ -5,10 +5,9 @@ import json
 import pytest
 
 from live import EASY, FAST, SHORT, find, kill, measuring
-from playground import option_file, playground
+from playground import SCHEMA, option_file, playground
 
 CAPACITY, CONCURRENCY = "innodb_io_capacity", "innodb_thread_concurrency"
-SCHEMA = "dialin_sbtest"
 
 
 @pytest.fixture(scope="module")
@@ -23,25 +22,21 @@ def words(server, tmp_path):
     return ["tune", f"{CAPACITY}=200..2000", "innodb_flush_neighbors=0,1", *account, *SHORT, *EASY, "--goal", "latency"]
 
 
-def schemas(server):
-    return {name for (name,) in server.query("SHOW DATABASES")}
-
-
 def test_a_tune_that_was_killed_is_undone_by_restore_and_resumes_to_a_verdict_on_a_server_as_it_was(dialin, server, words):
     before, out = server.variables(), dialin.directory / "tune"
     process = dialin.start(*words, "--minutes", "1.3", "--worst", "90%", "--out", out)
     measuring(out, block=3)
     kill(process.pid)
     process.communicate()
-    assert SCHEMA in schemas(server)
+    assert SCHEMA in server.schemas()
     dialin("restore")
     assert server.variables() == before
-    assert SCHEMA not in schemas(server)
+    assert SCHEMA not in server.schemas()
 
     text, err = dialin("resume", out, "--yes", "--json", code=dialin.any_code)
     verdict = json.loads(text)
     assert server.variables() == before
-    assert SCHEMA not in schemas(server)
+    assert SCHEMA not in server.schemas()
     assert verdict["tune"]["proven"] > 0
     assert verdict["tune"]["failures"] == []
     assert "will" in err
