@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.fleet.fleet import BlockEnded, Fleet, FleetEvent, HostLost, Reported
-from dialin.fleet.worker import BlockRequest
+from dialin.fleet.worker import BlockRequest, WorkerHost
 from dialin.model.trial import Block, Purpose, Trial, TrialState
 from dialin.race.recorder import Recorder
 from dialin.race.state import Place
@@ -32,6 +32,11 @@ class HostBlocks:
         self._next_id = next_id
         self._recorders: dict[str, Recorder] = {}
         self._work: dict[str, Work] = {}
+
+    @property
+    def inventory(self) -> Sequence[WorkerHost]:
+        """The hosts that are ready, with what each machine is."""
+        return self._fleet.hosts
 
     @property
     def hosts(self) -> list[str]:

@@ -81,7 +81,6 @@ def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, wa
 
     try:
         with progress.session(), local_worker(ready, store.host, directory, workshop, say) as worker:
-            store.save_host(worker.host.name, worker.host.facts)
             stop_asked = functools.partial(requests.is_asked_to_stop, directory)
             common = (store, workshop.clock, progress, ready.plan, FleetOfOne(worker), session)
             if ready.spec.tune is not None:

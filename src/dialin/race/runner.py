@@ -87,6 +87,7 @@ class Runner:
             InterruptedStudyError: somebody asked for an end after the blocks under way.
         """
         self._begin()
+        self._name_hosts()
         self._watcher.study_began(self._spec, self._budget.blocks_planned(), self._seconds_left())
         if self._state.blocks:  # dialin may have been killed before a look that was due
             self._look_if_due(max(block.number for block in self._state.blocks))
@@ -115,7 +116,7 @@ class Runner:
         """
         try:
             self._give_blocks(purpose, since, propose)
-            while self._hosts.at_work:
+            while self._hosts.at_work or not self._hosts.hosts:  # without a host the fleet waits for one
                 event, work = self._take_event()
                 is_free = work is not None or isinstance(event, HostJoined)
                 if isinstance(event, BlockEnded) and work is not None:
@@ -161,8 +162,9 @@ class Runner:
         elif isinstance(event, HostRefused):
             self.log(LogCode.HOST_LEFT_OUT, host=event.host, cause=event.cause.as_stored())
         elif isinstance(event, HostJoined):
-            self._store.save_host(event.host.name, event.host.facts)
             self.log(LogCode.HOST_JOINED, host=event.host.name)
+        if isinstance(event, HostJoined | HostLost):
+            self._name_hosts()
         if trial is not None:
             self._add(trial, is_lost=isinstance(event, HostLost))
         return event, work
@@ -261,12 +263,20 @@ class Runner:
                 raise now_failing(failures)
             self.log(LogCode.HOST_LEFT_OUT, host=host, cause=failures[0].cause.as_stored())
             self._hosts.leave_out(host)
+            self._name_hosts()
+
+    def _name_hosts(self) -> None:
+        for host in self._hosts.inventory:
+            self._store.save_host(host.name, host.facts)
+        self._watcher.hosts_changed(self._hosts.hosts)
 
     def _run_trials(
         self, block: int, places: Sequence[Place], purpose: Purpose, measure: float | None = None, floor: float = 0.0
     ) -> None:
         """Run trials on the first host, and wait for their end."""
-        (host, *_) = self._hosts.hosts
+        while not self._hosts.hosts:
+            self._take_event()
+        host = self._hosts.hosts[0]
         try:
             self._begin_trials(host, Block(block, purpose, ()), places, measure, floor)
             while host in self._hosts.at_work:

@@ -84,6 +84,7 @@ class TuneRunner(Runner):
         self._tuner.replay(self._spec, answered, self._speeds())
         self._best = self._tuner.tuner.best()
         trials = len(self._asks) + round(self._seconds_left() / max(1.0, self._plan.trial_seconds))
+        self._name_hosts()
         self._watcher.study_began(self._spec, trials, self._seconds_left())
         while (following := self._tuner.next_trial()) is not None:
             self._is_stopping()
