@@ -198,4 +198,3 @@ def main() -> None:
     except Exception as error:
         journal.append(Unable(Cause.quoted(f"A fault of dialin itself: {type(error).__name__}: {error}")))
         raise
-

@@ -14,12 +14,13 @@ class JournalWriter:
     """Appends what is reported to a file. A record is whole in the file, or is not read."""
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("ab", buffering=0)
+        self._path = path
 
     def append(self, item: Any) -> None:
         """Add the next record."""
         record = pickle.dumps(item, protocol=pickle.HIGHEST_PROTOCOL)
-        self._file.write(_LENGTH.pack(len(record)) + record)
+        with self._path.open("ab", buffering=0) as file:
+            file.write(_LENGTH.pack(len(record)) + record)
 
 
 class JournalReader:

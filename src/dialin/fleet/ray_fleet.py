@@ -109,7 +109,7 @@ class _Host:
             put(HostLost(self.name, error.cause))
         except RayError:
             put(HostLost(self.name, Cause(CauseCode.HOST_GONE)))
-        except Exception as error:  # noqa: BLE001 - a fault of dialin with one host must not leave the others waiting for it
+        except Exception as error:  # else nobody would wait for this host in vain
             put(HostRefused(self.name, Cause.quoted(f"A fault of dialin itself: {type(error).__name__}: {error}")))
         finally:
             with suppress(RayError):
