@@ -1,8 +1,10 @@
 """Studies on Ray clusters of two nodes, each a raylet of its own on this machine, with real servers."""
 
+import gc
 import os
 import signal
 import time
+import warnings
 
 import psutil
 import pytest
@@ -48,7 +50,10 @@ class Nodes:
         return [process for process in every if any(mark in word for word in process.info["cmdline"] or ())]
 
     def end(self):
-        self._cluster.shutdown()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Ray leaves files of its own to the garbage collector
+            self._cluster.shutdown()
+            gc.collect()
 
 
 @pytest.fixture

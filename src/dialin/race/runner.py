@@ -269,7 +269,7 @@ class Runner:
 
     def _name_hosts(self) -> None:
         for host in self._hosts.inventory:
-            self._store.save_host(host.name, host.facts)
+            self._state.add_host(host.name, host.facts)
         self._watcher.hosts_changed(self._hosts.hosts)
 
     def _run_trials(
