@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dialin.model.measure import deciding
 from dialin.model.study import StudySpec
-from dialin.model.verdict import Outcome, ReasonCode, Verdict
+from dialin.model.verdict import ReasonCode, Verdict
 from dialin.report.headline import gain
 from dialin.report.names import named, several, the_baseline
 from dialin.text import exact_percent
@@ -32,9 +31,7 @@ _ALONE = {
 
 
 def reason(spec: StudySpec, verdict: Verdict) -> str:
-    """Return why the recommendation is what it is; of a verdict that an earlier dialin stored without a code, as stored."""
-    if verdict.reason_code is None:
-        return _of_earlier_dialin(spec, verdict)
+    """Return why the recommendation is what it is; where figures that its code needs are missing, as stored."""
     try:
         text = _sentence(spec, verdict, verdict.reason_code)
     except (LookupError, TypeError, ValueError):  # written by another dialin
@@ -90,20 +87,3 @@ def _refusal(spec: StudySpec, verdict: Verdict) -> str:
         f"{named(spec, data['candidate'])} {is_better} but gives up durability ({', '.join(variables)}: {loses(variables[0])}"
         "), so it is not recommended unless you give --accept-weaker-durability."
     )
-
-
-def _of_earlier_dialin(spec: StudySpec, verdict: Verdict) -> str:
-    chosen = verdict.chosen
-    if (
-        verdict.tune
-        or spec.aa
-        or chosen.name == verdict.baseline
-        or chosen.weaker_durability
-        or deciding(chosen, verdict) is None
-    ):
-        return verdict.reason
-    if verdict.verdict is Outcome.WINNER and verdict.winners == [chosen.name]:
-        return _ALONE[ReasonCode.OTHERS_WORSE]
-    if verdict.verdict is Outcome.SAFE_CHOICE and not any(one.weaker_durability for one in verdict.candidates):
-        return _ALONE[ReasonCode.NEAR_THE_BEST]
-    return verdict.reason
