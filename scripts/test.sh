@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Run the tests: first those that need nothing, then those on real servers, with what they need; each part prints its ten slowest.
-# `all` takes every build.
+# `all` uses every build.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-# Tests start dialin some hundred times: it shall not be compiled anew each time.
+# Tests start dialin hundreds of times: its compiled modules are cached.
 unset PYTHONDONTWRITEBYTECODE
 export PYTEST_ADDOPTS="--durations=10"
 
@@ -15,7 +15,7 @@ else
     others="mysql@5.6 mariadb@10.11"
 fi
 
-bring_servers() { # installs what is missing; SERVER is the one that most tests take, DIALIN_TEST_BUILDS are all
+bring_servers() { # installs what is missing; most tests use SERVER, DIALIN_TEST_BUILDS are all
     local build
     install_server mysql@9.7 mysql@8.0 mariadb@10.11
     DIALIN_TEST_BUILDS=$SERVER
@@ -24,13 +24,13 @@ bring_servers() { # installs what is missing; SERVER is the one that most tests 
         if .venv/bin/dialin servers install "$build"; then
             DIALIN_TEST_BUILDS="$DIALIN_TEST_BUILDS $build"
         else
-            say "$build cannot be had here: its tests are skipped"
+            say "$build cannot be installed on this machine: its tests are skipped"
         fi
     done
 }
 
 say "tests without servers, and those of the load driver"
-# Servers are fetched meanwhile; what hinders that is told when they are asked for once more.
+# Servers are downloaded meanwhile; an error is printed by the second call of bring_servers, below.
 bring_servers >/dev/null 2>&1 &
 fetching=$!
 driver=$(mktemp)
@@ -63,20 +63,20 @@ bring_servers
 
 export DIALIN_TEST_BUILDS DIALIN_TEST_SERVER=$SERVER
 
-# Studies mostly wait for their seconds, so they run beside the other tests, each group in a home of its own that shares what is
-# large: no command of the one ends or restores what the other has running.
+# Studies mostly wait, so they run beside the other tests. Each group has its own home, with links to what is large, so that no
+# command ends or restores what another group has running.
 home=${DIALIN_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/dialin}
 mkdir -p "$home"
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$home"/beside-"$$"-*' EXIT
 
-run_beside() { # NAME TEST...: runs tests in the background; their words go into a log
+run_beside() { # NAME TEST...: runs tests in the background; their output goes into a log
     local beside=$home/beside-$$-$1 part
     shift
     for part in builds catalogues datasets downloads; do
         mkdir -p "$home/$part" "$beside"
         ln -s "$home/$part" "$beside/$part"
     done
-    # A shell has its background jobs ignore Ctrl-C, which a test sends.
+    # Background jobs of a shell ignore Ctrl-C, which a test sends; --default-signal undoes that.
     DIALIN_HOME=$beside env --default-signal=INT .venv/bin/pytest "$@" >"$beside/log" 2>&1 &
 }
 

@@ -16,8 +16,8 @@ _ALONE = {
     ReasonCode.BASELINE_AMONG_BEST: "The baseline is among the best: keep {baseline}.",
     ReasonCode.BASELINE_IS_BEST: "No other candidate is better: keep {baseline}.",
     ReasonCode.OTHERS_WORSE: "Every other candidate was shown to be worse.",
-    ReasonCode.NEAR_THE_BEST: "Which of the candidates near the best is the very best is inconclusive; more minutes can show "
-    "it.",
+    ReasonCode.NEAR_THE_BEST: "Several candidates are near the best, and which one is the best is inconclusive: more minutes "
+    "can show it.",
     ReasonCode.BASELINE_FAILED: "The baseline could not be measured, so nothing is recommended: fix that, then start a new "
     "study.",
     ReasonCode.OTHERS_UNSAFE: "Every other candidate is unsafe: keep {baseline}.",
@@ -74,7 +74,7 @@ def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
             failed = several(spec, data["candidates"])
             return f"{failed} could not be measured (see the caveats): keep {baseline}, or fix that."
         case ReasonCode.SHOWN_BETTER:
-            others = " Which of the better ones is the best is inconclusive." if len(data["candidates"]) > 1 else ""
+            others = " Several are better, and which one is the best is inconclusive." if len(data["candidates"]) > 1 else ""
             return f"{name} was shown to be better than {baseline}: {figures}.{others}"
         case _:
             return f"{name} against {baseline}: {figures}."
