@@ -86,7 +86,7 @@ def test_both_sides_of_the_charts_over_time_have_their_words():
     page = page_of("winner")
     sides = [attrs for attrs in page.all("span") if "data-of" in attrs]
     assert len(sides) == 2 * 7, "the chart of all trials has one text for both"
-    assert sum("hidden" in attrs for attrs in sides) == 8
+    assert sum("hidden" in attrs for attrs in sides) == 7
     assert "p95 of the median second" in page.words
     measures = [attrs["data-measure"] for attrs in page.all("button") if "data-measure" in attrs]
     assert measures == ["tps", "latency"]
