@@ -4,7 +4,7 @@
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-# Tests start dialin some hundred times: it shall not be compiled anew each time.
+# Tests start dialin some hundred times: keep its compiled files.
 unset PYTHONDONTWRITEBYTECODE
 export PYTEST_ADDOPTS="--durations=10"
 
@@ -24,13 +24,13 @@ bring_servers() { # installs what is missing; SERVER is the one that most tests 
         if .venv/bin/dialin servers install "$build"; then
             DIALIN_TEST_BUILDS="$DIALIN_TEST_BUILDS $build"
         else
-            say "$build is not available here: its tests are skipped"
+            say "$build cannot be installed on this machine: its tests are skipped"
         fi
     done
 }
 
 say "tests without servers, and those of the load driver"
-# Servers are fetched meanwhile; what fails is reported when they are asked for once more.
+# Servers are downloaded meanwhile; an error is printed by the second call of bring_servers, below.
 bring_servers >/dev/null 2>&1 &
 fetching=$!
 driver=$(mktemp)
@@ -54,6 +54,6 @@ bring_servers
 
 export DIALIN_TEST_BUILDS DIALIN_TEST_SERVER=$SERVER
 
-# Studies mostly wait for their seconds, so several tests run on each CPU. A shell has its jobs ignore Ctrl-C, which a test sends.
+# Studies mostly wait, so several tests run on each CPU. Jobs of a shell ignore Ctrl-C, which a test sends: --default-signal undoes that.
 say "tests on $DIALIN_TEST_BUILDS"
 env --default-signal=INT .venv/bin/pytest tests_live --numprocesses $((4 * $(nproc))) --dist loadgroup --no-loadscope-reorder

@@ -18,7 +18,7 @@ from home import WORKER, remove_home_of_worker
 from live import INSTALLED, MYSQL, Dialin, find
 from playground import option_file, playground
 
-FIRST = ("attached_study", "dialin_load", "deciding", "study", "changed_during_trial", "tune", "persisted_by_others", "switching")
+FIRST = ("attached_study", "dialin_load", "deciding", "study", "changed_during_trial", "tune", "persisted_by_others")
 """Files that take longest: they begin first, so that none of them runs alone at the end."""
 
 APART = ("changed_during_trial", "deciding", "dialin_load_study", "study", "watch")

@@ -82,7 +82,7 @@ VARIABLES: Columns = {
     **_OF_A_TRIAL,
     "variable": FrameColumn(pl.String, "a server variable"),
     "asked": FrameColumn(pl.String, "the requested value; null if none was requested"),
-    "in_force": FrameColumn(pl.String, "what the server said of it once it was ready"),
+    "in_force": FrameColumn(pl.String, "the value that the server reported when it was ready"),
     "real": FrameColumn(pl.String, "what was counted of the real objects behind it, where it could be"),
 }
 
@@ -145,7 +145,7 @@ LOOKS: Columns = {
 }
 
 LOG: Columns = {
-    "time": FrameColumn(TIME, "when it was said, UTC"),
+    "time": FrameColumn(TIME, "when the line was written, UTC"),
     "text": FrameColumn(pl.String, "what happened, in words"),
 }
 

@@ -67,9 +67,7 @@ class Cause:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Cause:
-        """Return a cause that was stored; an earlier dialin stored a sentence, its `reason`."""
-        if "code" not in stored:
-            return cls.quoted(str(stored.get("reason", "")))
+        """Return a cause that `as_stored` made fit to store."""
         return cls(CauseCode(stored["code"]), stored["figures"])
 
     def as_stored(self) -> dict[str, Any]:
