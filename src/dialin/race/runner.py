@@ -242,7 +242,10 @@ class Runner:
         Raises:
             ChangedByOthersError: somebody else keeps changing a variable under test.
         """
-        if ended.failure:
+        if ended.failure and ended.state is TrialState.INTERRUPTED:
+            cause = ended.failure.cause.as_stored()
+            self.log(LogCode.SERVER_WENT_AWAY, trial=ended.id, candidate=ended.candidate, cause=cause)
+        elif ended.failure:
             failed = {"step": ended.failure.step, "cause": ended.failure.cause.as_stored()}
             self.log(LogCode.TRIAL_FAILED, trial=ended.id, candidate=ended.candidate, **failed)
         elif ended.state is TrialState.INTERRUPTED and not ended.is_disturbed:
@@ -364,16 +367,16 @@ class Runner:
         )
 
     def _spent(self, done: Sequence[Trial]) -> float:
-        return sum(sum(t.steps.values()) for t in done)
+        return sum(t.seconds for t in done)
 
     def _between(self, done: Sequence[Trial]) -> float:
         """Return the seconds of this session outside trials."""
-        in_trials = self._spent([t for t in done if t.session == self._session])
+        in_trials = sum(sum(t.steps.values()) for t in done if t.session == self._session)
         return max(0.0, self._clock.monotonic() - self._began - in_trials)
 
     def _trial_seconds(self, done: Sequence[Trial]) -> float:
         """Return how long a trial takes, with the time up to the next one: as measured in this study, else as planned."""
-        durations = [sum(t.steps.values()) for t in comparison.clean(done) if t.state is TrialState.DONE]
+        durations = [t.seconds for t in comparison.clean(done) if t.state is TrialState.DONE]
         in_session = sum(t.session == self._session for t in done)
         between = self._between(done) / in_session if in_session else 0.0
         return sum(durations) / len(durations) + between if durations else self._plan.trial_seconds
