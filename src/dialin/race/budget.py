@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from dialin.clock import Clock
-from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.trial import Purpose, Step, Trial, TrialState
 from dialin.question.plan import WAIT_TRIALS, Plan, wait_trial_seconds
 from dialin.race.state import RaceState
 from dialin.stats.allocation import SIZE
@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 
 
 def _spent(trials: Sequence[Trial]) -> float:
-    return sum(sum(trial.steps.values()) for trial in trials)
+    return sum(trial.seconds for trial in trials)
 
 
 def without_waits(state: RaceState) -> list[str]:
@@ -75,17 +75,17 @@ class Budget:
         for (session, _), trials in self._by_run().items():
             busiest[session] = max(busiest[session], _spent(trials))
         in_session = busiest.pop(self._session, 0.0)
-        return sum(busiest.values()) + max(in_session, self._clock.monotonic() - self._began)
+        return sum(busiest.values()) + max(in_session, self._seconds_of_session())
 
     def trial_seconds(self) -> float:
         """Return how long a trial takes, with the time up to the next one: as measured in this study, else as planned."""
         done = self._state.trials
-        durations = [sum(t.steps.values()) for t in comparison.clean(done) if t.state is TrialState.DONE]
+        durations = [t.seconds for t in comparison.clean(done) if t.state is TrialState.DONE]
         if not durations:
             return self._plan.trial_seconds
         ours = [trials for (session, _), trials in self._by_run().items() if session == self._session]
         busiest = max(ours, key=_spent, default=[])
-        between = max(0.0, self._clock.monotonic() - self._began - _spent(busiest)) / len(busiest) if busiest else 0.0
+        between = max(0.0, self._seconds_of_session() - _spent(busiest)) / len(busiest) if busiest else 0.0
         return sum(durations) / len(durations) + between
 
     def seconds_left(self, trials_needed: int | None) -> float:
@@ -94,6 +94,11 @@ class Budget:
         if trials_needed is None:
             return left
         return min(left, trials_needed * self.trial_seconds() / max(1, self._count_hosts()) + self._reserved())
+
+    def _seconds_of_session(self) -> float:
+        """Return the seconds of this session, without those in which trials waited for a server that had gone away."""
+        waited = sum(t.steps.get(Step.WAIT, 0.0) for t in self._state.trials if t.session == self._session)
+        return self._clock.monotonic() - self._began - waited
 
     def _reserved(self) -> float:
         """Return the seconds that outstanding trials for raw waits take."""

@@ -287,7 +287,10 @@ class Runner:
             self._hosts.break_off()
 
     def _log_end(self, ended: Trial) -> None:
-        if ended.failure:
+        if ended.failure and ended.state is TrialState.INTERRUPTED:
+            cause = ended.failure.cause.as_stored()
+            self.log(LogCode.SERVER_WENT_AWAY, trial=ended.id, candidate=ended.candidate, cause=cause)
+        elif ended.failure:
             failed = {"step": ended.failure.step, "cause": ended.failure.cause.as_stored()}
             self.log(LogCode.TRIAL_FAILED, trial=ended.id, candidate=ended.candidate, **failed)
         elif ended.state is TrialState.INTERRUPTED and not ended.is_disturbed:

@@ -173,7 +173,7 @@ class TuneRunner(Runner):
             if ended.state in _ENDED:
                 return
         raise ServerError(
-            f"The host stood still, or somebody else changed variables, in {_TRIES} trials in a row",
+            f"The host stalled, or another client changed variables, in {_TRIES} trials in a row",
             "See dialin doctor",
             resumable=True,
         )

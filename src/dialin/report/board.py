@@ -18,6 +18,7 @@ from dialin.report.verdict_sentences import lost
 from dialin.text import counted, duration, number, visible
 
 STEP_LABELS = {
+    Step.WAIT: "waiting for the server",
     Step.RESTORE: "restoring data",
     Step.BOOT: "starting the server",
     Step.SET: "setting variables",

@@ -20,7 +20,7 @@ from dialin.model.verdict import Verdict
 from dialin.report.board import Board, newest_figures, sparkline, study_title
 from dialin.report.load_units import units
 from dialin.report.names import naming
-from dialin.text import about, ascii_only, change, counted, duration, number, shorten, stopwatch, visible
+from dialin.text import about, ascii_only, change, counted, distinct, duration, number, stopwatch, visible
 
 _PER_SECOND = 4
 _LOG_LINES = 5
@@ -173,12 +173,14 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
     columns = [column for column in (*_COLUMNS, *([_OUT] if any_is_out else [])) if width >= column.least]
     room = max(9, width - sum(column.width for column in columns))
     unit = units(spec.workload)
-    header = shorten(names.subject or "candidate", room)
+    header = names.subject or "candidate"
+    header = header if len(header) <= room else "value"
     left = min(room, max(cell_len(header), *map(len, names.labels.values())))
     lines = [
         _row(header, [(unit.title if column.title == _TPS else column.title, column.width) for column in columns], left, "dim")
     ]
     shown = _most_telling(board, spec, rows)
+    labels = dict(zip(names.labels, distinct(list(names.labels.values()), left), strict=True))
     for candidate in spec.candidates:
         if candidate.name not in shown:
             continue
@@ -192,7 +194,7 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
             "to baseline": "baseline" if is_base else change(standing.ratio),
             "race": "out" if standing.out else "",
         }
-        label = shorten(names.labels[candidate.name], left)
+        label = labels[candidate.name]
         figures = [(cells[column.title], column.width) for column in columns]
         lines.append(_row(label, figures, left, "bold cyan" if runs else "dim" if standing.out else ""))
     if len(shown) < len(spec.candidates):

@@ -57,7 +57,7 @@ def trial(row: Row[Any]) -> Trial:
 
 def failure(stored: Mapping[str, Any]) -> Failure:
     """Return why a trial failed."""
-    cause = Cause.read(stored.get("cause", stored))
+    cause = Cause.read(stored["cause"])
     return Failure(Step(stored["step"]), stored["fault"], cause, stored["log_tail"])
 
 
@@ -92,14 +92,9 @@ def watched(saw: Mapping[str, Any]) -> Watched:
     return Watched(**{**saw, "gauges": gauges, "notes": probe_notes(saw["notes"])})
 
 
-def probe_notes(stored: Sequence[Mapping[str, Any] | str]) -> tuple[ProbeNote, ...]:
-    """Return the notes of a probe; an earlier dialin stored sentences."""
-    return tuple(
-        ProbeNote(ProbeNoteCode.OTHER, {"words": one})
-        if isinstance(one, str)
-        else ProbeNote(ProbeNoteCode(one["code"]), one["figures"])
-        for one in stored
-    )
+def probe_notes(stored: Sequence[Mapping[str, Any]]) -> tuple[ProbeNote, ...]:
+    """Return the stored notes of a probe."""
+    return tuple(ProbeNote(ProbeNoteCode(one["code"]), one["figures"]) for one in stored)
 
 
 def waits(summary: Mapping[str, Any]) -> RawWaits:
