@@ -1,8 +1,8 @@
 """What the coordinator of a study on many hosts costs, and how blocks per hour grow with hosts.
 
-Hosts are simulated in time, and the coordinator is real: race, store, looks and progress. A host reports a sample each second, so
-that the coordinator keeps up as long as it needs less CPU than the study takes. Up to there blocks per hour are linear; beyond it
-hosts wait. The figures are in BENCHMARKS.md.
+Hosts are simulated in time, and the coordinator is real: race, store, looks and progress. A host reports a sample each second,
+so that the coordinator keeps up as long as it needs less CPU than the study takes. Up to there blocks per hour are linear;
+beyond it hosts wait. The figures are in BENCHMARKS.md.
 """
 
 from __future__ import annotations
