@@ -37,7 +37,7 @@ _PROPOSALS = 3
 """The most times that a proposer is asked for one block, where its new candidates cannot enter."""
 
 _MANY_HOSTS = 8
-"""Hosts from which on figures for watching are not calculated after every trial, but with every twentieth more."""
+"""Hosts from which on figures and looks wait until each host had one more trial."""
 
 _WAIT_TRIES = 2
 """Times that a trial for raw waits is run where the host itself stood still for most of it."""
@@ -306,7 +306,7 @@ class Runner:
     def _standings(self) -> Mapping[str, Standing]:
         """Return each candidate's figures so far; of many hosts those of a moment ago, for the drift of each takes long to fit."""
         trials = len(self._state.trials)
-        if len(self._hosts.hosts) < _MANY_HOSTS or is_due(trials, self._stood_at):
+        if len(self._hosts.hosts) < _MANY_HOSTS or self._is_due(trials, self._stood_at):
             self._stood_at = trials
             self._stood = standings(self._spec, self._state.trials, self._state.figures)
         return self._stood
@@ -322,8 +322,13 @@ class Runner:
         looks = self._state.looks
         looked = looks[-1].trials if looks and looks[-1].decided is not None else 0
         ended = len(self._state.ended)
-        if ended > looked and is_due(ended, looked) and self._budget.fits(min(SIZE, len(self._state.in_the_race))):
+        if ended > looked and self._is_due(ended, looked) and self._budget.fits(min(SIZE, len(self._state.in_the_race))):
             self._look(block)
+
+    def _is_due(self, trials: int, before: int) -> bool:
+        """Return whether trials are to be fitted again; of many hosts not before each had one more, for that takes long."""
+        hosts = len(self._hosts.hosts)
+        return is_due(trials, before) and (hosts < _MANY_HOSTS or trials >= before + hosts)
 
     def _look(self, blocks: int) -> Verdict:
         state, spec = self._state, self._spec
