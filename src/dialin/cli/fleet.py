@@ -60,7 +60,7 @@ def describe_host(host: NodeStatus) -> list[str]:
     memory = facts.get("memory_bytes", 0) / 1024**3
     return [
         f"{facts.get('cpu', state.machine)}, {counted(facts.get('cpus', 0), 'CPU')}, {memory:.0f} GiB; dialin {state.version}",
-        f"builds: {listed(sorted(state.builds)) or 'none; a study copies those that it needs'}",
+        f"builds: {listed(sorted(state.builds)) if state.builds else 'none; a study copies those that it needs'}",
         f"noise: {percent(state.noise)} per trial" if state.noise is not None else "noise: not measured there yet",
         *(f"{one.subject}: {one.observed}" for one in bad),
         "fit to measure" if not bad else f"not fit to measure: {listed([one.subject for one in bad])}",
