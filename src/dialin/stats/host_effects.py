@@ -95,7 +95,7 @@ def host_interactions(
 
 
 def can_be_compared(trials: Sequence[TimedTrial], names: Sequence[str], group_of: Callable[[Hashable], Hashable]) -> bool:
-    """Return whether each group has the trials that the test of an interaction of 10 % takes; a group of few trials is left aside.
+    """Return whether each group has the trials that the test of an interaction of 10 % takes; one of few trials is left aside.
 
     Simulated, a study that ends before claims in every second case a common gain where half of the hosts have none.
     """
