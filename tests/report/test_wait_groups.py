@@ -23,7 +23,7 @@ def test_times_stand_beside_cycles_and_the_shares_of_the_longest():
     row = group.rows[0]
     assert (row.candidate, row.operation, row.count) == ("1", "", "2,763,790")
     assert (row.times[0], row.cycles[0]) == ("1.40 µs", "4,060")
-    assert len(row.times) == len(row.cycles) == len(wait_groups.TITLES)
+    assert len(row.times) == len(row.cycles) == len(wait_groups.WAIT_TITLES)
     assert (row.worst, row.ten) == ("71.0 %", "64.0 %")
 
 

@@ -184,7 +184,7 @@ class TuneOutcome(StrEnum):
     RUNNING = "running"
 
 
-class Source(StrEnum):
+class FigureSource(StrEnum):
     """What a figure of a tune rests on: fresh trials of its proof, or the model of all trials."""
 
     PROOF = "proof"
@@ -207,7 +207,7 @@ class TunedVariable(FrozenModel):
         description="the measure with the recommended setting as a ratio to that with the same setting, but this variable as "
         "in the baseline",
     )
-    carries_by: Source | None = Field(default=None, description="what `carries` rests on")
+    carries_by: FigureSource | None = Field(default=None, description="what `carries` rests on")
 
 
 class TunedPair(FrozenModel):

@@ -28,7 +28,7 @@ class ReasonKind(StrEnum):
     LIMIT = "limit"
 
 
-class Chart(FrozenModel):
+class ReasonChart(FrozenModel):
     """What is drawn beside a reason: a dot for each trial, by candidate."""
 
     title: str
@@ -51,7 +51,7 @@ class Reason(FrozenModel):
         default=None,
         description="Pearson correlation of the figure with the goal's, over trials less their block; null if unknown",
     )
-    chart: Chart | None = None
+    chart: ReasonChart | None = None
 
 
 class CostRow(FrozenModel):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dialin.report.document.parts import Cell, Column, Row, Table
-from dialin.report.wait_groups import TITLES, Collected, Group, WaitCells
+from dialin.report.wait_groups import WAIT_TITLES, Collected, WaitCells, WaitGroup
 
 _RANKS = (0, 7, 8, 0, 6, 1, 2)
-"""Of each of `TITLES`: the column with the highest rank is dropped first where there is little room."""
+"""Of each of `WAIT_TITLES`: the column with the highest rank is dropped first where there is little room."""
 
 COLLECTED_READING = (
     "Trials that collected waits. Lost: events that the server counted and no longer held when it was read. Throughput: its "
@@ -37,7 +37,7 @@ def _of(one: Collected) -> tuple[str, ...]:
     return one.pattern, one.time, one.events, one.lost, one.timer, one.tps, one.change
 
 
-def table(group: Group, place: int, labels: Mapping[str, str], *, by_operation: bool) -> Table:
+def table(group: WaitGroup, place: int, labels: Mapping[str, str], *, by_operation: bool) -> Table:
     """Return the table of an instrument, of all operations together or of each."""
     rows = group.operations if by_operation else group.rows
     operation = [Column("operation", "operation")] if by_operation else []
@@ -46,7 +46,7 @@ def table(group: Group, place: int, labels: Mapping[str, str], *, by_operation: 
         *operation,
         Column("waits", "waits", 5, is_figure=True),
         Column("per-second", "per second", 4, is_figure=True),
-        *(Column(title, title, rank, is_figure=True) for title, rank in zip(TITLES, _RANKS, strict=True)),
+        *(Column(title, title, rank, is_figure=True) for title, rank in zip(WAIT_TITLES, _RANKS, strict=True)),
         Column("longest", "longest 1 %", 2, is_figure=True),
         Column("ten", "ten longest", 3, is_figure=True),
     ]

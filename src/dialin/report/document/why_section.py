@@ -62,7 +62,7 @@ def _card(reason: Reason, record: StudyRecord, labels: Mapping[str, str]) -> Rea
     drawn = dots.dots(reason.chart, labels, record.spec.baseline) if reason.chart else None
     return ReasonCard(
         reason.kind,
-        why_sentences.KINDS[reason.kind],
+        why_sentences.REASON_KINDS[reason.kind],
         visible(reason.text),
         why_sentences.remark(reason, record),
         *why_sentences.source(reason),
@@ -114,7 +114,7 @@ def _waits(
     return [Group("raw-waits", "Raw waits", parts)]
 
 
-def _instrument(group: wait_groups.Group, place: int, labels: Mapping[str, str]) -> list[Part]:
+def _instrument(group: wait_groups.WaitGroup, place: int, labels: Mapping[str, str]) -> list[Part]:
     parts: list[Part] = [wait_tables.table(group, place, labels, by_operation=False)]
     if group.operations:
         table = wait_tables.table(group, place, labels, by_operation=True)
