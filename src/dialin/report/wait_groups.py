@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.evidence import ALL
-from dialin.model.why import WaitSummary, WaitTrial, Why
-from dialin.text import NOTHING, change, duration, listed, number, percent, visible
+from dialin.model.why import WaitSummary, Why
+from dialin.text import NOTHING, listed, number, percent, visible
 
 WAIT_TITLES = ("mean", "p50", "p90", "p99", "p99.9", "max", "total")
 """The times that are told of each row."""
@@ -82,42 +82,6 @@ def description(group: WaitGroup, labels: Mapping[str, str]) -> str:
     above = [labels[one.candidate] for one in group.every if one.mean_ns > one.p99_ns]
     remark = f" For {listed(above)} the mean is above the p99: a few long waits dominate it." if above else ""
     return f"{'; '.join(parts)}.{remark}"
-
-
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """A trial that collected raw waits.
-
-    Attributes:
-        lost: that the server counted and no longer held when it was read.
-        timer: what measured them, with its frequency.
-        tps: transactions a second meanwhile.
-        change: of throughput against the candidate's clean trials.
-    """
-
-    candidate: str
-    pattern: str
-    time: str
-    events: str
-    lost: str
-    timer: str
-    tps: str
-    change: str
-
-
-def collected(one: WaitTrial) -> Collected:
-    """Return what a trial collected, and how much that slowed it down."""
-    ticks = f" at {number(one.ticks_per_second / 1e6)} MHz" if one.ticks_per_second else ""
-    return Collected(
-        candidate=one.candidate,
-        pattern=visible(one.pattern),
-        time=duration(one.seconds),
-        events=f"{one.events:,}",
-        lost=f"{one.lost:,} ({percent(one.lost / (one.events + one.lost))})" if one.lost else "none",
-        timer=visible(one.timer) + ticks,
-        tps=number(one.tps),
-        change=NOTHING if one.slowdown is None else change(1 - one.slowdown),
-    )
 
 
 def notes(why: Why, labels: Mapping[str, str]) -> list[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dialin.model.why import WaitTrial
 from dialin.report.document.parts import Cell, Column, Row, Table
-from dialin.report.wait_groups import WAIT_TITLES, Collected, WaitCells, WaitGroup
+from dialin.report.wait_groups import WAIT_TITLES, WaitCells, WaitGroup
+from dialin.text import NOTHING, change, duration, number, percent, visible
 
 _RANKS = (0, 7, 8, 0, 6, 1, 2)
 """Of each of `WAIT_TITLES`: the column with the highest rank is dropped first where there is little room."""
@@ -17,7 +19,7 @@ COLLECTED_READING = (
 """How to read the table of trials that collected waits."""
 
 
-def collected_table(trials: Sequence[Collected], labels: Mapping[str, str], unit: str) -> Table:
+def collected_table(trials: Sequence[WaitTrial], labels: Mapping[str, str], unit: str) -> Table:
     """Return the table of trials that collected waits; `unit` is that of throughput."""
     columns = [
         Column("candidate", "candidate"),
@@ -33,8 +35,16 @@ def collected_table(trials: Sequence[Collected], labels: Mapping[str, str], unit
     return Table("collected", COLLECTED_READING, columns, rows)
 
 
-def _of(one: Collected) -> tuple[str, ...]:
-    return one.pattern, one.time, one.events, one.lost, one.timer, one.tps, one.change
+def _of(one: WaitTrial) -> tuple[str, ...]:
+    return (
+        visible(one.pattern),
+        duration(one.seconds),
+        f"{one.events:,}",
+        f"{one.lost:,} ({percent(one.lost / (one.events + one.lost))})" if one.lost else "none",
+        visible(one.timer) + (f" at {number(one.ticks_per_second / 1e6)} MHz" if one.ticks_per_second else ""),
+        number(one.tps),
+        NOTHING if one.slowdown is None else change(1 - one.slowdown),
+    )
 
 
 def table(group: WaitGroup, place: int, labels: Mapping[str, str], *, by_operation: bool) -> Table:

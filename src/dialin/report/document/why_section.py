@@ -107,9 +107,8 @@ def _waits(
         tables = [one for place, group in enumerate(others, _CHARTED + 1) for one in _instrument(group, place, labels)]
         parts.append(Fold("waits", f"Waits: {why_sentences.more(len(others), 'instrument')}", tables))
     if why.wait_trials:
-        trials = [wait_groups.collected(one) for one in why.wait_trials]
         notes = [Paragraph(note, Role.SMALL) for note in wait_groups.notes(why, labels)]
-        table = wait_tables.collected_table(trials, labels, units_in(record).title)
+        table = wait_tables.collected_table(why.wait_trials, labels, units_in(record).title)
         parts.append(Fold("collected", "How they were collected, and what that cost", [table, *notes]))
     return [Group("raw-waits", "Raw waits", parts)]
 
