@@ -121,7 +121,7 @@ VERDICT: Columns = {
     **_with_interval("ratio", "throughput as a ratio to the baseline's: 1.05 is 5 % more"),
     **_with_interval("typical_ratio", "typical speed, which forgives stalls, as a ratio to the baseline's"),
     "stall_cost": FrameColumn(pl.Float64, "share of the typical speed that stalls cost, 0 to 1"),
-    **_with_interval("goal_ratio", "the goal's own measure as a ratio to the baseline's"),
+    **_with_interval("goal_ratio", "the measure of the goal as a ratio to the baseline's"),
     "probability": FrameColumn(pl.Float64, "of being within what is worthwhile of the best, 0 to 1"),
     **_with_interval("cv", "coefficient of variation of the seconds of a typical trial: 0.04 is 4 %"),
     **_with_interval("stalls_per_1000", "measured seconds below half of their trial's median, per 1000"),
