@@ -208,7 +208,7 @@ class SpinRow(FrozenModel):
 class Semaphores(FrozenModel):
     """Semaphores of InnoDB's status."""
 
-    places: list[SemaphorePlace] = Field(description="most threads first, eight at the most")
+    places: list[SemaphorePlace] = Field(description="most threads first, at most eight")
     spins: list[SpinRow] = Field(description="empty where the server counts none")
     notes: list[str] = Field(description="what the server does not report, a sentence each")
 
@@ -231,7 +231,7 @@ class Why(FrozenModel):
     reasons: list[Reason] = Field(description="strongest first; those of kind `unused` and `limit` follow")
     costs: list[CostRow]
     scaling: list[Scaling]
-    statements: list[StatementRow] = Field(description="those that took most time, all candidates together; five at the most")
+    statements: list[StatementRow] = Field(description="those that took most time, all candidates together; at most five")
     latencies: list[TransactionLatency] = Field(
         default_factory=list,
         description="all kinds of transaction together first, then each where there are several; empty where the load driver "

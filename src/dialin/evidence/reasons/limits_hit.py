@@ -169,7 +169,7 @@ LIMITS: tuple[Limit, ...] = (
     Limit(
         "queries_queued_for_concurrency",
         "queries queued",
-        "at the most",
+        "highest number",
         _queued,
         1.0,
         lambda x: f"innodb_thread_concurrency made up to {number(x)} queries wait",

@@ -67,8 +67,8 @@ RULES: tuple[ReasonRule, ...] = (
     ReasonRule(
         "emptiest_instance",
         "pool",
-        "free pages of the emptiest buffer pool instance",
-        "of it at the least",
+        "lowest free share of the emptiest buffer pool instance",
+        "of its pages",
         sources.BUFFER_POOL,
         shared_figures.emptiest_instance,
         floor=0.01,

@@ -65,7 +65,7 @@ def _check(capacity: Capacity, record: StudyRecord, trials: Sequence[Measured]) 
         source=capacity.source,
         strength=0.0,
         chart=ReasonChart(
-            title=f"{capacity.name}: used at the most",
+            title=f"{capacity.name}: highest use",
             unit=capacity.unit,
             values=by_candidate({number: use[0] for number, use in uses.items()}, trials, names),
         ),
