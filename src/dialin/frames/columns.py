@@ -58,6 +58,7 @@ TRIALS: Columns = {
     "purpose": _PURPOSE,
     "state": FrameColumn(pl.String, "running, done, failed or interrupted; an interrupted one counts for nothing"),
     "started": FrameColumn(TIME, "when it started, UTC"),
+    "wait_s": FrameColumn(pl.Float64, "seconds until an attached server that had gone away answered again; else null"),
     "restore_s": FrameColumn(pl.Float64, "seconds that each step took; null where it did not happen"),
     "boot_s": FrameColumn(pl.Float64, "starting the server"),
     "set_s": FrameColumn(pl.Float64, "setting the variables of a running server"),

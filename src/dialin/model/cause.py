@@ -21,6 +21,7 @@ class CauseCode(StrEnum):
     NOT_STOPPED = "not_stopped"
     NOT_STOPPED_CLEANLY = "not_stopped_cleanly"
     HUNG = "hung"
+    UNRESPONSIVE = "unresponsive"
     NO_ANSWERS = "no_answers"
     NO_ANSWER = "no_answer"
     ACCOUNT_REFUSED = "account_refused"

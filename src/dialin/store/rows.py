@@ -11,7 +11,7 @@ from sqlalchemy import Row
 from dialin.model.cause import Cause
 from dialin.model.evidence import Gauge, ProbeNote, ProbeNoteCode, RawWaits, WaitRow, Watched
 from dialin.model.load_driver import DriverChoice, TransactionTimes
-from dialin.model.progress import Progress, SessionState, Standing
+from dialin.model.progress import HostProgress, Progress, SessionState, Standing
 from dialin.model.record import LogCode, LogLine
 from dialin.model.trial import Block, Costs, Failure, Purpose, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
 from dialin.model.tune import TuneAsk, TuneStage
@@ -77,7 +77,13 @@ def progress(stands: Mapping[str, Any]) -> Progress:
     """Return a stored progress."""
     step = Step(stands["step"]) if stands["step"] else None
     standings = {name: Standing(**figures) for name, figures in stands["standings"].items()}
-    return Progress(**{**stands, "session": SessionState(stands["session"]), "step": step, "standings": standings})
+    hosts = {name: _host_progress(does) for name, does in stands.get("hosts", {}).items()}
+    read = {"session": SessionState(stands["session"]), "step": step, "standings": standings, "hosts": hosts}
+    return Progress(**{**stands, **read})
+
+
+def _host_progress(does: Mapping[str, Any]) -> HostProgress:
+    return HostProgress(**{**does, "step": Step(does["step"]) if does["step"] else None})
 
 
 def watched(saw: Mapping[str, Any]) -> Watched:

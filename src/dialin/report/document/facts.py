@@ -27,6 +27,7 @@ from dialin.text import (
 )
 
 STEP_NAMES = {
+    Step.WAIT: "wait for the server",
     Step.RESTORE: "restore data",
     Step.BOOT: "boot",
     Step.SET: "set",

@@ -61,7 +61,7 @@ def failures(record: StudyRecord, names: Naming) -> list[Part]:
     """Return the failed trials, each with its reason and the end of the server's log; nothing where none failed."""
     folds = []
     for one in record.trials:
-        if one.failure is not None:
+        if one.failure is not None and one.state is TrialState.FAILED:
             reason = visible(with_advice(one.failure.cause))
             summary = f"Trial {one.id}, block {one.block}, {names.labels[one.candidate]}: {reason}"
             tail = visible_lines(one.failure.log_tail) or "Nothing was logged."
@@ -111,7 +111,7 @@ def _row(one: Series, names: Naming, metrics: ServerMetrics) -> Row:
         Cell(_PURPOSES[trial.purpose]),
         Cell(
             str(trial.state) if one.steady else f"{trial.state}, not steady",
-            link=Link(_failure_key(trial)) if trial.failure is not None else None,
+            link=Link(_failure_key(trial)) if trial.state is TrialState.FAILED and trial.failure else None,
         ),
         Cell(clock_time(trial.started)),
         Cell(NOTHING if warm is None else f"{duration(warm)}{ended}"),
