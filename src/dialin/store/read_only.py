@@ -22,7 +22,7 @@ from sqlalchemy.pool import StaticPool
 
 from dialin.errors import UserError
 from dialin.store import schema
-from dialin.store.store import Store, damaged, study_file
+from dialin.store.store import BAD_ROWS, Store, damaged, study_file
 
 Answer = TypeVar("Answer")
 
@@ -122,4 +122,6 @@ def _faults(path: Path) -> Iterator[None]:
         fault = error.orig if isinstance(error, DBAPIError) else error
         if isinstance(fault, sqlite3.OperationalError):
             raise UserError(f"{path} cannot be opened: {fault}", "You need permission to read it") from error
+        raise damaged(path) from error
+    except BAD_ROWS as error:
         raise damaged(path) from error
