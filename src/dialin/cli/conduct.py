@@ -225,8 +225,8 @@ def _warn_of_changes() -> None:
             say(f"The server {entry.where} is NOT restored yet. Run: dialin restore")
 
 
-def show(directory: Path, *, json: bool) -> ExitCode:
-    """Write a study's reports anew and print its verdict.
+def show(directory: Path, *, json: bool, must_write: bool = True) -> ExitCode:
+    """Write a study's reports anew and print its verdict; where `must_write` is false, a reader who may not write gets a note.
 
     Raises:
         UserError: there is no such study, or its reports cannot be written; the verdict is printed before they are.
@@ -237,7 +237,12 @@ def show(directory: Path, *, json: bool) -> ExitCode:
         typer.echo(json_documents.render_verdict(in_words(record.spec, record.verdict)), nl=False)
     elif not json:
         print_verdict(record, Console(highlight=False), why)
-    files.write_all(record, directory, why)
+    try:
+        files.write_all(record, directory, why)
+    except files.MayNotWriteError:
+        if must_write:
+            raise
+        say(f"Note: the files in {directory} were not rewritten: you may not write there")
     say(f"Report: {(directory / 'report.html').absolute()}")
     if record.verdict is None:
         say(f"There is no verdict yet. Resume the study: {_resume(directory)}")

@@ -46,9 +46,24 @@ def study_file(directory: Path) -> Path:
     return path
 
 
+BAD_ROWS = (ValidationError, ValueError, TypeError, LookupError, AttributeError)
+"""What rows that somebody altered by hand raise where they are read."""
+
+
 def damaged(path: Path) -> UserError:
     """Return the error of a database that cannot be read."""
     return UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or start a new study")
+
+
+def _check_candidates(record: StudyRecord) -> None:
+    """Raise LookupError where something is about a candidate that the study does not have."""
+    known = {candidate.name for candidate in record.spec.candidates}
+    named = {record.spec.baseline, *(trial.candidate for trial in record.trials)}
+    named |= {name for block in record.blocks for name in block.order}
+    if record.verdict is not None:
+        named |= {candidate.name for candidate in record.verdict.candidates}
+    if unknown := named - known:
+        raise LookupError(unknown)
 
 
 def _read_mark(path: Path) -> int:
@@ -479,9 +494,10 @@ class Store:
                 log=[line for _, line in self.log_after(0)],
                 verdict=Verdict.model_validate(row.verdict) if row.verdict else None,
             )
+            _check_candidates(record)
             if record.spec.tune is None:
                 return record
             record = replace(record, course=TuneCourse(asks=self.asks(), findings=self.findings()))
             return record if whole else proof_view(record)
-        except (DatabaseError, ValidationError, ValueError, TypeError) as error:
+        except (DatabaseError, *BAD_ROWS) as error:
             raise damaged(self._directory / STUDY_FILE) from error
