@@ -110,7 +110,7 @@ def compare(
 
 @partial(
     given.with_study_options,
-    hidden=("waits", "hold", "confirm", "baseline", "until", "confidence"),
+    hidden=("waits", "hold", "confirm", "baseline", "until", "confidence", "fleet", "fleet_hosts"),
     helps={
         "server": "The build to tune, such as mysql@9.7 (see `dialin servers`).",
         "fixed": "The baseline's value of a tuned variable; of any other variable, the value in all settings. Repeat.",
@@ -186,7 +186,7 @@ def _conduct(
     live: bool,
     **how: Any,
 ) -> None:
-    """Check the options and run the study; `how` has `out`, `json`, `yes` and `watch`."""
+    """Check the options and run the study; `how` has `out`, `json`, `yes`, `watch` and where it runs."""
     from dialin.cli.conduct import conduct
 
     keys = {**asked, "server": server or [], "set": {**asked.get("set", {}), **given.pairs(fixed, "--set")}}
@@ -211,6 +211,8 @@ def run(
     watch: given.Watch = False,
     restart_command: given.RestartCommand = None,
     live: given.Live = False,
+    fleet: given.OnFleet = "local",
+    fleet_hosts: given.FleetHosts = None,
 ) -> None:
     """Run the study that a file describes, or the studies of a published experiment.
 
@@ -219,6 +221,9 @@ def run(
     permission = _permission(restart_command, live=live)
     if str(study_file).startswith(PREFIX):
         from dialin.cli.run_recipe import run_recipe
+
+        if fleet != "local":
+            raise UserError("--fleet is for study files, and a recipe runs on one host", "Leave it out")
 
         name = str(study_file).removeprefix(PREFIX)
         size = scale or ScaleName.LAPTOP
@@ -229,7 +234,8 @@ def run(
 
     question = read(study_file)
     where = study_file.absolute().parent
-    raise typer.Exit(conduct(question, where, permission, name=study_file.stem, out=out, json=json, yes=yes, watch=watch))
+    how: dict[str, Any] = {"out": out, "json": json, "yes": yes, "watch": watch, "fleet": fleet, "fleet_hosts": fleet_hosts}
+    raise typer.Exit(conduct(question, where, permission, name=study_file.stem, **how))
 
 
 def resume(
@@ -241,12 +247,15 @@ def resume(
     watch: given.Watch = False,
     restart_command: given.RestartCommand = None,
     live: given.Live = False,
+    fleet: given.OnFleet = "local",
+    fleet_hosts: given.FleetHosts = None,
 ) -> None:
     """Resume a study that was stopped or killed, or is inconclusive. No completed trial is repeated."""
     from dialin.cli.conduct import go_on
 
     permission = _permission(restart_command, live=live)
-    raise typer.Exit(go_on(directory, permission, minutes=minutes, confirm=confirm, json=json, yes=yes, watch=watch))
+    how: dict[str, Any] = {"json": json, "yes": yes, "watch": watch, "fleet": fleet, "fleet_hosts": fleet_hosts}
+    raise typer.Exit(go_on(directory, permission, minutes=minutes, confirm=confirm, **how))
 
 
 def report(directory: Directory, json: given.Json = False) -> None:

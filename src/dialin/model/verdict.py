@@ -43,6 +43,7 @@ class ReasonCode(StrEnum):
     BEST_BUT_FAILED_BASELINE = "best_but_failed_baseline"
     WEAKER_DURABILITY = "weaker_durability"
     CONFOUNDED = "confounded"
+    HOSTS_DISAGREE = "hosts_disagree"
     BASELINE_FAILED = "baseline_failed"
     OTHERS_UNSAFE = "others_unsafe"
     OTHERS_FAILED = "others_failed"

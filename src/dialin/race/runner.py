@@ -103,6 +103,8 @@ class Runner:
 
     def _begin(self) -> None:
         self._state = RaceState(self._store)
+        while not self._hosts.hosts and not self._decided():  # the time that hosts take to get ready is not of the budget
+            self._take_event()
         self._budget = Budget(self._state, self._plan, self._clock, self._session, lambda: len(self._hosts.hosts))
 
     def _decided(self) -> bool:
@@ -267,7 +269,7 @@ class Runner:
 
     def _name_hosts(self) -> None:
         for host in self._hosts.inventory:
-            self._store.save_host(host.name, host.facts)
+            self._state.add_host(host.name, host.facts)
         self._watcher.hosts_changed(self._hosts.hosts)
 
     def _run_trials(

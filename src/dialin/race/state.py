@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dialin.model.record import Look, StudyRecord
 from dialin.model.study import Candidate
@@ -36,6 +37,7 @@ class RaceState:
         self.looks: list[Look] = list(stored.looks)
         self.verdict: Verdict | None = stored.verdict
         self.figures: dict[int, Figures] = {}
+        self.hosts: dict[str, Mapping[str, Any]] = dict(stored.hosts)
         self._samples: dict[int, Sequence[Sample]] = dict(stored.samples)
         self._watched = dict(stored.watched)
         self._stored = stored
@@ -54,6 +56,7 @@ class RaceState:
             blocks=self.blocks,
             trials=self.trials,
             looks=self.looks,
+            hosts=self.hosts,
             samples=self._samples,
             watched=self._watched,
         )
@@ -118,6 +121,12 @@ class RaceState:
             if nobodys is None and not ran_on & set(hosts):
                 nobodys = block
         return nobodys
+
+    def add_host(self, name: str, facts: Mapping[str, Any]) -> None:
+        """Store what a host is, once: a study that is resumed keeps what was first stored."""
+        if name not in self.hosts:
+            self._store.save_host(name, facts)
+            self.hosts[name] = facts
 
     def begin_block(self, block: Block, entering: Sequence[Candidate] = ()) -> None:
         self._store.begin_block(block, entering)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dialin.model.measure import deciding
 from dialin.model.study import Goal, StudySpec
 from dialin.model.verdict import CandidateState, CandidateVerdict, DecidedBy, Estimate, Note, Outcome, Verdict
+from dialin.report.host_sentences import effects_by_host
 from dialin.report.load_units import units
 from dialin.report.names import named, several
 from dialin.report.tune_words import tune_headline
@@ -122,6 +123,10 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
     serious = [note for note in verdict.confounds if note.data.get("could_explain")]
     if serious:
         return f"{serious[0].data.get('variable', 'another variable')} differs too and could explain the result"
+    disagree = next((note for note in verdict.warnings if note.code == "hosts_disagree"), None)
+    if disagree is not None:
+        name = named(spec, str(disagree.data["candidate"]))
+        return f"hosts disagree on {name}: {effects_by_host(disagree.data)}"
     out = (CandidateState.FAILED, CandidateState.UNSAFE)
     measured = [one.name for one in verdict.candidates if one.state not in out]
     if len(measured) < 2 and any(one.state is CandidateState.UNSAFE for one in verdict.candidates):

@@ -21,6 +21,7 @@ _ALONE = {
     ReasonCode.BASELINE_FAILED: "The baseline could not be measured, so nothing is recommended: fix that, then start a new "
     "study.",
     ReasonCode.OTHERS_UNSAFE: "Every other candidate is unsafe: keep {baseline}.",
+    ReasonCode.HOSTS_DISAGREE: "No candidate is better on all hosts: keep {baseline}, or choose for each kind of host.",
     ReasonCode.NOTHING_SHOWN: "No candidate was shown to be better: keep {baseline}, or give the study more minutes.",
     ReasonCode.GAIN_NOT_SHOWN: "Fresh trials show neither a gain nor that there is none: keep {baseline}, or give the tune "
     "more minutes.",
