@@ -12,7 +12,7 @@ _LEAST = (
 )
 """Limit, option, what it limits, and the least that is enough in bytes.
 
-A server reserves several times the memory that it uses, and a redo log or the tables of a load are files of hundreds of megabytes.
+A server reserves several times the memory that it uses; a redo log or the tables of a load are files of hundreds of megabytes.
 """
 
 

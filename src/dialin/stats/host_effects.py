@@ -13,7 +13,7 @@ from itertools import groupby
 import numpy as np
 from scipy.special import fdtrc
 
-from dialin.stats.trial_fit import Difference, TimedTrial, fit_trials
+from dialin.stats.trial_fit import FittedDifference, TimedTrial, fit_trials
 
 _LOOKS = 4.0
 """By how much the accepted error is divided because the test is made at every look. Simulated (benchmarks/hosts.py): where
@@ -34,7 +34,7 @@ class Interaction:
     """
 
     candidate: str
-    differences: dict[Hashable, Difference]
+    differences: dict[Hashable, FittedDifference]
     p: float
     alpha: float
 
@@ -91,7 +91,7 @@ def host_interactions(
     return interactions
 
 
-def _welch(differences: Sequence[Difference]) -> float:
+def _welch(differences: Sequence[FittedDifference]) -> float:
     """Return the p value of Welch's test that the differences are one; 1 for fewer than two."""
     count = len(differences)
     if count < 2:
