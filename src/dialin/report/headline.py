@@ -135,8 +135,8 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
         return f"only {listed(measured)} could be measured, so nothing could be compared"
     if verdict.trial_noise is None:
         return "too few trials to compare the candidates"
-    leader = _leader(verdict)
-    if leader is not None and (leader.probability or 0.0) >= _LEADS:
+    leader = named_leader(verdict)
+    if leader is not None:
         figures = "" if leader.name == verdict.baseline else gain(spec, verdict, leader)
         name = f"{named(spec, leader.name)}{', the baseline,' if leader.name == verdict.baseline else ''}"
         return f"{name} leads{f', {figures}' if figures else ''}; {near} with {probability(leader.probability)} probability"
@@ -191,6 +191,12 @@ def _names_of(note: Note) -> Sequence[object]:
 
 def _candidate(verdict: Verdict, name: str) -> CandidateVerdict:
     return next(one for one in verdict.candidates if one.name == name)
+
+
+def named_leader(verdict: Verdict) -> CandidateVerdict | None:
+    """Return the candidate that the headline of an inconclusive study names; None where it names none."""
+    leader = _leader(verdict)
+    return leader if leader is not None and (leader.probability or 0.0) >= _LEADS else None
 
 
 def _leader(verdict: Verdict) -> CandidateVerdict | None:
