@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from typing import TextIO
 
 from dialin.model.progress import Standing
-from dialin.model.study import StudySpec
+from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.report.load_units import SECONDS, units
@@ -27,12 +28,15 @@ class PlainLines:
         self._baseline = ""
         self._names: Mapping[str, str] = {}
         self._measured: list[float] = []
+        self._latencies: list[float] = []
         self._rate = SECONDS.rate
+        self._percentile = 0
         self._lost = 0
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
         """Say what is compared and how long it will take."""
         self._baseline = spec.baseline
+        self._percentile = spec.workload.percentile if spec.goal is Goal.LATENCY else 0
         names = naming(spec)
         self._names = names.full
         if spec.tune is not None:
@@ -58,6 +62,7 @@ class PlainLines:
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
         """Say which trial begins and what time is left."""
         self._measured.clear()
+        self._latencies.clear()
         self._lost = 0
         self._write(f"{self._where(trial)} begins; about {about(seconds_left)} left.")
 
@@ -72,6 +77,7 @@ class PlainLines:
             self._lost += 1
         else:
             self._measured.append(sample.tps)
+            self._latencies.append(sample.latency_ms)
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
         """Say how the trial ended, what of it the host lost, and how its candidate stands."""
@@ -81,7 +87,7 @@ class PlainLines:
         if trial.state is not TrialState.DONE:
             self._write(f"{where} {trial.state}{out}.")
             return
-        figure = f" with {number(sum(self._measured) / len(self._measured))} {self._rate}" if self._measured else ""
+        figure = f" with {self._figure()}" if self._measured else ""
         so_far = ""
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
             so_far = f"; {change(standing.ratio)} to the baseline after {counted(standing.trials, 'trial')}"
@@ -91,6 +97,12 @@ class PlainLines:
     def study_ended(self, verdict: Verdict) -> None:
         """Write the verdict's sentence."""
         self._write(f"Verdict: {verdict.headline}")
+
+    def _figure(self) -> str:
+        throughput = f"{number(statistics.fmean(self._measured))} {self._rate}"
+        if not self._percentile:
+            return throughput
+        return f"p{self._percentile} {number(statistics.median(self._latencies))} ms at {throughput}"
 
     def _where(self, trial: Trial) -> str:
         name = self._names.get(trial.candidate, trial.candidate)
