@@ -2,6 +2,8 @@
 
 .DEFAULT_GOAL := help
 SETUP := .venv/.setup
+# As in src/dialin/cli/__init__.py, for tests and benchmarks.
+export OPENBLAS_NUM_THREADS ?= 1
 
 help:  ## list the chores
 	@sed -n 's/^\([a-z][a-z-]*\):.*##[ ]*\(.*\)$$/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'

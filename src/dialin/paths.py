@@ -102,16 +102,26 @@ def replace_text(path: Path, text: str) -> None:
         raise
 
 
+MAX_TOML = 1024 * 1024
+"""Bytes of a TOML file; no real one comes near."""
+
+
 def read_toml(path: Path, remedy: str, unreadable: str = "") -> dict[str, Any]:
     """Return what a TOML file holds.
 
     Raises:
-        UserError: it cannot be read (`unreadable` is then the remedy, where it is another one), or is not TOML.
+        UserError: it cannot be read (`unreadable` is then the remedy, where it is another one), is too large, or is not TOML.
     """
     import tomllib
 
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        if path.exists() and not path.is_file():
+            raise UserError(f"{path} is not a file", unreadable or remedy)
+        with path.open("rb") as file:
+            content = file.read(MAX_TOML + 1)
+        if len(content) > MAX_TOML:
+            raise UserError(f"{path} is larger than 1 MiB: nobody wrote it by hand", unreadable or remedy)
+        return tomllib.loads(content.decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         words = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UserError(f"{path} cannot be read: {words}", unreadable or remedy) from error

@@ -1,11 +1,13 @@
 """What needs no server to be refused: one line, a remedy, exit code 2, nothing left behind."""
 
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
+from dialin.store.store import STUDY_FILE, Store
 from fixtures import example_studies, stored_study
 
 
@@ -15,7 +17,8 @@ from fixtures import example_studies, stored_study
         (["swep"], "Did you mean 'sweep'?"),
         (["sweep", "a_b=1,2", "--thread", "3"], "--threads"),
         (["sweep", "a_b=1,2", "--threads", "many"], "--threads"),
-        (["sweep", "nonsense"], "this is not VARIABLE=V1,V2"),
+        (["sweep", "nonsense"], "this is not VARIABLE=V1,V2,... Write it like"),
+        (["sweep", "a_b=1,2", "--minutes", "-1"], "must be greater than 0"),
         (["sweep", "a_b=1,2", "a_b=3,4"], "swept twice"),
         (["sweep", "a_b=1"], "has only one value"),
         (["sweep", "a_b=1,1"], "same value twice"),
@@ -41,6 +44,8 @@ from fixtures import example_studies, stored_study
         (["compare", "none.cnf", "other.cnf"], "none.cnf"),
         (["compare"], "nothing to compare"),
         (["run", "none.toml"], "cannot be read"),
+        (["run", "/dev/zero"], "/dev/zero is not a file"),
+        (["compare", "/dev/zero", "/dev/zero"], "/dev/zero is not a file"),
         (["resume", "nowhere"], "There is no directory nowhere"),
         (["report", "."], "holds no dialin study"),
         (["servers", "install", "postgres@16"], "does not name a build"),
@@ -128,11 +133,22 @@ def test_a_study_on_a_medium_that_nobody_can_write_to_is_shown(tmp_path, command
     study.chmod(0o555)
     process = as_somebody_without_rights(tmp_path, command, "study")
     assert "innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps" in process.stdout
-    if command == "explain":
-        assert (process.returncode, process.stderr) == (0, "")
-    else:
-        assert "report.html cannot be written" in process.stderr
-        assert process.stderr.endswith("then run: dialin report study\n")
+    assert process.returncode == 0
+    assert process.stderr.startswith("" if command == "explain" else "Note: the files in study were not rewritten")
+    assert not (study / "report.html").exists()
+
+
+def test_a_killed_study_is_read_where_the_index_of_its_log_cannot_be_made(tmp_path):
+    (tmp_path / "study").mkdir()
+    (tmp_path / "killed").mkdir()
+    stored_study.keep(example_studies.winner(), tmp_path / "study")
+    with Store.open(tmp_path / "study") as writer:
+        writer.say(5.0, "the last words")
+        for name in (STUDY_FILE, f"{STUDY_FILE}-wal"):
+            shutil.copy(tmp_path / "study" / name, tmp_path / "killed")
+    (tmp_path / "killed").chmod(0o555)
+    process = as_somebody_without_rights(tmp_path, "explain", "killed")
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 def test_who_has_no_home_directory_is_told_to_name_one(tmp_path):
@@ -159,3 +175,25 @@ def test_a_current_directory_that_is_gone_is_named(dialin, tmp_path, monkeypatch
     code, _, err = dialin("sweep", "a_b=1,2")
     assert (code, err.count("\n")) == (1, 1)
     assert "the current directory: No such file or directory" in err
+
+
+def test_a_study_file_that_is_too_large_is_refused_and_not_read(dialin, tmp_path):
+    with (tmp_path / "large.toml").open("wb") as file:
+        file.truncate(10 * 1024**4)
+    code, _, err = dialin("run", "large.toml")
+    assert (code, "larger than 1 MiB" in err) == (2, True)
+
+
+def test_a_candidate_without_a_name_is_refused(dialin, tmp_path):
+    (tmp_path / "study.toml").write_text('[candidates.""]\na_b = 1\n[candidates.other]\na_b = 2\n')
+    code, _, err = dialin("run", "study.toml")
+    assert (code, "candidates: a candidate has no name" in err.replace("'", "")) == (2, True), err
+
+
+@pytest.mark.parametrize(("option", "kilobytes"), [("-v", 4_000_000), ("-f", 1000)])
+def test_a_limit_of_the_shell_that_is_too_low_is_named(tmp_path, option, kilobytes):
+    command = f"ulimit {option} {kilobytes}; exec {sys.executable} -m dialin sweep innodb_io_capacity=200,2000 --minutes 9"
+    environment = {**os.environ, "DIALIN_HOME": str(tmp_path / "home")}
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert f"ulimit {option} limits" in done.stderr

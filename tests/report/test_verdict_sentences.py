@@ -5,7 +5,7 @@ import pytest
 from dialin.model.setting import combination_name
 from dialin.model.study import Candidate
 from dialin.model.verdict import Confirmation, Estimate, ReasonCode
-from dialin.report import verdict_sentences
+from dialin.report import headline, verdict_sentences
 from dialin.report.names import naming
 from fixtures import example_studies
 
@@ -81,7 +81,7 @@ def test_a_study_without_a_verdict_says_how_to_go_on():
 
 def test_a_candidate_that_gives_up_durability_never_stands_in_a_table_without_the_word():
     verdict = example_studies.weaker_durability().verdict
-    assert verdict_sentences.state_of(verdict.candidates[1], verdict) == "wins, weaker durability"
+    assert verdict_sentences.state_remarks(verdict.candidates[1], verdict) == ["weaker durability"]
 
 
 def test_the_winning_build_is_named_where_no_variable_changes():
@@ -144,11 +144,6 @@ def test_what_is_shown_is_said_apart_from_how_probable_it_is(better, best, text)
     assert verdict_sentences.proof(verdict).startswith(text)
 
 
-def test_a_candidate_that_is_clearly_worse_without_proof_is_behind():
-    verdict = example_studies.safe_choice().verdict
-    assert verdict_sentences.state_of(verdict.candidates[2], verdict) == "behind"
-
-
 def test_an_a_a_study_is_called_one():
     assert verdict_sentences.compared(example_studies.a_a()).startswith(
         "An A/A study: 4 identical candidates of innodb_buffer_pool_instances on"
@@ -171,3 +166,11 @@ def test_the_baseline_of_an_attached_server_is_called_what_the_server_has_now():
     assert verdict_sentences.reason(on_server) == f"There is nothing to gain: keep {now}."
     assert verdict_sentences.no_change(on_server) == f"Nothing changes: keep {now}."
     assert verdict_sentences.reason(record) == "There is nothing to gain: keep the baseline."
+
+
+def test_an_interval_that_says_nothing_is_not_shown_in_figures():
+    wild = Estimate(mean=3.15, low=0.036, high=273.82)
+    assert verdict_sentences.change_with_interval(wild) == "+215.0 % (too noisy to tell)"
+    assert headline.change_with_confidence(wild, 0.95) == "+215.0 %, too noisy to tell"
+    assert headline.detects(2, 21.46) == "2 trials are too few to detect any difference"
+    assert headline.detects(12, 0.05) == "12 trials can detect differences of 5.0 % or more"

@@ -138,3 +138,21 @@ def test_an_empty_log_that_was_left_behind_is_as_good_as_none(directory):
     before = contents(directory)
     assert len(read_only.read(directory, lambda store: store.trials())) == 3
     assert contents(directory) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE trial SET candidate = 'another'",
+        "UPDATE study SET host = '[1]'",
+        "UPDATE study SET spec = '{}'",
+        "UPDATE candidate SET setting = '[]'",
+        "UPDATE trial SET state = 'odd'",
+        "UPDATE trial SET steps = '7'",
+    ],
+)
+def test_rows_that_were_altered_by_hand_are_damage_and_no_fault_of_dialin(directory, change):
+    with closing(sqlite3.connect(directory / STUDY_FILE)) as connection, connection:
+        connection.execute(change)
+    with pytest.raises(UserError, match=r"is damaged|cannot be read by this dialin"):
+        read_only.read(directory, lambda store: store.read())

@@ -89,6 +89,11 @@ def main() -> None:
         remedy = "Check that it exists, that you have permission, and that the disk has space. Completed trials are safe"
         _print_error(f"{place}{error.strerror or error}. {remedy}")
         code = ExitCode.NO_VERDICT
+    except (MemoryError, ImportError) as error:
+        from dialin.servers import process_limits
+
+        _print_error(process_limits.too_low() or f"{error or 'Memory is full'}. Free memory, or reinstall dialin")
+        code = ExitCode.NO_VERDICT
     except Exception as error:
         log = _write_fault(error)
         report = f"please report it with {log}" if log else "its traceback could not be written; please report it"

@@ -112,6 +112,13 @@ class StudyOptions(MethodOptions, LoadOptions):
             raise ValueError(f"{value!r} is not a distribution; they are {', '.join(kinds.rand_types())}")
         return value
 
+    @field_validator("candidates")
+    @classmethod
+    def _named(cls, value: dict[str, Variables]) -> dict[str, Variables]:
+        if not all(name.strip() for name in value):
+            raise ValueError("a candidate has no name: write it like [candidates.bigger-pool]")
+        return value
+
     @field_validator("threads")
     @classmethod
     def _distinct_levels(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:

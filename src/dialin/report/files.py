@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,12 @@ from dialin.report.render import html, markdown
 from dialin.report.verdict_sentences import file_comments
 from dialin.report.verdict_texts import in_words
 
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+class MayNotWriteError(UserError):
+    """Whoever reads a study may not write to its directory: it is a colleague's, or on a read-only medium."""
+
 
 def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> None:
     """Write `report.html` and `report.md`, and with a verdict `verdict.json`, `recommended.cnf` and its statements.
@@ -25,6 +32,7 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
     an earlier verdict that this one does not recommend are removed.
 
     Raises:
+        MayNotWriteError: the user may not write to the directory.
         UserError: the directory cannot be written to.
     """
     for name, text in _texts(record, why).items():
@@ -35,7 +43,7 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
                 replace_text(directory / name, text)
         except OSError as error:
             again = shlex.join(["dialin", "report", str(directory)])
-            raise UserError(
+            raise (MayNotWriteError if error.errno in _NOT_ALLOWED else UserError)(
                 f"{directory / name} cannot be written: {error.strerror}",
                 f"Check that the disk has space and that you may write there, then run: {again}",
             ) from error

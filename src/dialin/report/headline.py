@@ -46,10 +46,30 @@ def before_and_after(verdict: Verdict, candidate: CandidateVerdict, spec: StudyS
     return f"{number(before.mean)} → {number(after.mean)} {units(spec.workload).title}"
 
 
+TOO_NOISY = "too noisy to tell"
+
+_MOST_TELLING = 10.0
+"""How many times its lower end the upper end of a ratio's interval may be for its figures to mean anything to a reader."""
+
+
+def is_too_noisy(ratio: Estimate) -> bool:
+    """Return whether the interval of a ratio is so wide that its ends say nothing but that."""
+    return ratio.low is not None and ratio.high is not None and ratio.high > _MOST_TELLING * ratio.low
+
+
+def detects(trials: int, detectable: float) -> str:
+    """Return which differences a number of trials can detect, a clause; of those that are larger than the figures, none."""
+    if detectable >= 1:
+        return f"{counted(trials, 'trial')} {'is' if trials == 1 else 'are'} too few to detect any difference"
+    return f"{counted(trials, 'trial')} can detect differences of {percent(detectable)} or more"
+
+
 def change_with_confidence(ratio: Estimate, confidence: float) -> str:
     """Return a change with its confidence interval: `+17.4 %, 95 % CI +1.0 % to +36.0 %`."""
     if ratio.low is None or ratio.high is None:
         return f"{change(ratio.mean)}, no interval yet"
+    if is_too_noisy(ratio):
+        return f"{change(ratio.mean)}, {TOO_NOISY}"
     return f"{change(ratio.mean)}, {exact_percent(confidence)} CI {change(ratio.low)} to {change(ratio.high)}"
 
 
@@ -135,8 +155,8 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
         return f"only {listed(measured)} could be measured, so nothing could be compared"
     if verdict.trial_noise is None:
         return "too few trials to compare the candidates"
-    leader = _leader(verdict)
-    if leader is not None and (leader.probability or 0.0) >= _LEADS:
+    leader = named_leader(verdict)
+    if leader is not None:
         figures = "" if leader.name == verdict.baseline else gain(spec, verdict, leader)
         name = f"{named(spec, leader.name)}{', the baseline,' if leader.name == verdict.baseline else ''}"
         return f"{name} leads{f', {figures}' if figures else ''}; {near} with {probability(leader.probability)} probability"
@@ -154,7 +174,7 @@ def _of_identical(verdict: Verdict) -> str:
         return f"{names}: too few trials to measure the noise."
     return (
         f"{names}: no difference is claimed, as it should be. Trial-to-trial SD {percent(verdict.trial_noise)}; "
-        f"{counted(verdict.trials, 'trial')} can detect a difference of {percent(verdict.detectable)}."
+        f"{detects(verdict.trials, verdict.detectable)}."
     )
 
 
@@ -191,6 +211,12 @@ def _names_of(note: Note) -> Sequence[object]:
 
 def _candidate(verdict: Verdict, name: str) -> CandidateVerdict:
     return next(one for one in verdict.candidates if one.name == name)
+
+
+def named_leader(verdict: Verdict) -> CandidateVerdict | None:
+    """Return the candidate that the headline of an inconclusive study names; None where it names none."""
+    leader = _leader(verdict)
+    return leader if leader is not None and (leader.probability or 0.0) >= _LEADS else None
 
 
 def _leader(verdict: Verdict) -> CandidateVerdict | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dialin.model.study import StudySpec
 from dialin.model.verdict import ReasonCode, Verdict
-from dialin.report.headline import gain
+from dialin.report.headline import gain, named_leader
 from dialin.report.names import named, several, the_baseline
 from dialin.text import exact_percent
 from dialin.variables.rules import loses
@@ -76,6 +76,9 @@ def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
             return f"{failed} could not be measured (see the caveats): keep {baseline}, or fix that."
         case ReasonCode.SHOWN_BETTER:
             others = " Several are better, and which one is the best is inconclusive." if len(data["candidates"]) > 1 else ""
+            leader = named_leader(verdict)
+            if leader is not None and leader.name == chosen.name:  # the headline has its name and figures
+                return f"It was shown to be better than {baseline}.{others}"
             return f"{name} was shown to be better than {baseline}: {figures}.{others}"
         case _:
             return f"{name} against {baseline}: {figures}."

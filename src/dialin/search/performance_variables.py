@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from dialin.model.setting import Value
-from dialin.search.excluded_variables import Group
+from dialin.search.excluded_variables import Exclusion
 
 
 class Fact(StrEnum):
@@ -118,7 +118,7 @@ class PerformanceVariable:
     room: tuple[Fact, float] | None = None
     rule: Rule | None = None
     memory: Memory | None = None
-    group: Group | None = None
+    group: Exclusion | None = None
 
 
 KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
@@ -189,17 +189,17 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "it decides when commits reach the disk",
         words=(1, 2, 0),
         touch=_WRITES,
-        group=Group.DURABILITY,
+        group=Exclusion.DURABILITY,
     ),
     "sync_binlog": PerformanceVariable(
         "it decides after how many commits the binary log reaches the disk",
         words=(1, 0, 100, 1000),
         touch=_BINLOG,
         needs=_HAS_BINLOG,
-        group=Group.DURABILITY,
+        group=Exclusion.DURABILITY,
     ),
     "innodb_doublewrite": PerformanceVariable(
-        "with it each page is written twice", words=("ON", "OFF"), touch=_WRITES, group=Group.DURABILITY
+        "with it each page is written twice", words=("ON", "OFF"), touch=_WRITES, group=Exclusion.DURABILITY
     ),
     "innodb_flush_method": PerformanceVariable(
         "it decides whether data files pass the cache of the operating system",
@@ -483,7 +483,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "stored programs beyond it are compiled again", lowest=(16.0,), highest=(4096.0,), touch=_PROCEDURES
     ),
     "performance_schema": PerformanceVariable(
-        "its instruments cost time in every statement", words=_SWITCH, group=Group.LOGGING
+        "its instruments cost time in every statement", words=_SWITCH, group=Exclusion.LOGGING
     ),
 }  # fmt: skip
 """All of them, the most important first."""

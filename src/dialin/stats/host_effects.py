@@ -13,7 +13,7 @@ from itertools import groupby
 import numpy as np
 from scipy.special import fdtrc
 
-from dialin.stats.trial_fit import Difference, TimedTrial, TrialFit, fit_trials
+from dialin.stats.trial_fit import FittedDifference, TimedTrial, TrialFit, fit_trials
 
 _LOOKS = 5.0
 """By how much the accepted error is divided because the test is made at every look. Simulated (benchmarks/hosts.py): where
@@ -37,7 +37,7 @@ class Interaction:
     """
 
     candidate: str
-    differences: dict[Hashable, Difference]
+    differences: dict[Hashable, FittedDifference]
     p: float
     alpha: float
 
@@ -107,17 +107,17 @@ def can_be_compared(trials: Sequence[TimedTrial], names: Sequence[str], group_of
     return all(fitted is not None and fitted.residual_dof >= _ENOUGH for fitted in fits)
 
 
-def _by_own_noise(fitted: TrialFit, name: str, baseline: str) -> Difference:
+def _by_own_noise(fitted: TrialFit, name: str, baseline: str) -> FittedDifference:
     """Return a difference whose error rests on the trials of the group alone.
 
     What is expected of noise before any trial would make the error of a noisy host too small: simulated, one study of eight
     then claims at 5 % a disagreement that is none.
     """
     difference = fitted.difference(name, baseline)
-    return Difference(difference.mean, difference.error * fitted.residual_sd / fitted.sd, fitted.residual_dof)
+    return FittedDifference(difference.mean, difference.error * fitted.residual_sd / fitted.sd, fitted.residual_dof)
 
 
-def _welch(differences: Sequence[Difference]) -> float:
+def _welch(differences: Sequence[FittedDifference]) -> float:
     """Return the p value of Welch's test that the differences are one; 1 for fewer than two."""
     count = len(differences)
     if count < 2:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dialin.model.verdict import CandidateState, DecidedBy, Estimate, Outcome
 from dialin.stats.decide import Decision, Rules, decide
-from dialin.stats.trial_fit import Difference, TimedTrial, TrialFit
+from dialin.stats.trial_fit import FittedDifference, TimedTrial, TrialFit
 
 _Array = NDArray[np.float64]
 
@@ -239,7 +239,7 @@ def _disagree(
     return opposite or (_deviate(load) > _LOAD_DIFFERS and moved > margin / 2)
 
 
-def _deviate(difference: Difference) -> float:
+def _deviate(difference: FittedDifference) -> float:
     return abs(difference.z())
 
 
@@ -275,7 +275,7 @@ def carry_over(periods: Sequence[Period], name: str, baseline: str, alpha: float
     )
 
 
-def _after_other(periods: Sequence[Period], name: str, baseline: str) -> Difference | None:
+def _after_other(periods: Sequence[Period], name: str, baseline: str) -> FittedDifference | None:
     """Return what it changes that the period before was this candidate's, not the baseline's, whichever comes now.
 
     Candidate and predecessor are both in the model, as in a crossover design with first-order carry-over. Errors are those of
@@ -300,4 +300,4 @@ def _after_other(periods: Sequence[Period], name: str, baseline: str) -> Differe
         scores[quad] += row * residual
     spread = sum((np.outer(score, score) for score in scores.values()), np.zeros((2, 2)))
     variance = (inverse @ spread @ inverse)[0, 0] * within.groups / (within.groups - 2)
-    return Difference(float(coefficients[0]), math.sqrt(max(float(variance), 1e-24)), float(within.groups - 2))
+    return FittedDifference(float(coefficients[0]), math.sqrt(max(float(variance), 1e-24)), float(within.groups - 2))

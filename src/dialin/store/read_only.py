@@ -1,12 +1,16 @@
 """Reading a study without writing or creating any of its files.
 
 A study that runs, or that was killed, is read with its write-ahead log, whose index (`study.db-shm`) SQLite refreshes. A study
-at rest is read as an immutable file, from a read-only medium too; should somebody resume it meanwhile, it is read again.
+at rest is read as an immutable file, from a read-only medium too; should somebody resume it meanwhile, it is read again. One
+that was killed, whose index is missing where nobody may write, is read from a copy.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,9 +22,11 @@ from sqlalchemy.pool import StaticPool
 
 from dialin.errors import UserError
 from dialin.store import schema
-from dialin.store.store import Store, damaged, study_file
+from dialin.store.store import BAD_ROWS, Store, damaged, study_file
 
 Answer = TypeVar("Answer")
+
+_INDEX = "-shm"
 
 _LOG = "-wal"
 """What SQLite names the log after that a running study writes to; it is there before anything else changes."""
@@ -43,6 +49,11 @@ def read(directory: Path, ask: Callable[[Store], Answer]) -> Answer:
         else:
             if not _is_under_way(path) and _signature(path) == before:
                 return answer
+    if _cannot_make_index(path):
+        with tempfile.TemporaryDirectory() as place:
+            for source in (path, _log(path)):
+                shutil.copy(source, place)
+            return _ask(directory, Path(place) / path.name, "mode=ro", ask)
     return _ask(directory, path, "mode=ro", ask)
 
 
@@ -63,6 +74,11 @@ def _is_under_way(path: Path) -> bool:
 
 def _log(path: Path) -> Path:
     return path.with_name(path.name + _LOG)
+
+
+def _cannot_make_index(path: Path) -> bool:
+    index = path.with_name(path.name + _INDEX)
+    return not index.exists() and not os.access(path.parent, os.W_OK)
 
 
 def _signature(path: Path) -> tuple[int, int]:
@@ -106,4 +122,6 @@ def _faults(path: Path) -> Iterator[None]:
         fault = error.orig if isinstance(error, DBAPIError) else error
         if isinstance(fault, sqlite3.OperationalError):
             raise UserError(f"{path} cannot be opened: {fault}", "You need permission to read it") from error
+        raise damaged(path) from error
+    except BAD_ROWS as error:
         raise damaged(path) from error

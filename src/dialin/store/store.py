@@ -46,9 +46,23 @@ def study_file(directory: Path) -> Path:
     return path
 
 
+BAD_ROWS = (ValidationError, ValueError, TypeError, LookupError, AttributeError)
+"""What rows that somebody altered by hand raise where they are read."""
+
+
 def damaged(path: Path) -> UserError:
     """Return the error of a database that cannot be read."""
     return UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or start a new study")
+
+
+def _check_candidates(record: StudyRecord) -> None:
+    """Raise LookupError where something is about a candidate that the study does not have."""
+    known = {candidate.name for candidate in record.spec.candidates}
+    named = {record.spec.baseline, *(trial.candidate for trial in record.trials)}
+    if record.verdict is not None:
+        named |= {candidate.name for candidate in record.verdict.candidates}
+    if unknown := named - known:
+        raise LookupError(unknown)
 
 
 def _read_mark(path: Path) -> int:
@@ -110,8 +124,7 @@ class Store:
         """Make the database of a new study in an existing directory.
 
         Raises:
-            UserError: the directory holds a study already.
-            DialinError: it cannot be written to, as when the disk is full; no database is left there.
+            UserError: the directory holds a study already, or cannot be written to (a full disk); no database is left there.
         """
         path = directory / STUDY_FILE
         if path.exists():
@@ -137,9 +150,9 @@ class Store:
             engine.dispose()
             for leftover in (path, *(path.with_name(f"{STUDY_FILE}{suffix}") for suffix in ("-wal", "-shm", "-journal"))):
                 leftover.unlink(missing_ok=True)
-            raise DialinError(
+            raise UserError(
                 f"No study can be written to {directory}: {error.orig}",
-                "Check that the disk has space and that you may write there, or name another --out",
+                "Check that the disk has space and that you may write there, or name another --out; nothing was measured",
             ) from error
         return cls(directory, engine)
 
@@ -479,9 +492,10 @@ class Store:
                 log=[line for _, line in self.log_after(0)],
                 verdict=Verdict.model_validate(row.verdict) if row.verdict else None,
             )
+            _check_candidates(record)
             if record.spec.tune is None:
                 return record
             record = replace(record, course=TuneCourse(asks=self.asks(), findings=self.findings()))
             return record if whole else proof_view(record)
-        except (DatabaseError, ValidationError, ValueError, TypeError) as error:
+        except (DatabaseError, *BAD_ROWS) as error:
             raise damaged(self._directory / STUDY_FILE) from error

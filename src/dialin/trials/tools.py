@@ -13,7 +13,7 @@ from dialin.errors import UserError
 from dialin.model.build import Build
 from dialin.model.setting import Value
 from dialin.paths import Home
-from dialin.servers import builds, dry_run
+from dialin.servers import builds, dry_run, process_limits
 from dialin.servers.ledger import Ledger
 from dialin.trials.build_catalogue import catalogue_of
 from dialin.variables import check
@@ -35,8 +35,9 @@ class Tools:
         """Put the tools together; nothing is started.
 
         Raises:
-            UserError: `DIALIN_CACHE_LIMIT_GB` is not a number.
+            UserError: `DIALIN_CACHE_LIMIT_GB` is not a number, or a limit of the shell is too low.
         """
+        process_limits.check()
         home, clock = Home.of(environment), SystemClock()
         ledger = Ledger(home.ledger)
         cache = DatasetCache(home, clock, _limit(environment))

@@ -106,7 +106,6 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         outcome, states = Outcome.INCONCLUSIVE, _all_inconclusive(states)
     recommended = recommend(spec, outcome, decision, case.weaker, case.serious, hosts_disagree=disagree)
     chosen = recommended.candidate
-    # Nothing was shown of a candidate that is recommended because the choice gives up durability.
     is_choice = chosen == decision.choice and outcome is not Outcome.INCONCLUSIVE
     best = front(
         {
@@ -132,7 +131,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         blocks=max((trial.block for trial in case.done), default=0),
         trials=decision.trials,
         shown_best=is_choice and decision.shown_best,
-        shown_better=is_choice and decision.shown_better,
+        shown_better=chosen in decision.better,
         minutes_of_load=sum(t.steps.get(Step.MEASURE, 0.0) for t in case.done) / 60,
         minutes_of_wall_clock=sum(sum(trial.steps.values()) for trial in record.trials) / 60,
         confidence=spec.confidence,

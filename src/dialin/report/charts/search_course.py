@@ -14,7 +14,7 @@ from dialin.model.setting import Value
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage, ask_finder
-from dialin.model.verdict import Estimate, Source, TunedVariable, TuneFindings
+from dialin.model.verdict import Estimate, FigureSource, TunedVariable, TuneFindings
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import (
     NARROW_LABEL,
@@ -249,7 +249,7 @@ def _carried_step(one: TunedVariable, ratio: Estimate, value: Value, level: floa
     low, high = (level * end if end is not None else None for end in (ratio.low, ratio.high))
     return _Step(
         f"{one.name} = {value_text(one.name, value)}",
-        f"{change_with_interval(ratio)}{', measured' if one.carries_by is Source.PROOF else ''}",
+        f"{change_with_interval(ratio)}{', measured' if one.carries_by is FigureSource.PROOF else ''}",
         level,
         level * ratio.mean,
         "var(--c3)" if is_good else "var(--c6)",

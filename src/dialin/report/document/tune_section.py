@@ -6,7 +6,7 @@ from dialin.model.measure import capital, measure
 from dialin.model.record import StudyRecord, TuneCourse
 from dialin.model.setting import Value, changed
 from dialin.model.study import StudySpec
-from dialin.model.verdict import Source, TunedVariable, TuneFindings
+from dialin.model.verdict import FigureSource, TunedVariable, TuneFindings
 from dialin.report.charts.search_course import CoursePoint, course_points, effects, figure_text, search_course, waterfall
 from dialin.report.charts.tune_trade_chart import trade_chart
 from dialin.report.charts.tune_trade_off import MeasuredSetting, best_trades, measured_settings
@@ -118,7 +118,7 @@ def _carries(one: TunedVariable) -> Cell:
     if one.carries is None:
         return Cell(NOTHING)
     ends = interval(one.carries, change)
-    source = ["measured"] if one.carries_by is Source.PROOF else []
+    source = ["measured"] if one.carries_by is FigureSource.PROOF else []
     return Cell(change(one.carries.mean), [*([ends] if ends else []), *source], ends, order=one.carries.mean)
 
 

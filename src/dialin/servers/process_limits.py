@@ -1,0 +1,40 @@
+"""Limits of the shell (`ulimit`) that are too low for a server and its data, named before anything is started."""
+
+from __future__ import annotations
+
+import resource
+
+from dialin.errors import UserError
+
+_LEAST = (
+    (resource.RLIMIT_AS, "-v", "address space", 8 * 1024**3),
+    (resource.RLIMIT_FSIZE, "-f", "the size of a file", 4 * 1024**3),
+)
+"""Limit, option, what it limits, and the least that is enough in bytes.
+
+A server reserves several times the memory that it uses; a redo log or the tables of a load are files of hundreds of megabytes.
+"""
+
+
+def check() -> None:
+    """Make sure that servers and their data fit the limits of this shell.
+
+    Raises:
+        UserError: one is too low.
+    """
+    for limit, option, what, least in _LEAST:
+        soft, _ = resource.getrlimit(limit)
+        if soft != resource.RLIM_INFINITY and soft < least:
+            raise UserError(
+                f"ulimit {option} limits {what} to {soft / 1024**2:,.0f} MiB, which is too little for a server",
+                f"Run `ulimit {option} unlimited` first",
+            )
+
+
+def too_low() -> str:
+    """Return which limit is too low, as an error of memory or of a file may be about; empty where none is."""
+    try:
+        check()
+    except UserError as error:
+        return str(error)
+    return ""
