@@ -1,8 +1,6 @@
 """Studies on Ray clusters of two nodes, each a raylet of its own on this machine, with real servers."""
 
 import gc
-import os
-import signal
 import time
 import warnings
 from contextlib import suppress
@@ -22,7 +20,7 @@ from dialin.store.store import Store
 from dialin.trials.tools import Tools
 from dialin.workloads import load_binary
 from fixtures.silent_watcher import Silent
-from live import FAST, SHORT, finish, until
+from live import FAST, SHORT, finish, kill, until
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'dialin[fleet]'")
 
@@ -157,7 +155,8 @@ def test_a_coordinator_that_is_killed_leaves_no_server_and_its_study_resumes(dia
     out = tmp_path / "study"
     process = dialin.start(*SWEEP, "--minutes", "1.2", "--fleet", nodes.address, "--out", out)
     until(lambda: running_on(out) == {"east", "west"}, every=0.2)
-    os.kill(process.pid, signal.SIGKILL)
+    kill(process.pid)
+    process.communicate()
     killed = time.monotonic()
     until(lambda: not nodes.servers("east") and not nodes.servers("west"), seconds=60)
     assert time.monotonic() - killed < 60
