@@ -24,6 +24,9 @@ try: $(SETUP) driver  ## install what is missing and run a real study of a few m
 try-tune: $(SETUP) driver  ## install what is missing and tune a real server for about 15 minutes
 	@scripts/try-tune.sh
 
+try-fleet: $(SETUP) driver  ## install Ray and run a study on two nodes of this machine for a few minutes
+	@scripts/try-fleet.sh
+
 test: $(SETUP)  ## run all tests, those on real servers too
 	@scripts/test.sh
 
@@ -66,4 +69,4 @@ lock:  ## choose the newest versions and write requirements.lock and crates.lock
 clean:  ## remove what make wrote here; servers, data and studies stay
 	rm -rf .venv .tools dist crates/dialin-load/target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help setup driver try try-tune test test-all lint bench bench-driver bench-decide screenshots published builds docs lock clean
+.PHONY: help setup driver try try-tune try-fleet test test-all lint bench bench-driver bench-decide screenshots published builds docs lock clean

@@ -44,7 +44,10 @@ class DialinError(Exception):
         self.resumable = resumable
 
     def __str__(self) -> str:
-        return f"{self.what.rstrip('.')}. {self.remedy}" if self.remedy else self.what
+        if not self.remedy:
+            return self.what
+        ended = self.what if self.what.endswith("...") else f"{self.what.rstrip('.')}."
+        return f"{ended} {self.remedy}"
 
 
 class UserError(DialinError):

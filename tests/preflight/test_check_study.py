@@ -1,6 +1,7 @@
 import pytest
 
 from dialin.errors import UserError
+from dialin.model.trial import Step, Trial, TrialState
 from dialin.preflight import check_study
 from dialin.store.store import Store
 from dialin.trials.tools import Tools
@@ -16,6 +17,16 @@ def test_a_budget_that_cannot_be_is_refused_and_the_study_keeps_its_own(tmp_path
         check_study.check_resume(tmp_path, Tools.open(print), minutes=minutes)
     with Store.open(tmp_path) as store:
         assert store.spec == spec
+
+
+def test_a_budget_below_what_was_spent_is_refused(tmp_path, spec, monkeypatch):
+    monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
+    with Store.create(tmp_path, spec, created=0, dialin_version="0", command="", host={}, servers={}) as store:
+        trial = Trial(1, 1, 1, 1, "1", TrialState.DONE, 0.0, steps={Step.WAIT: 6000.0, Step.MEASURE: 120.0})
+        store.begin_trial(trial)
+        store.save_trial(trial)
+    with pytest.raises(UserError, match=r"--minutes 1 is less than the 2\.0 minutes that the study has used"):
+        check_study.check_resume(tmp_path, Tools.open(print), minutes=1)
 
 
 @pytest.mark.parametrize("option", ["server_cpus", "load_cpus"])

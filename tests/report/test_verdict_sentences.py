@@ -5,7 +5,7 @@ import pytest
 from dialin.model.setting import combination_name
 from dialin.model.study import Candidate
 from dialin.model.verdict import Confirmation, Estimate, ReasonCode
-from dialin.report import verdict_sentences
+from dialin.report import headline, verdict_sentences
 from dialin.report.names import naming
 from fixtures import example_studies
 
@@ -166,3 +166,11 @@ def test_the_baseline_of_an_attached_server_is_called_what_the_server_has_now():
     assert verdict_sentences.reason(on_server) == f"There is nothing to gain: keep {now}."
     assert verdict_sentences.no_change(on_server) == f"Nothing changes: keep {now}."
     assert verdict_sentences.reason(record) == "There is nothing to gain: keep the baseline."
+
+
+def test_an_interval_that_says_nothing_is_not_shown_in_figures():
+    wild = Estimate(mean=3.15, low=0.036, high=273.82)
+    assert verdict_sentences.change_with_interval(wild) == "+215.0 % (too noisy to tell)"
+    assert headline.change_with_confidence(wild, 0.95) == "+215.0 %, too noisy to tell"
+    assert headline.detects(2, 21.46) == "2 trials are too few to detect any difference"
+    assert headline.detects(12, 0.05) == "12 trials can detect differences of 5.0 % or more"

@@ -21,7 +21,7 @@ from dialin.errors import DialinError, ExitCode, InterruptedStudyError, UserErro
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
 from dialin.fleet.fleet_choice import LOCAL, FleetChoice, check_fleet
-from dialin.fleet.stop_signals import stopping_cleanly
+from dialin.fleet.stop_signals import not_suspended, stopping_cleanly
 from dialin.model.progress import Watcher
 from dialin.model.verdict import Verdict
 from dialin.paths import Home
@@ -38,7 +38,7 @@ from dialin.report.tune_words import best_so_far, setting_text, space_text
 from dialin.report.verdict_texts import in_words
 from dialin.store import read_only
 from dialin.store.lock import LOCK_FILE
-from dialin.store.store import STUDY_FILE, Store
+from dialin.store.store import Store
 from dialin.text import counted, without_secrets
 from dialin.trials.tools import Tools
 
@@ -66,8 +66,7 @@ def conduct(
     where = out or new_directory(name)
     check_writable(where)
     if where.is_dir() and any(path.name != LOCK_FILE for path in where.iterdir()):
-        is_study = (where / STUDY_FILE).is_file()
-        remedy = f"Resume it ({_resume(where)}), or name another --out" if is_study else "Name another --out"
+        remedy = f"Resume it ({_resume(where)}), or name another --out" if _is_study(where) else "Name another --out"
         raise UserError(f"{where} exists and is not empty", remedy)
     workshop = Tools.open(say)
     ready = check_question(question, directory, workshop, permission)
@@ -77,6 +76,14 @@ def conduct(
         return ExitCode.NO_VERDICT
     command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
     return finish(where, lambda watcher: begin(ready, where, workshop, watcher, command, hosts=hosts), json=json, watch=watch)
+
+
+def _is_study(directory: Path) -> bool:
+    try:
+        read_only.read(directory, lambda _store: None)
+    except UserError:
+        return False
+    return True
 
 
 def new_directory(name: str) -> Path:
@@ -202,7 +209,12 @@ def perform(directory: Path, run: Callable[[Watcher], Verdict], go_on_with: str 
     """
     command = go_on_with or _resume(directory)
     try:
-        with stopping_cleanly(), _page(directory, wanted=watch) as link, _watching(errors(), link) as watcher:
+        with (
+            stopping_cleanly(),
+            _page(directory, wanted=watch) as link,
+            _watching(errors(), link) as watcher,
+            not_suspended(watcher.message),
+        ):
             run(watcher)
     except KeyboardInterrupt:
         _warn_of_changes()

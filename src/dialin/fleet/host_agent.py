@@ -27,6 +27,7 @@ from dialin.fleet.tree_copy import Arrival, digest
 from dialin.fleet.worker import BlockRequest
 from dialin.model.fitness import Finding
 from dialin.paths import Home
+from dialin.preflight import machine_noise
 from dialin.probes import fitness_facts
 from dialin.probes import host as machine
 from dialin.servers import builds
@@ -34,6 +35,9 @@ from dialin.workloads import load_binary
 
 _PROGRAM = "from dialin.fleet.host_process import main; main()"
 """Not `python -m`, in which what is reported would belong to a module of another name."""
+
+_TRIAL = 30.0
+"""Seconds of the trial whose noise is shown."""
 
 _WITHIN = 60.0
 """Seconds that the process may take to end its trial and server; then it is killed, and the next one cleans up after it."""
@@ -50,6 +54,8 @@ class HostState:
         facts: what the machine is; see `probes.host.inventory`.
         builds: the ids of the server builds.
         findings: what dialin doctor finds.
+        noise: trial-to-trial standard deviation of a trial of half a minute, by the newest study that dialin ran there;
+            None where there was none.
         now: the host's clock, seconds since the epoch.
     """
 
@@ -59,6 +65,7 @@ class HostState:
     facts: Mapping[str, Any]
     builds: Sequence[str]
     findings: Sequence[Finding]
+    noise: float | None
     now: float
 
 
@@ -83,6 +90,7 @@ class HostAgent:
             facts=machine.inventory(self._home.root),
             builds=[build.id for build in builds.discover(self._home, self._environment)],
             findings=fitness_findings.findings(fitness_facts.facts(root, SystemClock()), BLANK_SIZE),
+            noise=machine_noise.newest(self._home.noise, _TRIAL),
             now=time.time(),
         )
 

@@ -1,10 +1,10 @@
-"""What ends a study or a worker from outside: SIGTERM, SIGHUP and Ctrl-C, each of which gives up the trial under way."""
+"""Signals to a study: SIGTERM, SIGHUP and Ctrl-C give up the trial under way; Ctrl-Z is refused."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 
@@ -32,3 +32,18 @@ def stopping_cleanly() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def not_suspended(say: Callable[[str], None]) -> Iterator[None]:
+    """Refuse Ctrl-Z (SIGTSTP): the server and its load would go on while nobody reads what they do."""
+
+    def refuse(_number: int, _frame: FrameType | None) -> None:
+        with suppress(RuntimeError):  # it came in the middle of another line
+            say("A study cannot be suspended, because its server and load would run on. Ctrl-C stops it, and it can be resumed")
+
+    before = signal.signal(signal.SIGTSTP, refuse)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTSTP, before)

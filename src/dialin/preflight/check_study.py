@@ -141,11 +141,16 @@ def _with_notes(ready: CheckedStudy, *first: str) -> CheckedStudy:
 
 def _with_budget(record: StudyRecord, minutes: float) -> StudySpec:
     """Return a study with another budget; a tune whose proof had begun searches on, and proves what it finds anew."""
-    spec = record.spec
+    spec, spent = record.spec, sum(trial.seconds for trial in record.trials) / 60
+    if minutes < spent:
+        raise UserError(
+            f"--minutes {minutes:g} is less than the {spent:.1f} minutes that the study has used already",
+            "Give the minutes of the whole study, those used included",
+        )
     if spec.tune is not None and record.course is not None and minutes > spec.minutes and proof_asks(spec, record.course.asks):
         searched = sum(1 for _ in answers(record.course.asks, record.trials))
         spec = spec.model_copy(update={"tune": spec.tune.model_copy(update={"searched": searched})})
     try:
         return StudySpec.model_validate({**spec.model_dump(), "minutes": minutes})
     except ValidationError as error:
-        raise UserError(f"--minutes {minutes:g}: {error.errors()[0]['msg'].lower()}", "Give minutes of wall clock") from None
+        raise UserError(f"--minutes {minutes:g} is not between 0 and a week", "Give minutes of wall clock") from error

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
@@ -60,8 +61,34 @@ def _mistake(error: ValidationError, where: str, spelled: Callable[[str], str], 
         near = difflib.get_close_matches(kebab(key), keys_known, n=1, cutoff=0.5)
         keys = f"Did you mean {near[0]!r}?" if near else f"The keys are {', '.join(keys_known)}"
         return UserError(f"{place}unknown key {key!r}", keys)
-    text = first["msg"].removeprefix("Value error, ")
+    text = _plain(first)
     value = first.get("input")
     shown = f" (given: {value!r})" if isinstance(value, (str, int, float)) and repr(value) not in text else ""
     subject = f"{spelled(key)}: " if key else ""
     return UserError(f"{place}{subject}{text[:1].lower()}{text[1:]}{shown}", remedy)
+
+
+_PLAIN = {
+    "missing": "is missing",
+    "greater_than": "must be greater than {gt:g}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "string_type": "must be text",
+    "string_too_short": "must not be empty",
+    "dict_type": "must be a table of names with values",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
+}
+"""What is wrong, by pydantic's code."""
+
+_KINDS = {"int": "must be a whole number", "float": "must be a number", "bool": "must be true or false"}
+
+
+def _plain(error: ErrorDetails) -> str:
+    code = error["type"]
+    if code == "value_error":
+        return error["msg"].removeprefix("Value error, ")
+    text = _PLAIN.get(code) or _KINDS.get(code.partition("_")[0], "is not of the right kind")
+    return text.format(**error.get("ctx", {}))

@@ -40,10 +40,14 @@ def begin(
     `hosts` says where its blocks run.
 
     Raises:
-        UserError: the directory is in use.
+        UserError: the directory is in use, or cannot be written to.
         DialinError: it could not be finished; what was measured is in the directory.
     """
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"The study cannot be written to {out}: {error.strerror}"
+        raise UserError(what, "Name another --out; nothing was measured") from error
     with (
         sole_runner(out, identity(os.getpid())),
         Store.create(

@@ -36,6 +36,9 @@ CONFIRMING_BLOCKS = 6
 _PROPOSALS = 3
 """The most times that a proposer is asked for one block, where its new candidates cannot enter."""
 
+_MANY_HOSTS = 8
+"""Hosts from which on figures and looks wait until each host had one more trial."""
+
 _WAIT_TRIES = 2
 """Times that a trial for raw waits is run where the host itself stood still for most of it."""
 
@@ -73,6 +76,8 @@ class Runner:
         self._stop_asked = stop_asked
         self._hosts = HostBlocks(fleet, lambda: Recorder(store, clock, watcher, self._seconds_left), store.next_trial_id)
         self._to_go: int | None = None
+        self._stood: Mapping[str, Standing] = {}
+        self._stood_at = 0
 
     @property
     def _spec(self) -> StudySpec:
@@ -299,7 +304,12 @@ class Runner:
             self.log(code, trial=ended.id, candidate=ended.candidate, changes=changes)
 
     def _standings(self) -> Mapping[str, Standing]:
-        return standings(self._spec, self._state.trials, self._state.figures)
+        """Return each candidate's figures so far; of many hosts those of a moment ago, for the drift of each takes long to fit."""
+        trials = len(self._state.trials)
+        if len(self._hosts.hosts) < _MANY_HOSTS or self._is_due(trials, self._stood_at):
+            self._stood_at = trials
+            self._stood = standings(self._spec, self._state.trials, self._state.figures)
+        return self._stood
 
     def log(self, code: LogCode, **figures: Any) -> None:
         """Add a line to the study's log, and pass its sentence on to the watcher."""
@@ -312,8 +322,13 @@ class Runner:
         looks = self._state.looks
         looked = looks[-1].trials if looks and looks[-1].decided is not None else 0
         ended = len(self._state.ended)
-        if ended > looked and is_due(ended, looked) and self._budget.fits(min(SIZE, len(self._state.in_the_race))):
+        if ended > looked and self._is_due(ended, looked) and self._budget.fits(min(SIZE, len(self._state.in_the_race))):
             self._look(block)
+
+    def _is_due(self, trials: int, before: int) -> bool:
+        """Return whether trials are to be fitted again; of many hosts not before each had one more, for that takes long."""
+        hosts = len(self._hosts.hosts)
+        return is_due(trials, before) and (hosts < _MANY_HOSTS or trials >= before + hosts)
 
     def _look(self, blocks: int) -> Verdict:
         state, spec = self._state, self._spec

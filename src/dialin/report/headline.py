@@ -46,10 +46,30 @@ def before_and_after(verdict: Verdict, candidate: CandidateVerdict, spec: StudyS
     return f"{number(before.mean)} → {number(after.mean)} {units(spec.workload).title}"
 
 
+TOO_NOISY = "too noisy to tell"
+
+_MOST_TELLING = 10.0
+"""How many times its lower end the upper end of a ratio's interval may be for its figures to mean anything to a reader."""
+
+
+def is_too_noisy(ratio: Estimate) -> bool:
+    """Return whether the interval of a ratio is so wide that its ends say nothing but that."""
+    return ratio.low is not None and ratio.high is not None and ratio.high > _MOST_TELLING * ratio.low
+
+
+def detects(trials: int, detectable: float) -> str:
+    """Return which differences a number of trials can detect, a clause; of those that are larger than the figures, none."""
+    if detectable >= 1:
+        return f"{counted(trials, 'trial')} {'is' if trials == 1 else 'are'} too few to detect any difference"
+    return f"{counted(trials, 'trial')} can detect differences of {percent(detectable)} or more"
+
+
 def change_with_confidence(ratio: Estimate, confidence: float) -> str:
     """Return a change with its confidence interval: `+17.4 %, 95 % CI +1.0 % to +36.0 %`."""
     if ratio.low is None or ratio.high is None:
         return f"{change(ratio.mean)}, no interval yet"
+    if is_too_noisy(ratio):
+        return f"{change(ratio.mean)}, {TOO_NOISY}"
     return f"{change(ratio.mean)}, {exact_percent(confidence)} CI {change(ratio.low)} to {change(ratio.high)}"
 
 
@@ -154,7 +174,7 @@ def _of_identical(verdict: Verdict) -> str:
         return f"{names}: too few trials to measure the noise."
     return (
         f"{names}: no difference is claimed, as it should be. Trial-to-trial SD {percent(verdict.trial_noise)}; "
-        f"{counted(verdict.trials, 'trial')} can detect a difference of {percent(verdict.detectable)}."
+        f"{detects(verdict.trials, verdict.detectable)}."
     )
 
 

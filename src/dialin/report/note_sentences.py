@@ -14,7 +14,7 @@ from dialin.model.course import Course
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Estimate, Note
 from dialin.report import host_sentences, load_sentences, setting_sentences
-from dialin.report.headline import change_with_confidence
+from dialin.report.headline import change_with_confidence, detects
 from dialin.report.names import named
 from dialin.text import change, counted, duration, listed, percent
 
@@ -113,9 +113,7 @@ def _failed_trials(spec: StudySpec, data: Figures) -> str:
 
 
 def _inconclusive(_spec: StudySpec, data: Figures) -> str:
-    text = (
-        f"With this noise, {counted(data['trials'], 'trial')} can detect differences of {percent(data['detectable'])} or more"
-    )
+    text = f"With this noise, {detects(data['trials'], data['detectable'])}"
     if "trials_needed" in data:
         text += f"; a choice may take about {data['trials_needed']:,} trials: dialin resume DIR --minutes {data['minutes']}"
     return f"{text}. Or start a new study with a larger --worthwhile"

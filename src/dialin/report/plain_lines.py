@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from dialin.model.progress import Standing
-from dialin.model.study import StudySpec
+from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.report.load_units import SECONDS, units
@@ -28,12 +29,15 @@ class PlainLines:
         self._names: Mapping[str, str] = {}
         self._has_hosts = False
         self._measured: dict[int, list[float]] = {}
+        self._latencies: dict[int, list[float]] = {}
         self._rate = SECONDS.rate
+        self._percentile = 0
         self._lost: dict[int, int] = {}
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
         """Say what is compared and how long it will take."""
         self._baseline = spec.baseline
+        self._percentile = spec.workload.percentile if spec.goal is Goal.LATENCY else 0
         names = naming(spec)
         self._names = names.full
         if spec.tune is not None:
@@ -63,6 +67,7 @@ class PlainLines:
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
         """Say which trial begins and what time is left."""
         self._measured[trial.id] = []
+        self._latencies[trial.id] = []
         self._lost[trial.id] = 0
         self._write(f"{self._where(trial)} begins; about {about(seconds_left)} left.")
 
@@ -77,17 +82,19 @@ class PlainLines:
             self._lost[trial.id] += 1
         else:
             self._measured[trial.id].append(sample.tps)
+            self._latencies[trial.id].append(sample.latency_ms)
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
         """Say how the trial ended, what of it the host lost, and how its candidate stands."""
         where = self._where(trial)
-        measured, lost_seconds = self._measured.pop(trial.id, []), self._lost.pop(trial.id, 0)
+        measured, latencies = self._measured.pop(trial.id, []), self._latencies.pop(trial.id, [])
+        lost_seconds = self._lost.pop(trial.id, 0)
         standing = None if trial.purpose is Purpose.WAITS else standings.get(trial.candidate)
         out = "; it gets no further trials" if standing and standing.out else ""
         if trial.state is not TrialState.DONE:
             self._write(f"{where} {trial.state}{out}.")
             return
-        figure = f" with {number(sum(measured) / len(measured))} {self._rate}" if measured else ""
+        figure = f" with {self._figure(measured, latencies)}" if measured else ""
         so_far = ""
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
             so_far = f"; {change(standing.ratio)} to the baseline after {counted(standing.trials, 'trial')}"
@@ -97,6 +104,12 @@ class PlainLines:
     def study_ended(self, verdict: Verdict) -> None:
         """Write the verdict's sentence."""
         self._write(f"Verdict: {verdict.headline}")
+
+    def _figure(self, measured: Sequence[float], latencies: Sequence[float]) -> str:
+        throughput = f"{number(statistics.fmean(measured))} {self._rate}"
+        if not self._percentile:
+            return throughput
+        return f"p{self._percentile} {number(statistics.median(latencies))} ms at {throughput}"
 
     def _where(self, trial: Trial) -> str:
         return f"{trial.host}: {self._which(trial)}" if self._has_hosts else self._which(trial)

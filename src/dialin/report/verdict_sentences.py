@@ -143,8 +143,8 @@ def noise(verdict: Verdict) -> str:
     if verdict.trial_noise is None or verdict.detectable is None:
         return f"The noise is not known yet, nor the smallest difference that can be detected{expected}. {matters}"
     return (
-        f"Trial-to-trial SD is {percent(verdict.trial_noise)}, so {counted(verdict.trials, 'trial')} can detect differences of "
-        f"{percent(verdict.detectable)} or more{expected}. {matters}"
+        f"Trial-to-trial SD is {percent(verdict.trial_noise)}, so {headlines.detects(verdict.trials, verdict.detectable)}"
+        f"{expected}. {matters}"
     )
 
 
@@ -206,9 +206,14 @@ def conditions(record: StudyRecord) -> str:
 
 
 def interval(estimate: Estimate | None, show: Callable[[float], str]) -> str:
-    """Return an interval alone: `1,220 to 1,248`; nothing where there is none, or where it is a point."""
+    """Return an interval alone: `1,220 to 1,248`; nothing where there is none, or where it is a point.
+
+    The interval of a change that says nothing is not shown.
+    """
     if estimate is None or estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return ""
+    if show is change and headlines.is_too_noisy(estimate):
+        return headlines.TOO_NOISY
     return f"{show(estimate.low)} to {show(estimate.high)}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
@@ -156,17 +157,16 @@ def _explain(error: RefusedError, scope: Scope, name: str, value: Value | None) 
         return UserError(refused, "Choose a value that the server accepts")
     if error.number in _NOT_ALLOWED:
         missing = Cause(CauseCode.NO_PRIVILEGE_TO_SET, {"variable": name, "words": error.cause.figures["words"]})
-        return UserError(missing, missing_privilege(scope))
+        return UserError(missing, missing_privilege(scope, str(error.cause.figures["words"])))
     return error
 
 
-def missing_privilege(scope: Scope) -> str:
-    """Return how the account is given what it lacks to set variables."""
+def missing_privilege(scope: Scope, words: str = "") -> str:
+    """Return how the account is given what it lacks to set variables; `words` are the server's, which name its privileges."""
     if scope is Scope.PERSIST_ONLY:
         return "Grant it SYSTEM_VARIABLES_ADMIN and PERSIST_RO_VARIABLES_ADMIN; docs/attached.md has all privileges"
-    return (
-        "Grant it SYSTEM_VARIABLES_ADMIN, or SUPER where the server has no such privilege; docs/attached.md has all privileges"
-    )
+    named = re.search(r"the ([A-Z_, ]+(?:or [A-Z_ ]+)?) privilege", words)
+    return f"Grant it {named[1] if named else 'the privilege that the server names'}; docs/attached.md has all privileges"
 
 
 _STATEMENTS = {

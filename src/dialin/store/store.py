@@ -59,7 +59,6 @@ def _check_candidates(record: StudyRecord) -> None:
     """Raise LookupError where something is about a candidate that the study does not have."""
     known = {candidate.name for candidate in record.spec.candidates}
     named = {record.spec.baseline, *(trial.candidate for trial in record.trials)}
-    named |= {name for block in record.blocks for name in block.order}
     if record.verdict is not None:
         named |= {candidate.name for candidate in record.verdict.candidates}
     if unknown := named - known:
@@ -125,8 +124,7 @@ class Store:
         """Make the database of a new study in an existing directory.
 
         Raises:
-            UserError: the directory holds a study already.
-            DialinError: it cannot be written to, as when the disk is full; no database is left there.
+            UserError: the directory holds a study already, or cannot be written to (a full disk); no database is left there.
         """
         path = directory / STUDY_FILE
         if path.exists():
@@ -152,9 +150,9 @@ class Store:
             engine.dispose()
             for leftover in (path, *(path.with_name(f"{STUDY_FILE}{suffix}") for suffix in ("-wal", "-shm", "-journal"))):
                 leftover.unlink(missing_ok=True)
-            raise DialinError(
+            raise UserError(
                 f"No study can be written to {directory}: {error.orig}",
-                "Check that the disk has space and that you may write there, or name another --out",
+                "Check that the disk has space and that you may write there, or name another --out; nothing was measured",
             ) from error
         return cls(directory, engine)
 

@@ -49,7 +49,7 @@ def host_notes(record: StudyRecord, done: Sequence[Trial], figures: Mapping[int,
         return kinds[run[1]]
 
     def host_of(run: Any) -> Hashable:
-        return run[1]
+        return str(run[1])
 
     by_kind = {one.candidate: one for one in host_interactions(trials, names, spec.baseline, kind, spec.confidence)}
     notes = []

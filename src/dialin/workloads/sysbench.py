@@ -129,12 +129,17 @@ class Sysbench(Workload):
         """What a study has to know of it; what a user's own script does to its data is not known, so it may grow."""
         return LoadTraits(
             grows=self._script_file is not None or self._spec.name in GROWING,
-            size=self._tables.describe(),
+            size=self._tables.describe() if self._has_sizes else "",
             size_keys=size_keys(self._spec, self._tables),
         )
 
+    @property
+    def _has_sizes(self) -> bool:
+        """Whether what it prepares goes by the study's sizes; a script of one's own may have other ideas."""
+        return self._script_file is None or {"tables", "table-size"} <= self._known_options
+
     def expected_bytes(self) -> int:
-        return self._tables.expected_bytes
+        return self._tables.expected_bytes if self._has_sizes else 0
 
     @property
     def smaller(self) -> str:
