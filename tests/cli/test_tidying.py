@@ -5,7 +5,7 @@ import pytest
 from dialin.cli import commands, restore
 
 TIDY = {"sweep", "compare", "tune", "run", "resume", "restore"}
-READ = {"report", "recipes", "watch", "explain", "export", "studies", "diff", "analyze", "variables", "doctor", "servers"}
+READ = {"report", "recipes", "watch", "explain", "export", "studies", "diff", "analyze", "variables", "doctor", "servers", "fleet"}
 ARGUMENTS = {
     "sweep": ["nonsense=1,2"],
     "compare": ["nowhere.cnf", "nowhere2.cnf"],
