@@ -13,6 +13,7 @@ from dialin.model.study import Attachment, Candidate, StudySpec
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.initial_setting import with_initial
+from dialin.preflight.option_files import naming_lines, without_unknown
 from dialin.question.candidates import candidates_of
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
@@ -73,9 +74,11 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
     known = read_catalogue(attached)
     values = known.defaults()
     settings, initial, exact = with_initial(settings, attached, values, is_added=not (question.baseline or question.aa))
-    candidates = candidates_of(settings, [known.build_id])
+    files = question.option_files(request.directory)
+    candidates, unknown = without_unknown(candidates_of(settings, [known.build_id]), files, {known.build_id: known})
     spec = request.specify(candidates, {known.build_id: {**values, **exact}}).model_copy(update={"initial": initial})
-    notes = check.check_study(spec, {known.build_id: known}, {})
+    with naming_lines(files):
+        notes = check.check_study(spec, {known.build_id: known}, {})
     allowed = plan(spec)
     return check_on_server(
         with_plan(spec, allowed),
@@ -85,7 +88,7 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
         workshop,
         permission,
         values=values,
-        notes=[*left_out, *(note_text(spec, note) for note in notes)],
+        notes=[*left_out, *unknown, *(note_text(spec, note) for note in notes)],
         known=known,
     )
 
