@@ -117,6 +117,8 @@ def check_on_server(
     if spec.attachment is None:
         raise RuntimeError("the study is not about an attached server")
     site = make_site(spec, spec.attachment, attached, workload, workshop, permission)
+    if spec.attachment.database:
+        _check_tables(attached, spec.attachment.database, workload)
     live = check_live(attached, permission)
     return CheckedStudy(
         spec=spec,
@@ -174,6 +176,25 @@ def resume_attached(
         )
     values = attached.variables()
     return check_on_server(spec, allowed, attached, workload, workshop, permission, values=values, admission=admission)
+
+
+def _check_tables(attached: Attached, database: str, workload: Workload) -> None:
+    """Make sure that the tables of the load are in the user's schema.
+
+    Raises:
+        UserError: one is missing, or the account may not see it.
+    """
+    statement = "SELECT table_name FROM information_schema.tables WHERE table_schema = %s"
+    with attached.connect() as query:
+        found = {str(name) for (name,) in query(statement, (database,))}
+    missing = [name for name in workload.table_names if name not in found]
+    if missing or not found:
+        tables = f"the table {missing[0]}" if missing else "any table"
+        more = f" (and {len(missing) - 1} more of the load)" if len(missing) > 1 else ""
+        raise UserError(
+            f"The account does not see {tables}{more} in the schema {database}",
+            "Correct --database, --tables or the account's privileges; without --database dialin makes the tables itself",
+        )
 
 
 def _admission(site: AttachedServer) -> Admit:
