@@ -1,10 +1,10 @@
-"""Writes docs/images: the report and the live page of the stored example study, as people see them.
+"""Writes docs/images: reports and the live page of the stored example studies, as people see them.
 
-    python scripts/screenshots.py [--only report|live] [--out docs/images]
+    python scripts/screenshots.py [--only report|live|tie|...] [--out docs/images]
 
-The study is a real one, kept in docs/example/study.tar.xz. Its report is opened in headless Chromium on a desk and on a
-phone, in light and dark. For the live page the same study is written anew up to the middle of one of its trials, its clock
-set so that this is now, and `dialin watch` is asked for the page.
+The studies are real ones, stored in docs/example. Their reports are opened in headless Chromium on a desktop and on a phone, in
+light and dark. For the live page the first study is written again up to the middle of one of its trials, with its clock
+set so that this is now, and `dialin watch` serves the page.
 """
 
 from __future__ import annotations
@@ -36,14 +36,17 @@ from dialin.store.store import Store
 from dialin.verdict.reach_verdict import figures_of, standings
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLE = ROOT / "docs" / "example" / "study.tar.xz"
+EXAMPLES = ROOT / "docs" / "example"
 CUT_AT = 0.55
 """How far the study is, as the live page's picture shows it."""
 
 
 @dataclass(frozen=True)
 class Shot:
-    """A picture: of which page, how wide and high, in which scheme, and what of it is at the top."""
+    """A picture: of which page, how wide and high, in which scheme, and what of it is at the top.
+
+    The page is `live`, or the name of a stored study, whose report it is; `report` is that of the first one.
+    """
 
     name: str
     page: str
@@ -60,15 +63,23 @@ SHOTS = (
     Shot("report-candidates", "report", 1280, 900, top="#candidates"),
     Shot("report-over-time", "report", 1280, 900, top="#over-time"),
     Shot("report-why-dark", "report", 1280, 900, "dark", "#why"),
+    Shot("report-latency", "report", 1280, 900, top="#transaction-latency-title"),
+    Shot("report-server-metrics", "report", 1280, 900, top="#server-metrics-title"),
+    Shot("two-variables", "two-variables", 1280, 900, top="#candidates"),
+    Shot("two-variables-phone-dark", "two-variables", 390, 844, "dark", "#heatmap-title"),
+    Shot("tie", "tie", 1280, 900),
+    Shot("failure-dark", "failure", 1280, 900, "dark"),
+    Shot("tune", "tune", 1280, 900, top="#search"),
+    Shot("tune-phone", "tune", 390, 844, "dark"),
     Shot("live", "live", 1280, 900),
     Shot("live-dark", "live", 1280, 900, "dark"),
     Shot("live-phone", "live", 390, 844),
 )
 
 
-def example(directory: Path) -> StudyRecord:
-    """Unpack the stored study and return it."""
-    with tarfile.open(EXAMPLE) as packed:
+def example(directory: Path, name: str) -> StudyRecord:
+    """Unpack a stored study and return it."""
+    with tarfile.open(EXAMPLES / f"{name}.tar.xz") as packed:
         packed.extractall(directory, filter="data")
     with Store.open(next(directory.iterdir())) as store:
         return store.read(readings=READINGS)
@@ -165,7 +176,7 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=("report", "live"))
+    parser.add_argument("--only", choices=sorted({shot.page for shot in SHOTS}))
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -174,17 +185,22 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        record = example(Path(scratch) / "example")
-        files.write_all(record, Path(scratch), explain(record))
-        shots = [shot for shot in SHOTS if options.only in (None, shot.page)]
-        for shot in shots:
-            if shot.page == "report":
-                take(shot, browser, (Path(scratch) / "report.html").as_uri(), options.out)
-        if any(shot.page == "live" for shot in shots):
-            (directory := Path(scratch) / "live").mkdir()
-            with running(record, directory):
-                for shot in (shot for shot in shots if shot.page == "live"):
-                    with watched(directory) as link:
+        pages: dict[str, list[Shot]] = {}
+        for shot in SHOTS:
+            if options.only in (None, shot.page):
+                pages.setdefault(shot.page, []).append(shot)
+        for page, shots in pages.items():
+            (directory := Path(scratch) / page).mkdir()
+            record = example(directory / "stored", "study" if page in ("report", "live") else page)
+            if page != "live":
+                files.write_all(record, directory, explain(record))
+                for shot in shots:
+                    take(shot, browser, (directory / "report.html").as_uri(), options.out)
+                continue
+            (written := directory / "live").mkdir()
+            with running(record, written):
+                for shot in shots:
+                    with watched(written) as link:
                         take(shot, browser, link, options.out)
         browser.close()
 

@@ -105,6 +105,13 @@ _SENTENCES: Mapping[CauseCode, str | Callable[[Figures], str]] = {
     CauseCode.NO_TRANSACTION: "No transaction ended in the measured time",
     CauseCode.RUN_NOT_PREPARED: "A run could not be prepared: {words}",
     CauseCode.RUN_FAILED: "A run failed: {words}",
+    CauseCode.HOST_GONE: "its Ray node or worker ended",
+    CauseCode.HOST_SILENT: "it reported nothing for {seconds:.0f} s",
+    CauseCode.HOST_PROCESS_ENDED: "the process that runs trials there ended: {words}",
+    CauseCode.OTHER_DIALIN: "it has dialin {there}, and the study runs with {here}",
+    CauseCode.OTHER_MACHINE: "it is a {there} machine, and the servers are built for {here}",
+    CauseCode.DATASET_IN_USE: "it has other prepared data under the same name, which another study uses",
+    CauseCode.NO_COPY_OF_BUILD: "it has no {build}, and dialin did not install the one here, so that it cannot be copied",
 }
 
 

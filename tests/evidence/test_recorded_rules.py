@@ -37,7 +37,7 @@ FIRES: dict[str, tuple[str, str]] = {
     "page_requests": ("plans", "Buffer pool read requests: 51.2 per transaction with without, 87.8 with with"),
     "emptiest_instance": (
         "instances",
-        "Free pages of the emptiest buffer pool instance: 80.3 % of it at the least with eager, 55.0 % with lazy",
+        "Lowest free share of the emptiest buffer pool instance: 80.3 % of its pages with eager, 55.0 % with lazy",
     ),
     "wait_free": ("writes", "Waits for a free page: 20.0 per transaction with tight, none with roomy."),
     "pages_flushed": ("writes", "Pages flushed from the buffer pool: 18.2 per transaction with tight, 0.8 with roomy"),

@@ -10,7 +10,7 @@ from dialin.errors import InterruptedStudyError, ServerError, UserError
 from dialin.model.study import Goal
 from dialin.model.trial import Purpose, Step, TrialState
 from dialin.model.tune import TuneStage
-from dialin.model.verdict import Outcome, ReasonCode, Source, TuneOutcome
+from dialin.model.verdict import FigureSource, Outcome, ReasonCode, TuneOutcome
 from dialin.report.log_sentences import log_text
 from dialin.stats.trial_figures import figures
 from dialin.store.store import Store
@@ -64,7 +64,7 @@ def test_what_each_change_carries_is_what_is_lost_without_it():
         without = {other: value for other, value in verdict.tune.recommended.items() if other != name}
         lost = math.exp(planted(verdict.tune.recommended) - planted(without))
         assert carried[name].carries.mean == pytest.approx(lost, rel=0.1)
-        assert carried[name].carries_by in Source
+        assert carried[name].carries_by in FigureSource
     effects = {one.name: one.effect for one in verdict.tune.variables}
     assert effects["innodb_idle_1"] < effects[CAPACITY]
 

@@ -1,13 +1,13 @@
 import pytest
 
-from dialin.model.why import Chart
+from dialin.model.why import ReasonChart
 from dialin.report.charts import dots
 
 LABELS = {"a": "a", "b": "another"}
 
 
 def chart(**values):
-    return Chart(title="Waited", unit="s/s", values=values)
+    return ReasonChart(title="Waited", unit="s/s", values=values)
 
 
 def test_a_dot_for_each_trial_lies_where_its_value_is_and_the_mean_is_told():
@@ -63,7 +63,7 @@ def test_in_characters_the_baseline_is_told_by_its_mark():
 
 
 def test_bytes_and_shares_are_written_as_such_and_their_unit_is_no_word():
-    drawn = dots.dots(Chart(title="Used", unit="bytes", values={"a": [1024.0**2], "b": [3 * 1024.0**2]}), LABELS, "a")
+    drawn = dots.dots(ReasonChart(title="Used", unit="bytes", values={"a": [1024.0**2], "b": [3 * 1024.0**2]}), LABELS, "a")
     assert (drawn.title, drawn.rows[1].figure, drawn.high) == ("Used", "3.0 MiB", "3.0 MiB")
-    drawn = dots.dots(Chart(title="Missed, of all", unit="share", values={"a": [0.095]}), LABELS, "a")
+    drawn = dots.dots(ReasonChart(title="Missed, of all", unit="share", values={"a": [0.095]}), LABELS, "a")
     assert (drawn.title, drawn.rows[0].figure) == ("Missed, of all", "9.5 %")

@@ -10,11 +10,14 @@ from itertools import pairwise
 
 import pytest
 
+from dialin.evidence.server_metrics import server_metrics
 from dialin.model.study import Candidate
 from dialin.model.trial import Purpose
+from dialin.model.verdict import ReasonCode
 from dialin.report.charts.style import HUES, styles
 from dialin.report.charts.trial_series import all_series
-from dialin.report.document import facts
+from dialin.report.document.trial_tables import every_trial
+from dialin.report.names import naming
 from dialin.report.render import html
 from dialin.report.render.markup import asset, embedded
 from fixtures import example_studies
@@ -344,9 +347,10 @@ def test_who_is_behind_and_how_probable_each_is_are_told():
 
 
 def test_every_trial_is_told_with_what_it_is_for_and_what_the_host_took_of_it():
-    rows = facts.trial_rows(all_series(example_studies.safe_choice()))
-    assert {row.purpose for row in rows} == {"race", "confirm"}
-    assert sorted(row.lost for row in rows if row.lost) == ["2", "3"]
+    record = example_studies.safe_choice()
+    (table,) = every_trial(record, all_series(record), naming(record.spec), server_metrics(record)).parts
+    assert {row.cells[3].text for row in table.rows} == {"race", "confirm"}
+    assert sorted(row.cells[8].text for row in table.rows if row.cells[8].text) == ["2", "3"]
 
 
 def test_the_percentile_of_latency_is_the_verdict_s_own():
@@ -367,7 +371,11 @@ def test_trials_that_collect_waits_are_told_apart_and_not_drawn_beside_clean_one
 def test_an_option_is_never_broken_after_its_dashes():
     record = example_studies.no_difference()
     reason = "It is not recommended; --accept-weaker-durability recommends it <all> the same"
-    page = Page(html.render(replace(record, verdict=record.verdict.model_copy(update={"reason": reason}))))
+    page = Page(
+        html.render(
+            replace(record, verdict=record.verdict.model_copy(update={"reason": reason, "reason_code": ReasonCode.CONFOUNDED}))
+        )
+    )
     assert ("span", {"class": "option"}) in page.elements
     assert "not recommended; --accept-weaker-durability recommends it <all> the same" in page.words
 

@@ -3,12 +3,14 @@ from dataclasses import replace
 
 import pytest
 
+from dialin.evidence.server_metrics import server_metrics
 from dialin.model.verdict import Estimate
 from dialin.model.workload import LoadTraits, Runs, WorkloadSpec
 from dialin.report import load_units
 from dialin.report.charts.trial_series import all_series
-from dialin.report.document import facts
 from dialin.report.document.figure_columns import columns
+from dialin.report.document.trial_tables import every_trial
+from dialin.report.names import naming
 from dialin.report.plain_lines import PlainLines
 from dialin.report.render import html, markdown
 from fixtures import example_studies
@@ -84,8 +86,10 @@ def test_a_trial_of_one_run_has_a_figure():
     record = timed()
     trial = next(one for one in record.trials if one.state == "done")
     one = [sample for sample in record.samples[trial.id] if sample.step == "measure" and not sample.lost][:1]
-    rows = facts.trial_rows(all_series(replace(record, samples={trial.id: one})))
-    assert next(row for row in rows if row.id == trial.id).tps not in ("", "–")
+    short = replace(record, samples={trial.id: one})
+    (table,) = every_trial(short, all_series(short), naming(record.spec), server_metrics(short)).parts
+    (row,) = (row for row in table.rows if row.key == f"trial-{trial.id}")
+    assert row.cells[9].text not in ("", "–")
 
 
 def test_markdown_tells_a_scan_in_runs():

@@ -1,5 +1,6 @@
 """One document, three renderings: every figure of one is in the others, rounded alike."""
 
+import html as html_entities
 import io
 import re
 from dataclasses import replace
@@ -11,6 +12,7 @@ from rich.console import Console
 from dialin.evidence.latencies import latencies
 from dialin.model.load_driver import ALL_KINDS
 from dialin.model.verdict import TransactionFigures
+from dialin.model.why import Why
 from dialin.report.charts import forest
 from dialin.report.document import parts
 from dialin.report.document.parts import every_part
@@ -20,6 +22,7 @@ from dialin.report.render.markdown import to_markdown
 from dialin.report.render.terminal import print_document
 from fixtures import example_reasons, example_studies
 from fixtures.example_readings import with_histograms, with_readings
+from fixtures.tuned import tuned
 from report.test_html import Page
 
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
@@ -34,6 +37,7 @@ STUDIES = (
     "tie",
     "unfinished",
     "builds",
+    "tune",
 )
 
 
@@ -41,7 +45,14 @@ def numbers(text):
     return set(NUMBER.findall(text))
 
 
+WORD = re.compile(r"[^\W\d_]{3,}")
+FEWEST = 200
+"""Figures and words that every document has at the least."""
+
+
 def study(name):
+    if name == "tune":
+        return tuned()
     record = example_studies.EVERY[name]()
     if record.verdict is None:
         return record
@@ -54,7 +65,7 @@ def study(name):
 def rendered(name):
     """Return the document of a study, and its text in each rendering."""
     record = with_readings(study(name))
-    why = example_reasons.full(record)
+    why = example_reasons.full(record) if name != "tune" else Why.empty()
     if record.verdict is not None:
         why = why.model_copy(update={"latencies": latencies(with_histograms(record, KINDS.get(name, (ALL_KINDS,))))})
     document = study_document(record, why)
@@ -117,6 +128,35 @@ def test_every_figure_of_the_document_is_in_each_rendering(name, rendering):
     document, rendering_of = rendered(name)
     there = numbers(rendering_of[rendering])
     assert {where: missing for where, shown in figures(document).items() if (missing := shown - there)} == {}
+
+
+@pytest.mark.parametrize("rendering", ["terminal", "page", "markdown"])
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_word_of_the_document_is_in_each_rendering(name, rendering):
+    document, rendering_of = rendered(name)
+    there = set(WORD.findall(unmarked(rendering_of[rendering])))
+    shown = {word for section in document.sections for part in every_part(section.parts) for word in said(part)}
+    assert len(shown) > FEWEST
+    assert shown - there == set()
+
+
+def said(part):
+    return WORD.findall(" ".join(texts(part)))
+
+
+def unmarked(text):
+    """Return text without what Markdown escapes, and without the places where a page lets long names break."""
+    return html_entities.unescape(text).replace("\\", "").replace("\u200b", "")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_document_has_figures_and_one_that_is_not_rendered_would_be_missed(name):
+    document, rendering_of = rendered(name)
+    every = set().union(*figures(document).values())
+    assert len(every) > FEWEST or name == "unfinished"
+    for text in rendering_of.values():
+        lost = max(every, key=len)
+        assert every - numbers(text.replace(lost, "")) == {lost}
 
 
 @pytest.mark.parametrize("name", STUDIES)

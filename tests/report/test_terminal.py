@@ -6,7 +6,7 @@ from rich.console import Console
 
 from dialin.apply.option_file import Change
 from dialin.model.setting import Value
-from dialin.model.verdict import Outcome
+from dialin.model.verdict import Outcome, ReasonCode
 from dialin.report.document import verdict_section
 from dialin.report.render.terminal import print_verdict
 from fixtures import example_studies
@@ -200,7 +200,7 @@ def of_two_variables():
         Shape(f"{AHI}={ahi} {CAPACITY}={capacity}", {AHI: ahi, CAPACITY: capacity}, 1000 + 50 * place)
         for place, (ahi, capacity) in enumerate(pairs)
     ]
-    words, plan = Words(Outcome.INCONCLUSIVE, "", shapes[0].name, (shapes[0].name,)), Plan()
+    words, plan = Words(Outcome.INCONCLUSIVE, ReasonCode.NOTHING_SHOWN, shapes[0].name, (shapes[0].name,)), Plan()
     return judged(build(shapes, words, plan), shapes, words, plan)
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from dialin.model.measure import measure
 from dialin.model.study import Goal
-from dialin.model.verdict import Estimate, Source, TunedPair
+from dialin.model.verdict import Estimate, FigureSource, TunedPair
 from dialin.question.options import StudyOptions
 from dialin.report import json_documents
 from dialin.report.charts.search_course import course_points, search_course, waterfall
@@ -83,7 +83,7 @@ def test_the_waterfall_ends_with_the_gain_of_fresh_trials(record):
     reached = [base + length for base, length in zip(bars["base"], bars["x"], strict=True)]
     assert bars["base"][1:-1] == pytest.approx(reached[:-2]), "each bar begins where the one before ended"
     assert reached[-2] == pytest.approx(reached[-1]), "what single changes do not carry is a bar of its own"
-    by_proof = [one.name for one in findings.variables if one.carries_by is Source.PROOF]
+    by_proof = [one.name for one in findings.variables if one.carries_by is FigureSource.PROOF]
     assert chart.text.count(", measured") == len(by_proof)
 
 

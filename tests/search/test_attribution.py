@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dialin.model.verdict import Source
+from dialin.model.verdict import FigureSource
 from dialin.search.attribution import carried, interactions
 from dialin.search.space import Dimension, Space
 from dialin.search.surrogate import Observations, Surrogate, learn_weights
@@ -36,7 +36,7 @@ def test_each_variable_carries_what_its_default_would_cost() -> None:
     shares = carried(SPACE, BEST, MODEL, None, {}, "whole")
     assert [share.variable for share in shares] == ["a", "b", "c"]
     for share, expected in zip(shares, (0.25, 0.2, 0.02), strict=True):
-        assert share.source is Source.MODEL
+        assert share.source is FigureSource.MODEL
         assert math.log(share.ratio.mean) == pytest.approx(expected, abs=0.02)
         assert share.ratio.low < math.exp(expected) < share.ratio.high
 
@@ -51,9 +51,9 @@ def test_what_the_proof_measured_goes_before_the_model() -> None:
         for place, (name, level) in enumerate(levels.items())
     ]
     shares = {share.variable: share for share in carried(SPACE, BEST, MODEL, fit_trials(trials, list(proven)), proven, "whole")}
-    assert shares["c"].source is Source.PROOF
+    assert shares["c"].source is FigureSource.PROOF
     assert shares["c"].ratio.mean == pytest.approx(1400 / 1330, rel=0.01)
-    assert shares["a"].source is Source.MODEL
+    assert shares["a"].source is FigureSource.MODEL
 
 
 def test_no_more_than_ten_variables_are_named() -> None:

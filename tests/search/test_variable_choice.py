@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.model.setting import as_number
-from dialin.search.excluded_variables import Group
+from dialin.search.excluded_variables import Exclusion
 from dialin.search.performance_variables import TABLE
 from dialin.search.ranges import AskedVariable, make_dimension
 from dialin.search.variable_choice import Choice, Situation, choose_variables, make_constraints, variable_facts
@@ -43,7 +43,7 @@ def names(choice: Choice) -> set[str]:
     return {one.name for one in choice.chosen}
 
 
-def left_out(choice: Choice) -> dict[str, tuple[Group, str]]:
+def left_out(choice: Choice) -> dict[str, tuple[Exclusion, str]]:
     return {one.name: (one.group, one.reason) for one in choice.left_out}
 
 
@@ -60,7 +60,7 @@ def test_every_variable_of_a_build_is_chosen_or_left_out_with_a_reason(build: st
 @pytest.mark.parametrize("build", BUILDS)
 def test_most_variables_that_are_left_out_have_a_better_reason_than_that_nothing_is_known(build: str) -> None:
     groups = [group for group, _ in left_out(choose(build)).values()]
-    assert groups.count(Group.UNKNOWN) < len(groups) / 8
+    assert groups.count(Exclusion.UNKNOWN) < len(groups) / 8
 
 
 @pytest.mark.parametrize("build", BUILDS)
@@ -93,57 +93,57 @@ def test_weaker_durability_takes_its_group(build: str) -> None:
     weaker = {rule.variable for rule in rules.WEAKER} - {"innodb_flush_method"}
     assert not names(choose(build)) & weaker
     for name in weaker & CATALOGUES[build].variables.keys():
-        assert left_out(choose(build))[name][0] is Group.DURABILITY
-    admitted = choose(build, admitted=[Group.DURABILITY], most=100)
+        assert left_out(choose(build))[name][0] is Exclusion.DURABILITY
+    admitted = choose(build, admitted=[Exclusion.DURABILITY], most=100)
     assert {"innodb_flush_log_at_trx_commit", "innodb_doublewrite"} <= names(admitted)
 
 
 @pytest.mark.parametrize("build", BUILDS)
 def test_no_flush_method_of_weaker_durability_is_tried_without_its_group(build: str) -> None:
-    def words(admitted: list[Group]) -> set[object]:
+    def words(admitted: list[Exclusion]) -> set[object]:
         chosen = choose(build, admitted=admitted, most=100).chosen
         return {word for one in chosen if one.name == "innodb_flush_method" for word in one.dimension.values}
 
     assert words([]) <= {"", "fsync", "O_DIRECT"}
     assert "O_DIRECT" in words([])
-    assert "O_DIRECT_NO_FSYNC" in words([Group.DURABILITY])
-    assert not words([Group.DURABILITY]) & {"nosync", "littlesync"}
+    assert "O_DIRECT_NO_FSYNC" in words([Exclusion.DURABILITY])
+    assert not words([Exclusion.DURABILITY]) & {"nosync", "littlesync"}
 
 
 @pytest.mark.parametrize(
     ("name", "group"),
     [
-        ("local_infile", Group.SECURITY),
-        ("binlog_row_image", Group.REPLICATION),
-        ("replica_parallel_workers", Group.REPLICATION),
-        ("slow_query_log", Group.LOGGING),
-        ("performance_schema", Group.LOGGING),
-        ("performance_schema_digests_size", Group.LOGGING),
-        ("sql_mode", Group.COMPATIBILITY),
-        ("transaction_isolation", Group.COMPATIBILITY),
-        ("max_connections", Group.LIMIT),
-        ("innodb_page_size", Group.DATA),
-        ("optimizer_switch", Group.PLANS),
-        ("innodb_ddl_threads", Group.STATEMENTS),
+        ("local_infile", Exclusion.SECURITY),
+        ("binlog_row_image", Exclusion.REPLICATION),
+        ("replica_parallel_workers", Exclusion.REPLICATION),
+        ("slow_query_log", Exclusion.LOGGING),
+        ("performance_schema", Exclusion.LOGGING),
+        ("performance_schema_digests_size", Exclusion.LOGGING),
+        ("sql_mode", Exclusion.COMPATIBILITY),
+        ("transaction_isolation", Exclusion.COMPATIBILITY),
+        ("max_connections", Exclusion.LIMIT),
+        ("innodb_page_size", Exclusion.DATA),
+        ("optimizer_switch", Exclusion.PLANS),
+        ("innodb_ddl_threads", Exclusion.STATEMENTS),
     ],
 )
-def test_what_is_no_matter_of_performance_says_so(name: str, group: Group) -> None:
+def test_what_is_no_matter_of_performance_says_so(name: str, group: Exclusion) -> None:
     assert left_out(choose())[name][0] is group
 
 
 def test_what_the_load_cannot_touch_is_left_out() -> None:
     reasons = left_out(choose(situation=replace(MACHINE, counters=READ_ONLY)))
-    assert reasons["sort_buffer_size"] == (Group.UNTOUCHED, "the load does not sort")
-    assert reasons["tmp_table_size"] == (Group.UNTOUCHED, "the load makes no temporary tables")
-    assert reasons["innodb_redo_log_capacity"] == (Group.UNTOUCHED, "the load does not write")
-    assert reasons["innodb_lru_scan_depth"][0] is Group.UNTOUCHED
+    assert reasons["sort_buffer_size"] == (Exclusion.UNTOUCHED, "the load does not sort")
+    assert reasons["tmp_table_size"] == (Exclusion.UNTOUCHED, "the load makes no temporary tables")
+    assert reasons["innodb_redo_log_capacity"] == (Exclusion.UNTOUCHED, "the load does not write")
+    assert reasons["innodb_lru_scan_depth"][0] is Exclusion.UNTOUCHED
     assert "sort_buffer_size" in names(choose(most=100))
     assert "tmp_table_size" in names(choose(most=100))
 
 
 def test_two_temporary_tables_per_second_are_those_of_the_probes() -> None:
     few = replace(MACHINE, counters=READ_WRITE | {"Created_tmp_tables": 45.0, "Questions": 10_000.0})
-    assert left_out(choose(situation=few))["tmp_table_size"][0] is Group.UNTOUCHED
+    assert left_out(choose(situation=few))["tmp_table_size"][0] is Exclusion.UNTOUCHED
 
 
 def test_a_load_of_few_statements_touches_all_that_grows() -> None:
@@ -153,7 +153,7 @@ def test_a_load_of_few_statements_touches_all_that_grows() -> None:
 
 def test_without_counters_nothing_counts_as_untouched() -> None:
     groups = {group for group, _ in left_out(choose(situation=replace(MACHINE, counters={}, seconds=0))).values()}
-    assert Group.UNTOUCHED not in groups
+    assert Exclusion.UNTOUCHED not in groups
 
 
 def test_without_a_binary_log_its_cache_is_left_out() -> None:
@@ -164,25 +164,25 @@ def test_without_a_binary_log_its_cache_is_left_out() -> None:
 
 def test_one_connection_needs_nothing_that_spares_waiting() -> None:
     alone = left_out(choose(situation=replace(MACHINE, connections=1)))
-    assert alone["innodb_thread_concurrency"][0] is Group.UNTOUCHED
-    assert alone["table_open_cache_instances"][0] is Group.UNTOUCHED
+    assert alone["innodb_thread_concurrency"][0] is Exclusion.UNTOUCHED
+    assert alone["table_open_cache_instances"][0] is Exclusion.UNTOUCHED
 
 
 def test_on_an_attached_server_only_dynamic_variables_are_searched() -> None:
     choice = choose(situation=replace(MACHINE, restarts=False))
     assert not any(one.dimension.static for one in choice.chosen)
-    assert left_out(choice)["innodb_flush_method"][0] is Group.RESTART
+    assert left_out(choice)["innodb_flush_method"][0] is Exclusion.RESTART
 
 
 def test_a_pool_that_holds_all_data_is_left_out() -> None:
     fits = replace(MACHINE, data=5 * GIB, in_force={"innodb_buffer_pool_size": str(8 * GIB)})
-    assert left_out(choose(situation=fits))["innodb_buffer_pool_size"][0] is Group.MACHINE
+    assert left_out(choose(situation=fits))["innodb_buffer_pool_size"][0] is Exclusion.MACHINE
 
 
 def test_instances_of_the_pool_need_a_pool_of_a_gibibyte() -> None:
     assert "innodb_buffer_pool_instances" in names(choose(most=100))
     small = choose(situation=replace(MACHINE, data=GIB / 4))
-    assert left_out(small)["innodb_buffer_pool_instances"][0] is Group.MACHINE
+    assert left_out(small)["innodb_buffer_pool_instances"][0] is Exclusion.MACHINE
 
 
 def test_the_pool_is_cut_by_memory_and_by_data() -> None:
@@ -225,7 +225,7 @@ def test_no_more_are_chosen_than_asked_for_and_those_of_rules_go_first() -> None
     choice = choose(most=6)
     assert len(choice.chosen) == 6
     assert all(one.dimension.rule is not None for one in choice.chosen)
-    assert left_out(choice)["innodb_spin_wait_delay"] == (Group.OTHERS, "6 others are more likely to matter")
+    assert left_out(choice)["innodb_spin_wait_delay"] == (Exclusion.OTHERS, "6 others are more likely to matter")
 
 
 def test_memory_counts_the_pool_once_and_buffers_for_each_connection() -> None:

@@ -6,7 +6,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialin.stats.trial_fit import Difference, TimedTrial, fit_trials
+from dialin.stats.trial_fit import FittedDifference, TimedTrial, fit_trials
 from stats.timed import SECONDS, noisy_study, study, wiggle
 
 
@@ -75,7 +75,7 @@ def test_candidates_that_differ_in_noise_are_told_from_equal_ones_by_degrees_of_
 
 def test_a_deviate_has_the_probability_of_its_t():
     for mean, dof in ((0.02, 3.0), (-0.05, 8.0), (0.01, 200.0)):
-        z = Difference(mean, 0.01, dof).z(0.005)
+        z = FittedDifference(mean, 0.01, dof).z(0.005)
         assert scipy.stats.norm.sf(z) == pytest.approx(scipy.stats.t.sf((mean + 0.005) / 0.01, dof), rel=1e-6)
 
 

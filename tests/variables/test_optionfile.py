@@ -151,7 +151,7 @@ def test_includes_that_are_too_deep_are_refused(tmp_path):
     ("text", "words"),
     [
         ("[mysqld\nx=1\n", "line 1: the name of a group has no ]"),
-        ("\nx=1\n", "line 2: an option stands before any group"),
+        ("\nx=1\n", "line 2: an option comes before any group"),
         ("[mysqld]\n=1\n", "line 2: '' is not an option"),
         ("[mysqld]\nsome words = 1\n", "line 2: 'some words' is not an option"),
         ("[mysqld]\nmaximum-read_buffer_size=1M\n", "the prefix of maximum_read_buffer_size is not supported"),

@@ -44,6 +44,7 @@ _COMMANDS = {
     "doctor": _Entry("doctor"),
     "restore": _Entry("restore", tidies=True),
     "servers": _Entry("servers"),
+    "fleet": _Entry("fleet"),
 }
 """In the order in which help lists them."""
 

@@ -20,6 +20,7 @@ from dialin.dashboard import page_process
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, UserError
 from dialin.evidence.server_metrics import READINGS
 from dialin.evidence.why_verdict import explain
+from dialin.fleet.fleet_choice import LOCAL, FleetChoice, check_fleet
 from dialin.fleet.stop_signals import not_suspended, stopping_cleanly
 from dialin.model.progress import Watcher
 from dialin.model.study import StudySpec
@@ -57,12 +58,16 @@ def conduct(
     json: bool,
     yes: bool,
     watch: bool = False,
+    fleet: str = LOCAL,
+    fleet_hosts: int | None = None,
 ) -> ExitCode:
     """Check a question, ask whether to begin, run the study, and show its verdict.
 
     Paths in the question are relative to `directory`. The study is written to `out`, else to a new directory with `name` in its
     own name.
     """
+    hosts = FleetChoice(fleet, fleet_hosts)
+    check_fleet(hosts, attached=bool(question.attach), tune=question.tune is not None)
     where = out or new_directory(name)
     check_writable(where)
     if where.is_dir() and any(path.name != LOCK_FILE for path in where.iterdir()):
@@ -75,7 +80,7 @@ def conduct(
         say("Nothing was started")
         return ExitCode.NO_VERDICT
     command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
-    return finish(where, lambda watcher: begin(ready, where, workshop, watcher, command), json=json, watch=watch)
+    return finish(where, lambda watcher: begin(ready, where, workshop, watcher, command, hosts=hosts), json=json, watch=watch)
 
 
 def _is_study(directory: Path) -> bool:
@@ -113,6 +118,8 @@ def go_on(
     json: bool,
     yes: bool,
     watch: bool,
+    fleet: str = LOCAL,
+    fleet_hosts: int | None = None,
 ) -> ExitCode:
     """Check that a study can go on, ask where it changes a server that is not dialin's, and run it to its verdict.
 
@@ -121,11 +128,13 @@ def go_on(
     """
     workshop = Tools.open(say)
     ready = check_resume(directory, workshop, minutes=minutes, confirm=confirm, permission=permission)
+    hosts = FleetChoice(fleet, fleet_hosts)
+    check_fleet(hosts, attached=ready.spec.attachment is not None, tune=ready.spec.tune is not None)
     _say_all(ready)
     if ready.changes and not yes and not agreed(ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
-    return finish(directory, lambda watcher: resume(ready, directory, workshop, watcher), json=json, watch=watch)
+    return finish(directory, lambda watcher: resume(ready, directory, workshop, watcher, hosts=hosts), json=json, watch=watch)
 
 
 def agreed(ready: CheckedStudy) -> bool:

@@ -62,6 +62,19 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Start without asking.")]
 Watch = Annotated[
     bool, typer.Option("--watch", help="Serve the study as a live page, and print the link (see `dialin watch`).")
 ]
+OnFleet = Annotated[
+    str,
+    typer.Option(
+        "--fleet",
+        metavar="local|auto|ray://HEAD:10001",
+        help="Where the blocks run: on this machine, or on the hosts of a Ray cluster (docs/fleet.md).",
+        rich_help_panel="Many hosts",
+    ),
+]
+FleetHosts = Annotated[
+    int | None,
+    typer.Option(min=1, help="The most hosts that the study takes. Default: all of the cluster.", rich_help_panel="Many hosts"),
+]
 
 
 def spelled(key: str) -> str:
@@ -117,6 +130,8 @@ def _common(
     watch: Watch = False,
     restart_command: RestartCommand = None,
     live: Live = False,
+    fleet: OnFleet = "local",
+    fleet_hosts: FleetHosts = None,
 ) -> None:
     """Define the options beside those of the load and the method: only the signature is used."""
 

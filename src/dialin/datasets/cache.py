@@ -127,6 +127,10 @@ class DatasetCache:
                 )
             yield
 
+    def remove(self, key: str) -> bool:
+        """Remove a dataset; False where it is in use."""
+        return self._remove_unless_in_use(key, self._root / key)
+
     def _lock_file(self, key: str) -> Path:
         return self._root / f".{key}.lock"
 

@@ -46,11 +46,18 @@ class LocalWorker:
 
 @contextmanager
 def local_worker(
-    ready: CheckedStudy, begun_on: Mapping[str, Any], directory: Path, tools: Tools, say: Callable[[str], None]
+    ready: CheckedStudy,
+    begun_on: Mapping[str, Any],
+    directory: Path,
+    tools: Tools,
+    say: Callable[[str], None],
+    *,
+    name: str = "",
 ) -> Iterator[LocalWorker]:
     """Make the data of a study ready here, and give a worker; at the end the site is left as it was.
 
     `begun_on` is what was written down of the load when the study began; files of trials go to `directory`.
+    `name` is that of the host, by default the machine's own.
 
     Raises:
         DialinError: the site cannot be made ready, or not be put back at the end.
@@ -67,4 +74,4 @@ def local_worker(
             check=functools.partial(load_identity.check, spec, begun_on, ready.workload),
             watch=raw_waits.by_purpose(probes, spec.waits, clock, directory),
         )
-        yield LocalWorker(site, context, WorkerHost(socket.gethostname(), host.inventory(tools.home.root)))
+        yield LocalWorker(site, context, WorkerHost(name or socket.gethostname(), host.inventory(tools.home.root)))

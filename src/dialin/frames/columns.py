@@ -58,6 +58,7 @@ TRIALS: Columns = {
     "purpose": _PURPOSE,
     "state": FrameColumn(pl.String, "running, done, failed or interrupted; an interrupted one counts for nothing"),
     "started": FrameColumn(TIME, "when it started, UTC"),
+    "wait_s": FrameColumn(pl.Float64, "seconds until an attached server that had gone away answered again; else null"),
     "restore_s": FrameColumn(pl.Float64, "seconds that each step took; null where it did not happen"),
     "boot_s": FrameColumn(pl.Float64, "starting the server"),
     "set_s": FrameColumn(pl.Float64, "setting the variables of a running server"),
@@ -82,7 +83,7 @@ VARIABLES: Columns = {
     **_OF_A_TRIAL,
     "variable": FrameColumn(pl.String, "a server variable"),
     "asked": FrameColumn(pl.String, "the requested value; null if none was requested"),
-    "in_force": FrameColumn(pl.String, "what the server said of it once it was ready"),
+    "in_force": FrameColumn(pl.String, "the value that the server reported when it was ready"),
     "real": FrameColumn(pl.String, "what was counted of the real objects behind it, where it could be"),
 }
 
@@ -121,7 +122,7 @@ VERDICT: Columns = {
     **_with_interval("ratio", "throughput as a ratio to the baseline's: 1.05 is 5 % more"),
     **_with_interval("typical_ratio", "typical speed, which forgives stalls, as a ratio to the baseline's"),
     "stall_cost": FrameColumn(pl.Float64, "share of the typical speed that stalls cost, 0 to 1"),
-    **_with_interval("goal_ratio", "the goal's own measure as a ratio to the baseline's"),
+    **_with_interval("goal_ratio", "the measure of the goal as a ratio to the baseline's"),
     "probability": FrameColumn(pl.Float64, "of being within what is worthwhile of the best, 0 to 1"),
     **_with_interval("cv", "coefficient of variation of the seconds of a typical trial: 0.04 is 4 %"),
     **_with_interval("stalls_per_1000", "measured seconds below half of their trial's median, per 1000"),
@@ -145,7 +146,7 @@ LOOKS: Columns = {
 }
 
 LOG: Columns = {
-    "time": FrameColumn(TIME, "when it was said, UTC"),
+    "time": FrameColumn(TIME, "when the line was written, UTC"),
     "text": FrameColumn(pl.String, "what happened, in words"),
 }
 

@@ -34,7 +34,7 @@ class FileStatus(StrEnum):
 
 
 class FileEntry(FrozenModel):
-    """One file, or one run in it, and what became of it. A run that ended early is used as far as it goes."""
+    """One file, or one run in it, and how it was used. Of a run that ended early, what there is of it is used."""
 
     file: str
     status: FileStatus
@@ -42,7 +42,7 @@ class FileEntry(FrozenModel):
 
 
 class RunAnalysis(FrozenModel):
-    """What one run's log carries by itself. Rates are transactions a second, after the warm-up."""
+    """Results of one run, from its log alone. Rates are transactions per second, after the warm-up."""
 
     file: str = Field(description="the log's name, with the directories in which names differ; `#2` is the second run in it")
     label: str = Field(description="the name without the beginning and end that all names share")
@@ -104,7 +104,7 @@ class RunAnalysis(FrozenModel):
 
 
 class CandidateAnalysis(FrozenModel):
-    """What the runs of one candidate say. A figure is null where there is nothing to take it from.
+    """Results of the runs of one candidate. A figure is null if no run has it.
 
     All figures but `runs` rest on the cells that the candidate shares with the baseline; those of the baseline on the cells
     that it shares with any other candidate. Where there is no such cell they rest on all of its runs.
@@ -121,7 +121,7 @@ class CandidateAnalysis(FrozenModel):
         description="that of the baseline over the same cells: `ratio` is the quotient of the two; null where not compared"
     )
     ratio: Estimate | None = Field(description="throughput as a ratio to the baseline's, within cells")
-    goal_ratio: Estimate | None = Field(description="the goal's own measure as a ratio to the baseline's, within cells")
+    goal_ratio: Estimate | None = Field(description="the measure of the goal as a ratio to the baseline's, within cells")
     cv: Estimate | None = Field(description="coefficient of variation of the typical run; null where logs cannot be compared")
     stall_seconds_per_1000: Estimate | None = Field(description="measured seconds below half of their run's median, per 1000")
     worst_tps: float | None
@@ -131,7 +131,7 @@ class CandidateAnalysis(FrozenModel):
 
 
 class FactorAnalysis(FrozenModel):
-    """What differs between runs beside the candidate."""
+    """A factor in which runs differ besides the candidate."""
 
     name: str
     values: list[str]
@@ -146,14 +146,14 @@ class CellCandidate(FrozenModel):
     tps: float = Field(description="transactions per second: the geometric mean of its runs")
     goal_ratio: Estimate | None = Field(
         description=(
-            "the goal's own measure as a ratio to the baseline's in this cell; the intervals of all cells hold together; "
+            "the measure of the goal as a ratio to the baseline's in this cell; the intervals of all cells hold together; "
             "null where the baseline did not run here"
         )
     )
 
 
 class CellAnalysis(FrozenModel):
-    """Runs with everything alike but the candidate."""
+    """Runs that differ only in the candidate."""
 
     where: dict[str, str] = Field(description="the value of each factor")
     candidates: list[CellCandidate]
@@ -182,7 +182,7 @@ class Analysis(FrozenModel):
     proposals: list[str] = Field(description="arguments that name candidates, the best first; empty where they were named")
     runs: list[RunAnalysis]
     files: list[FileEntry] = Field(description="every file that was looked at; hidden ones are not")
-    findings: list[Note] = Field(description="what these runs show besides the verdict; no claim about future runs")
+    findings: list[Note] = Field(description="what else these runs show; no claim about future runs")
     confounds: list[Note]
     warnings: list[Note]
 

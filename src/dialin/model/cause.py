@@ -52,6 +52,13 @@ class CauseCode(StrEnum):
     NO_TRANSACTION = "no_transaction"
     RUN_NOT_PREPARED = "run_not_prepared"
     RUN_FAILED = "run_failed"
+    HOST_GONE = "host_gone"
+    HOST_SILENT = "host_silent"
+    HOST_PROCESS_ENDED = "host_process_ended"
+    OTHER_DIALIN = "other_dialin"
+    OTHER_MACHINE = "other_machine"
+    DATASET_IN_USE = "dataset_in_use"
+    NO_COPY_OF_BUILD = "no_copy_of_build"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +75,7 @@ class Cause:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Cause:
-        """Return a cause that was stored; an earlier dialin stored a sentence, its `reason`."""
-        if "code" not in stored:
-            return cls.quoted(str(stored.get("reason", "")))
+        """Return a cause that `as_stored` made fit to store."""
         return cls(CauseCode(stored["code"]), stored["figures"])
 
     def as_stored(self) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from dialin.model.frozen import FrozenModel
 
 
 class Course(StrEnum):
-    """What measured seconds did.
+    """The course of throughput over the measured seconds.
 
-    Of these `STEADY`, and an `OSCILLATION` of two cycles and more, have a mean that can stand for the server.
+    The mean of `STEADY` seconds, and of an `OSCILLATION` of two cycles or more, is valid for the server.
     """
 
     STEADY = "steady"

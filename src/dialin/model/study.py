@@ -20,7 +20,7 @@ MAX_CANDIDATES = 64
 
 
 class Goal(StrEnum):
-    """What the best candidate is best at: transactions a second, steadiness of the seconds, or latency."""
+    """What decides: transactions per second, steadiness of the seconds, or latency."""
 
     THROUGHPUT = "throughput"
     STABILITY = "stability"

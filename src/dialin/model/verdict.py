@@ -28,10 +28,6 @@ class Outcome(StrEnum):
     NO_WORTHWHILE_DIFFERENCE = "no_worthwhile_difference"
     INCONCLUSIVE = "inconclusive"
 
-    @classmethod
-    def _missing_(cls, value: object) -> Outcome | None:
-        return cls.INCONCLUSIVE if value == "unresolved" else None  # its name in studies of an earlier dialin
-
 
 class ReasonCode(StrEnum):
     """Why a candidate is recommended; those from `fewest_changes` on are of a tune."""
@@ -47,6 +43,7 @@ class ReasonCode(StrEnum):
     BEST_BUT_FAILED_BASELINE = "best_but_failed_baseline"
     WEAKER_DURABILITY = "weaker_durability"
     CONFOUNDED = "confounded"
+    HOSTS_DISAGREE = "hosts_disagree"
     BASELINE_FAILED = "baseline_failed"
     OTHERS_UNSAFE = "others_unsafe"
     OTHERS_FAILED = "others_failed"
@@ -73,7 +70,7 @@ class DecidedBy(StrEnum):
 
 
 class CandidateState(StrEnum):
-    """How a candidate came out.
+    """Result of a candidate.
 
     One that `loses` was shown to be worse than the best. One that is `behind` is very probably worse by more than is
     worthwhile, without that proof. `inconclusive` means that neither a difference nor its absence was shown. One that is
@@ -87,10 +84,6 @@ class CandidateState(StrEnum):
     INCONCLUSIVE = "inconclusive"
     UNSAFE = "unsafe"
     FAILED = "failed"
-
-    @classmethod
-    def _missing_(cls, value: object) -> CandidateState | None:
-        return cls.INCONCLUSIVE if value == "open" else None  # its name in studies of an earlier dialin
 
 
 class Estimate(FrozenModel):
@@ -120,7 +113,7 @@ class TransactionFigures(FrozenModel):
 
 
 class CandidateVerdict(FrozenModel):
-    """What the study found of one candidate. A figure is null where no trial of the candidate ended well."""
+    """Results of one candidate. A figure is null if no trial of the candidate was completed."""
 
     name: str
     server: str = Field(description="the build it ran on, in full")
@@ -138,7 +131,7 @@ class CandidateVerdict(FrozenModel):
     )
     stall_cost: float | None = Field(default=None, description="share of the typical speed that stalls cost")
     goal_ratio: Estimate | None = Field(
-        default=None, description="the goal's own measure (throughput, variation, latency) as a ratio to the baseline's"
+        default=None, description="the measure of the goal (throughput, variation, latency) as a ratio to the baseline's"
     )
     probability: float | None = Field(
         default=None, description="probability of being within `worthwhile` of the best candidate, by the goal; null if unknown"
@@ -192,7 +185,7 @@ class TuneOutcome(StrEnum):
     RUNNING = "running"
 
 
-class Source(StrEnum):
+class FigureSource(StrEnum):
     """What a figure of a tune rests on: fresh trials of its proof, or the model of all trials."""
 
     PROOF = "proof"
@@ -200,7 +193,7 @@ class Source(StrEnum):
 
 
 class TunedVariable(FrozenModel):
-    """What a tune found of one variable. Its figures are of what the goal measures."""
+    """Results of a tune for one variable, by the measure of the goal."""
 
     name: str
     before: Value = Field(description="the baseline's value")
@@ -215,7 +208,7 @@ class TunedVariable(FrozenModel):
         description="the measure with the recommended setting as a ratio to that with the same setting, but this variable as "
         "in the baseline",
     )
-    carries_by: Source | None = Field(default=None, description="what `carries` rests on")
+    carries_by: FigureSource | None = Field(default=None, description="what `carries` rests on")
 
 
 class TunedPair(FrozenModel):
@@ -237,7 +230,7 @@ class TuneFailure(FrozenModel):
 
 
 class TuneFindings(FrozenModel):
-    """What a tune found."""
+    """Results of a tune."""
 
     outcome: TuneOutcome
     best: dict[str, Value] = Field(
@@ -256,7 +249,7 @@ class TuneFindings(FrozenModel):
         default_factory=list, description="pairs of recommended variables that depend on each other, the strongest first"
     )
     failures: list[TuneFailure] = Field(default_factory=list)
-    memory_limit: float | None = Field(default=None, description="bytes that a setting may take; null for no limit")
+    memory_limit: float | None = Field(default=None, description="bytes of memory that a setting may use; null for no limit")
     fence: float | None = Field(default=None, description="bytes that settings stay below since a crash; null without one")
     searched: int = Field(default=0, description="trials of the search")
     proven: int = Field(default=0, description="completed trials of the proof")
@@ -274,7 +267,7 @@ class Verdict(FrozenModel):
     percentile: int = Field(default=95, description="which percentile `latency_ms` is")
     headline: str = Field(description="the verdict in one sentence")
     reason: str = Field(description="why this is recommended, in words; made of the code and the data below")
-    reason_code: ReasonCode | None = Field(default=None, description="null in a study of an earlier dialin")
+    reason_code: ReasonCode
     reason_data: dict[str, Any] = Field(default_factory=dict, description="the figures of the reason")
     recommended: dict[str, Value] = Field(description="the setting to use")
     recommended_candidate: str
@@ -310,7 +303,7 @@ class Verdict(FrozenModel):
         description="the load; `driver` describes the load driver in one line, `driver_choices` holds what it chose in the "
         "first trial and used in every later one, for each number of threads"
     )
-    tune: TuneFindings | None = Field(default=None, description="what a tune found; null where the candidates were named")
+    tune: TuneFindings | None = Field(default=None, description="results of a tune; null in other studies")
 
     model_config = ConfigDict(populate_by_name=True)
 

@@ -15,11 +15,11 @@ Values = dict[str, list[float]]
 
 
 class ReasonKind(StrEnum):
-    """What sort of fact a reason is.
+    """The kind of a reason.
 
-    `moved` differed between candidates together with the verdict; that is correlation, and is called so. `raw` is what raw
-    waits say, of one trial of each candidate and so without an interval. `unused` is memory or room that was hardly used;
-    `limit` is a limit that was hit: both hold whether or not candidates differ.
+    `moved`: a metric that changed with the verdict, which is correlation. `raw`: raw waits, of one trial of each candidate
+    and so without an interval. `unused`: memory or capacity of which little was used. `limit`: a limit that was reached. The
+    last two apply whether or not candidates differ.
     """
 
     MOVED = "moved"
@@ -28,8 +28,8 @@ class ReasonKind(StrEnum):
     LIMIT = "limit"
 
 
-class Chart(FrozenModel):
-    """What is drawn beside a reason: a dot for each trial, by candidate."""
+class ReasonChart(FrozenModel):
+    """The chart of a reason: a dot for each trial, by candidate."""
 
     title: str
     unit: str = Field(description="of the values; `bytes` and `share` (0 to 1) are written as such")
@@ -51,7 +51,7 @@ class Reason(FrozenModel):
         default=None,
         description="Pearson correlation of the figure with the goal's, over trials less their block; null if unknown",
     )
-    chart: Chart | None = None
+    chart: ReasonChart | None = None
 
 
 class CostRow(FrozenModel):
@@ -144,7 +144,7 @@ class StatementFigures(FrozenModel):
     """What one statement did with one candidate; all but the first by the execution."""
 
     per_second: float = Field(description="executions per second")
-    mean_us: float = Field(description="microseconds that one takes")
+    mean_us: float = Field(description="microseconds per execution")
     rows_examined: float
     rows_sent: float
     lock_us: float = Field(description="microseconds that one waits for table locks, as the server counts them")
@@ -159,7 +159,7 @@ class StatementRow(FrozenModel):
 
 
 class StatementTimes(FrozenModel):
-    """How long one candidate's statements took, by the server's histogram.
+    """Times of one candidate's statements, from the server's histogram.
 
     A percentile is the upper end of the bucket that it lies in; null where that is the last bucket, which has no end.
     """
@@ -189,15 +189,15 @@ class TransactionLatency(FrozenModel):
 
 
 class SemaphorePlace(FrozenModel):
-    """A place of InnoDB's source at which threads were seen waiting for a semaphore."""
+    """A place in InnoDB's source where threads waited for a semaphore."""
 
     place: str = Field(description="file and line, such as `btr0sea.cc:122`")
     lock: str = Field(description="what was waited for there, such as `S-lock`")
-    waiting: dict[str, float] = Field(description="by candidate: threads seen waiting at a reading, on average")
+    waiting: dict[str, float] = Field(description="by candidate: threads waiting at a reading, on average")
 
 
 class SpinRow(FrozenModel):
-    """What threads did to get one kind of InnoDB's locks; by candidate, a second."""
+    """Attempts of threads to get one kind of InnoDB lock; per second, by candidate."""
 
     kind: str = Field(description="`mutex`, `rw_shared`, `rw_excl` or `rw_sx`")
     spins: dict[str, float] = Field(description="times that a thread had to spin")
@@ -206,9 +206,9 @@ class SpinRow(FrozenModel):
 
 
 class Semaphores(FrozenModel):
-    """What InnoDB's status told of its semaphores."""
+    """Semaphores of InnoDB's status."""
 
-    places: list[SemaphorePlace] = Field(description="most threads first, eight at the most")
+    places: list[SemaphorePlace] = Field(description="most threads first, at most eight")
     spins: list[SpinRow] = Field(description="empty where the server counts none")
     notes: list[str] = Field(description="what the server does not report, a sentence each")
 
@@ -218,8 +218,8 @@ class ProbeCost(FrozenModel):
 
     probe: str
     readings: int
-    waited_ms_per_s: float = Field(description="milliseconds of each measured second in which the server was asked")
-    cpu_ms_per_s: float = Field(description="milliseconds of CPU that dialin itself spent, of each measured second")
+    waited_ms_per_s: float = Field(description="milliseconds per measured second in which the server answered this probe")
+    cpu_ms_per_s: float = Field(description="milliseconds of CPU that dialin used per measured second")
     notes: list[str]
 
 
@@ -231,7 +231,7 @@ class Why(FrozenModel):
     reasons: list[Reason] = Field(description="strongest first; those of kind `unused` and `limit` follow")
     costs: list[CostRow]
     scaling: list[Scaling]
-    statements: list[StatementRow] = Field(description="those that took most time, all candidates together; five at the most")
+    statements: list[StatementRow] = Field(description="those that took most time, all candidates together; at most five")
     latencies: list[TransactionLatency] = Field(
         default_factory=list,
         description="all kinds of transaction together first, then each where there are several; empty where the load driver "

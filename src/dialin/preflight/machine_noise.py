@@ -87,6 +87,12 @@ def recall(path: Path, spec: StudySpec) -> Known | None:
     return max(alike, key=lambda one: (one.build == spec.candidates[0].server, one.at), default=None)
 
 
+def newest(path: Path, seconds: float) -> float | None:
+    """Return the noise of a trial of so many measured seconds in the newest study here; None where there was none."""
+    known = max(_read(path), key=lambda one: one.at, default=None)
+    return known.noise.of_trial(seconds) if known else None
+
+
 def _read(path: Path) -> list[Known]:
     try:
         return [Known(**{**one, "noise": Noise(**one["noise"])}) for one in json.loads(path.read_text(encoding="utf-8"))]

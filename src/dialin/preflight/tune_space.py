@@ -14,7 +14,7 @@ from dialin.model.build import BuildReference
 from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.tune import AtMost, MemoryFormula, TuneVariable
 from dialin.search import variable_choice
-from dialin.search.excluded_variables import Group
+from dialin.search.excluded_variables import Exclusion
 from dialin.search.ranges import AskedVariable, VariableFacts, make_dimension, parse_asked
 from dialin.search.space import Dimension, Space
 from dialin.search.study_tuner import dimension_of
@@ -130,7 +130,7 @@ def propose_variables(catalogue: Catalogue, around: Surroundings, *, weaker: boo
     Raises:
         UserError: it has none to propose.
     """
-    admitted = (Group.DURABILITY,) if weaker else ()
+    admitted = (Exclusion.DURABILITY,) if weaker else ()
     chosen = variable_choice.choose_variables(catalogue.variables, _situation(around), admitted=admitted).chosen
     variables = [
         _variable(one.dimension, catalogue.variables[one.name], one.reason)

@@ -17,7 +17,7 @@ from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 from dialin.probes import innodb_status, innodb_text
 from dialin.probes.probe import Reading
-from dialin.probes.source import Source
+from dialin.probes.source import ProbeSource
 
 STATEMENT = "SHOW ENGINE INNODB MUTEX"
 
@@ -37,9 +37,9 @@ class InnodbMutexProbe:
     period = 0.0
 
     def __init__(self, query: Query) -> None:
-        self._pool = Source(query, "InnoDB", "SELECT", ["SELECT @@GLOBAL.innodb_buffer_pool_size"])
-        self._mutexes = Source(query, STATEMENT, "PROCESS", [STATEMENT])
-        self._status = Source(query, innodb_status.STATEMENT, "PROCESS", [innodb_status.STATEMENT])
+        self._pool = ProbeSource(query, "InnoDB", "SELECT", ["SELECT @@GLOBAL.innodb_buffer_pool_size"])
+        self._mutexes = ProbeSource(query, STATEMENT, "PROCESS", [STATEMENT])
+        self._status = ProbeSource(query, innodb_status.STATEMENT, "PROCESS", [innodb_status.STATEMENT])
 
     def read(self) -> Reading:
         pool = sum(int(row[0]) for row in self._pool.rows())

@@ -18,7 +18,7 @@ from dialin.model.query import Query
 from dialin.probes import innodb_text
 from dialin.probes.innodb_text import InnodbStatus, Pool, SemaphoreText
 from dialin.probes.probe import Reading
-from dialin.probes.source import Source
+from dialin.probes.source import ProbeSource
 
 STATEMENT = "SHOW ENGINE INNODB STATUS"
 
@@ -33,7 +33,7 @@ class InnodbStatusProbe:
     period = 5.0
 
     def __init__(self, query: Query) -> None:
-        self._source = Source(query, STATEMENT, "PROCESS", [STATEMENT])
+        self._source = ProbeSource(query, STATEMENT, "PROCESS", [STATEMENT])
         self._threads: Counter[str] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 from dialin.probes.probe import Reading
-from dialin.probes.source import Source
+from dialin.probes.source import ProbeSource
 
 _ASKED = "SELECT NAME, COUNT, TYPE FROM information_schema.innodb_metrics WHERE"
 
@@ -44,7 +44,7 @@ class MetricsProbe:
     def __init__(self, query: Query) -> None:
         # MariaDB 10.5 and later have the column ENABLED, all others STATUS.
         statements = [f"{_ASKED} STATUS = 'enabled'", f"{_ASKED} ENABLED = 1"]
-        self._source = Source(query, "information_schema.innodb_metrics", "PROCESS", statements)
+        self._source = ProbeSource(query, "information_schema.innodb_metrics", "PROCESS", statements)
 
     def read(self) -> Reading:
         counters: dict[str, float] = {}

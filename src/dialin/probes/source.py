@@ -15,7 +15,7 @@ _FORBIDDEN = (1044, 1142, 1143, 1227)
 """The server's own numbers of errors; they are the same in every build from MySQL 5.5.9 to 9.7.4 and MariaDB 11.4.5."""
 
 
-class Source:
+class ProbeSource:
     """Rows of one table, or of one statement, named `name`.
 
     The first of `statements` reads it, the next one where this build lacks a column of the one before. `note` says why there
@@ -64,18 +64,18 @@ class PerformanceSchema:
     def runs(self) -> bool:
         """Return whether it runs; the `note` says so where it does not. The server is asked once."""
         if self._runs is None:
-            source = Source(self._query, "performance schema", "", ["SELECT @@performance_schema"])
+            source = ProbeSource(self._query, "performance schema", "", ["SELECT @@performance_schema"])
             rows = source.rows()
             self._runs = bool(rows and int(rows[0][0]))
             if not self._runs:
                 self.note = source.note or ProbeNote(ProbeNoteCode.SCHEMA_OFF)
         return self._runs
 
-    def table(self, name: str, *statements: str) -> Source:
-        """Return one of its tables; see `Source`."""
-        return Source(self._query, f"performance_schema.{name}", "SELECT on performance_schema", statements)
+    def table(self, name: str, *statements: str) -> ProbeSource:
+        """Return one of its tables; see `ProbeSource`."""
+        return ProbeSource(self._query, f"performance_schema.{name}", "SELECT on performance_schema", statements)
 
 
-def notes_of(*sources: Source) -> tuple[ProbeNote, ...]:
+def notes_of(*sources: ProbeSource) -> tuple[ProbeNote, ...]:
     """Return why some tables have no rows."""
     return tuple(source.note for source in sources if source.note)

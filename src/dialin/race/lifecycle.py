@@ -8,7 +8,7 @@ from pathlib import Path
 
 import dialin
 from dialin.errors import DialinError, UserError
-from dialin.fleet.local_worker import local_worker
+from dialin.fleet.fleet_choice import ONE_HOST, FleetChoice, open_fleet
 from dialin.model.progress import Watcher
 from dialin.model.verdict import Verdict
 from dialin.preflight import machine_noise
@@ -27,9 +27,17 @@ from dialin.workloads import load_identity
 
 
 def begin(
-    ready: CheckedStudy, out: Path, workshop: Tools, watcher: Watcher, command: str, proposer: Proposer = CONTENDERS
+    ready: CheckedStudy,
+    out: Path,
+    workshop: Tools,
+    watcher: Watcher,
+    command: str,
+    proposer: Proposer = CONTENDERS,
+    hosts: FleetChoice = ONE_HOST,
 ) -> Verdict:
     """Start a study in the directory `out` and run it to its verdict; the caller writes reports.
+
+    `hosts` says where its blocks run.
 
     Raises:
         UserError: the directory is in use, or cannot be written to.
@@ -55,10 +63,17 @@ def begin(
     ):
         for note in ready.notes:
             store.say(workshop.clock.now(), note)
-        return _run(ready, out, store, workshop, watcher, proposer)
+        return _run(ready, out, store, workshop, watcher, proposer, hosts)
 
 
-def resume(ready: CheckedStudy, directory: Path, workshop: Tools, watcher: Watcher, proposer: Proposer = CONTENDERS) -> Verdict:
+def resume(
+    ready: CheckedStudy,
+    directory: Path,
+    workshop: Tools,
+    watcher: Watcher,
+    proposer: Proposer = CONTENDERS,
+    hosts: FleetChoice = ONE_HOST,
+) -> Verdict:
     """Resume a study: no finished trial is repeated, and blocks that were begun keep their candidates.
 
     Raises:
@@ -68,10 +83,18 @@ def resume(ready: CheckedStudy, directory: Path, workshop: Tools, watcher: Watch
     with sole_runner(directory, identity(os.getpid())), Store.open(directory) as store:
         store.set_spec(ready.spec)
         store.add_to_host(load_identity.later(store.host, ready.workload.version()))
-        return _run(ready, directory, store, workshop, watcher, proposer)
+        return _run(ready, directory, store, workshop, watcher, proposer, hosts)
 
 
-def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, watcher: Watcher, proposer: Proposer) -> Verdict:
+def _run(
+    ready: CheckedStudy,
+    directory: Path,
+    store: Store,
+    workshop: Tools,
+    watcher: Watcher,
+    proposer: Proposer,
+    hosts: FleetChoice,
+) -> Verdict:
     """Prepare the data and run the blocks; a study interrupted from here on can be resumed."""
     session = store.begin_session()
     remove_unfinished_files(store)
@@ -83,10 +106,9 @@ def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, wa
         progress.message(text)
 
     try:
-        with progress.session(), local_worker(ready, store.host, directory, workshop, say) as worker:
-            store.save_host(worker.host.name, worker.host.facts)
+        with progress.session(), open_fleet(hosts, ready, store.host, directory, workshop, say) as fleet:
             stop_asked = functools.partial(requests.is_asked_to_stop, directory)
-            common = (store, workshop.clock, progress, ready.plan, worker, session)
+            common = (store, workshop.clock, progress, ready.plan, fleet, session)
             if ready.spec.tune is not None:
                 runner: Runner = TuneRunner(
                     *common, admit=ready.admit, inspect=ready.inspect, inspected=ready.inspected, stop_asked=stop_asked

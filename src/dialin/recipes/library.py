@@ -30,7 +30,7 @@ _NAME = r"[a-z0-9][a-z0-9.-]{0,60}"
 
 
 class ScaleName(StrEnum):
-    """How large a recipe is run: as it was published, on a server of today, or on a laptop."""
+    """The size of a recipe: as published, for a current server, or for a laptop."""
 
     LAPTOP = "laptop"
     SERVER = "server"
@@ -38,7 +38,7 @@ class ScaleName(StrEnum):
 
 
 class Ratio(StrEnum):
-    """What a smaller scale can keep of a published experiment."""
+    """A ratio that a smaller scale can keep from a published experiment."""
 
     DATA_TO_POOL = "data-to-pool"
     POOL_TO_MEMORY = "pool-to-memory"
@@ -86,11 +86,11 @@ class PublishedFigures(_Part):
 
 
 class ExpectationRule(StrEnum):
-    """How it is judged whether a run says what was published.
+    """The rule that compares a run with what was published.
 
-    `faster`, `slower` and `alike` look at the throughput of candidates, each as a ratio to the baseline's; `steadier` at their
-    variation beside the baseline's; `best` at whether a candidate wins; `moves-up` at whether candidates gain on the baseline
-    from the fewest threads to the most; `mean-above-p99`, `tail-shrinks` and `p90-alike` at raw waits, of which each candidate
+    `faster`, `slower` and `alike` compare the throughput of candidates, as a ratio to the baseline's; `steadier` compares their
+    variation with the baseline's; `best` asks whether a candidate wins; `moves-up` whether candidates gain on the baseline
+    from the fewest threads to the most; `mean-above-p99`, `tail-shrinks` and `p90-alike` use raw waits, of which each candidate
     has one trial, and so no interval.
     """
 
@@ -112,7 +112,9 @@ class Expectation(_Part):
     claim: str = Field(description="what was published, in a sentence")
     rule: ExpectationRule
     candidates: list[str] = Field(min_length=1)
-    within: float = Field(default=0.05, gt=0, description="for `alike` and `p90-alike`: the relative difference that is none")
+    within: float = Field(
+        default=0.05, gt=0, description="for `alike` and `p90-alike`: relative difference below which values are equal"
+    )
     low: float | None = Field(
         default=None, gt=0, description="for `faster` and `slower`: the least ratio to the baseline that says the same"
     )
@@ -153,13 +155,13 @@ class Machine(_Part):
 
 
 class Scale(_Part):
-    """What a scale takes, and what it keeps of the publication."""
+    """What a scale needs, and what it keeps from the publication."""
 
     machine: Machine
     minutes: float = Field(gt=0, description="of wall clock, preparing data for the first time included")
     disk: str = Field(pattern=r"^[0-9]+[MGT]$", description="free disk for data and one copy of it")
     memory: str = Field(pattern=r"^[0-9]+[MGT]$", description="free memory")
-    shrunk: str = Field(description="which ratios are kept, and which are not")
+    shrunk: str = Field(description="which ratios are used, and which are not")
 
 
 class RecipeStudy(_Part):
@@ -190,7 +192,7 @@ class Recipe(_Part):
 
     title: str
     compares: str = Field(description="what is compared, in a few words")
-    finding: str = Field(description="what was published, in words of our own")
+    finding: str = Field(description="what was published, in our words")
     source: Publication
     scales: dict[ScaleName, Scale]
     keeps: dict[Ratio, float] = Field(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dialin.model.measure import deciding
 from dialin.model.study import Goal, StudySpec
 from dialin.model.verdict import CandidateState, CandidateVerdict, DecidedBy, Estimate, Note, Outcome, Verdict
+from dialin.report.host_sentences import effects_by_host
 from dialin.report.load_units import units
 from dialin.report.names import named, several
 from dialin.report.tune_words import tune_headline
@@ -87,7 +88,9 @@ def _typical(candidate: CandidateVerdict, verdict: Verdict) -> str:
     is_shown = ratio is not None and ratio.low is not None and ratio.low > 1
     if verdict.decided_by is not DecidedBy.TYPICAL_SPEED or typical is None or is_shown:
         return ""
-    return f"; typical speed {change_with_confidence(typical, verdict.confidence)}"
+    shown = change_with_confidence(typical, verdict.confidence)
+    is_same = ratio is not None and shown == change_with_confidence(ratio, verdict.confidence)
+    return "" if is_same else f"; typical speed {shown}"
 
 
 def _headline(spec: StudySpec, verdict: Verdict) -> str:
@@ -140,6 +143,10 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
     serious = [note for note in verdict.confounds if note.data.get("could_explain")]
     if serious:
         return f"{serious[0].data.get('variable', 'another variable')} differs too and could explain the result"
+    disagree = next((note for note in verdict.warnings if note.code == "hosts_disagree"), None)
+    if disagree is not None:
+        name = named(spec, str(disagree.data["candidate"]))
+        return f"hosts disagree on {name}: {effects_by_host(disagree.data)}"
     out = (CandidateState.FAILED, CandidateState.UNSAFE)
     measured = [one.name for one in verdict.candidates if one.state not in out]
     if len(measured) < 2 and any(one.state is CandidateState.UNSAFE for one in verdict.candidates):
@@ -148,8 +155,8 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
         return f"only {listed(measured)} could be measured, so nothing could be compared"
     if verdict.trial_noise is None:
         return "too few trials to compare the candidates"
-    leader = _leader(verdict)
-    if leader is not None and (leader.probability or 0.0) >= _LEADS:
+    leader = named_leader(verdict)
+    if leader is not None:
         figures = "" if leader.name == verdict.baseline else gain(spec, verdict, leader)
         name = f"{named(spec, leader.name)}{', the baseline,' if leader.name == verdict.baseline else ''}"
         return f"{name} leads{f', {figures}' if figures else ''}; {near} with {probability(leader.probability)} probability"
@@ -204,6 +211,12 @@ def _names_of(note: Note) -> Sequence[object]:
 
 def _candidate(verdict: Verdict, name: str) -> CandidateVerdict:
     return next(one for one in verdict.candidates if one.name == name)
+
+
+def named_leader(verdict: Verdict) -> CandidateVerdict | None:
+    """Return the candidate that the headline of an inconclusive study names; None where it names none."""
+    leader = _leader(verdict)
+    return leader if leader is not None and (leader.probability or 0.0) >= _LEADS else None
 
 
 def _leader(verdict: Verdict) -> CandidateVerdict | None:

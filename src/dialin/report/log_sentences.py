@@ -68,6 +68,9 @@ _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
     LogCode.CANDIDATE_JOINS: lambda figures: (
         f"{figures['candidate']} joins with block {figures['block']}: {describe(figures['setting'])}"
     ),
+    LogCode.HOST_JOINED: lambda figures: f"Host {figures['host']} joins",
+    LogCode.HOST_LOST: lambda figures: f"Host {figures['host']} is lost: {with_advice(Cause.read(figures['cause']))}",
+    LogCode.HOST_LEFT_OUT: lambda figures: f"Host {figures['host']} is left out: {with_advice(Cause.read(figures['cause']))}",
     LogCode.STOPPED: lambda _figures: "Stopped between two blocks, as requested",
     LogCode.TRIAL_FAILED: _trial_failed,
     LogCode.TRIAL_REPEATED: lambda figures: f"{_trial(figures)} is run again: the host itself stalled for most of it",

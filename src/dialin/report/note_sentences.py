@@ -13,7 +13,7 @@ from dialin.model.cause import Cause
 from dialin.model.course import Course
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Estimate, Note
-from dialin.report import load_sentences, setting_sentences
+from dialin.report import host_sentences, load_sentences, setting_sentences
 from dialin.report.headline import change_with_confidence, detects
 from dialin.report.names import named
 from dialin.text import change, counted, duration, listed, percent
@@ -108,7 +108,7 @@ def _unsafe(spec: StudySpec, data: Figures) -> str:
 
 
 def _failed_trials(spec: StudySpec, data: Figures) -> str:
-    reason = with_advice(Cause.read(data.get("cause") or data)) or "reason not available"
+    reason = with_advice(Cause.read(data["cause"])) or "reason not available"
     return f"{named(spec, data['candidate'])}: {counted(data['failed'], 'trial')} failed; {reason}"
 
 
@@ -129,6 +129,7 @@ _SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "unsafe": _unsafe,
     "failed_trials": _failed_trials,
     "inconclusive": _inconclusive,
+    **host_sentences.SENTENCES,
     **setting_sentences.SENTENCES,
     **load_sentences.SENTENCES,
 }

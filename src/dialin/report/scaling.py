@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from dialin.model.why import Scaling, Usl, Why
-from dialin.report.verdict_sentences import interval
-from dialin.text import NOTHING, listed, number, percent
+from dialin.model.why import Usl, Why
+from dialin.text import listed, number
 
 CURVE = (
     "The curve is the universal scalability law: contention σ is the share of the work that is serialised, coherency κ the "
@@ -22,18 +20,6 @@ AT_A_RATE = (
 
 _FURTHEST = 4
 """A peak further out than this many times the most threads that were measured is not told: nothing there was seen."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScalingCells:
-    """One candidate's row."""
-
-    candidate: str
-    points: Sequence[tuple[str, str]]
-    contention: str
-    coherency: str
-    peak: str
-    error: str
 
 
 def threads(why: Why) -> list[int]:
@@ -56,12 +42,6 @@ def reading(why: Why, rate: int) -> str:
 def title(count: int) -> str:
     """Return what a column of so many threads is called."""
     return "1 thread" if count == 1 else f"{count:,} threads"
-
-
-def rows(why: Why) -> list[ScalingCells]:
-    """Return the table's rows."""
-    counts = threads(why)
-    return [_row(scaling, counts) for scaling in why.scaling]
 
 
 def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
@@ -96,21 +76,3 @@ def peak(usl: Usl, counts: Sequence[int]) -> str:
         return "none"
     most = _FURTHEST * max(counts, default=1)
     return f"beyond {most:,}" if usl.peak > most else f"{round(usl.peak):,}"
-
-
-def _row(scaling: Scaling, counts: Sequence[int]) -> ScalingCells:
-    by_count = {point.threads: point.tps for point in scaling.points}
-    points = [
-        (number(by_count[count].mean), interval(by_count[count], number)) if count in by_count else ("", "") for count in counts
-    ]
-    usl = scaling.usl
-    if usl is None:
-        return ScalingCells(scaling.candidate, points, NOTHING, NOTHING, NOTHING, NOTHING)
-    return ScalingCells(
-        scaling.candidate,
-        points,
-        percent(usl.contention),
-        f"{usl.coherency:.2g}",
-        peak(usl, counts),
-        percent(usl.relative_error),
-    )

@@ -11,7 +11,7 @@ from dialin.model.study import Goal
 from dialin.model.verdict import Estimate, Note, Outcome
 from dialin.report.analysis_files import print_files
 from dialin.report.render.terminal_page import Page
-from dialin.report.render.terminal_table import Column
+from dialin.report.render.terminal_table import TerminalColumn
 from dialin.report.run_course import course_cell, start_cell
 from dialin.report.verdict_sentences import change_or_no_interval, change_with_interval, with_interval
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, span, visible
@@ -104,10 +104,10 @@ def _print_cells(page: Page, analysis: Analysis) -> None:
     page.text(f"Each cell: {visible(analysis.baseline)}, and the others against it{measure}", "dim")
     page.table(
         [
-            *(Column(visible(key), [visible(cell.where[key]) for cell in shown], left=True) for key in keys),
-            Column(f"{visible(analysis.baseline)} tps", [_cell_tps(cell, analysis.baseline) for cell in shown], rank=2),
+            *(TerminalColumn(visible(key), [visible(cell.where[key]) for cell in shown], left=True) for key in keys),
+            TerminalColumn(f"{visible(analysis.baseline)} tps", [_cell_tps(cell, analysis.baseline) for cell in shown], rank=2),
             *(
-                Column(
+                TerminalColumn(
                     visible(name),
                     [_cell_ratio(cell, name, full=True) for cell in shown],
                     [_cell_ratio(cell, name, full=False) for cell in shown],
@@ -115,7 +115,7 @@ def _print_cells(page: Page, analysis: Analysis) -> None:
                 )
                 for index, name in enumerate(others)
             ),
-            Column("runs", [_cell_runs(cell) for cell in shown], rank=1),
+            TerminalColumn("runs", [_cell_runs(cell) for cell in shown], rank=1),
         ]
     )
     if len(analysis.cells) > _CELLS:
@@ -138,75 +138,79 @@ def _cell_runs(cell: CellAnalysis) -> str:
     return span([one.runs for one in cell.candidates], str)
 
 
-def _candidate_columns(analysis: Analysis) -> list[Column]:
+def _candidate_columns(analysis: Analysis) -> list[TerminalColumn]:
     rows = analysis.candidates
     columns = [
-        Column("candidate", [visible(one.name) for one in rows], left=True),
+        TerminalColumn("candidate", [visible(one.name) for one in rows], left=True),
         _estimates("tps", [one.tps for one in rows], rank=1),
         *_baseline_column(rows),
-        Column("to baseline", *_ratios(analysis, [one.ratio for one in rows])),
+        TerminalColumn("to baseline", *_ratios(analysis, [one.ratio for one in rows])),
         _estimates("CV", [one.cv for one in rows], rank=3, share=True),
         _estimates("stalls/1000 s", [one.stall_seconds_per_1000 for one in rows], rank=4),
-        Column("worst", [number(one.worst_tps) for one in rows], rank=7),
+        TerminalColumn("worst", [number(one.worst_tps) for one in rows], rank=7),
         _estimates(_latency_title(analysis.runs), [one.latency_ms for one in rows], rank=5),
         *_errors_column(rows),
-        *([Column("cells", [str(one.cells) for one in rows], rank=6)] if len(analysis.cells) > 1 else []),
-        Column("runs", [_runs_of(one) for one in rows], rank=6),
-        Column("state", [str(one.state) for one in rows], rank=2, left=True),
+        *([TerminalColumn("cells", [str(one.cells) for one in rows], rank=6)] if len(analysis.cells) > 1 else []),
+        TerminalColumn("runs", [_runs_of(one) for one in rows], rank=6),
+        TerminalColumn("state", [str(one.state) for one in rows], rank=2, left=True),
     ]
     if analysis.goal in _MEASURE:
-        columns.insert(1, Column(_MEASURE[analysis.goal], *_ratios(analysis, [one.goal_ratio for one in rows])))
+        columns.insert(1, TerminalColumn(_MEASURE[analysis.goal], *_ratios(analysis, [one.goal_ratio for one in rows])))
         columns = [
-            Column("tps to baseline", one.cells, one.brief, rank=2) if one.title == "to baseline" else one for one in columns
+            TerminalColumn("tps to baseline", one.cells, one.brief, rank=2) if one.title == "to baseline" else one
+            for one in columns
         ]
     return columns
 
 
-def _baseline_column(rows: Sequence[CandidateAnalysis]) -> list[Column]:
+def _baseline_column(rows: Sequence[CandidateAnalysis]) -> list[TerminalColumn]:
     levels = [one.baseline_tps for one in rows if one.baseline_tps is not None]
     if not levels or max(levels) <= min(levels) * (1 + _ALIKE):
         return []
-    return [Column("baseline there", [number(one.baseline_tps) for one in rows], rank=2)]
+    return [TerminalColumn("baseline there", [number(one.baseline_tps) for one in rows], rank=2)]
 
 
-def _errors_column(rows: Sequence[CandidateAnalysis]) -> list[Column]:
+def _errors_column(rows: Sequence[CandidateAnalysis]) -> list[TerminalColumn]:
     if not any(one.errors_per_s for one in rows):
         return []
-    return [Column("errors/s", [number(one.errors_per_s) for one in rows], rank=8)]
+    return [TerminalColumn("errors/s", [number(one.errors_per_s) for one in rows], rank=8)]
 
 
-def _run_columns(analysis: Analysis, runs: list[RunAnalysis], *, one_each: bool) -> list[Column]:
+def _run_columns(analysis: Analysis, runs: list[RunAnalysis], *, one_each: bool) -> list[TerminalColumn]:
     names = [run.candidate or "" for run in runs]
     candidate, ratio = [], []
     if names != [run.label for run in runs]:
-        candidate = [Column("candidate", [visible(name) for name in names], rank=3, left=True)]
+        candidate = [TerminalColumn("candidate", [visible(name) for name in names], rank=3, left=True)]
     if one_each and len(runs) > 1:
         cells, _ = _ratios(analysis, [one.ratio for one in analysis.candidates])
         of = {one.name: cell for one, cell in zip(analysis.candidates, cells, strict=True)}
-        ratio = [Column("to baseline", [of[name] for name in names])]
+        ratio = [TerminalColumn("to baseline", [of[name] for name in names])]
     others = [
-        Column(visible(key), [visible(run.others.get(key, "")) for run in runs], rank=8, left=True) for key in runs[0].others
+        TerminalColumn(visible(key), [visible(run.others.get(key, "")) for run in runs], rank=8, left=True)
+        for key in runs[0].others
     ]
     return [
-        Column("run", [visible(run.label) for run in runs], left=True),
+        TerminalColumn("run", [visible(run.label) for run in runs], left=True),
         *candidate,
         *others,
-        Column("tps", [number(run.tps) for run in runs]),
+        TerminalColumn("tps", [number(run.tps) for run in runs]),
         *ratio,
-        Column("CV", [NOTHING if run.cv is None else percent(run.cv) for run in runs], rank=1),
-        Column("stalls", [f"{round(run.stall_seconds, 1):,g} s" if run.stall_seconds else "none" for run in runs], rank=2),
-        Column("worst", [number(run.worst_tps) for run in runs], rank=7),
-        Column(_latency_title(runs), [number(run.latency_ms) for run in runs], rank=6),
-        Column("left out", [start_cell(run) for run in runs], rank=4),
-        Column("measured", [duration(run.seconds - run.warm_up_seconds) for run in runs], rank=9),
-        Column("then", [course_cell(run) for run in runs], rank=5, left=True),
+        TerminalColumn("CV", [NOTHING if run.cv is None else percent(run.cv) for run in runs], rank=1),
+        TerminalColumn(
+            "stalls", [f"{round(run.stall_seconds, 1):,g} s" if run.stall_seconds else "none" for run in runs], rank=2
+        ),
+        TerminalColumn("worst", [number(run.worst_tps) for run in runs], rank=7),
+        TerminalColumn(_latency_title(runs), [number(run.latency_ms) for run in runs], rank=6),
+        TerminalColumn("left out", [start_cell(run) for run in runs], rank=4),
+        TerminalColumn("measured", [duration(run.seconds - run.warm_up_seconds) for run in runs], rank=9),
+        TerminalColumn("then", [course_cell(run) for run in runs], rank=5, left=True),
     ]
 
 
-def _estimates(title: str, estimates: list[Estimate | None], *, rank: int, share: bool = False) -> Column:
+def _estimates(title: str, estimates: list[Estimate | None], *, rank: int, share: bool = False) -> TerminalColumn:
     show = percent if share else number
     brief = [show(one.mean) if one else NOTHING for one in estimates]
-    return Column(title, [with_interval(one, show) for one in estimates], brief, rank=rank)
+    return TerminalColumn(title, [with_interval(one, show) for one in estimates], brief, rank=rank)
 
 
 def _ratios(analysis: Analysis, ratios: list[Estimate | None]) -> tuple[list[str], list[str]]:
@@ -242,7 +246,7 @@ def _read(analysis: Analysis, counting: list[RunAnalysis]) -> str:
 
 def _sureness(analysis: Analysis) -> str:
     text = f"The intervals of all candidates hold together at {exact_percent(analysis.confidence)} confidence, "
-    text += "as far as differences between runs are chance and repeats are separate starts of the server"
+    text += "if differences between runs are chance and repeats are separate starts of the server"
     if analysis.run_noise is not None:
         text += f"; the standard deviation of one run is {percent(analysis.run_noise)}"
     return f"{text}. The smallest difference that matters is {exact_percent(analysis.worthwhile)}."

@@ -240,11 +240,6 @@ def deciding_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
     return "baseline" if candidate.name == verdict.baseline else change_with_interval(deciding(candidate, verdict))
 
 
-def state_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
-    """Return the state of a candidate, and the remarks on it."""
-    return ", ".join([str(candidate.state), *state_remarks(candidate, verdict)])
-
-
 def state_remarks(candidate: CandidateVerdict, verdict: Verdict) -> list[str]:
     """Return the remarks beside a candidate's state."""
     remarks = ["recommended"] if candidate.name == verdict.recommended_candidate else []

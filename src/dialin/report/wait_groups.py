@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.evidence import ALL
-from dialin.model.why import WaitSummary, WaitTrial, Why
-from dialin.text import NOTHING, change, duration, listed, number, percent, visible
+from dialin.model.why import WaitSummary, Why
+from dialin.text import NOTHING, listed, number, percent, visible
 
-TITLES = ("mean", "p50", "p90", "p99", "p99.9", "max", "total")
+WAIT_TITLES = ("mean", "p50", "p90", "p99", "p99.9", "max", "total")
 """The times that are told of each row."""
 
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
@@ -22,7 +22,7 @@ class WaitCells:
 
     Attributes:
         operation: nothing where it is all of them.
-        times: those of `TITLES`.
+        times: those of `WAIT_TITLES`.
         cycles: the same in ticks of the timer.
         worst: the share of the total that the longest 1 % are.
         ten: the share of the total that the ten longest are.
@@ -39,7 +39,7 @@ class WaitCells:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class WaitGroup:
     """The waits of one instrument.
 
     Attributes:
@@ -55,7 +55,7 @@ class Group:
     total_ms: float
 
 
-def groups(why: Why, names: Sequence[str]) -> list[Group]:
+def groups(why: Why, names: Sequence[str]) -> list[WaitGroup]:
     """Return the instruments, the largest total first; one with a single operation has no table by operation."""
     by_instrument: dict[str, list[WaitSummary]] = {}
     for one in why.waits:
@@ -71,7 +71,7 @@ def nanoseconds(value: float) -> str:
     return f"{number(value)} ns"
 
 
-def description(group: Group, labels: Mapping[str, str]) -> str:
+def description(group: WaitGroup, labels: Mapping[str, str]) -> str:
     """Return an instrument's waits in words: the most and the least waiting, and where a few long waits dominate the mean."""
     ordered = sorted(group.every, key=lambda one: one.total_ms / one.count * one.per_second if one.count else 0.0, reverse=True)
     parts = [
@@ -84,48 +84,12 @@ def description(group: Group, labels: Mapping[str, str]) -> str:
     return f"{'; '.join(parts)}.{remark}"
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """A trial that collected raw waits.
-
-    Attributes:
-        lost: that the server counted and no longer held when it was read.
-        timer: what measured them, with its frequency.
-        tps: transactions a second meanwhile.
-        change: of throughput against the candidate's clean trials.
-    """
-
-    candidate: str
-    pattern: str
-    time: str
-    events: str
-    lost: str
-    timer: str
-    tps: str
-    change: str
-
-
-def collected(one: WaitTrial) -> Collected:
-    """Return what a trial collected, and how much that slowed it down."""
-    ticks = f" at {number(one.ticks_per_second / 1e6)} MHz" if one.ticks_per_second else ""
-    return Collected(
-        candidate=one.candidate,
-        pattern=visible(one.pattern),
-        time=duration(one.seconds),
-        events=f"{one.events:,}",
-        lost=f"{one.lost:,} ({percent(one.lost / (one.events + one.lost))})" if one.lost else "none",
-        timer=visible(one.timer) + ticks,
-        tps=number(one.tps),
-        change=NOTHING if one.slowdown is None else change(1 - one.slowdown),
-    )
-
-
 def notes(why: Why, labels: Mapping[str, str]) -> list[str]:
     """Return what hindered the collection of waits, one sentence for each candidate and note."""
     return [f"{labels[one.candidate]}: {visible(note)}." for one in why.wait_trials for note in one.notes]
 
 
-def _group(instrument: str, waits: Sequence[WaitSummary], names: Sequence[str]) -> Group:
+def _group(instrument: str, waits: Sequence[WaitSummary], names: Sequence[str]) -> WaitGroup:
     place = {name: number for number, name in enumerate(names)}
     ordered = sorted(waits, key=lambda one: place.get(one.candidate, len(place)))
     every = [one for one in ordered if one.operation == ALL]
@@ -133,7 +97,7 @@ def _group(instrument: str, waits: Sequence[WaitSummary], names: Sequence[str]) 
     several = len({one.operation for one in single}) > 1
     rows = [_row(one) for one in every]
     operations = [_row(one) for one in single] if several else []
-    return Group(visible(instrument), every, rows, operations, max(one.total_ms for one in waits))
+    return WaitGroup(visible(instrument), every, rows, operations, max(one.total_ms for one in waits))
 
 
 def _row(one: WaitSummary) -> WaitCells:

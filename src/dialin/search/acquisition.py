@@ -34,7 +34,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Situation:
+class SearchSituation:
     """What a proposal starts from.
 
     Attributes:
@@ -67,7 +67,7 @@ def expected_improvement(mean: _Array, sd: _Array) -> _Array:
     return np.asarray(mean * ndtr(z) + sd * np.exp(-z * z / 2) / math.sqrt(2 * math.pi))
 
 
-def propose(space: Space, situation: Situation, rng: np.random.Generator) -> Proposal:
+def propose(space: Space, situation: SearchSituation, rng: np.random.Generator) -> Proposal:
     """Return the point of the highest expected improvement per second, found by mutation over a few generations."""
     default = space.default_point
     best_price = PRICE * float((situation.best != default).sum())

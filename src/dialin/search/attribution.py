@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dialin.model.setting import Setting, Value
-from dialin.model.verdict import Source
+from dialin.model.verdict import FigureSource
 from dialin.search.proof import CONFIDENCE
 from dialin.search.space import Point, Space
 from dialin.search.surrogate import Surrogate
@@ -46,10 +46,10 @@ def carried(
         variable = space.dimensions[index].name
         measured = _candidate_of(proven, space.setting(without))
         if fitted is not None and measured is not None and {measured, name} <= set(fitted.names):
-            shares.append(Carried(variable, fitted.ratio(name, measured, 1 - CONFIDENCE), Source.PROOF))
+            shares.append(Carried(variable, fitted.ratio(name, measured, 1 - CONFIDENCE), FigureSource.PROOF))
         else:
             mean, sd = model.contrast(np.array([whole, without]), np.array([1.0, -1.0]))
-            shares.append(Carried(variable, estimate_of_logs(mean, MODEL_DEVIATES * sd), Source.MODEL))
+            shares.append(Carried(variable, estimate_of_logs(mean, MODEL_DEVIATES * sd), FigureSource.MODEL))
     return tuple(sorted(shares, key=lambda one: -one.ratio.mean)[:MOST])
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from dialin.model.setting import Value
-from dialin.search.excluded_variables import Group
+from dialin.search.excluded_variables import Exclusion
 
 
 class Fact(StrEnum):
@@ -118,7 +118,7 @@ class PerformanceVariable:
     room: tuple[Fact, float] | None = None
     rule: Rule | None = None
     memory: Memory | None = None
-    group: Group | None = None
+    group: Exclusion | None = None
 
 
 KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
@@ -189,17 +189,17 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "it decides when commits reach the disk",
         words=(1, 2, 0),
         touch=_WRITES,
-        group=Group.DURABILITY,
+        group=Exclusion.DURABILITY,
     ),
     "sync_binlog": PerformanceVariable(
         "it decides after how many commits the binary log reaches the disk",
         words=(1, 0, 100, 1000),
         touch=_BINLOG,
         needs=_HAS_BINLOG,
-        group=Group.DURABILITY,
+        group=Exclusion.DURABILITY,
     ),
     "innodb_doublewrite": PerformanceVariable(
-        "with it each page is written twice", words=("ON", "OFF"), touch=_WRITES, group=Group.DURABILITY
+        "with it each page is written twice", words=("ON", "OFF"), touch=_WRITES, group=Exclusion.DURABILITY
     ),
     "innodb_flush_method": PerformanceVariable(
         "it decides whether data files pass the cache of the operating system",
@@ -244,7 +244,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
         memory=Memory.ONCE,
     ),
     "innodb_log_writer_threads": PerformanceVariable(
-        "threads of their own write the redo log, which helps where many connections commit",
+        "separate threads write the redo log, which helps where many connections commit",
         words=_SWITCH,
         touch=_WRITES,
         rule=Rule(f"{_STARTUP}; up to 8 CPUs is ours", word="OFF", when=((Fact.CPUS, 1, 8),)),
@@ -286,7 +286,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "so many threads write pages", lowest=(1.0,), highest=(Amount(Fact.CPUS, 4, at_least=8), 64.0), touch=_WRITES
     ),
     "innodb_lru_scan_depth": PerformanceVariable(
-        "it decides how many free pages are kept ready for reads from disk",
+        "it sets how many free pages stay ready for reads from disk",
         lowest=(100.0,), highest=(16_384.0,), touch=_DISK_READS,
     ),
     "innodb_max_dirty_pages_pct": PerformanceVariable(
@@ -382,7 +382,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "without it commits do not wait for each other's order", words=_SWITCH, touch=_BINLOG, needs=_HAS_BINLOG, waits=True
     ),
     "thread_cache_size": PerformanceVariable(
-        "connections beyond it start a thread of their own",
+        "each connection beyond it starts a new thread",
         lowest=(1.0,), highest=(Amount(Fact.CONNECTIONS, 2, at_least=64), 1024.0), special=(0,), touch=_THREADS,
         rule=Rule("MySQL manual, Server System Variables", (Amount(Fact.CONNECTIONS), 1024.0)),
     ),
@@ -483,7 +483,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "stored programs beyond it are compiled again", lowest=(16.0,), highest=(4096.0,), touch=_PROCEDURES
     ),
     "performance_schema": PerformanceVariable(
-        "its instruments cost time in every statement", words=_SWITCH, group=Group.LOGGING
+        "its instruments cost time in every statement", words=_SWITCH, group=Exclusion.LOGGING
     ),
 }  # fmt: skip
 """All of them, the most important first."""

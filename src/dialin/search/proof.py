@@ -49,7 +49,7 @@ def excludes_gain(decision: Decision, names: Sequence[str], worthwhile: float) -
     return all(ratio is not None and ratio.high is not None and ratio.high < 1 + worthwhile for ratio in ratios)
 
 
-def block_order(
+def proof_block_order(
     statics: Sequence[tuple[object, ...]], running: tuple[object, ...] | None, rng: np.random.Generator
 ) -> list[int]:
     """Return the order of a block: random, but candidates with one static part in a row, the running server's first."""

@@ -29,7 +29,7 @@ NOISE = {Goal.THROUGHPUT: (0.02, 0.12), Goal.LATENCY: (0.03, 0.25), Goal.STABILI
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TrialAnswer:
     """A trial that ended, of those that were asked for.
 
     Attributes:
@@ -74,7 +74,7 @@ class StudyTuner:
         self.tuner = Tuner(*self._arguments)
         self._asked: Ask | None = None
 
-    def replay(self, spec: StudySpec, answers: Sequence[Answer], speeds: Mapping[int, float]) -> None:
+    def replay(self, spec: StudySpec, answers: Sequence[TrialAnswer], speeds: Mapping[int, float]) -> None:
         """Learn from all trials that have ended; `speeds` has the figure that decides of those completed, by trial."""
         told = [self._told(spec, answer, speeds) for answer in answers]
         self.tuner = Tuner.resume(*self._arguments, told)
@@ -93,7 +93,7 @@ class StudyTuner:
             subset=asked.candidate,
         )
 
-    def learn(self, spec: StudySpec, answer: Answer, speeds: Mapping[int, float]) -> None:
+    def learn(self, spec: StudySpec, answer: TrialAnswer, speeds: Mapping[int, float]) -> None:
         """Learn from the trial that was asked for last."""
         told = self._told(spec, answer, speeds)
         self.tuner.tell(told.ask, ok=told.ok, throughput=told.throughput, life=told.life, cost=told.cost)
@@ -103,7 +103,7 @@ class StudyTuner:
         """What is left of the budget."""
         return max(0.0, self.tuner.seconds_left)
 
-    def _told(self, spec: StudySpec, answer: Answer, speeds: Mapping[int, float]) -> Told:
+    def _told(self, spec: StudySpec, answer: TrialAnswer, speeds: Mapping[int, float]) -> Told:
         asked, trial = answer.ask, answer.trial
         setting = changed(spec.candidate(asked.candidate).setting, self._base)
         speed = speeds.get(trial.id)
@@ -125,7 +125,7 @@ class StudyTuner:
         return Told(ask, is_completed, speed or 0.0, answer.life, answer.cost)
 
 
-def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[Answer]:
+def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[TrialAnswer]:
     """Yield each trial that was asked for and has ended, in order.
 
     A trial costs what passed since the one before ended in the same session, so that preparing it counts, and one that was
@@ -144,7 +144,7 @@ def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[Answer
         ended[trial.run] = end
         ask = find(trial)
         if ask is not None and trial.state in _ENDED:
-            yield Answer(ask, trial, life, spent)
+            yield TrialAnswer(ask, trial, life, spent)
             spent = 0.0
 
 

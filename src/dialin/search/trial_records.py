@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialin.model.setting import Value
 from dialin.model.tune import TuneStage
-from dialin.model.verdict import Estimate, Source, TuneOutcome
+from dialin.model.verdict import Estimate, FigureSource, TuneOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Carried:
 
     variable: str
     ratio: Estimate
-    source: Source
+    source: FigureSource
 
 
 @dataclass(frozen=True, slots=True)

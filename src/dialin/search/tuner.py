@@ -17,7 +17,7 @@ from dialin.model.setting import Value
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import Estimate, TuneOutcome
 from dialin.search import proof
-from dialin.search.acquisition import PRICE, Situation, changed, improve, propose
+from dialin.search.acquisition import PRICE, SearchSituation, changed, improve, propose
 from dialin.search.attribution import carried, interactions
 from dialin.search.constraints import Constraints
 from dialin.search.deadly_values import deadly_values
@@ -209,7 +209,7 @@ class Tuner:
 
     def _proposal(self, model: Surrogate, running: Point | None, rng: np.random.Generator) -> Ask:
         best = self._best_tried(model)
-        situation = Situation(
+        situation = SearchSituation(
             model=model,
             best=best[0],
             bases=[*best[:8], self.space.default_point, self.space.rules_point()],
@@ -424,7 +424,7 @@ class Tuner:
             state.over = True
             return
         state.block += 1
-        order = proof.block_order(statics, now, np.random.default_rng([self.seed, 4, state.block]))
+        order = proof.proof_block_order(statics, now, np.random.default_rng([self.seed, 4, state.block]))
         state.queue = [names[index] for index in order]
 
     def _shows_nothing(self, state: _Proof, trials: list[TimedTrial]) -> bool:

@@ -14,14 +14,20 @@ from dialin.errors import UserError
 from dialin.model.setting import Value, as_number, parse_value, same_value
 from dialin.model.tune import AtMost, MemoryFormula
 from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
-from dialin.search.excluded_variables import REASONS, Group, group_of
+from dialin.search.excluded_variables import REASONS, Exclusion, group_of
 from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, Memory, PerformanceVariable, Rule, Touch
 from dialin.search.ranges import VariableFacts, make_dimension
 from dialin.search.space import Dimension, Space
 
 MOST = 30
 """How many variables are chosen at most: more than the trials of an hour can tell apart."""
-ADMISSIBLE = (Group.DURABILITY, Group.SECURITY, Group.REPLICATION, Group.LOGGING, Group.COMPATIBILITY)
+ADMISSIBLE = (
+    Exclusion.DURABILITY,
+    Exclusion.SECURITY,
+    Exclusion.REPLICATION,
+    Exclusion.LOGGING,
+    Exclusion.COMPATIBILITY,
+)
 """Groups that a user may admit."""
 
 _TOUCHED = 1 / 500
@@ -120,7 +126,7 @@ class LeftOut:
     """A variable that is not searched, and why."""
 
     name: str
-    group: Group
+    group: Exclusion
     reason: str
 
 
@@ -140,7 +146,7 @@ def choose_variables(
     variables: Mapping[str, CatalogueVariable],
     situation: Situation,
     *,
-    admitted: Collection[Group] = (),
+    admitted: Collection[Exclusion] = (),
     most: int = MOST,
 ) -> Choice:
     """Choose among all variables of a build.
@@ -160,15 +166,15 @@ def choose_variables(
         if objection is not None:
             left_out.append(objection)
             continue
-        weaker = Group.DURABILITY in admitted
+        weaker = Exclusion.DURABILITY in admitted
         try:
             dimension = make_dimension(variable_facts(variable, situation, variables, weaker=weaker))
         except UserError as error:
-            left_out.append(LeftOut(name, Group.MACHINE, str(error)))
+            left_out.append(LeftOut(name, Exclusion.MACHINE, str(error)))
             continue
         chosen.append(ChosenVariable(dimension, _reason(TABLE[name], situation)))
     chosen.sort(key=lambda one: not _moves(one.dimension))
-    left_out += [LeftOut(one.name, Group.OTHERS, f"{most} others are more likely to matter") for one in chosen[most:]]
+    left_out += [LeftOut(one.name, Exclusion.OTHERS, f"{most} others are more likely to matter") for one in chosen[most:]]
     return Choice(tuple(chosen[:most]), tuple(sorted(left_out, key=lambda one: one.name)))
 
 
@@ -364,7 +370,7 @@ def _objection(
     variables: Mapping[str, CatalogueVariable],
     situation: Situation,
     facts: Mapping[Fact, float | None],
-    admitted: Collection[Group],
+    admitted: Collection[Exclusion],
 ) -> LeftOut | None:
     """Return why a variable is left out; None where it is searched."""
     name, row = variable.name, TABLE.get(variable.name)
@@ -374,19 +380,19 @@ def _objection(
     if row.group is not None and row.group not in admitted:
         return LeftOut(name, row.group, REASONS[row.group])
     if not variable.at_start:
-        return LeftOut(name, Group.UNKNOWN, "this build takes it for a session only")
+        return LeftOut(name, Exclusion.UNKNOWN, "this build takes it for a session only")
     if variable.dynamic is not True and not situation.restarts:
-        return LeftOut(name, Group.RESTART, "a change takes a restart of the server")
+        return LeftOut(name, Exclusion.RESTART, "a change takes a restart of the server")
     for other, accepted in row.needs.items():
         value = str(_in_force(variables[other], situation)) if other in variables else "OFF"
         if not _is_accepted(value, accepted):
-            return LeftOut(name, Group.SWITCHED_OFF, f"it has no effect while {other} is {value}")
+            return LeftOut(name, Exclusion.SWITCHED_OFF, f"it has no effect while {other} is {value}")
     if row.waits and situation.connections < 2:
-        return LeftOut(name, Group.UNTOUCHED, "one connection does not wait for another")
+        return LeftOut(name, Exclusion.UNTOUCHED, "one connection does not wait for another")
     if row.touch is not None and _is_touched(row.touch, situation) is False:
-        return LeftOut(name, Group.UNTOUCHED, row.touch.otherwise)
+        return LeftOut(name, Exclusion.UNTOUCHED, row.touch.otherwise)
     if row.room is not None and (facts.get(row.room[0]) or 0.0) < row.room[1]:
-        return LeftOut(name, Group.MACHINE, f"it has no effect with a pool below {row.room[1] / 2**30:g} GiB")
+        return LeftOut(name, Exclusion.MACHINE, f"it has no effect with a pool below {row.room[1] / 2**30:g} GiB")
     return _no_range(variable, row, situation, facts, admitted)
 
 
@@ -395,17 +401,17 @@ def _no_range(
     row: PerformanceVariable,
     situation: Situation,
     facts: Mapping[Fact, float | None],
-    admitted: Collection[Group],
+    admitted: Collection[Exclusion],
 ) -> LeftOut | None:
     default = _in_force(variable, situation)
     if row.words:
-        words = _words(variable, row, default, weaker=Group.DURABILITY in admitted)
+        words = _words(variable, row, default, weaker=Exclusion.DURABILITY in admitted)
         if not any(not same_value(word, default) for word in words):
-            return LeftOut(variable.name, Group.MACHINE, "this build has no other value that is worth trying")
+            return LeftOut(variable.name, Exclusion.MACHINE, "this build has no other value that is worth trying")
         return None
     highest, number = amount(row.highest, {**facts, Fact.DEFAULT: _number(default)}), _number(default)
     if row.more_only and highest is not None and number is not None and highest <= 1.05 * number:
-        return LeftOut(variable.name, Group.MACHINE, f"{number:g} suffices for the data, or is all that the machine has")
+        return LeftOut(variable.name, Exclusion.MACHINE, f"{number:g} is enough for the data, or is all that the machine has")
     return None
 
 

@@ -10,8 +10,10 @@ _LEAST = (
     (resource.RLIMIT_AS, "-v", "address space", 8 * 1024**3),
     (resource.RLIMIT_FSIZE, "-f", "the size of a file", 4 * 1024**3),
 )
-"""Limit, option, what it limits, and the least that is enough in bytes: a server reserves several times the memory that it
-uses, and a redo log or the tables of a load are files of hundreds of megabytes."""
+"""Limit, option, what it limits, and the least that is enough in bytes.
+
+A server reserves several times the memory that it uses; a redo log or the tables of a load are files of hundreds of megabytes.
+"""
 
 
 def check() -> None:

@@ -11,7 +11,7 @@ _SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.9975, 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class BoxFigures:
     """What a box plot shows of seconds: the percentiles 5, 25, 50, 75 and 95, the lowest second and the mean."""
 
     low: float
@@ -23,14 +23,14 @@ class Box:
     mean: float
 
 
-def box(values: Sequence[float]) -> Box | None:
+def box(values: Sequence[float]) -> BoxFigures | None:
     """Return the box of some figures, or None where there are none."""
     if not values:
         return None
     if len(values) == 1:
-        return Box(*[values[0]] * 7)
+        return BoxFigures(*[values[0]] * 7)
     cuts = quantiles(values, n=20, method="inclusive")
-    return Box(cuts[0], cuts[4], cuts[9], cuts[14], cuts[18], min(values), fmean(values))
+    return BoxFigures(cuts[0], cuts[4], cuts[9], cuts[14], cuts[18], min(values), fmean(values))
 
 
 def at_share(values: Sequence[float], share: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import geometric_mean
 
@@ -25,6 +25,10 @@ seconds, two that happen to agree hide the noise in one study of twenty-five, fo
 
 _FORESEEN = (1.0, 1.2, 1.5, 2, 2.5, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 """How many times as many trials a forecast looks at."""
+
+
+Fitter = Callable[[Sequence[TimedTrial], Sequence[str]], TrialFit | None]
+"""Estimates the levels of the named candidates from trials; None where that is not possible yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,7 @@ def decide(
     rules: Rules,
     *,
     identical: Sequence[frozenset[str]] = (),
+    fit: Fitter = fit_trials,
 ) -> Decision:
     """Judge all candidates at once.
 
@@ -129,12 +134,13 @@ def decide(
         baseline: the candidate that ratios are taken to.
         rules: what decides.
         identical: groups of candidates that are known, before any statistics, to be the same setting in force.
+        fit: what estimates the candidates' levels from trials.
     """
     counts = {name: sum(trial.candidate == name for trial in trials) for name in names}
     present = [name for name in names if counts[name]]
     stands_for = representatives(present, identical, baseline)
     states = dict.fromkeys(names, CandidateState.FAILED) | dict.fromkeys(present, CandidateState.INCONCLUSIVE)
-    fitted = fit_trials(trials, names)
+    fitted = fit(trials, names)
     means = {} if fitted else _geometric_means(trials)
     decision = Decision(
         outcome=Outcome.INCONCLUSIVE,
@@ -158,7 +164,7 @@ def decide(
             shown_best=True,
         )
     each_alone = all(name == representative for name, representative in stands_for.items())
-    compared = fitted if each_alone else fit_trials(merged(trials, stands_for), list(dict.fromkeys(stands_for.values())))
+    compared = fitted if each_alone else fit(merged(trials, stands_for), list(dict.fromkeys(stands_for.values())))
     if fitted is None or compared is None or compared.trials.sum() < len(compared.names) + FEWEST_REPEATS:
         return decision
     decision = replace(
@@ -241,13 +247,14 @@ def trials_to_choose(
     rules: Rules,
     *,
     identical: Sequence[frozenset[str]] = (),
+    fit: Fitter = fit_trials,
 ) -> int | None:
     """Return after how many trials in all, about, a choice would be safe if further trials said the same as those so far.
 
     None where it is not known, or where it takes more than 48 times as many.
     """
     stands_for = representatives([name for name in names if any(t.candidate == name for t in trials)], identical)
-    fitted = fit_trials(merged(trials, stands_for), list(dict.fromkeys(stands_for.values())))
+    fitted = fit(merged(trials, stands_for), list(dict.fromkeys(stands_for.values())))
     if fitted is None:
         return None
     needed = thresholds(rules.confidence)

@@ -12,7 +12,7 @@ import math
 from scipy.special import fdtri
 
 from dialin.model.verdict import Estimate
-from dialin.stats.trial_fit import Difference, TrialFit
+from dialin.stats.trial_fit import FittedDifference, TrialFit
 
 
 def change_of_ratio(
@@ -51,8 +51,8 @@ def change_of_noise(first: TrialFit, second: TrialFit, alpha: float) -> Estimate
     return Estimate(mean=ratio, low=ratio / math.sqrt(high), high=ratio / math.sqrt(low))
 
 
-def _change(before: Difference, after: Difference) -> Difference:
+def _change(before: FittedDifference, after: FittedDifference) -> FittedDifference:
     """Return the change from one independent difference to another."""
     variances = before.error**2, after.error**2
     dof = sum(variances) ** 2 / (variances[0] ** 2 / before.dof + variances[1] ** 2 / after.dof)
-    return Difference(after.mean - before.mean, math.sqrt(sum(variances)), dof)
+    return FittedDifference(after.mean - before.mean, math.sqrt(sum(variances)), dof)

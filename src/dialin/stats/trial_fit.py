@@ -69,7 +69,7 @@ class TimedTrial:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FittedDifference:
     """The difference of two candidates on the log scale.
 
     Attributes:
@@ -126,7 +126,7 @@ class TrialFit:
         """Standard deviation of one trial about the drift, on the log scale: the typical candidate's."""
         return float(np.sqrt(np.median(self.variances)))
 
-    def difference(self, a: str, b: str) -> Difference:
+    def difference(self, a: str, b: str) -> FittedDifference:
         """Return the difference of two candidates; degrees of freedom are Satterthwaite's (Biometrics Bulletin 2, 1946).
 
         Raises:
@@ -136,7 +136,7 @@ class TrialFit:
         squared = self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]
         parts = self.variances[[i, j]] / self.trials[[i, j]]
         dof = parts.sum() ** 2 / (parts**2 / self.dof[[i, j]]).sum()
-        return Difference(
+        return FittedDifference(
             float(self.effects[i] - self.effects[j]),
             math.sqrt(max(float(squared), 1e-24)),
             float(min(max(dof, 1.0), self.total_dof)),
@@ -152,7 +152,7 @@ class TrialFit:
             return Estimate(mean=1.0, low=1.0, high=1.0)
         return self.difference(a, b).ratio(alpha)
 
-    def effect(self, name: str) -> Difference:
+    def effect(self, name: str) -> FittedDifference:
         """Return the logarithm of a candidate's level at the machine's mean state over all trials: its difference from 1.
 
         Raises:
@@ -160,7 +160,7 @@ class TrialFit:
         """
         index = self.names.index(name)
         error = math.sqrt(float(self.covariance[index, index]))
-        return Difference(float(self.effects[index]), error, float(self.dof[index]))
+        return FittedDifference(float(self.effects[index]), error, float(self.dof[index]))
 
     def level(self, name: str, alpha: float) -> Estimate:
         """Return a candidate's level at the machine's mean state over all trials, in the unit of the values.

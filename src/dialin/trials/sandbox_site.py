@@ -84,6 +84,11 @@ class OpenSandboxes:
             )
             in_use.callback(self._shared.end)
 
+    @property
+    def datasets(self) -> list[StoredDataset]:
+        """The prepared data of all candidates, each once."""
+        return list({dataset.key: dataset for dataset in self._datasets.values()}.values())
+
     def stage(self, trial: Trial) -> Stage:
         """Return a sandbox that serves one trial, or the one that trials share; those for waits have one each."""
         if self._shared is not None:

@@ -131,7 +131,7 @@ def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
         UserError: the load is not what the study began with.
     """
     context.check()
-    trial = replace(planned, state=TrialState.RUNNING, host=context.host)
+    trial = replace(planned, state=TrialState.RUNNING, host=context.host, started=context.clock.now())
     yield TrialBegan(trial)
     progress = _Progress()
     failure = yield from _RunningTrial(context, trial, progress).run()

@@ -93,7 +93,7 @@ def _name(option: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HelpAnswer:
     """The result of one variable's value: what is printed, and the limit that the server said it was adjusted to."""
 
     printed: str
@@ -129,14 +129,14 @@ class Asking:
     options: Mapping[str, str]
     unanswered: set[str] = field(default_factory=set)
 
-    def __call__(self, asked: Mapping[str, int]) -> dict[str, Answer]:
+    def __call__(self, asked: Mapping[str, int]) -> dict[str, HelpAnswer]:
         """Return the answer to each variable's value; none for those that were refused, crashed the server, or timed out."""
-        answers: dict[str, Answer] = {}
+        answers: dict[str, HelpAnswer] = {}
         for group in _apart(name for name in asked if name in self.options):
             answers |= self._group({name: asked[name] for name in group})
         return answers
 
-    def _group(self, asked: dict[str, int]) -> dict[str, Answer]:
+    def _group(self, asked: dict[str, int]) -> dict[str, HelpAnswer]:
         if not asked:
             return {}
         reply = self.ask({self.options[name]: value for name, value in asked.items()})
@@ -146,7 +146,7 @@ class Asking:
             return self._group(rest)
         if reply.complete:
             return {
-                name: Answer(reply.values[option], reply.adjusted.get(option))
+                name: HelpAnswer(reply.values[option], reply.adjusted.get(option))
                 for name in asked
                 if (option := self.options[name]) in reply.values
             }

@@ -37,6 +37,7 @@ from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, goal_ratio, 
 from dialin.variables import rules
 from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_notes, rates
 from dialin.verdict.effective_settings import EffectiveSettings
+from dialin.verdict.host_comparison import DISAGREE, host_notes
 from dialin.verdict.recommendation import recommend
 from dialin.workloads import load_identity
 
@@ -98,11 +99,13 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     # What could explain a difference could hide one as well; only candidates that are one leave no question.
     if case.serious and outcome is not Outcome.INCONCLUSIVE and not any(len(group) == len(names) for group in case.identical):
         outcome = Outcome.INCONCLUSIVE
-        out = (CandidateState.FAILED, CandidateState.UNSAFE)
-        states = {name: state if state in out else CandidateState.INCONCLUSIVE for name, state in states.items()}
-    recommended = recommend(spec, outcome, decision, case.weaker, case.serious)
+        states = _all_inconclusive(states)
+    by_host = host_notes(record, case.done, case.figures, decision.decided_by)
+    disagree = any(note.code == DISAGREE for note in by_host)
+    if disagree and outcome is not Outcome.INCONCLUSIVE:
+        outcome, states = Outcome.INCONCLUSIVE, _all_inconclusive(states)
+    recommended = recommend(spec, outcome, decision, case.weaker, case.serious, hosts_disagree=disagree)
     chosen = recommended.candidate
-    # Nothing was shown of a candidate that is recommended because the choice gives up durability.
     is_choice = chosen == decision.choice and outcome is not Outcome.INCONCLUSIVE
     best = front(
         {
@@ -128,7 +131,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         blocks=max((trial.block for trial in case.done), default=0),
         trials=decision.trials,
         shown_best=is_choice and decision.shown_best,
-        shown_better=is_choice and decision.shown_better,
+        shown_better=chosen in decision.better,
         minutes_of_load=sum(t.steps.get(Step.MEASURE, 0.0) for t in case.done) / 60,
         minutes_of_wall_clock=sum(sum(trial.steps.values()) for trial in record.trials) / 60,
         confidence=spec.confidence,
@@ -138,7 +141,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         confirmed=_confirmed(record, chosen),
         lost_seconds=sum(case.figures[trial.id].lost for trial in case.done),
         trial_noise=decision.sd,
-        warnings=_warnings(case, chosen),
+        warnings=[*by_host, *_warnings(case, chosen)],
         confounds=list(case.confounds),
         server={"builds": {server: dict(facts) for server, facts in record.servers.items()}},
         host=dict(record.host),
@@ -150,6 +153,11 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         },
     )
     return Judgement(in_words(spec, verdict), decision.is_reached(spec.until, spec.baseline))
+
+
+def _all_inconclusive(states: Mapping[str, CandidateState]) -> dict[str, CandidateState]:
+    out = (CandidateState.FAILED, CandidateState.UNSAFE)
+    return {name: state if state in out else CandidateState.INCONCLUSIVE for name, state in states.items()}
 
 
 def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:

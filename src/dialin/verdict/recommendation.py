@@ -26,6 +26,8 @@ def recommend(
     decision: Decision,
     weaker: Mapping[str, Sequence[str]],
     serious: Sequence[Note],
+    *,
+    hosts_disagree: bool = False,
 ) -> Recommendation:
     """Return what to use. A candidate that gives up durability is chosen only where that was accepted."""
     base = spec.baseline
@@ -38,6 +40,8 @@ def recommend(
         return Recommendation(base, ReasonCode.NOTHING_TO_GAIN)
     if outcome is Outcome.TIE and base in decision.winners:
         return Recommendation(base, ReasonCode.BASELINE_AMONG_BEST)
+    if hosts_disagree and not serious:
+        return Recommendation(base, ReasonCode.HOSTS_DISAGREE)
     if outcome is Outcome.INCONCLUSIVE:
         return _while_inconclusive(spec, decision, weaker, serious)
     best = _by_level(decision, decision.winners or (decision.choice or base,))

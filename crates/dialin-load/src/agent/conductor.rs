@@ -324,7 +324,7 @@ impl Ensemble {
             Ok(Report::Failed(error)) => {
                 return Err(Error { what: format!("Agent {}: {}", member.name, error.what), ..error });
             }
-            Ok(_) if !self.started => return Err(member.confused("told of a load before the start")),
+            Ok(_) if !self.started => return Err(member.confused("reported load before the start")),
             Ok(Report::Second(told)) => self.merger.take(place, *told, member.clock.ahead())?,
             Ok(Report::Played(ended)) => {
                 member.ended = Some(ended);

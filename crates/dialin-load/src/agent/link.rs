@@ -50,7 +50,7 @@ pub enum Trouble {
 impl fmt::Display for Trouble {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Silent => write!(out, "said nothing for too long"),
+            Trouble::Silent => write!(out, "sent nothing for too long"),
             Trouble::Deaf => write!(out, "does not listen"),
             Trouble::Closed => write!(out, "closed the connection"),
             Trouble::TooLong => write!(out, "sent a line that is too long"),

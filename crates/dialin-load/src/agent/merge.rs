@@ -41,7 +41,7 @@ impl Merger {
     pub fn take(&mut self, agent: usize, told: Second, ahead: f64) -> Result<()> {
         let name = &self.names[agent];
         let odd = |why: &str| {
-            let what = format!("Agent {name} told second {} {why}", told.number);
+            let what = format!("Agent {name} sent second {} {why}", told.number);
             Error::driver(what, "Install the same build of dialin-load on all hosts")
         };
         if told.number != self.last[agent] + 1 || self.ended[agent] {

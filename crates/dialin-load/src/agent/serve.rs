@@ -263,7 +263,7 @@ impl Run {
     fn start(&self, nanoseconds: u64, now: Instant) -> Result<Instant> {
         let at = self.epoch.checked_add(Duration::from_nanos(nanoseconds));
         at.filter(|at| (now..now + FURTHEST_START).contains(at)).ok_or_else(|| {
-            let what = "The common start was not ahead when this host was told of it";
+            let what = "The common start time had already passed when this host received it";
             Error::driver(what, "Look for what delays the network between the hosts, and run again")
         })
     }

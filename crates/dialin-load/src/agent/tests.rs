@@ -277,7 +277,7 @@ fn an_agent_that_falls_silent_is_lost() {
     let (silent, agent) =
         by_hand(vec![], |mut agent| while agent.0.reader.receive::<Command>(Instant::now() + SOON).is_ok() {});
     let error = conduct(SECRET, &[&silent], usize::MAX).played.unwrap_err();
-    assert!(error.what.contains("said nothing for too long"), "{error}");
+    assert!(error.what.contains("sent nothing for too long"), "{error}");
     agent.join().unwrap();
 }
 
@@ -359,7 +359,7 @@ fn a_conductor_that_talks_nonsense_is_left_and_the_next_one_served() {
     let mut conductor = ByHand::call(&stage.address);
     conductor.order();
     conductor.send(&Command::Start(u64::MAX));
-    stage.wait_until_said("was not ahead");
+    stage.wait_until_said("had already passed");
     drop(conductor);
     assert_eq!(conduct(SECRET, &[&stage.address], usize::MAX).played.unwrap().seconds, 3);
 }
@@ -422,7 +422,7 @@ fn strangers_who_say_nothing_keep_nobody_waiting() {
     let stage = Stage::of(playing(3));
     let strangers: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(&stage.address).unwrap()).collect();
     assert_eq!(conduct(SECRET, &[&stage.address], usize::MAX).played.unwrap().seconds, 3);
-    stage.wait_until_said("said nothing for too long");
+    stage.wait_until_said("sent nothing for too long");
     drop(strangers);
 }
 

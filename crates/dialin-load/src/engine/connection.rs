@@ -243,7 +243,7 @@ impl Connection {
         // A server that closes the connection says why without having been asked; the socket tells the rest.
         let beyond = &bytes[fed.consumed..];
         if !beyond.is_empty() && beyond.get(HEADER) != Some(&ERROR) {
-            return Err(Malformed("more than was asked for"));
+            return Err(Malformed("more data than was requested"));
         }
         match &fed.done {
             Some(Outcome::Ok { status, .. }) => self.status = *status,

@@ -144,7 +144,7 @@ impl Client {
             Outcome::Ok { affected, insert_id, warnings, .. } => Ok(Affected { rows: affected, insert_id, warnings }),
             Outcome::Rows { count, .. } => Ok(Affected { rows: count, ..Affected::default() }),
             Outcome::Error { code, message, .. } => Err(SqlError { code, message }),
-            Outcome::Prepared { .. } => Err(SqlError::lost(Malformed("a prepared statement that nobody asked for"))),
+            Outcome::Prepared { .. } => Err(SqlError::lost(Malformed("an unexpected answer: a prepared statement"))),
         }
     }
 

@@ -145,7 +145,7 @@ pub(super) fn told(error: &io::Error) -> String {
             "the server knows no TLS later than 1.1, and this needs 1.2 or 1.3".to_owned()
         }
         (ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset, _) => "the server ended the handshake".to_owned(),
-        (ErrorKind::WouldBlock | ErrorKind::TimedOut, _) => "the server did not go on with the handshake".to_owned(),
+        (ErrorKind::WouldBlock | ErrorKind::TimedOut, _) => "the server stopped answering during the TLS handshake".to_owned(),
         _ => error.to_string(),
     }
 }
@@ -302,7 +302,7 @@ mod tests {
         let too_old = Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13);
         assert!(told(&io::Error::new(ErrorKind::InvalidData, too_old)).contains("1.2 or 1.3"));
         assert!(told(&ErrorKind::UnexpectedEof.into()).contains("ended"));
-        assert!(told(&ErrorKind::WouldBlock.into()).contains("did not go on"));
+        assert!(told(&ErrorKind::WouldBlock.into()).contains("stopped answering"));
     }
 
     #[test]

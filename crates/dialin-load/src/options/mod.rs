@@ -29,8 +29,8 @@ Examples:
 
 The password comes from [client] of --defaults-file or from the environment's MYSQL_PWD, never from an argument.
 
-Exit codes: 0 it went well, 1 the driver failed, 2 what was asked for is wrong, 3 the server failed, 4 the workload does
-not fit the server's data, 5 it went well but did not reach the rate that was asked for.";
+Exit codes: 0 success, 1 the driver failed, 2 wrong options or workload, 3 the server failed, 4 the workload does not fit
+the server's data, 5 the run ended well but did not reach the requested rate.";
 
 const RUN_EXAMPLES: &str = "\
 Without --rate each connection begins a transaction when its last one ended: a closed loop, which shows what the server can do.

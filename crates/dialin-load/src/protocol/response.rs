@@ -284,7 +284,7 @@ impl Response {
             return Err(Malformed("a packet that matters is too long"));
         }
         match (self.state, head.first) {
-            (State::Idle | State::Done, _) => Err(Malformed("a packet that nobody asked for")),
+            (State::Idle | State::Done, _) => Err(Malformed("an unexpected packet")),
             (_, Some(ERROR)) => self.error(payload),
             (State::First, Some(first)) => self.first(first, payload),
             (State::Columns(left), Some(_)) => {
@@ -424,7 +424,7 @@ pub fn error(payload: &[u8]) -> Result<(u16, [u8; 5], String), Malformed> {
     fields.byte()?;
     let code = fields.u16()?;
     if code == 0xFFFF {
-        return Err(Malformed("a report of progress that nobody asked for"));
+        return Err(Malformed("an unexpected progress report"));
     }
     let mut state = *b"HY000";
     // A server that refuses before the handshake leaves the state out.

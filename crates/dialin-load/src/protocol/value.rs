@@ -58,7 +58,7 @@ impl Column {
 }
 
 /// A result has fewer columns than are kept of it.
-pub const FEWER_COLUMNS: Malformed = Malformed("a result has fewer columns than are kept of it");
+pub const FEWER_COLUMNS: Malformed = Malformed("a result has fewer columns than the workload uses");
 
 /// What the columns of a result are.
 ///

@@ -78,7 +78,8 @@ pub fn find_for(name: &str, sizes: &[(String, String)], connections: usize, seed
 /// All workloads that have a name.
 #[must_use]
 pub fn names() -> Vec<About> {
-    let nothing = About { name: noop::NAME.into(), about: "a statement that does nothing: the driver's own ceiling".into() };
+    let nothing =
+        About { name: noop::NAME.into(), about: "a statement that does nothing: the limit of the driver itself".into() };
     sysbench::scripts().chain([nothing]).chain(file::shipped()).collect()
 }
 

@@ -12,7 +12,7 @@ from dialin.evidence.reasons import shared_figures, sources
 from dialin.evidence.reasons.phrases import holding_for, in_unit
 from dialin.evidence.reasons.rule import per_second, per_transaction, quotient, setting
 from dialin.model.record import StudyRecord
-from dialin.model.why import Chart, Reason, ReasonKind
+from dialin.model.why import Reason, ReasonChart, ReasonKind
 from dialin.text import number, percent
 
 
@@ -56,7 +56,7 @@ def _check(limit: Limit, record: StudyRecord, trials: Sequence[Measured]) -> Rea
         text=f"{in_unit(limit.sentence(means[worst]), record)}{which}.",
         source=limit.source,
         strength=0.0,
-        chart=Chart(title=limit.name, unit=limit.unit, values=grouped),
+        chart=ReasonChart(title=limit.name, unit=limit.unit, values=grouped),
     )
 
 
@@ -169,7 +169,7 @@ LIMITS: tuple[Limit, ...] = (
     Limit(
         "queries_queued_for_concurrency",
         "queries queued",
-        "at the most",
+        "highest number",
         _queued,
         1.0,
         lambda x: f"innodb_thread_concurrency made up to {number(x)} queries wait",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.phrases import describe_reads
-from dialin.evidence.reasons.rule import Rule, mean_of, per_second, per_transaction, quotient
+from dialin.evidence.reasons.rule import ReasonRule, mean_of, per_second, per_transaction, quotient
 from dialin.text import number, percent, size
 
 _EACH = "per transaction"
@@ -24,23 +24,25 @@ def _each_transaction(
     floor: float,
     least: float = 0.05,
     form: Callable[[float], str] = number,
-) -> Rule:
-    return Rule(code, theme, name, _EACH, source, per_transaction("process", *counters), floor, least, form=form)
+) -> ReasonRule:
+    return ReasonRule(code, theme, name, _EACH, source, per_transaction("process", *counters), floor, least, form=form)
 
 
-def _share_of_time(code: str, theme: str, name: str, counter: str, *, source: str, floor: float, least: float = 0.1) -> Rule:
+def _share_of_time(
+    code: str, theme: str, name: str, counter: str, *, source: str, floor: float, least: float = 0.1
+) -> ReasonRule:
     """Return a rule on a share of the time. It must change per second and per transaction the same way."""
     rate, guard = per_second("machine", counter), per_transaction("machine", counter)
-    return Rule(code, theme, name, "of the time", source, rate, floor, least, guard, percent)
+    return ReasonRule(code, theme, name, "of the time", source, rate, floor, least, guard, percent)
 
 
-def _disk_time(code: str, name: str, seconds: str, operations: str) -> Rule:
+def _disk_time(code: str, name: str, seconds: str, operations: str) -> ReasonRule:
     mean = quotient(per_second("machine", seconds, factor=1e3), per_second("machine", operations), least=1.0)
-    return Rule(code, "disk", name, "ms", sources.DISK_STATS, mean, floor=0.1, least=0.1)
+    return ReasonRule(code, "disk", name, "ms", sources.DISK_STATS, mean, floor=0.1, least=0.1)
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+RULES: tuple[ReasonRule, ...] = (
+    ReasonRule(
         "server_cpu",
         "cpu",
         "server CPU",
@@ -49,7 +51,7 @@ RULES: tuple[Rule, ...] = (
         per_transaction("process", "server_cpu_user", "server_cpu_system", factor=1e6),
         floor=1.0,
     ),
-    Rule(
+    ReasonRule(
         "system_cpu",
         "cpu",
         "server system CPU",
@@ -68,7 +70,7 @@ RULES: tuple[Rule, ...] = (
         "involuntary_switches",
         floor=0.1,
     ),
-    Rule(
+    ReasonRule(
         "read_size",
         "read size",
         "reads of files",
@@ -79,12 +81,12 @@ RULES: tuple[Rule, ...] = (
         form=size,
         more=describe_reads(_calls, _bytes),
     ),
-    Rule("read_calls", "reads", "read syscalls", _EACH, sources.PROC_IO, _calls, floor=0.1),
+    ReasonRule("read_calls", "reads", "read syscalls", _EACH, sources.PROC_IO, _calls, floor=0.1),
     _each_transaction("write_calls", "writes", "write syscalls", sources.PROC_IO, "write_calls", floor=0.1),
     _each_transaction("bytes_from_disk", "reads", "data read from disk", sources.PROC_IO, "read_bytes", floor=512, form=size),
     _each_transaction("bytes_to_disk", "writes", "data written to disk", sources.PROC_IO, "write_bytes", floor=512, form=size),
     _each_transaction("minor_faults", "memory", "server page faults", sources.PROC_STAT, "minor_faults", floor=0.5, least=0.2),
-    Rule(
+    ReasonRule(
         "major_faults",
         "memory",
         "major page faults",
@@ -95,7 +97,7 @@ RULES: tuple[Rule, ...] = (
         least=0.2,
         guard=per_transaction("process", "major_faults"),
     ),
-    Rule(
+    ReasonRule(
         "resident_memory",
         "memory",
         "server memory (RSS)",
@@ -123,7 +125,7 @@ RULES: tuple[Rule, ...] = (
     _share_of_time(
         "cpu_pressure", "machine", "some task waited for a CPU", "pressure_cpu_seconds", source=sources.PRESSURE, floor=0.05
     ),
-    Rule(
+    ReasonRule(
         "run_queue",
         "machine",
         "tasks running or waiting for a CPU",
@@ -133,7 +135,7 @@ RULES: tuple[Rule, ...] = (
         floor=1.5,
         least=0.2,
     ),
-    Rule(
+    ReasonRule(
         "steal",
         "machine",
         "CPU stolen by the hypervisor",

@@ -8,7 +8,7 @@ from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.significance import Pair
 from dialin.evidence.reasons.wait_rules import short
 from dialin.model.evidence import ALL
-from dialin.model.why import Chart, Reason, ReasonKind, WaitSummary
+from dialin.model.why import Reason, ReasonChart, ReasonKind, WaitSummary
 from dialin.text import number, percent, visible
 
 CODE = "raw_waits"
@@ -90,5 +90,5 @@ def _reason(
         text=text,
         source=sources.WAIT_HISTORY,
         strength=0.0,
-        chart=Chart(title=_titled(name), unit="", values={one.candidate: [_waited(one)] for one in charted}),
+        chart=ReasonChart(title=_titled(name), unit="", values={one.candidate: [_waited(one)] for one in charted}),
     )

@@ -13,7 +13,7 @@ More = Callable[[Sequence[Measured], str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ReasonRule:
     """A figure to compare between candidates.
 
     Attributes:

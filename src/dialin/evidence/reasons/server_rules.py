@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dialin.evidence.reasons import shared_figures, sources
-from dialin.evidence.reasons.rule import Rule, by_transaction, first_of, mean_of, per_second, per_transaction
+from dialin.evidence.reasons.rule import ReasonRule, by_transaction, first_of, mean_of, per_second, per_transaction
 from dialin.text import percent, size
 
 _EACH = "per transaction"
@@ -12,13 +12,13 @@ _STATUS = sources.STATUS
 
 def _status(
     code: str, theme: str, name: str, *counters: str, floor: float = 0.01, source: str = _STATUS, paced: bool = False
-) -> Rule:
+) -> ReasonRule:
     """Return a rule on status counters per transaction; `paced` ones, which rise with time, must change per second too."""
     guard = per_second("status", *counters) if paced else None
-    return Rule(code, theme, name, _EACH, source, per_transaction("status", *counters), floor=floor, guard=guard)
+    return ReasonRule(code, theme, name, _EACH, source, per_transaction("status", *counters), floor=floor, guard=guard)
 
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[ReasonRule, ...] = (
     # the redo log and durability
     _status(
         "log_fsyncs",
@@ -29,7 +29,7 @@ RULES: tuple[Rule, ...] = (
         paced=True,
     ),
     _status("log_write_calls", "log", "writes of the redo log", "Innodb_log_writes", source=sources.LOG_BUFFER),
-    Rule(
+    ReasonRule(
         "log_bytes",
         "log",
         "redo log written",
@@ -42,7 +42,7 @@ RULES: tuple[Rule, ...] = (
     _status("log_waits", "log", "log buffer waits", "Innodb_log_waits", source=sources.LOG_BUFFER),
     _status("data_fsyncs", "syncs", "InnoDB data file fsyncs", "Innodb_data_fsyncs", paced=True),
     _status("doublewrites", "flushing", "doublewrite operations", "Innodb_dblwr_writes", paced=True),
-    Rule(
+    ReasonRule(
         "checkpoint_age",
         "flushing",
         "checkpoint age",
@@ -64,11 +64,11 @@ RULES: tuple[Rule, ...] = (
     _status("pages_read", "pool", "pages read from disk", "Innodb_pages_read", source=sources.BUFFER_POOL),
     _status("read_ahead", "pool", "pages read ahead", "Innodb_buffer_pool_read_ahead", source=sources.BUFFER_POOL),
     _status("page_requests", "pool", "buffer pool read requests", "Innodb_buffer_pool_read_requests", floor=1.0),
-    Rule(
+    ReasonRule(
         "emptiest_instance",
         "pool",
-        "free pages of the emptiest buffer pool instance",
-        "of it at the least",
+        "lowest free share of the emptiest buffer pool instance",
+        "of its pages",
         sources.BUFFER_POOL,
         shared_figures.emptiest_instance,
         floor=0.01,
@@ -76,7 +76,7 @@ RULES: tuple[Rule, ...] = (
         form=percent,
     ),
     _status("wait_free", "pool", "waits for a free page", "Innodb_buffer_pool_wait_free", floor=0.001),
-    Rule(
+    ReasonRule(
         "pages_flushed",
         "flushing",
         "pages flushed from the buffer pool",
@@ -86,7 +86,7 @@ RULES: tuple[Rule, ...] = (
         floor=0.01,
         guard=shared_figures.pages_written,
     ),
-    Rule(
+    ReasonRule(
         "dirty_pages",
         "flushing",
         "dirty pages",
@@ -97,7 +97,7 @@ RULES: tuple[Rule, ...] = (
         least=0.1,
         form=percent,
     ),
-    Rule(
+    ReasonRule(
         "adaptive_hash",
         "adaptive hash",
         "searches answered by the adaptive hash index",
@@ -107,7 +107,7 @@ RULES: tuple[Rule, ...] = (
         floor=0.05,
         form=percent,
     ),
-    Rule(
+    ReasonRule(
         "tree_searches",
         "adaptive hash",
         "B-tree searches",
@@ -116,7 +116,7 @@ RULES: tuple[Rule, ...] = (
         by_transaction(shared_figures.tree_searches),
         floor=0.5,
     ),
-    Rule(
+    ReasonRule(
         "change_buffer_merges",
         "change buffer",
         "change buffer merges",
@@ -127,7 +127,7 @@ RULES: tuple[Rule, ...] = (
     ),
     # locks between transactions
     _status("row_lock_waits", "row locks", "row lock waits", "Innodb_row_lock_waits"),
-    Rule(
+    ReasonRule(
         "row_lock_time",
         "row locks",
         "row lock wait time",
@@ -139,7 +139,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _status("table_lock_waits", "row locks", "table lock waits", "Table_locks_waited"),
     # purge and concurrency
-    Rule(
+    ReasonRule(
         "purge_lag",
         "purge",
         "growth of the history list",
@@ -150,7 +150,7 @@ RULES: tuple[Rule, ...] = (
         least=0.2,
         guard=by_transaction(shared_figures.history_growth),
     ),
-    Rule(
+    ReasonRule(
         "queries_queued",
         "concurrency",
         "queries queued for InnoDB",
@@ -160,7 +160,7 @@ RULES: tuple[Rule, ...] = (
         floor=0.5,
         least=0.2,
     ),
-    Rule(
+    ReasonRule(
         "threads_running",
         "concurrency",
         "running threads",

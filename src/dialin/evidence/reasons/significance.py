@@ -11,11 +11,11 @@ import numpy as np
 from dialin.evidence import measured
 from dialin.evidence.measured import Measured, by_candidate, values_of
 from dialin.evidence.reasons.phrases import in_unit
-from dialin.evidence.reasons.rule import Rule
+from dialin.evidence.reasons.rule import ReasonRule
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate
-from dialin.model.why import Chart, Reason, ReasonKind
+from dialin.model.why import Reason, ReasonChart, ReasonKind
 from dialin.stats import blocks
 from dialin.text import change, number, percent, size, visible
 
@@ -57,7 +57,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class _Followed:
-    rule: Rule
+    rule: ReasonRule
     values: Mapping[int, float]
     fits: tuple[blocks.Fit, ...]
 
@@ -91,7 +91,7 @@ def strongest(changes: Sequence[tuple[str, Reason]]) -> list[Reason]:
 
 
 def all_changes(
-    rules: Sequence[Rule], record: StudyRecord, trials: Sequence[Measured], compared: Pair
+    rules: Sequence[ReasonRule], record: StudyRecord, trials: Sequence[Measured], compared: Pair
 ) -> list[tuple[str, Reason]]:
     """Return all changes between two candidates, each with its theme, strongest first.
 
@@ -148,7 +148,7 @@ def _less_block(values: Sequence[float], used: Sequence[Measured]) -> np.ndarray
     return np.asarray([x - means[s] for x, s in zip(logs, strata, strict=True)])
 
 
-def _follow(rule: Rule, trials: Sequence[Measured], names: Sequence[str], compared: Pair) -> _Followed | None:
+def _follow(rule: ReasonRule, trials: Sequence[Measured], names: Sequence[str], compared: Pair) -> _Followed | None:
     values = values_of(rule.of, trials)
     means = {name: float(np.mean(figures)) for name, figures in by_candidate(values, trials, names).items()}
     if not means or max(means.values()) < rule.floor or max(means.values()) <= 0:
@@ -223,11 +223,11 @@ def _reason(
         source=rule.source,
         strength=at_least(ratio),
         correlation=together,
-        chart=Chart(title=f"{rule.name}, {unit}", unit=_UNITS.get(rule.form, ""), values=values),
+        chart=ReasonChart(title=f"{rule.name}, {unit}", unit=_UNITS.get(rule.form, ""), values=values),
     )
 
 
-def _is_name(rule: Rule) -> bool:
+def _is_name(rule: ReasonRule) -> bool:
     """Return whether the sentence begins with a name in the server's spelling, which takes no capital letter."""
     return rule.code in ("event_waits", "mutex_os_waits")
 

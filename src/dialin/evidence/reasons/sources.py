@@ -31,7 +31,7 @@ BUFFER_POOL = _mysql("Buffer Pool", "innodb-buffer-pool")
 FLUSHING = _mysql("Configuring Buffer Pool Flushing", "innodb-buffer-pool-flushing")
 IO_CAPACITY = _mysql("Configuring InnoDB I/O Capacity", "innodb-configuring-io-capacity")
 REDO_LOG = (
-    f"{_mysql('Redo Log', 'innodb-redo-log')}; from seven eighths of it on pages are flushed for it (InnoDB's source, log0log)"
+    f"{_mysql('Redo Log', 'innodb-redo-log')}; pages are flushed once the log is seven eighths full (InnoDB's source, log0log)"
 )
 LOG_BUFFER = _mysql("Optimizing InnoDB Redo Logging", "optimizing-innodb-logging")
 DURABILITY = _mysql("InnoDB Startup Options", "innodb-parameters")

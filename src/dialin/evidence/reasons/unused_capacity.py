@@ -10,7 +10,7 @@ from dialin.evidence.measured import Measured, by_candidate
 from dialin.evidence.reasons import shared_figures, sources
 from dialin.evidence.reasons.phrases import holding_for
 from dialin.model.record import StudyRecord
-from dialin.model.why import Chart, Reason, ReasonKind
+from dialin.model.why import Reason, ReasonChart, ReasonKind
 from dialin.text import number, percent, size
 
 Use = tuple[float, float]
@@ -64,8 +64,8 @@ def _check(capacity: Capacity, record: StudyRecord, trials: Sequence[Measured]) 
         text=f"{capacity.sentence(uses[closest])}{holding_for(idle, record)}.",
         source=capacity.source,
         strength=0.0,
-        chart=Chart(
-            title=f"{capacity.name}: used at the most",
+        chart=ReasonChart(
+            title=f"{capacity.name}: highest use",
             unit=capacity.unit,
             values=by_candidate({number: use[0] for number, use in uses.items()}, trials, names),
         ),

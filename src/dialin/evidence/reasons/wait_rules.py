@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dialin.evidence.measured import FigureOf, Measured
 from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.phrases import describe_reads
-from dialin.evidence.reasons.rule import More, Rule, by_transaction, per_second, per_transaction, quotient
+from dialin.evidence.reasons.rule import More, ReasonRule, by_transaction, per_second, per_transaction, quotient
 from dialin.evidence.semaphores import SEEN, waiting_threads
 from dialin.text import listed, number, shorten, size, visible
 
@@ -17,7 +17,7 @@ _LEAST_WAIT = 0.005
 _LEAST_THREADS = 0.05
 
 
-def rules(trials: Sequence[Measured]) -> Iterator[Rule]:
+def rules(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
     """Yield a rule for each place, lock and event that some trial reports."""
     yield from _semaphores(trials)
     yield from _spins(trials)
@@ -32,13 +32,13 @@ def counters(trials: Sequence[Measured], probe: str) -> list[str]:
     return sorted({name for one in trials if (watched := one.watched.get(probe)) for name in watched.counters})
 
 
-def _semaphores(trials: Sequence[Measured]) -> Iterator[Rule]:
+def _semaphores(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
     for name in counters(trials, "innodb"):
         if not name.startswith(SEEN):
             continue
         place, _, kind = name.removeprefix(SEEN).rpartition("/")
         of = waiting_threads(name)
-        yield Rule(
+        yield ReasonRule(
             "semaphore_waits",
             "semaphores",
             f"semaphore at {visible(place)} ({visible(kind)})",
@@ -61,14 +61,14 @@ def _absent_is_none(probe: str, counter: str) -> FigureOf:
     return figure
 
 
-def _spins(trials: Sequence[Measured]) -> Iterator[Rule]:
+def _spins(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
     for name in counters(trials, "innodb"):
         head, _, rest = name.partition("/")
         kind, _, what = rest.partition("/")
         if head != "spin" or what not in ("rounds", "os_waits"):
             continue
         waits = what == "os_waits"
-        yield Rule(
+        yield ReasonRule(
             "lock_os_waits" if waits else "lock_spins",
             "semaphores",
             f"{_KIND.get(kind, visible(kind))}: {'OS waits' if waits else 'spin rounds'}",
@@ -88,10 +88,10 @@ _KIND = {
 }
 
 
-def _mutexes(trials: Sequence[Measured]) -> Iterator[Rule]:
+def _mutexes(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
     for name in counters(trials, "mutex"):
         lock, _, what = name.rpartition("/")
-        yield Rule(
+        yield ReasonRule(
             "mutex_os_waits",
             "semaphores",
             f"{visible(lock or name)}: {what.replace('_', ' ') if lock else 'waits'}",
@@ -103,13 +103,13 @@ def _mutexes(trials: Sequence[Measured]) -> Iterator[Rule]:
         )
 
 
-def _events(trials: Sequence[Measured]) -> Iterator[Rule]:
+def _events(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
     for name in counters(trials, "waits"):
         if not name.endswith(_SECONDS) or not name.startswith("wait/") or name.startswith("wait/io/table"):
             continue  # what a table handler took holds all other waits of it
         event = name.removesuffix(_SECONDS)
         of = _absent_is_none("waits", name)
-        yield Rule(
+        yield ReasonRule(
             "event_waits",
             "waits",
             visible(shorten(short(event), _WIDTH)),
@@ -148,13 +148,13 @@ _SYNCED = ("wait/io/file/innodb/innodb_log_file", "wait/io/file/sql/binlog")
 """Files that stay open: what is done to them beside reading and writing is syncing them."""
 
 
-def _files(trials: Sequence[Measured]) -> Iterator[Rule]:
+def _files(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
     for name in counters(trials, "waits"):
         if not name.startswith("file/"):
             continue
         event, _, what = name.removeprefix("file/").rpartition("/")
         if what == "others" and event in _SYNCED:
-            yield Rule(
+            yield ReasonRule(
                 "file_syncs",
                 "syncs",
                 f"syncs of {visible(short(event))}",
@@ -165,7 +165,7 @@ def _files(trials: Sequence[Measured]) -> Iterator[Rule]:
                 least=0.1,
             )
         elif what == "read_bytes":
-            yield Rule(
+            yield ReasonRule(
                 "file_read_size",
                 "read size",
                 f"reads of {visible(short(event))}",
@@ -178,10 +178,10 @@ def _files(trials: Sequence[Measured]) -> Iterator[Rule]:
             )
 
 
-def _statements(trials: Sequence[Measured]) -> Iterator[Rule]:
+def _statements(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
     names = [name for name in counters(trials, "statements") if name.endswith("/rows_examined")]
     if names:
-        yield Rule(
+        yield ReasonRule(
             "rows_examined",
             "access",
             "rows examined by statements",

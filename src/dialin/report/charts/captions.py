@@ -15,7 +15,7 @@ from dialin.report.charts.trial_series import Series, measured
 from dialin.report.load_units import SECONDS, units_of
 from dialin.report.trade_off import front, placed, trade_off
 from dialin.report.verdict_sentences import change_with_interval, lost, with_interval
-from dialin.stats.boxes import Box, at_share, box
+from dialin.stats.boxes import BoxFigures, at_share, box
 from dialin.text import change, counted, duration, number, percent, span, visible
 
 
@@ -115,7 +115,7 @@ def combined(series: Sequence[Series]) -> str:
 
 
 def windows(
-    series: Sequence[Series], shown: Mapping[str, Sequence[tuple[str, Box]]], style: Mapping[str, Style], of: str
+    series: Sequence[Series], shown: Mapping[str, Sequence[tuple[str, BoxFigures]]], style: Mapping[str, Style], of: str
 ) -> str:
     """Return the box plots in words: how to read them, and the medians by candidate."""
     parts = []

@@ -15,7 +15,7 @@ Figure = Callable[[Sample], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
+class CoursePoints:
     """A line: the driver's seconds, and a figure at each; a second of None breaks the line."""
 
     seconds: Sequence[int | None] = ()
@@ -42,9 +42,9 @@ class CourseChart:
         mean: the rolling mean of what was measured and not lost; empty where a trial is too short for one.
     """
 
-    warm: Points = Points()
-    measured: Points = Points()
-    mean: Points = Points()
+    warm: CoursePoints = CoursePoints()
+    measured: CoursePoints = CoursePoints()
+    mean: CoursePoints = CoursePoints()
 
     @property
     def points(self) -> list[tuple[int, float]]:
@@ -66,7 +66,9 @@ def course(samples: Sequence[Sample], figure: Figure, most: int, window: int | N
     before = _parts(warm, figure, max(2, of_warm))
     if len(before) == len(drawn) == 1:  # one line goes over into the other
         before = [before[0] + drawn[0][:1]]
-    return CourseChart(_joined(before), _joined(drawn), _joined(_means(measured, figure, window, most)) if window else Points())
+    return CourseChart(
+        _joined(before), _joined(drawn), _joined(_means(measured, figure, window, most)) if window else CoursePoints()
+    )
 
 
 def short(value: float) -> float | int:
@@ -94,7 +96,7 @@ def _means(samples: Sequence[Sample], figure: Figure, window: int, most: int) ->
     return parts
 
 
-def _joined(parts: Sequence[_Part]) -> Points:
+def _joined(parts: Sequence[_Part]) -> CoursePoints:
     seconds: list[int | None] = []
     values: list[float | None] = []
     for part in parts:
@@ -103,4 +105,4 @@ def _joined(parts: Sequence[_Part]) -> Points:
             values.append(None)
         seconds += [second for second, _ in part]
         values += [value for _, value in part]
-    return Points(seconds, values)
+    return CoursePoints(seconds, values)

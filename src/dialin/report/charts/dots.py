@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from dialin.model.why import Chart
+from dialin.model.why import ReasonChart
 from dialin.text import number, percent, size, visible
 
 MOST_ROWS = 12
@@ -59,7 +59,7 @@ class Dots:
     left_out: int
 
 
-def dots(chart: Chart, labels: Mapping[str, str], baseline: str) -> Dots:
+def dots(chart: ReasonChart, labels: Mapping[str, str], baseline: str) -> Dots:
     """Return a chart's dots; the baseline's are shown however many candidates there are."""
     there = [name for name in labels if chart.values.get(name)]
     shown = _most_telling(chart, there, baseline)
@@ -102,7 +102,7 @@ def lines(dots: Dots, baseline: str, width: int, *, plain: bool) -> list[str]:
     return [*drawn, " " * (left + 2) + axis]
 
 
-def _most_telling(chart: Chart, there: Sequence[str], baseline: str) -> list[str]:
+def _most_telling(chart: ReasonChart, there: Sequence[str], baseline: str) -> list[str]:
     if len(there) <= MOST_ROWS:
         return list(there)
     others = sorted((name for name in there if name != baseline), key=lambda name: fmean(chart.values[name]))

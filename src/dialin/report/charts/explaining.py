@@ -12,7 +12,7 @@ from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, LegendKey, axis, blank, error_bars, marked_line, pixels, plain, safe
 from dialin.report.charts.style import Style
 from dialin.report.verdict_sentences import with_interval
-from dialin.report.wait_groups import Group, nanoseconds
+from dialin.report.wait_groups import WaitGroup, nanoseconds
 from dialin.stats import usl
 from dialin.text import number
 
@@ -47,7 +47,7 @@ def threads(why: Why, style: Mapping[str, Style], rate: str) -> Chart:
     return Chart("scaling", "Throughput by threads", text, 340, plain(figure), legend=legend)
 
 
-def waits(group: Group, number_of: int, style: Mapping[str, Style]) -> Chart:
+def waits(group: WaitGroup, number_of: int, style: Mapping[str, Style]) -> Chart:
     """Return how long the waits of an instrument were: how many a second in each doubling of time, both scales logarithmic."""
     longest = 2 ** max((len(one.histogram) for one in group.every), default=1)
     ticks = [tens for tens in _TENS if tens <= longest]

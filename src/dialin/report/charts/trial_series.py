@@ -13,7 +13,7 @@ from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.report.charts.course_chart import CourseChart, course, short
 from dialin.report.charts.thin import thin
 from dialin.report.load_units import SECONDS, Units, units_in
-from dialin.stats.boxes import Box, box
+from dialin.stats.boxes import BoxFigures, box
 from dialin.stats.rolling_mean import window_of
 from dialin.stats.trial_figures import geometric_mean_of_levels
 
@@ -53,7 +53,7 @@ class Series:
     latency: CourseChart
     zero: int
     base: float
-    boxes: Mapping[int, Box]
+    boxes: Mapping[int, BoxFigures]
     lost: Sequence[tuple[int, float, float]] = ()
     lost_seconds: int = 0
     steady: bool = True
@@ -155,7 +155,7 @@ def by_threads(samples: Sequence[Sample]) -> dict[int, list[Sample]]:
     return dict(sorted(by_count.items()))
 
 
-def boxes(samples: Sequence[Sample]) -> dict[int, Box]:
+def boxes(samples: Sequence[Sample]) -> dict[int, BoxFigures]:
     """Return a box of throughput for each number of threads."""
     boxes_by_threads = {threads: box([sample.tps for sample in seconds]) for threads, seconds in by_threads(samples).items()}
     return {threads: one for threads, one in boxes_by_threads.items() if one}

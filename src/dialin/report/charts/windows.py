@@ -26,7 +26,7 @@ from dialin.report.charts.chart import (
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Series, boxes, by_threads, measured
 from dialin.report.load_units import units_in
-from dialin.stats.boxes import Box, at_share, known_shares
+from dialin.stats.boxes import BoxFigures, at_share, known_shares
 from dialin.text import number, shorten
 
 MOST_BOXES = 90
@@ -42,7 +42,7 @@ _TICKS = {0.0: "0 %", 0.5: "50 %", 0.9: "90 %", 0.99: "99 %", 0.999: "99.9 %", 0
 class _Row:
     """One box with what it is of, in words; shaded where it is of a fresh trial."""
 
-    box: Box
+    box: BoxFigures
     label: str
     shaded: bool = False
 

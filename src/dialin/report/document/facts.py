@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from dialin.cause_sentences import with_advice
 from dialin.model.load_driver import FIRST_DRIVER, LATER_DRIVERS, describe_driver
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import StudySpec, Switch
-from dialin.model.trial import Purpose, Step, Trial, TrialState, first_driver_choices
-from dialin.report.charts.trial_series import Series
+from dialin.model.trial import Step, Trial, first_driver_choices
 from dialin.report.load_units import units
 from dialin.report.log_sentences import log_text
 from dialin.report.names import naming
@@ -24,11 +21,9 @@ from dialin.text import (
     duration,
     exact_percent,
     moment,
-    number,
     percent,
     size,
     visible,
-    visible_lines,
 )
 
 STEP_NAMES = {
@@ -43,76 +38,18 @@ STEP_NAMES = {
 }
 """A step of a trial, as a noun."""
 
-PURPOSES = {Purpose.RACE: "race", Purpose.CONFIRM: "confirm", Purpose.WAITS: "waits", Purpose.SEARCH: "search"}
-"""What a trial is for, in a word."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Wall-clock time of one step over all trials."""
-
-    name: str
-    time: str
-    share: float
-    shown: str
-
-
-@dataclass(frozen=True, slots=True)
-class Forced:
-    """One variable: what candidates asked for, and what their servers said after boot."""
-
-    candidates: str
-    name: str
-    requested: str
-    in_force: str
-    same: str
-    is_other: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TrialRow:
-    """A trial in the table of all trials."""
-
-    id: int
-    block: int
-    candidate: str
-    purpose: str
-    state: str
-    started: str
-    warm_up: str
-    measured: str
-    lost: str
-    tps: str
-    server_cpu: str
-    driver_cpu: str
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A failed trial with its reason and the end of its log."""
-
-    id: int
-    block: int
-    candidate: str
-    reason: str
-    log_tail: str
-
+DIFFERS = "no"
+"""What is said of a value that a server changed."""
 
 _SWITCHES = {Switch.RESTART: "the server is restarted", Switch.SET: "variables are set in the running server"}
 
 Pairs = list[tuple[str, str]]
 
 
-def time_spent(trials: Sequence[Trial]) -> list[Spent]:
-    """Return the time of each step over all trials and its share of the total; steps that no trial took are left out."""
+def time_spent(trials: Sequence[Trial]) -> dict[str, float]:
+    """Return the seconds of each step over all trials, by its name; steps that no trial took are left out."""
     taken = [step for step in Step if any(step in trial.steps for trial in trials)]
-    totals = {step: sum(trial.steps.get(step, 0.0) for trial in trials) for step in taken}
-    whole = sum(totals.values())
-    return [
-        Spent(STEP_NAMES[step], duration(spent), spent / whole, percent(spent / whole))
-        for step, spent in totals.items()
-        if whole > 0
-    ]
+    return {STEP_NAMES[step]: sum(trial.steps.get(step, 0.0) for trial in trials) for step in taken}
 
 
 def time_sentence(trials: Sequence[Trial]) -> str:
@@ -124,28 +61,11 @@ def time_sentence(trials: Sequence[Trial]) -> str:
     return f"{percent(measured / spent)} of the trials' {duration(spent)} was measured load."
 
 
-def trial_rows(series: Sequence[Series]) -> list[TrialRow]:
-    """Return every trial in the order it ran."""
-    return [_trial_row(one) for one in series]
+def requested_and_effective(record: StudyRecord) -> list[tuple[str, str, str, str, str]]:
+    """Return candidates, a variable, the value that they request, the one read back after boot, and whether it is the same.
 
-
-def failures(trials: Sequence[Trial]) -> list[Failed]:
-    """Return the failed trials."""
-    return [
-        Failed(
-            trial.id,
-            trial.block,
-            trial.candidate,
-            visible(with_advice(trial.failure.cause)),
-            visible_lines(trial.failure.log_tail),
-        )
-        for trial in trials
-        if trial.failure is not None and trial.state is TrialState.FAILED
-    ]
-
-
-def requested_and_effective(record: StudyRecord) -> list[Forced]:
-    """Return the values that candidates request, fixed variables included, beside those read back after boot."""
+    Fixed variables are included.
+    """
     first: dict[str, Trial] = {}
     for trial in record.trials:
         if trial.in_force:
@@ -239,33 +159,11 @@ def log_lines(record: StudyRecord) -> list[tuple[str, str]]:
     return [(clock_time(line.at), visible(log_text(line))) for line in record.log]
 
 
-def _forced(name: str, requested: Value, in_force: str | None, real: str | None, candidates: str) -> Forced:
+def _forced(
+    name: str, requested: Value, in_force: str | None, real: str | None, candidates: str
+) -> tuple[str, str, str, str, str]:
     if in_force is None:
-        return Forced(candidates, visible(name), visible(requested), NOTHING, "not available", is_other=False)
+        return candidates, visible(name), visible(requested), NOTHING, "not available"
     so = same_value(requested, in_force) and (real is None or not real.isdecimal() or same_value(requested, real))
     shown = visible(in_force if real is None or real == in_force else f"{in_force} (counted: {real})")
-    return Forced(candidates, visible(name), visible(requested), shown, "yes" if so else "no", is_other=not so)
-
-
-def _trial_row(one: Series) -> TrialRow:
-    trial, costs = one.trial, one.trial.costs
-    warm = trial.steps.get(Step.WARM_UP)
-    warm_text = NOTHING if warm is None else duration(warm) + (f", {trial.warm_up_end}" if trial.warm_up_end else "")
-    return TrialRow(
-        id=trial.id,
-        block=trial.block,
-        candidate=trial.candidate,
-        purpose=PURPOSES[trial.purpose],
-        state=str(trial.state) if one.steady else f"{trial.state}, not steady",
-        started=clock_time(trial.started),
-        warm_up=warm_text,
-        measured=duration(trial.steps[Step.MEASURE]) if Step.MEASURE in trial.steps else NOTHING,
-        lost=str(one.lost_seconds) if one.lost_seconds else "",
-        tps=number(one.mean),
-        server_cpu=number(costs.server_cpu / costs.seconds)
-        if costs and costs.seconds and costs.server_cpu is not None
-        else NOTHING,
-        driver_cpu=percent(costs.driver_cpu / costs.seconds / costs.driver_cpus)
-        if costs and costs.seconds and costs.driver_cpus
-        else NOTHING,
-    )
+    return candidates, visible(name), visible(requested), shown, "yes" if so else DIFFERS

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from dialin.evidence.server_metrics import ServerMetrics
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Purpose, TrialState
 from dialin.report.charts.trial_series import Series
-from dialin.report.document import facts, metrics_section, variables_shown
-from dialin.report.document.glossary import TERMS, Word
+from dialin.report.document import facts, trial_tables, variables_shown
+from dialin.report.document.glossary import TERMS
 from dialin.report.document.parts import (
     Beside,
     Cell,
@@ -17,7 +16,6 @@ from dialin.report.document.parts import (
     Column,
     Fold,
     Group,
-    Link,
     Log,
     Pairs,
     Paragraph,
@@ -30,25 +28,21 @@ from dialin.report.document.parts import (
     Terms,
     text_table,
 )
-from dialin.report.load_units import units_in
 from dialin.report.names import Naming
 from dialin.report.studyfile import study_file
-from dialin.text import counted, number, visible, without_secrets
-
-_ORDER = {Purpose.RACE: "", Purpose.CONFIRM: ", fresh", Purpose.WAITS: ", for waits", Purpose.SEARCH: ", of the search"}
-"""What stands behind the number of a block, by what its trials are for."""
+from dialin.text import counted, duration, percent, visible, without_secrets
 
 
 def method_section(record: StudyRecord, series: Sequence[Series], names: Naming, metrics: ServerMetrics) -> Section:
     """Return the section; `series` are all trials, and `metrics` those of their servers, which it links to."""
     parts: list[Part] = [
-        Group("order", "Order of trials", _order(record, series, names)),
+        Group("order", "Order of trials", [trial_tables.order(record, series, names)]),
         Group("time", "Time spent", _time(record)),
         Group("effective", "Requested and effective", [_effective(record)]),
         Group("differing", "Variables that differed", [_differing(record)]),
         *_not_default(record),
-        *_failures(record, names),
-        Group("every-trial", "Every trial", [_trials(record, series, names, metrics)]),
+        *trial_tables.failures(record, names),
+        Group("every-trial", "Every trial", [trial_tables.every_trial(record, series, names, metrics)]),
         Beside(
             [
                 Group("machine", "Machine", [Pairs(facts.machine(record))]),
@@ -63,50 +57,17 @@ def method_section(record: StudyRecord, series: Sequence[Series], names: Naming,
     return Section(SectionKey.HOW, "How it was made", parts)
 
 
-def _order(record: StudyRecord, series: Sequence[Series], names: Naming) -> list[Part]:
-    blocks: dict[tuple[str, int], list[Series]] = {}
-    for one in series:
-        blocks.setdefault((_ORDER[one.trial.purpose], one.trial.block), []).append(one)
-    longest = max(map(len, blocks.values()), default=0)
-    columns = [
-        Column("block", "block", term=Word.BLOCK),
-        *(Column(f"place-{place}", str(place)) for place in range(1, longest + 1)),
-    ]
-    rows = []
-    for (kind, block), placed in sorted(blocks.items()):
-        cells = [_placed(one, names) for one in placed] + [Cell("")] * (longest - len(placed))
-        rows.append(Row([Cell(f"block {block}{kind}"), *cells]))
-    caption = (
-        "Each block runs its candidates in random order, left to right. The figure is the mean of the trial, "
-        f"{units_in(record).rate}."
-    )
-    return [Table("order-table", caption, columns, rows, "No trial has begun yet.")]
-
-
-def row_key(trial: int) -> str:
-    """Return what the row of a trial is called in the table of every trial; a page's script knows it."""
-    return f"trial-{trial}"
-
-
-def _placed(one: Series, names: Naming) -> Cell:
-    figure = str(one.trial.state) if one.mean is None else number(one.mean)
-    failed = one.trial.state is TrialState.FAILED
-    return Cell(
-        names.labels[one.trial.candidate],
-        [figure],
-        candidate=one.trial.candidate,
-        is_marked=failed,
-        link=Link(row_key(one.trial.id)),
-    )
-
-
 def _time(record: StudyRecord) -> list[Part]:
     sentence = Paragraph(facts.time_sentence(record.trials))
     spent = facts.time_spent(record.trials)
-    if not spent:
+    whole = sum(spent.values())
+    if whole == 0:
         return [sentence]
     columns = [Column("step", "step"), Column("time", "time", is_figure=True), Column("share", "share", is_figure=True)]
-    rows = [Row([Cell(one.name), Cell(one.time), Cell(one.shown, share=one.share)]) for one in spent]
+    rows = [
+        Row([Cell(step), Cell(duration(seconds)), Cell(percent(seconds / whole), share=seconds / whole)])
+        for step, seconds in spent.items()
+    ]
     return [sentence, Table("time-table", "Wall-clock time of each step, over all trials.", columns, rows)]
 
 
@@ -119,11 +80,8 @@ def _effective(record: StudyRecord) -> Table:
         Column("same", "same"),
     ]
     rows = [
-        Row(
-            [Cell(one.candidates), Cell(one.name), Cell(one.requested), Cell(one.in_force), Cell(one.same)],
-            RowRole.BAD if one.is_other else RowRole.PLAIN,
-        )
-        for one in facts.requested_and_effective(record)
+        Row([*map(Cell, cells)], RowRole.BAD if cells[-1] == facts.DIFFERS else RowRole.PLAIN)
+        for cells in facts.requested_and_effective(record)
     ]
     caption = "What candidates set, and what their servers reported after boot."
     return Table("effective-table", caption, columns, rows, "No candidate sets a variable.")
@@ -163,66 +121,6 @@ def _not_default(record: StudyRecord) -> list[Part]:
         summary = f"{counted(len(build.rows), 'variable')}, as {build.candidate} had them"
         groups.append(Group(f"changed-{place}", title, [Fold(f"changed {build.build}", summary, [table])]))
     return list(groups)
-
-
-def failure_key(trial: int) -> str:
-    """Return what the end of the log of a failed trial is called."""
-    return f"failure-{trial}"
-
-
-def _failures(record: StudyRecord, names: Naming) -> list[Part]:
-    folds = []
-    for one in facts.failures(record.trials):
-        summary = f"Trial {one.id}, block {one.block}, {names.labels[one.candidate]}: {one.reason}"
-        tail = Code(failure_key(one.id), one.log_tail or "Nothing was logged.", "The end of the server's log", is_copied=False)
-        folds.append(Fold(f"failure {one.id}", summary, [tail]))
-    return [Group("failures", "Failed trials", folds)] if folds else []
-
-
-def _trials(record: StudyRecord, series: Sequence[Series], names: Naming, metrics: ServerMetrics) -> Fold:
-    figures = ("id", "block", "lost", "tps", "server", "driver")
-    titles = {
-        "id": "trial",
-        "block": "block",
-        "candidate": "candidate",
-        "purpose": "for",
-        "state": "state",
-        "started": "began",
-        "warm_up": "warm-up",
-        "measured": "measured",
-        "lost": "lost s",
-        "tps": units_in(record).title,
-        "server": "server CPUs",
-        "driver": "driver",
-    }
-    ranks = {"lost": 5, "started": 7, "warm_up": 6, "measured": 4, "server": 2, "driver": 3}
-    terms = {"block": Word.BLOCK, "lost": Word.LOST}
-    columns = [
-        Column(key, title, ranks.get(key, 0), is_figure=key in figures, term=terms.get(key, ""))
-        for key, title in titles.items()
-    ]
-    logged = {one.id for one in facts.failures(record.trials)}
-    rows = [
-        Row(
-            [
-                Cell(str(one.id), link=metrics_section.link(metrics, one.id)),
-                Cell(str(one.block)),
-                Cell(names.labels[one.candidate], candidate=one.candidate),
-                Cell(one.purpose),
-                Cell(one.state, link=Link(failure_key(one.id)) if one.id in logged else None),
-                *map(Cell, (one.started, one.warm_up, one.measured)),
-                *map(Cell, (one.lost, one.tps, one.server_cpu, one.driver_cpu)),
-            ],
-            key=row_key(one.id),
-        )
-        for one in facts.trial_rows(series)
-    ]
-    caption = (
-        "Trials in the order in which they ran; those of the race decide, those that confirm are fresh. Times of day are UTC; "
-        "CPU of the server is in CPUs, CPU of the driver a share of its own."
-    )
-    table = Table("trials-table", caption, columns, rows, "No trial has begun yet.")
-    return Fold("trials", f"{counted(len(rows), 'trial')} with their times and CPU", [table])
 
 
 def _servers(record: StudyRecord) -> list[Part]:

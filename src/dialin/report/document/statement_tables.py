@@ -9,7 +9,7 @@ from dialin.report.document.parts import Cell, Column, Row, Table
 from dialin.report.wait_groups import nanoseconds
 from dialin.text import NOTHING, number, visible
 
-TITLES = ("executions/s", "mean", "rows examined", "rows sent", "lock wait", "disk tables")
+STATEMENT_TITLES = ("executions/s", "mean", "rows examined", "rows sent", "lock wait", "disk tables")
 """The columns of a statement; all but the first are means per execution."""
 
 READING = (
@@ -39,7 +39,7 @@ def statements(why: Why, names: Sequence[str], labels: Mapping[str, str]) -> lis
         _table(
             f"statement-{place}",
             visible(one.digest),
-            TITLES,
+            STATEMENT_TITLES,
             _RANKS,
             [(name, _figures(one.candidates[name])) for name in names if name in one.candidates],
             labels,

@@ -16,7 +16,7 @@ READING = (
 )
 """How to read the table."""
 
-TITLES = ("per second", "p95 ms", "p99 ms")
+KIND_TITLES = ("per second", "p95 ms", "p99 ms")
 """What stands above the figures."""
 
 _RANKS = (1, 2, 0)
@@ -43,7 +43,7 @@ def table(verdict: Verdict, labels: Mapping[str, str]) -> Table | None:
     if not every:
         return None
     columns = [Column("transaction", "transaction"), Column("candidate", "candidate")]
-    columns += [Column(title, title, rank, is_figure=True) for title, rank in zip(TITLES, _RANKS, strict=True)]
+    columns += [Column(title, title, rank, is_figure=True) for title, rank in zip(KIND_TITLES, _RANKS, strict=True)]
     cells = [
         Row([Cell(name), Cell(labels[candidate], candidate=candidate), *map(Cell, figures)])
         for name, candidate, figures in every

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dialin.model.why import WaitTrial
 from dialin.report.document.parts import Cell, Column, Row, Table
-from dialin.report.wait_groups import TITLES, Collected, Group, WaitCells
+from dialin.report.wait_groups import WAIT_TITLES, WaitCells, WaitGroup
+from dialin.text import NOTHING, change, duration, number, percent, visible
 
 _RANKS = (0, 7, 8, 0, 6, 1, 2)
-"""Of each of `TITLES`: the column with the highest rank is dropped first where there is little room."""
+"""Of each of `WAIT_TITLES`: the column with the highest rank is dropped first where there is little room."""
 
 COLLECTED_READING = (
     "Trials that collected waits. Lost: events that the server counted and no longer held when it was read. Throughput: its "
@@ -17,7 +19,7 @@ COLLECTED_READING = (
 """How to read the table of trials that collected waits."""
 
 
-def collected_table(trials: Sequence[Collected], labels: Mapping[str, str], unit: str) -> Table:
+def collected_table(trials: Sequence[WaitTrial], labels: Mapping[str, str], unit: str) -> Table:
     """Return the table of trials that collected waits; `unit` is that of throughput."""
     columns = [
         Column("candidate", "candidate"),
@@ -33,11 +35,19 @@ def collected_table(trials: Sequence[Collected], labels: Mapping[str, str], unit
     return Table("collected", COLLECTED_READING, columns, rows)
 
 
-def _of(one: Collected) -> tuple[str, ...]:
-    return one.pattern, one.time, one.events, one.lost, one.timer, one.tps, one.change
+def _of(one: WaitTrial) -> tuple[str, ...]:
+    return (
+        visible(one.pattern),
+        duration(one.seconds),
+        f"{one.events:,}",
+        f"{one.lost:,} ({percent(one.lost / (one.events + one.lost))})" if one.lost else "none",
+        visible(one.timer) + (f" at {number(one.ticks_per_second / 1e6)} MHz" if one.ticks_per_second else ""),
+        number(one.tps),
+        NOTHING if one.slowdown is None else change(1 - one.slowdown),
+    )
 
 
-def table(group: Group, place: int, labels: Mapping[str, str], *, by_operation: bool) -> Table:
+def table(group: WaitGroup, place: int, labels: Mapping[str, str], *, by_operation: bool) -> Table:
     """Return the table of an instrument, of all operations together or of each."""
     rows = group.operations if by_operation else group.rows
     operation = [Column("operation", "operation")] if by_operation else []
@@ -46,7 +56,7 @@ def table(group: Group, place: int, labels: Mapping[str, str], *, by_operation: 
         *operation,
         Column("waits", "waits", 5, is_figure=True),
         Column("per-second", "per second", 4, is_figure=True),
-        *(Column(title, title, rank, is_figure=True) for title, rank in zip(TITLES, _RANKS, strict=True)),
+        *(Column(title, title, rank, is_figure=True) for title, rank in zip(WAIT_TITLES, _RANKS, strict=True)),
         Column("longest", "longest 1 %", 2, is_figure=True),
         Column("ten", "ten longest", 3, is_figure=True),
     ]

@@ -62,7 +62,7 @@ def _card(reason: Reason, record: StudyRecord, labels: Mapping[str, str]) -> Rea
     drawn = dots.dots(reason.chart, labels, record.spec.baseline) if reason.chart else None
     return ReasonCard(
         reason.kind,
-        why_sentences.KINDS[reason.kind],
+        why_sentences.REASON_KINDS[reason.kind],
         visible(reason.text),
         why_sentences.remark(reason, record),
         *why_sentences.source(reason),
@@ -98,7 +98,7 @@ def _waits(
     groups = wait_groups.groups(why, names)
     if not groups and not why.wait_trials:
         return []
-    parts: list[Part] = [Paragraph("Collected one by one in trials of their own, which do not decide.", Role.LEAD)]
+    parts: list[Part] = [Paragraph("Collected one by one in separate trials, which do not decide.", Role.LEAD)]
     for place, group in enumerate(groups[:_CHARTED], start=1):
         if any(any(one.histogram) for one in group.every):
             parts.append(explaining.waits(group, place, style))
@@ -107,14 +107,13 @@ def _waits(
         tables = [one for place, group in enumerate(others, _CHARTED + 1) for one in _instrument(group, place, labels)]
         parts.append(Fold("waits", f"Waits: {why_sentences.more(len(others), 'instrument')}", tables))
     if why.wait_trials:
-        trials = [wait_groups.collected(one) for one in why.wait_trials]
         notes = [Paragraph(note, Role.SMALL) for note in wait_groups.notes(why, labels)]
-        table = wait_tables.collected_table(trials, labels, units_in(record).title)
+        table = wait_tables.collected_table(why.wait_trials, labels, units_in(record).title)
         parts.append(Fold("collected", "How they were collected, and what that cost", [table, *notes]))
     return [Group("raw-waits", "Raw waits", parts)]
 
 
-def _instrument(group: wait_groups.Group, place: int, labels: Mapping[str, str]) -> list[Part]:
+def _instrument(group: wait_groups.WaitGroup, place: int, labels: Mapping[str, str]) -> list[Part]:
     parts: list[Part] = [wait_tables.table(group, place, labels, by_operation=False)]
     if group.operations:
         table = wait_tables.table(group, place, labels, by_operation=True)

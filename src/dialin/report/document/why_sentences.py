@@ -16,7 +16,7 @@ _ADDRESS = re.compile(r"(?:dev\.mysql\.com|mariadb\.com|man7\.org|docs\.kernel\.
 SHOWN = 3
 """How many reasons are shown at once; the others are folded away, or a command further."""
 
-KINDS = {
+REASON_KINDS = {
     ReasonKind.MOVED: "changed with the verdict",
     ReasonKind.RAW: "raw waits, one trial each",
     ReasonKind.UNUSED: "unused capacity",
@@ -65,7 +65,7 @@ def source(reason: Reason) -> tuple[str, str]:
 def kinds_of(reasons: Sequence[Reason]) -> str:
     """Return how many reasons there are of each kind: `2 moved with the verdict, 1 limit hit`."""
     counts = {kind: sum(reason.kind is kind for reason in reasons) for kind in ReasonKind}
-    return ", ".join(f"{count} {KINDS[kind]}" for kind, count in counts.items() if count)
+    return ", ".join(f"{count} {REASON_KINDS[kind]}" for kind, count in counts.items() if count)
 
 
 def watching(why: Why) -> str:

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from dialin.report.render.terminal_table import GAP, Column, fitted
+from dialin.report.render.terminal_table import GAP, TerminalColumn, fitted
 from dialin.text import ascii_only, wrapped
 
 _LONGEST_LINE = 100
@@ -77,7 +77,7 @@ class Page:
         line.rstrip()
         self._console.print(line, no_wrap=True, overflow="crop" if self._ascii else "ellipsis", crop=True)
 
-    def table(self, columns: Sequence[Column], *, styles: Sequence[str] = ()) -> None:
+    def table(self, columns: Sequence[TerminalColumn], *, styles: Sequence[str] = ()) -> None:
         """Print a table, each row in its style; what does not fit is shortened, then left out, and the page says so."""
         shown, dropped = fitted(columns, self.width)
         widths = [max(cell_len(cell) for cell in (column.title, *column.cells)) for column in shown]

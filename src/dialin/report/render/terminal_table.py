@@ -19,7 +19,7 @@ _INTERVALS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TerminalColumn:
     """A column, with one cell for each row.
 
     Attributes:
@@ -43,10 +43,10 @@ class Column:
     bare_first: bool = False
 
 
-def columns_of(table: Table) -> list[Column]:
+def columns_of(table: Table) -> list[TerminalColumn]:
     """Return the columns of a table of a document."""
     return [
-        Column(
+        TerminalColumn(
             column.title,
             [row.cells[place].full for row in table.rows],
             [row.cells[place].compact for row in table.rows],
@@ -66,7 +66,7 @@ def row_styles(table: Table) -> list[str]:
     return [styles[row.role] for row in table.rows]
 
 
-def fitted(columns: Sequence[Column], width: int) -> tuple[list[Column], list[str]]:
+def fitted(columns: Sequence[TerminalColumn], width: int) -> tuple[list[TerminalColumn], list[str]]:
     """Return the columns of a table as they fit a width, and the titles of those that do not and stand nowhere else."""
     shown = list(columns)
     for attempt in _attempts(columns, width):
@@ -77,7 +77,7 @@ def fitted(columns: Sequence[Column], width: int) -> tuple[list[Column], list[st
     return shown, [column.title for column in columns if column.title not in titles and not column.is_charted]
 
 
-def _attempts(columns: Sequence[Column], width: int) -> Iterator[list[Column]]:
+def _attempts(columns: Sequence[TerminalColumn], width: int) -> Iterator[list[TerminalColumn]]:
     """Yield the ways to show a table, the best first: intervals outlast the columns that say least, and names stay whole."""
     yield list(columns)
     brief = [_brief(column, bare=column.is_charted) for column in columns]
@@ -96,7 +96,7 @@ def _attempts(columns: Sequence[Column], width: int) -> Iterator[list[Column]]:
         yield _named(kept, width)
 
 
-def _named(columns: Sequence[Column], width: int | None) -> list[Column]:
+def _named(columns: Sequence[TerminalColumn], width: int | None) -> list[TerminalColumn]:
     """Return columns with the names in the first one shortened where a width is given."""
     if width is None:
         return list(columns)
@@ -105,10 +105,10 @@ def _named(columns: Sequence[Column], width: int | None) -> list[Column]:
     return [replace(first, cells=distinct(first.cells, room)), *others]
 
 
-def _brief(column: Column, *, bare: bool) -> Column:
+def _brief(column: TerminalColumn, *, bare: bool) -> TerminalColumn:
     cells = (column.bare if bare else ()) or column.brief or column.cells
     return replace(column, cells=cells)
 
 
-def _width(column: Column) -> int:
+def _width(column: TerminalColumn) -> int:
     return max(map(cell_len, (column.title, *column.cells)))

@@ -48,7 +48,7 @@ pub fn whole(node: &Node, sizes: &Sizes, place: &Place) -> Result<i64> {
         Value::Text(text) => evaluate(text, sizes, &place.on(node)),
         _ => Err(place
             .on(node)
-            .wrong(format!("{} stands where a whole number belongs", node.kind()), "Write a number, or the name of a size")),
+            .wrong(format!("expected a whole number, not {}", node.kind()), "Write a number, or the name of a size")),
     }
 }
 

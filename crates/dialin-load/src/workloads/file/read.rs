@@ -44,7 +44,7 @@ impl Node {
             Err(error) => {
                 // The parser's own message spans lines and shows the text.
                 let place = Place { begins: Some(positions.at(error.span())), ..Place::file(file) };
-                let remedy = "Correct its TOML; a table within { } stands on one line, a list within [ ] may span several";
+                let remedy = "Correct its TOML; a table within { } must be on one line, a list within [ ] may span several";
                 Err(place.wrong(error.message().replace('\n', ", "), remedy))
             }
         }
@@ -215,7 +215,7 @@ impl<'a> Fields<'a> {
         let place = place.on(node);
         let entries = node.table().ok_or_else(|| {
             place.wrong(
-                format!("{} stands where a table belongs", node.kind()),
+                format!("expected a table, not {}", node.kind()),
                 format!("Write a table with some of: {}", known.join(", ")),
             )
         })?;
@@ -341,7 +341,7 @@ impl<'a> Fields<'a> {
             None => Ok(()),
             Some((key, value)) => Err(self.place.on(value).wrong(
                 format!("{key:?} means nothing beside {beside:?}"),
-                format!("Take it away, or use it with its own kind; {beside} takes: {}", allowed.join(", ")),
+                format!("Remove it, or use it with its kind; {beside} accepts: {}", allowed.join(", ")),
             )),
         }
     }

@@ -92,7 +92,7 @@ impl<'a> Scope<'a> {
                 .texts()
                 .ok_or_else(|| {
                     place.wrong(
-                        format!("{} stands where a list of texts belongs", node.kind()),
+                        format!("expected a list of texts, not {}", node.kind()),
                         "Write [\"a\", \"b\"], or the name of a list",
                     )
                 })?

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Install Ray and a server where they are missing, start a cluster of two nodes on this machine, and run a study on both.
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+[ -x .venv/bin/dialin-load ] || need sysbench sysbench
+install_server mysql@9.7 mysql@8.0
+if ! .venv/bin/python -c 'import ray' 2>/dev/null; then
+    find_uv
+    say "installing Ray (284 MB)"
+    "$UV" pip install --quiet --python .venv/bin/python --require-hashes --requirement requirements-fleet.lock
+fi
+
+number=1
+while [ -e "dialin-fleet-$number" ]; do number=$((number + 1)); done
+out=dialin-fleet-$number
+
+code=0
+SERVER=$SERVER OUT=$out .venv/bin/python scripts/two_nodes.py || code=$?
+[ -e "$out/report.html" ] || exit "$code"
+say "the report is $PWD/$out/report.html"
+[ "$code" -le 1 ] || exit "$code"

@@ -1,0 +1,100 @@
+"""Where the blocks of a study run: on this machine, or on the nodes of a Ray cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dialin.errors import UserError
+from dialin.fleet.fleet import Fleet, FleetOfOne
+from dialin.fleet.local_worker import local_worker
+from dialin.preflight.checked import CheckedStudy
+from dialin.trials.sandbox_site import Sandboxes
+from dialin.trials.tools import Tools
+from dialin.workloads import load_binary
+
+LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class FleetChoice:
+    """Where the blocks of a study run.
+
+    Attributes:
+        address: `local` for this machine; `auto` for the Ray cluster that it belongs to, or the address of another one.
+        most: how many hosts the study takes; None for all that there are.
+    """
+
+    address: str = LOCAL
+    most: int | None = None
+
+    @property
+    def is_local(self) -> bool:
+        return self.address == LOCAL
+
+
+ONE_HOST = FleetChoice()
+
+
+def check_fleet(choice: FleetChoice, *, attached: bool, tune: bool) -> None:
+    """Make sure that a study can run on a fleet, before anything is started.
+
+    Raises:
+        UserError: it cannot.
+    """
+    if choice.is_local:
+        if choice.most is not None:
+            raise UserError("--fleet-hosts needs --fleet", "Leave it out, or give --fleet auto")
+        return
+    if attached:
+        raise UserError(
+            "--fleet runs private servers, and --attach measures a server that is already there", "Leave one of them out"
+        )
+    if tune:
+        raise UserError("A tune runs on one host: each of its trials depends on the one before", "Leave --fleet out")
+    try:
+        import ray  # noqa: F401
+    except ImportError as error:
+        raise UserError("--fleet needs Ray, which is not installed", "Install it: pip install 'dialin[fleet]'") from error
+
+
+@contextmanager
+def open_fleet(
+    choice: FleetChoice,
+    ready: CheckedStudy,
+    begun_on: Mapping[str, Any],
+    directory: Path,
+    tools: Tools,
+    say: Callable[[str], None],
+) -> Iterator[Fleet]:
+    """Make the hosts of a study ready; at the end nothing that was started is left on any of them.
+
+    `begun_on` is what was written down of the load when the study began; files of trials go to `directory`.
+
+    Raises:
+        DialinError: the data cannot be made ready here, or the cluster cannot be reached.
+    """
+    if choice.is_local:
+        with local_worker(ready, begun_on, directory, tools, say) as worker:
+            yield FleetOfOne(worker)
+        return
+    from dialin.fleet.host_setup import HostNeeds
+    from dialin.fleet.ray_fleet import ray_fleet
+
+    if not isinstance(ready.site, Sandboxes):
+        raise TypeError(f"a fleet runs sandboxes, not {type(ready.site).__name__}")
+    with ready.site.open(say) as site:
+        needs = HostNeeds(
+            home=tools.home,
+            spec=ready.spec,
+            builds=list(ready.site.builds.values()),
+            datasets=site.datasets,
+            driver=load_binary.find(),
+            inspected=ready.inspected,
+            begun_on=begun_on,
+        )
+        with ray_fleet(choice.address, needs, directory, say, most=choice.most) as fleet:
+            yield fleet

@@ -1,0 +1,200 @@
+"""The process on a host that runs trials. Orders come through its standard input; what it reports goes into a journal.
+
+It ends by itself, with its trial and server, when nothing comes for a while: then nobody is there who waits for its trials.
+Started by `host_agent` with the directory of the journal.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from dialin.errors import DialinError
+from dialin.fleet.journal import JournalWriter
+from dialin.fleet.local_worker import LocalWorker, local_worker
+from dialin.fleet.stop_signals import stopping_cleanly
+from dialin.fleet.worker import BlockRequest, WorkerHost
+from dialin.model.cause import Cause
+from dialin.model.load_driver import FIRST_DRIVER
+from dialin.model.study import StudySpec
+from dialin.preflight.checked import check_cpus
+from dialin.preflight.sandboxes import resume_sandboxed
+from dialin.question.plan import plan
+from dialin.trials.events import Event, TrialEnded
+from dialin.trials.tools import Tools
+from dialin.verdict.effective_settings import EffectiveSettings
+from dialin.workloads import kinds
+
+SILENCE = 20.0
+"""Seconds without a word after which nobody is taken to be there; the trial under way ends within a few more."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostStudy:
+    """What a host must know of a study, before its first block; it can be pickled.
+
+    Attributes:
+        host: the name of the host.
+        begun_on: what was written down of the load when the study began.
+    """
+
+    host: str
+    spec: StudySpec
+    inspected: Mapping[str, EffectiveSettings]
+    begun_on: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RunBlock:
+    """An order to run trials. Turns are numbered from 1."""
+
+    turn: int
+    request: BlockRequest
+
+
+@dataclass(frozen=True, slots=True)
+class BreakOff:
+    """An order to end the trial under way of a turn, and to run no more of it."""
+
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class StillThere:
+    """No order: somebody still waits for what this host reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line about what is being prepared."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The site is ready for blocks."""
+
+    host: WorkerHost
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """An event of a turn; `file` holds the raw waits that it brings."""
+
+    turn: int
+    event: Event
+    file: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """All trials of a turn were run, or it was broken off and its server is gone."""
+
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unable:
+    """The host can run no block: the process ends."""
+
+    cause: Cause
+
+
+Report = Said | Ready | Happened | TurnEnded | Unable
+"""A record of the journal."""
+
+
+class Orders:
+    """Orders from a stream, read by a thread; the process is told to stop where the stream ends or nothing comes."""
+
+    def __init__(self, stream: BinaryIO, silence: float = SILENCE) -> None:
+        self._stream = stream
+        self._silence = silence
+        self._heard = time.monotonic()
+        self._queue: queue.Queue[RunBlock | HostStudy] = queue.Queue()
+        self.broken_off = 0
+        for work in (self._read, self._watch):
+            threading.Thread(target=work, daemon=True).start()
+
+    def next(self) -> Any:
+        """Wait for the next order that is not carried out at once."""
+        return self._queue.get()
+
+    def _read(self) -> None:
+        with suppress(EOFError, OSError, pickle.UnpicklingError):
+            while True:
+                order = pickle.load(self._stream)  # noqa: S301 - from the process that started this one
+                self._heard = time.monotonic()
+                if isinstance(order, BreakOff):
+                    self.broken_off = max(self.broken_off, order.turn)
+                elif not isinstance(order, StillThere):
+                    self._queue.put(order)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def _watch(self) -> None:
+        while time.monotonic() - self._heard < self._silence:
+            time.sleep(self._silence / 20)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def serve(orders: Orders, journal: JournalWriter, directory: Path) -> None:
+    """Make the site of a study ready, then run its blocks until the process is told to stop."""
+    study: HostStudy = orders.next()
+    tools, workload = Tools.open(lambda text: journal.append(Said(text))), kinds.make_workload(study.spec.workload)
+    check_cpus(study.spec)
+    workload.check()
+    began_with = study.begun_on.get(FIRST_DRIVER)
+    if began_with is not None and workload.version() != began_with:
+        raise DialinError(
+            f"The load driver here is {workload.version()}, and the study's is {began_with}", "Install the same version"
+        )
+    ready = resume_sandboxed(study.spec, plan(study.spec), tools, workload, study.inspected)
+    with local_worker(ready, study.begun_on, directory, tools, tools.say, name=study.host) as worker:
+        journal.append(Ready(worker.host))
+        while True:
+            _run(worker, orders.next(), orders, journal)
+
+
+def _run(worker: LocalWorker, order: RunBlock, orders: Orders, journal: JournalWriter) -> None:
+    with closing(worker.run_block(order.request)) as events:
+        for event in events:
+            if orders.broken_off >= order.turn:
+                break
+            journal.append(_happened(order.turn, event))
+    journal.append(TurnEnded(order.turn))
+
+
+def _happened(turn: int, event: Event) -> Happened:
+    """Return an event with the file that it names, which is of no use on another host."""
+    if not isinstance(event, TrialEnded) or event.evidence.waits_file is None:
+        return Happened(turn, event)
+    content = event.evidence.waits_file.read_bytes()
+    event.evidence.waits_file.unlink()
+    return Happened(turn, replace(event, evidence=replace(event.evidence, waits_file=None)), content)
+
+
+def main() -> None:
+    """Run until the process is told to stop."""
+    directory = Path(sys.argv[1])
+    journal = JournalWriter(directory / "journal")
+    try:
+        with stopping_cleanly():
+            serve(Orders(sys.stdin.buffer), journal, directory)
+    except DialinError as error:
+        journal.append(Unable(error.cause))
+    except KeyboardInterrupt:
+        pass
+    except Exception as error:
+        journal.append(Unable(Cause.quoted(f"A fault of dialin itself: {type(error).__name__}: {error}")))
+        raise

@@ -1,0 +1,77 @@
+"""Copies directories from the coordinator to hosts, in pieces; what arrives has the digest of what was sent, or is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tarfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from dialin.errors import DialinError
+
+PIECE = 32 * 1024**2
+"""Bytes of a piece: large enough for a fast network, small enough to hold several in memory."""
+
+
+def digest(root: Path) -> str:
+    """Return the SHA-256 of a directory, or of a file: names, executable bits, targets of links and contents."""
+    whole = hashlib.sha256()
+    for path in [root] if root.is_file() else sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if path.is_symlink():
+            whole.update(f"link {name} {path.readlink()}\n".encode())
+        elif path.is_file():
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+            whole.update(f"file {name} {os.access(path, os.X_OK)} {content}\n".encode())
+        elif path.is_dir():
+            whole.update(f"directory {name}\n".encode())
+    return whole.hexdigest()
+
+
+def pieces(root: Path) -> Iterator[bytes]:
+    """Yield an archive of a directory, or of a file, piece by piece."""
+    with TemporaryFile(dir=root.parent if os.access(root.parent, os.W_OK) else None) as file:
+        with tarfile.open(fileobj=file, mode="w") as archive:
+            archive.add(root, arcname="content")
+        file.seek(0)
+        while piece := file.read(PIECE):
+            yield piece
+
+
+class Arrival:
+    """A copy that arrives at `target`, piece by piece; it is there only once it is whole."""
+
+    def __init__(self, target: Path) -> None:
+        self._target = target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        self._workplace = target.parent / f".arriving-{target.name}-{uuid.uuid4().hex[:8]}"
+        self._workplace.mkdir()
+        self._archive = self._workplace / "archive.tar"
+
+    def add(self, piece: bytes) -> None:
+        """Add the next piece."""
+        with self._archive.open("ab") as file:
+            file.write(piece)
+
+    def finish(self, expected: str) -> None:
+        """Unpack the archive, and put its content in place of what is there.
+
+        Raises:
+            DialinError: it is not what was sent.
+        """
+        try:
+            with tarfile.open(self._archive) as archive:
+                archive.extractall(self._workplace, filter="tar")
+            content = self._workplace / "content"
+            if digest(content) != expected:
+                raise DialinError(f"{self._target.name} did not arrive whole", "Check the host's disk and network")
+            if self._target.is_dir():
+                shutil.rmtree(self._target)
+            content.replace(self._target)
+        finally:
+            shutil.rmtree(self._workplace, ignore_errors=True)

@@ -1,0 +1,131 @@
+"""The trials of a study: their order, each with its times and CPU, and those that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dialin.cause_sentences import with_advice
+from dialin.evidence.server_metrics import ServerMetrics
+from dialin.model.record import StudyRecord
+from dialin.model.trial import Costs, Purpose, Step, Trial, TrialState
+from dialin.report.charts.trial_series import Series
+from dialin.report.document import metrics_section
+from dialin.report.document.glossary import Word
+from dialin.report.document.parts import Cell, Code, Column, Fold, Group, Link, Part, Row, Table
+from dialin.report.load_units import units_in
+from dialin.report.names import Naming
+from dialin.text import NOTHING, clock_time, counted, duration, number, percent, visible, visible_lines
+
+_PURPOSES = {Purpose.RACE: "race", Purpose.CONFIRM: "confirm", Purpose.WAITS: "waits", Purpose.SEARCH: "search"}
+"""What a trial is for, in a word."""
+
+_BLOCKS = {Purpose.RACE: "", Purpose.CONFIRM: ", fresh", Purpose.WAITS: ", for waits", Purpose.SEARCH: ", of the search"}
+"""What stands behind the number of a block, by what its trials are for."""
+
+
+def order(record: StudyRecord, series: Sequence[Series], names: Naming) -> Table:
+    """Return the table of blocks, each with its trials in order and the mean of each."""
+    blocks: dict[tuple[str, int], list[Series]] = {}
+    for one in series:
+        blocks.setdefault((_BLOCKS[one.trial.purpose], one.trial.block), []).append(one)
+    longest = max(map(len, blocks.values()), default=0)
+    columns = [Column("block", "block", term=Word.BLOCK)]
+    columns += [Column(f"place-{place}", str(place)) for place in range(1, longest + 1)]
+    rows = []
+    for (kind, block), placed in sorted(blocks.items()):
+        cells = [_placed(one, names) for one in placed] + [Cell("")] * (longest - len(placed))
+        rows.append(Row([Cell(f"block {block}{kind}"), *cells]))
+    caption = (
+        "Each block runs its candidates in random order, left to right. The figure is the mean of the trial, "
+        f"{units_in(record).rate}."
+    )
+    return Table("order-table", caption, columns, rows, "No trial has started yet.")
+
+
+def _placed(one: Series, names: Naming) -> Cell:
+    return Cell(
+        names.labels[one.trial.candidate],
+        [str(one.trial.state) if one.mean is None else number(one.mean)],
+        candidate=one.trial.candidate,
+        is_marked=one.trial.state is TrialState.FAILED,
+        link=Link(_row_key(one.trial)),
+    )
+
+
+def _row_key(trial: Trial) -> str:
+    """Return what the row of a trial is called in the table of every trial; a page's script knows it."""
+    return f"trial-{trial.id}"
+
+
+def failures(record: StudyRecord, names: Naming) -> list[Part]:
+    """Return the failed trials, each with its reason and the end of the server's log; nothing where none failed."""
+    folds = []
+    for one in record.trials:
+        if one.failure is not None and one.state is TrialState.FAILED:
+            reason = visible(with_advice(one.failure.cause))
+            summary = f"Trial {one.id}, block {one.block}, {names.labels[one.candidate]}: {reason}"
+            tail = visible_lines(one.failure.log_tail) or "Nothing was logged."
+            code = Code(_failure_key(one), tail, "The end of the server's log", is_copied=False)
+            folds.append(Fold(f"failure {one.id}", summary, [code]))
+    return [Group("failures", "Failed trials", folds)] if folds else []
+
+
+def _failure_key(trial: Trial) -> str:
+    """Return what the end of the log of a failed trial is called."""
+    return f"failure-{trial.id}"
+
+
+def every_trial(record: StudyRecord, series: Sequence[Series], names: Naming, metrics: ServerMetrics) -> Fold:
+    """Return the table of all trials; `metrics` are those of their servers, to which it links."""
+    columns = [
+        Column("id", "trial", is_figure=True),
+        Column("block", "block", is_figure=True, term=Word.BLOCK),
+        Column("candidate", "candidate"),
+        Column("purpose", "for"),
+        Column("state", "state"),
+        Column("started", "began", 7),
+        Column("warm_up", "warm-up", 6),
+        Column("measured", "measured", 4),
+        Column("lost", "lost s", 5, is_figure=True, term=Word.LOST),
+        Column("tps", units_in(record).title, is_figure=True),
+        Column("server", "server CPUs", 2, is_figure=True),
+        Column("driver", "driver", 3, is_figure=True),
+    ]
+    rows = [_row(one, names, metrics) for one in series]
+    caption = (
+        "Trials in the order in which they ran; those for `race` decide, those for `confirm` are fresh. Times of day are UTC; "
+        "CPU of the server is in CPUs, CPU of the driver is a share of its CPUs."
+    )
+    table = Table("trials-table", caption, columns, rows, "No trial has started yet.")
+    return Fold("trials", f"{counted(len(rows), 'trial')} with their times and CPU", [table])
+
+
+def _row(one: Series, names: Naming, metrics: ServerMetrics) -> Row:
+    trial = one.trial
+    warm, measured = trial.steps.get(Step.WARM_UP), trial.steps.get(Step.MEASURE)
+    ended = f", {trial.warm_up_end}" if trial.warm_up_end else ""
+    cells = [
+        Cell(str(trial.id), link=metrics_section.link(metrics, trial.id)),
+        Cell(str(trial.block)),
+        Cell(names.labels[trial.candidate], candidate=trial.candidate),
+        Cell(_PURPOSES[trial.purpose]),
+        Cell(
+            str(trial.state) if one.steady else f"{trial.state}, not steady",
+            link=Link(_failure_key(trial)) if trial.state is TrialState.FAILED and trial.failure else None,
+        ),
+        Cell(clock_time(trial.started)),
+        Cell(NOTHING if warm is None else f"{duration(warm)}{ended}"),
+        Cell(NOTHING if measured is None else duration(measured)),
+        Cell(str(one.lost_seconds) if one.lost_seconds else ""),
+        Cell(number(one.mean)),
+        *map(Cell, _cpu(trial.costs)),
+    ]
+    return Row(cells, key=_row_key(trial))
+
+
+def _cpu(costs: Costs | None) -> tuple[str, str]:
+    """Return the CPUs that the server used, and the share of its own that the driver did."""
+    if costs is None or not costs.seconds:
+        return NOTHING, NOTHING
+    server = NOTHING if costs.server_cpu is None else number(costs.server_cpu / costs.seconds)
+    return server, percent(costs.driver_cpu / costs.seconds / costs.driver_cpus) if costs.driver_cpus else NOTHING

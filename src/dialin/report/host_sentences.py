@@ -1,0 +1,52 @@
+"""The sentences of notes on hosts that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dialin.model.study import StudySpec
+from dialin.model.verdict import Estimate
+from dialin.report.names import named
+from dialin.text import change, counted, listed, visible
+
+Figures = Mapping[str, Any]
+"""The data of a note."""
+
+
+def effects_by_host(data: Figures) -> str:
+    """Return the effect of a candidate on each host, or on each kind of host."""
+    return "; ".join(f"{_effect(one, data['worthwhile'])} on {_group(one)}" for one in data["effects"])
+
+
+def _effect(one: Figures, worthwhile: float) -> str:
+    ratio = Estimate(mean=one["ratio"], low=one["low"], high=one["high"])
+    interval = f" (95 % CI {change(ratio.low)} to {change(ratio.high)})" if ratio.low is not None else ""
+    is_worthwhile = abs(ratio.mean - 1) > worthwhile
+    return f"{change(ratio.mean) if is_worthwhile else f'no worthwhile difference, {change(ratio.mean)}'}{interval}"
+
+
+def _group(one: Figures) -> str:
+    kind, hosts = one["kind"], one["hosts"]
+    if not kind:
+        return listed([visible(host) for host in hosts])
+    parts = [str(kind["cpu"])] if "cpu" in kind else []
+    parts += [counted(kind["cpus"], "CPU")] if "cpus" in kind else []
+    parts += [f"{kind['memory_gb']} GiB"] if "memory_gb" in kind else []
+    parts += [str(kind["disk"])] if "disk" in kind else []
+    return f"{visible(', '.join(parts))} ({counted(len(hosts), 'host')})"
+
+
+def _disagree(spec: StudySpec, data: Figures) -> str:
+    return (
+        f"Hosts disagree on {named(spec, data['candidate'])}, so that nothing is claimed for all of them: "
+        f"{effects_by_host(data)}. Choose for each kind of host, or study each by itself"
+    )
+
+
+def _differ(spec: StudySpec, data: Figures) -> str:
+    return f"The effect of {named(spec, data['candidate'])} depends on the host: {effects_by_host(data)}"
+
+
+SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {"hosts_disagree": _disagree, "hosts_differ": _differ}
+"""By the code of the note."""

@@ -1,0 +1,303 @@
+"""A server that is switched to and fro under its own traffic: what periods say of the candidates, whatever the hour does.
+
+Candidates take turns in periods. Two blocks in mirrored order (A B B A, or B A A B at random) are a quad: whatever rises or
+falls evenly within it, such as the load of the morning, adds as much to one candidate as to the other. The unit of evidence is
+the quad; the seconds of a period follow each other too closely to be any.
+
+Each period has an offered load and a mix of statements. Both move latency, and nobody controls them: they are covariates.
+The effect is estimated with them and without them. Chance makes the two differ a little, which is what covariates are for.
+Where the load itself depends on the candidate (clients that wait for answers send more to a faster server), the covariates
+take away a part of the effect, or add one: then the two estimates disagree, and nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialin.model.verdict import CandidateState, DecidedBy, Estimate, Outcome
+from dialin.stats.decide import Decision, Rules, decide
+from dialin.stats.trial_fit import FittedDifference, TimedTrial, TrialFit
+
+_Array = NDArray[np.float64]
+
+FEWEST_QUADS = 4
+"""Quads below which nothing is estimated: two degrees of freedom or less make no interval that is worth printing."""
+QUADS_TO_DECIDE = 8
+"""Quads from which on the load is a covariate and anything is chosen or claimed: with fewer, neither the load nor a carry-over
+can be distinguished from chance, and an hour of a live server costs less than a wrong answer."""
+_LOAD_DIFFERS = 2.5
+"""The normal deviate from which on the offered load counts as one that depends on the candidate."""
+_CARRIES_OVER = 3.3
+"""The normal deviate from which on a carry-over is said: one in a thousand by chance, for it is asked at every look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period(TimedTrial):
+    """One period of a candidate; its `value` is what the goal measures, the higher the better.
+
+    Attributes:
+        quad: what it is compared within: two blocks in mirrored order.
+        load: the covariates: the logarithm of the offered load, then what describes the mix.
+        halves: the value of the first and of the second half; None where that is not known.
+        previous: the candidate of the period right before it; None where there was none, or a pause.
+    """
+
+    quad: Hashable = None
+    load: tuple[float, ...] = ()
+    halves: tuple[float, float] | None = None
+    previous: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CarryOver:
+    """What a change of the variable leaves behind in the periods after it.
+
+    Attributes:
+        settling: the effect in the second half of periods as a ratio to that in the first: not 1 where a washout is too short.
+        after_other: the value of a period that follows one of this candidate as a ratio to that of one that follows the
+            baseline, whichever candidate has it; None where it cannot be estimated.
+        is_shown: whether one of them is clearly not 1.
+        is_reversed: whether the effect has another direction in the second half than in the first, and clearly so.
+    """
+
+    settling: Estimate | None
+    after_other: Estimate | None
+    is_shown: bool
+    is_reversed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Switchback:
+    """What periods say.
+
+    Attributes:
+        decision: of the estimates that are adjusted for the load; nothing is claimed where that must not be.
+        plain: each candidate's ratio to the baseline without the load as a covariate, and `adjusted` with it.
+        load: the offered load of each candidate as a ratio to the baseline's.
+        disagreeing: the candidates of which the estimates with and without the load disagree.
+        carry_over: of each candidate but the baseline.
+        quads: that entered the comparison.
+    """
+
+    decision: Decision
+    plain: Mapping[str, Estimate | None]
+    adjusted: Mapping[str, Estimate | None]
+    load: Mapping[str, Estimate | None]
+    disagreeing: tuple[str, ...]
+    carry_over: Mapping[str, CarryOver]
+    quads: int
+
+
+def decide_periods(
+    periods: Sequence[Period],
+    names: Sequence[str],
+    baseline: str,
+    rules: Rules,
+    *,
+    identical: Sequence[frozenset[str]] = (),
+) -> Switchback:
+    """Judge all candidates by their periods; arguments are those of `stats.decide.decide`, whose thresholds hold here too."""
+    adjusted, plain = (partial(fit_periods, with_load=with_load) for with_load in (True, False))
+    decision = decide(periods, names, baseline, rules, identical=identical, fit=adjusted)
+    decision = replace(decision, decided_by=DecidedBy.LATENCY)
+    others = [name for name in names if name != baseline]
+    fits = adjusted(periods, names), plain(periods, names)
+    loads = fit_periods([replace(one, value=math.exp(one.load[0])) for one in periods if one.load], names, with_load=False)
+    disagreeing = tuple(name for name in others if _disagree(*fits, loads, name, baseline, rules.margin))
+    carry = {name: found for name in others if (found := carry_over(periods, name, baseline, rules.alpha)) is not None}
+    quads = len({one.quad for one in periods})
+    if quads < QUADS_TO_DECIDE or disagreeing or any(one.is_reversed for one in carry.values()):
+        decision = _without_claims(decision)
+
+    def ratios(fitted: TrialFit | None) -> dict[str, Estimate | None]:
+        known = fitted.names if fitted is not None and baseline in fitted.names else ()
+        return {name: fitted.ratio(name, baseline, rules.alpha) if fitted and name in known else None for name in names}
+
+    return Switchback(
+        decision=decision,
+        plain=ratios(fits[1]),
+        adjusted=ratios(fits[0]),
+        load=ratios(loads),
+        disagreeing=disagreeing,
+        carry_over=carry,
+        quads=quads,
+    )
+
+
+def fit_periods(periods: Sequence[TimedTrial], names: Sequence[str], *, with_load: bool = True) -> TrialFit | None:
+    """Estimate log(value) = quad + candidate + coefficients of the load, by least squares of each quad's means.
+
+    Returns:
+        The fit of those of the candidates that were compared; None where fewer than two were, or in fewer than four quads.
+    """
+    table = _means_of_quads(periods, names)
+    if table is None:
+        return None
+    present, quads, candidates, logs, load, counts = table
+    within = _Centring(quads)
+    covariates = within(load) if with_load and len(set(quads)) >= QUADS_TO_DECIDE else load[:, :0]
+    covariates = covariates[:, covariates.std(axis=0) > 1e-9]
+    indicators = within(np.eye(len(present))[candidates][:, 1:])
+    design = np.hstack([indicators, covariates])
+    dof = len(logs) - within.groups - design.shape[1]
+    if dof < FEWEST_QUADS - 1 or np.linalg.matrix_rank(design) < design.shape[1]:
+        return None
+    inverse = np.linalg.inv(design.T @ design)
+    centred = within(logs[:, None])[:, 0]
+    coefficients = inverse @ design.T @ centred
+    variance = max(float(((centred - design @ coefficients) ** 2).sum()) / dof, 1e-14)
+    k = len(present)
+    turn = np.vstack([np.zeros(k - 1), np.eye(k - 1)])
+    turn = turn - turn.mean(axis=0)
+    of_level = float(logs.var(ddof=1)) / within.groups  # how far the level of these hours is from that of others
+    per_quad = counts.sum() / len(logs)
+    return TrialFit(
+        names=present,
+        effects=turn @ coefficients[: k - 1] + float(logs.mean()),
+        covariance=variance * turn @ inverse[: k - 1, : k - 1] @ turn.T + of_level,
+        variances=np.full(k, variance * per_quad),
+        dof=np.full(k, float(dof)),
+        total_dof=float(dof),
+        trials=np.array([int(counts[candidates == index].sum()) for index in range(k)]),
+        residual_sd=math.sqrt(variance * per_quad),
+        residual_dof=float(dof),
+    )
+
+
+class _Centring:
+    """Takes the mean of its quad from each row."""
+
+    def __init__(self, quads: Sequence[Hashable]) -> None:
+        order = {quad: index for index, quad in enumerate(dict.fromkeys(quads))}
+        self._of = np.array([order[quad] for quad in quads])
+        self._sizes = np.bincount(self._of)
+        self.groups = len(order)
+
+    def __call__(self, rows: _Array) -> _Array:
+        sums = np.zeros((self.groups, rows.shape[1]))
+        np.add.at(sums, self._of, rows)
+        centred: _Array = rows - (sums / self._sizes[:, None])[self._of]
+        return centred
+
+
+_Table = tuple[tuple[str, ...], list[Hashable], NDArray[np.int64], _Array, _Array, NDArray[np.int64]]
+
+
+def _means_of_quads(periods: Sequence[TimedTrial], names: Sequence[str]) -> _Table | None:
+    """Return the candidates, and for each of them in each quad: quad, candidate, mean log, mean load, number of periods.
+
+    Quads with one candidate only compare nothing, and candidates that never met the first one cannot be compared with it.
+    """
+    cells: dict[tuple[Hashable, str], list[Period]] = {}
+    for one in periods:
+        if isinstance(one, Period) and one.candidate in names and one.value > 0:
+            cells.setdefault((one.quad, one.candidate), []).append(one)
+    met: dict[Hashable, set[str]] = {}
+    for quad, name in cells:
+        met.setdefault(quad, set()).add(name)
+    together = {quad: members for quad, members in met.items() if len(members) > 1}
+    present = tuple(name for name in names if any(name in members for members in together.values()))
+    if len(present) < 2:
+        return None
+    keys = [key for key in cells if key[0] in together]
+    width = min(len(one.load) for members in cells.values() for one in members)
+    index_of = {name: index for index, name in enumerate(present)}
+    return (
+        present,
+        [quad for quad, _ in keys],
+        np.array([index_of[name] for _, name in keys]),
+        np.array([np.mean([math.log(one.value) for one in cells[key]]) for key in keys]),
+        np.array([np.mean([one.load[:width] for one in cells[key]], axis=0) for key in keys]).reshape(len(keys), width),
+        np.array([len(cells[key]) for key in keys]),
+    )
+
+
+def _disagree(
+    adjusted: TrialFit | None, plain: TrialFit | None, loads: TrialFit | None, name: str, baseline: str, margin: float
+) -> bool:
+    """Return whether the load explains a part of a difference that it must not be trusted with.
+
+    That is where it differs between the candidates by more than chance, and counting it in or not moves the estimate by half of
+    what is worthwhile or more; or where both estimates are clear and of opposite directions.
+    """
+    if (
+        not adjusted
+        or not plain
+        or not loads
+        or any(name not in fit.names or baseline not in fit.names for fit in (plain, loads))
+    ):
+        return False
+    with_load, without, load = (fit.difference(name, baseline) for fit in (adjusted, plain, loads))
+    opposite = with_load.mean * without.mean < 0 and min(_deviate(with_load), _deviate(without)) > _LOAD_DIFFERS
+    moved = abs(with_load.mean - without.mean)
+    return opposite or (_deviate(load) > _LOAD_DIFFERS and moved > margin / 2)
+
+
+def _deviate(difference: FittedDifference) -> float:
+    return abs(difference.z())
+
+
+def _without_claims(decision: Decision) -> Decision:
+    out = (CandidateState.FAILED, CandidateState.UNSAFE)
+    states = {name: state if state in out else CandidateState.INCONCLUSIVE for name, state in decision.states.items()}
+    return replace(decision, outcome=Outcome.INCONCLUSIVE, choice=None, winners=(), states=states, shown_best=False, better=())
+
+
+def carry_over(periods: Sequence[Period], name: str, baseline: str, alpha: float) -> CarryOver | None:
+    """Return what of one candidate reaches into later periods; None where too little is known."""
+    halves = [one for one in periods if one.halves is not None and min(one.halves) > 0]
+
+    def fitted(value: int) -> TrialFit | None:
+        return fit_periods([replace(one, value=one.halves[value]) for one in halves if one.halves], (baseline, name))
+
+    ratio = [replace(one, value=one.halves[1] / one.halves[0]) for one in halves if one.halves]
+    settling = fit_periods(ratio, (baseline, name), with_load=False)
+    later = _after_other(periods, name, baseline)
+    if settling is None and later is None:
+        return None
+    first, second = fitted(0), fitted(1)
+    change = settling.difference(name, baseline) if settling else None
+    reversed_ = False
+    if first and second and change and _deviate(change) > _CARRIES_OVER:
+        early, late = first.difference(name, baseline), second.difference(name, baseline)
+        reversed_ = early.mean * late.mean < 0 and min(_deviate(early), _deviate(late)) > 2
+    return CarryOver(
+        settling=change.ratio(alpha) if change else None,
+        after_other=later.ratio(alpha) if later else None,
+        is_shown=any(one is not None and _deviate(one) > _CARRIES_OVER for one in (change, later)),
+        is_reversed=reversed_,
+    )
+
+
+def _after_other(periods: Sequence[Period], name: str, baseline: str) -> FittedDifference | None:
+    """Return what it changes that the period before was this candidate's, not the baseline's, whichever comes now.
+
+    Candidate and predecessor are both in the model, as in a crossover design with first-order carry-over. Errors are those of
+    whole quads, in whose periods a trend adds to one predecessor what it takes from the other; mirrored quads balance that.
+    """
+    pair = (name, baseline)
+    used = [one for one in periods if one.candidate in pair and one.previous in pair and one.value > 0]
+    within = _Centring([one.quad for one in used]) if used else None
+    if within is None or within.groups < QUADS_TO_DECIDE:
+        return None
+    design = within(np.array([[one.previous == name, one.candidate == name] for one in used], dtype=float))
+    logs = within(np.array([[math.log(one.value)] for one in used]))[:, 0]
+    information = design.T @ design
+    if np.linalg.matrix_rank(information) < 2:
+        return None
+    inverse = np.linalg.inv(information)
+    coefficients = inverse @ design.T @ logs
+    residuals = logs - design @ coefficients
+    quads = [one.quad for one in used]
+    scores = {quad: np.zeros(2) for quad in quads}
+    for quad, row, residual in zip(quads, design, residuals, strict=True):
+        scores[quad] += row * residual
+    spread = sum((np.outer(score, score) for score in scores.values()), np.zeros((2, 2)))
+    variance = (inverse @ spread @ inverse)[0, 0] * within.groups / (within.groups - 2)
+    return FittedDifference(float(coefficients[0]), math.sqrt(max(float(variance), 1e-24)), float(within.groups - 2))

@@ -1,0 +1,157 @@
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from dialin.model.verdict import CandidateState, Outcome
+from dialin.stats.decide import Rules
+from dialin.stats.switchback import QUADS_TO_DECIDE, Period, carry_over, decide_periods, fit_periods
+
+RULES = Rules(worthwhile=0.05, confidence=0.95)
+A, B = "a", "b"
+
+
+def periods(value, quads, *, load=lambda at, name: 0.0, seed=1, halves=None, names=(A, B)):
+    """Quads of mirrored blocks in random order; `value` takes the place in time, and the candidates now and before."""
+    rng = np.random.default_rng(seed)
+    made, previous = [], None
+    for quad in range(quads):
+        first = list(rng.permutation(names))
+        for name in [*first, *reversed(first)]:
+            at = len(made)
+            made.append(
+                Period(
+                    run=0,
+                    candidate=str(name),
+                    at=float(at),
+                    value=math.exp(value(at, name, previous)),
+                    quad=quad,
+                    load=(load(at, name), 0.0),
+                    halves=halves(at, name, previous) if halves else None,
+                    previous=previous,
+                )
+            )
+            previous = str(name)
+    return made
+
+
+def noise(sd, count=400, seed=7):
+    return np.random.default_rng(seed).normal(scale=sd, size=count)
+
+
+def contrast(made, quad):
+    of = {name: [math.log(one.value) for one in made if one.quad == quad and one.candidate == name] for name in (A, B)}
+    return np.mean(of[B]) - np.mean(of[A])
+
+
+def test_two_candidates_are_compared_by_the_t_interval_of_the_differences_of_quads():
+    jitter = noise(0.1)
+    made = periods(lambda at, name, _: 0.2 * (name == B) + jitter[at], 7)
+    fitted = fit_periods(made, [A, B], with_load=False)
+    expected = scipy.stats.ttest_1samp([contrast(made, quad) for quad in range(7)], 0.0).confidence_interval(0.99)
+    ratio = fitted.ratio(B, A, 0.01)
+    assert math.log(ratio.low) == pytest.approx(expected.low)
+    assert math.log(ratio.high) == pytest.approx(expected.high)
+    assert fitted.total_dof == 6
+    assert fitted.trials.tolist() == [14, 14]
+
+
+def test_a_load_that_rises_and_a_level_that_jumps_between_quads_are_no_difference():
+    made = periods(lambda at, name, _: 0.3 * at + (at // 4) ** 2 + 0.1 * (name == B), 9)
+    assert fit_periods(made, [A, B], with_load=False).ratio(B, A, 0.05).mean == pytest.approx(math.exp(0.1))
+
+
+def test_what_the_offered_load_explains_is_taken_out_of_the_difference():
+    offered = noise(0.5)
+    made = periods(lambda at, name, _: 0.1 * (name == B) - 0.7 * offered[at], 12, load=lambda at, _: offered[at])
+    plain, adjusted = fit_periods(made, [A, B], with_load=False), fit_periods(made, [A, B])
+    assert adjusted.difference(B, A).mean == pytest.approx(0.1)
+    assert adjusted.difference(B, A).error < 1e-6 < plain.difference(B, A).error
+
+
+def test_the_load_of_few_quads_is_no_covariate():
+    offered = noise(0.5)
+    made = periods(lambda at, *_: -0.7 * offered[at], QUADS_TO_DECIDE - 1, load=lambda at, _: offered[at])
+    assert fit_periods(made, [A, B]).difference(B, A) == fit_periods(made, [A, B], with_load=False).difference(B, A)
+
+
+def test_periods_that_compare_nothing_are_left_out_and_too_few_say_nothing():
+    made = periods(lambda *_: 0.0, 3)
+    assert fit_periods(made, [A, B]) is None
+    alone = [one for one in periods(lambda *_: 0.0, 9) if one.candidate == A]
+    assert fit_periods(alone, [A, B]) is None
+
+
+def test_a_clear_difference_is_a_choice_that_is_shown_and_sooner_than_that_nothing_is_claimed():
+    jitter = noise(0.05)
+
+    def made(quads):
+        return periods(lambda at, name, _: 0.3 * (name == B) + jitter[at], quads)
+
+    found = decide_periods(made(QUADS_TO_DECIDE), [A, B], A, RULES)
+    assert found.decision.choice == B
+    assert found.decision.shown_better
+    early = decide_periods(made(QUADS_TO_DECIDE - 1), [A, B], A, RULES)
+    assert early.decision.choice is None
+    assert early.decision.outcome is Outcome.INCONCLUSIVE
+    assert early.decision.states[B] is CandidateState.INCONCLUSIVE
+    assert early.adjusted[B].low > 1.2
+
+
+def test_identical_traffic_ends_with_the_baseline_and_no_claim():
+    jitter = noise(0.02)
+    found = decide_periods(periods(lambda at, *_: jitter[at], 20), [A, B], A, RULES)
+    assert found.decision.outcome is Outcome.NO_WORTHWHILE_DIFFERENCE
+    assert found.decision.choice == A
+    assert found.disagreeing == ()
+
+
+def test_where_the_load_depends_on_the_candidate_and_explains_the_difference_nothing_is_claimed():
+    jitter, offered = noise(0.02), noise(0.1, seed=9)
+
+    def load(at, name):
+        return offered[at] + 0.3 * (name == B)
+
+    made = periods(lambda at, name, _: -0.5 * load(at, name) + jitter[at], 20, load=load)
+    found = decide_periods(made, [A, B], A, RULES)
+    assert found.disagreeing == (B,)
+    assert found.decision.choice is None
+    assert found.load[B].mean == pytest.approx(math.exp(0.3), rel=0.1)
+    assert found.plain[B].mean == pytest.approx(math.exp(-0.15), rel=0.05)
+    assert found.adjusted[B].mean == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_candidate_that_reaches_into_the_next_period_is_noticed():
+    jitter = noise(0.03)
+    made = periods(lambda at, name, before: 0.1 * (name == B) + 0.2 * (before == B) + jitter[at] + 0.05 * at, 40)
+    found = carry_over(made, B, A, 0.05)
+    assert found.is_shown
+    assert found.after_other.mean == pytest.approx(math.exp(0.2), rel=0.05)
+    assert not carry_over(periods(lambda at, name, _: 0.1 * (name == B) + jitter[at], 40), B, A, 0.05).is_shown
+
+
+def test_an_effect_that_grows_within_periods_is_noticed_and_one_that_turns_round_is_not_claimed():
+    jitter = noise(0.03)
+
+    def halves(early, late):
+        return lambda at, name, _: tuple(math.exp(jitter[at] + each * (name == B)) for each in (early, late))
+
+    grows = carry_over(periods(lambda at, name, _: 0.15 * (name == B), 20, halves=halves(0.1, 0.2)), B, A, 0.05)
+    assert grows.is_shown
+    assert not grows.is_reversed
+    assert grows.settling.mean == pytest.approx(math.exp(0.1), rel=0.02)
+    turned = periods(lambda at, name, _: 0.1 * (name == B) + jitter[at], 20, halves=halves(0.3, -0.1))
+    found = decide_periods(turned, [A, B], A, RULES)
+    assert found.carry_over[B].is_reversed
+    assert found.decision.choice is None
+
+
+def test_of_three_candidates_each_is_compared_with_the_others():
+    jitter = noise(0.02)
+    levels = {A: 0.0, B: 0.2, "c": -0.2}
+    made = periods(lambda at, name, _: levels[name] + jitter[at] + 0.01 * at, 10, names=(A, B, "c"))
+    found = decide_periods(made, list(levels), A, RULES)
+    assert found.decision.choice == B
+    assert found.adjusted["c"].mean == pytest.approx(math.exp(-0.2), rel=0.02)
+    assert found.decision.states["c"] is CandidateState.LOSES

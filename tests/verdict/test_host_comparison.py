@@ -1,0 +1,105 @@
+"""Whether hosts agree, on trials of known truth."""
+
+import random
+
+import pytest
+
+from dialin.model.study import Until
+from dialin.model.verdict import CandidateState, Outcome, ReasonCode
+from dialin.question.plan import plan
+from dialin.race.runner import Runner
+from dialin.report.note_sentences import note_text
+from dialin.stats.host_effects import host_interactions
+from dialin.stats.trial_fit import TimedTrial
+from dialin.store.store import Store
+from dialin.testing.fake_clock import FakeClock
+from dialin.verdict.host_comparison import kind_of
+from fixtures.silent_watcher import Silent
+from fixtures.simulated_fleet import SimulatedFleet
+from fixtures.simulated_runs import simulated
+
+MARGIN = 0.03
+
+
+def trials(gains, noises, blocks=12, seed=1):
+    """Trials of a baseline and of "8" on hosts with a gain and a noise each, whose levels differ by 30 %."""
+    chance, made = random.Random(seed), []
+    for number, (gain, noise) in enumerate(zip(gains, noises, strict=True)):
+        level = 1000 * (1 + 0.3 * number / len(gains))
+        for block in range(blocks):
+            for place, name in enumerate(chance.sample(["1", "8"], 2)):
+                value = level * (1 + (gain if name == "8" else 0)) * (1 + chance.gauss(0, noise))
+                made.append(TimedTrial((1, f"host-{number}"), name, 40.0 * block + 20 * place, value))
+    return made
+
+
+def interaction(made):
+    (one,) = host_interactions(made, ["1", "8"], "1", lambda run: run[1], 0.95)
+    return one
+
+
+def test_hosts_of_one_truth_agree_though_they_differ_in_level_and_noise():
+    found = interaction(trials([0.1] * 4, [0.01, 0.03] * 2))
+    assert not found.differs
+    assert found.p > 0.05
+    assert all(0.05 < one.mean < 0.15 for one in found.differences.values())
+
+
+def test_a_gain_of_ten_percent_on_half_of_the_hosts_is_a_disagreement():
+    found = interaction(trials([0.1, 0.1, 0.0, 0.0], [0.01, 0.03] * 2))
+    assert found.differs
+    assert found.contradicts(MARGIN)
+
+
+def test_gains_that_differ_in_size_alone_are_no_contradiction():
+    found = interaction(trials([0.1, 0.1, 0.3, 0.3], [0.01] * 4))
+    assert found.differs
+    assert not found.contradicts(MARGIN)
+
+
+def test_one_host_has_nothing_to_disagree_with():
+    assert host_interactions(trials([0.1], [0.01]), ["1", "8"], "1", lambda run: run[1], 0.95) == []
+
+
+def test_a_candidate_that_ran_on_one_host_alone_is_not_tested():
+    made = [one for one in trials([0.1, 0.0], [0.01, 0.01]) if one.run[1] == "host-0" or one.candidate == "1"]
+    assert interaction(made).p == 1.0
+
+
+@pytest.mark.parametrize("change", [{"cpu": "Xeon"}, {"cpus": 8}, {"memory_bytes": 32 * 1024**3}, {"disk": "HDD"}])
+def test_hosts_are_of_one_kind_where_processor_memory_and_disk_are_the_same(change):
+    facts = {"cpu": "EPYC", "cpus": 16, "memory_bytes": 64 * 1024**3, "disk": "NVMe", "kernel": "6.1"}
+    assert kind_of(facts) == kind_of({**facts, "kernel": "6.8", "memory_bytes": 64 * 1024**3 - 4096})
+    assert kind_of({**facts, **change}) != kind_of(facts)
+
+
+@pytest.fixture(scope="module")
+def disagreeing(spec, tmp_path_factory):
+    """A study on four hosts of two kinds, of which one alone gains by 4: its verdict and its record."""
+    hosts = {}
+    for name, cpu, four in (("a", "EPYC", 1150), ("b", "EPYC", 1150), ("c", "Xeon", 1000), ("d", "Xeon", 1000)):
+        hosts[name] = simulated(four=four, noise=0.015, facts={"cpu": cpu, "cpus": 2})
+    path, clock = tmp_path_factory.mktemp("hosts"), FakeClock()
+    spec = spec.model_copy(update={"minutes": 12, "until": Until.BEST})
+    with Store.create(path, spec, created=0, dialin_version="0", command="", host={}, servers={"mysql@9.7.4": {}}) as store:
+        fleet = SimulatedFleet(hosts, clock)
+        verdict = Runner(store, clock, Silent(), plan(spec), fleet, store.begin_session()).run()
+        return verdict, store.read()
+
+
+def test_where_kinds_of_hosts_disagree_nothing_common_is_claimed_and_each_kind_is_shown(disagreeing):
+    verdict, record = disagreeing
+    assert verdict.verdict is Outcome.INCONCLUSIVE
+    assert verdict.winners == []
+    assert (verdict.recommended_candidate, verdict.reason_code) == ("1", ReasonCode.HOSTS_DISAGREE)
+    assert {one.state for one in verdict.candidates} == {CandidateState.INCONCLUSIVE}
+    note = verdict.warnings[0]
+    assert note.code == "hosts_disagree"
+    by_kind = {one["kind"]["cpu"]: one for one in note.data["effects"]}
+    assert by_kind["EPYC"]["hosts"] == ["a", "b"]
+    assert by_kind["EPYC"]["low"] > 1.05
+    assert by_kind["Xeon"]["low"] < 1.0 < by_kind["Xeon"]["high"]
+    text = note_text(record.spec, note)
+    assert "nothing is claimed for all of them" in text
+    assert "on EPYC, 2 CPUs (2 hosts); no worthwhile difference" in text
+    assert "hosts disagree on" in verdict.headline

@@ -1,0 +1,151 @@
+"""Studies on Ray clusters of two nodes, each a raylet of its own on this machine, with real servers."""
+
+import gc
+import os
+import signal
+import time
+import warnings
+
+import psutil
+import pytest
+
+from dialin.model.record import LogCode
+from dialin.model.trial import TrialState
+from dialin.paths import Home
+from dialin.store.store import Store
+from live import FAST, SHORT, finish, until
+
+pytest.importorskip("ray", reason="Ray is not installed: pip install 'dialin[fleet]'")
+
+from ray.cluster_utils import Cluster
+
+SWEEP = ["sweep", "innodb_io_capacity=300,600", "--server", FAST, *SHORT, "--worthwhile", "0.1%", "--confidence", "0.999"]
+
+
+class Nodes:
+    """A cluster whose nodes have a home each; builds and prepared data are those of this machine unless told otherwise."""
+
+    def __init__(self, path):
+        self._path = path
+        self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        self.address, self._nodes = self._cluster.address, {}
+
+    def add(self, name, *, empty=False):
+        home, here = self._path / name, Home.of().root
+        home.mkdir(exist_ok=True)
+        for shared in () if empty else ("builds", "catalogues", "datasets"):
+            if not (home / shared).exists():
+                (home / shared).symlink_to(here / shared)
+        self._nodes[name] = self._cluster.add_node(
+            num_cpus=1, resources={"dialin": 1}, node_name=name, env_vars={"DIALIN_HOME": str(home)}
+        )
+
+    def kill(self, name):
+        self._cluster.remove_node(self._nodes.pop(name), allow_graceful=False)
+
+    def servers(self, name):
+        """The processes that run from or on the home of a node."""
+        mark = str(self._path / name / "sandboxes")
+        every = psutil.process_iter(["cmdline"])
+        return [process for process in every if any(mark in word for word in process.info["cmdline"] or ())]
+
+    def end(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Ray leaves files of its own to the garbage collector
+            self._cluster.shutdown()
+            gc.collect()
+
+
+@pytest.fixture
+def nodes(tmp_path):
+    cluster = Nodes(tmp_path)
+    yield cluster
+    cluster.end()
+
+
+def record_of(out):
+    with Store.open(out) as store:
+        return store.read()
+
+
+def log_of(out, code):
+    with Store.open(out) as store:
+        return [line.figures["host"] for _, line in store.log_after(0) if line.code is code]
+
+
+def running_on(out):
+    """The hosts on which a trial runs now that has samples."""
+    if not (out / "study.db").exists():
+        return set()
+    with Store.open(out) as store:
+        return {t.host for t in store.trials() if t.state is TrialState.RUNNING and store.samples_of(t.id)}
+
+
+def check_blocks(record):
+    """Nothing is counted twice, and every trial that ended is whole."""
+    done = [trial for trial in record.trials if trial.state is TrialState.DONE]
+    places = [(trial.block, trial.host, trial.candidate, trial.purpose) for trial in done]
+    assert len(places) == len(set(places))
+    for trial in done:
+        seconds = [sample.second for sample in record.samples[trial.id]]
+        assert seconds == list(range(1, len(seconds) + 1)) != []
+        assert trial.in_force["innodb_io_capacity"] == trial.candidate
+    return done
+
+
+def test_two_studies_side_by_side_never_share_a_host_and_hosts_without_anything_get_copies(dialin, nodes, tmp_path):
+    nodes.add("east", empty=True)
+    nodes.add("west")
+    outs = [tmp_path / "first", tmp_path / "second"]
+    words = [*SWEEP, "--minutes", "0.7", "--fleet", nodes.address, "--fleet-hosts", "1", "--out"]
+    processes = [dialin.start(*words, out) for out in outs]
+    ended = [finish(process) for process in processes]
+    assert all(code in (0, 1) for code, _, _ in ended), ended
+    records = [record_of(out) for out in outs]
+    hosts = [{trial.host for trial in check_blocks(record)} for record in records]
+    assert sorted(map(len, hosts)) == [1, 1]
+    assert hosts[0] | hosts[1] == {"east", "west"}
+    assert all(record.verdict is not None for record in records)
+    assert list((tmp_path / "east" / "builds").glob("*/build.json")), "the build was copied"
+    assert list((tmp_path / "east" / "datasets").glob("*/dataset.json")), "the data was copied"
+    assert nodes.servers("east") == nodes.servers("west") == []
+
+
+def test_a_node_that_dies_in_mid_trial_loses_its_trial_alone_and_one_that_joins_takes_the_next_block(dialin, nodes, tmp_path):
+    nodes.add("east")
+    nodes.add("west")
+    out = tmp_path / "study"
+    process = dialin.start(*SWEEP, "--minutes", "1.5", "--fleet", nodes.address, "--out", out)
+    until(lambda: running_on(out) == {"east", "west"}, every=0.2)
+    nodes.kill("west")
+    until(lambda: log_of(out, LogCode.HOST_LOST) == ["west"], every=0.2)
+    until(lambda: not nodes.servers("west"), seconds=30)
+    nodes.add("north")
+    code, _, err = finish(process)
+    assert code in (0, 1), err
+    record = record_of(out)
+    done = check_blocks(record)
+    lost = [trial for trial in record.trials if trial.host == "west"]
+    assert [trial.state for trial in lost].count(TrialState.INTERRUPTED) == 1
+    assert {trial.host for trial in done} >= {"east", "north"}
+    begun_anew = [trial for trial in record.trials if trial.block == lost[-1].block and trial.host != "west"]
+    assert tuple(trial.candidate for trial in begun_anew) == record.blocks[lost[-1].block - 1].order
+    assert record.verdict is not None
+
+
+def test_a_coordinator_that_is_killed_leaves_no_server_and_its_study_resumes(dialin, nodes, tmp_path):
+    nodes.add("east")
+    nodes.add("west")
+    out = tmp_path / "study"
+    process = dialin.start(*SWEEP, "--minutes", "1.2", "--fleet", nodes.address, "--out", out)
+    until(lambda: running_on(out) == {"east", "west"}, every=0.2)
+    os.kill(process.pid, signal.SIGKILL)
+    killed = time.monotonic()
+    until(lambda: not nodes.servers("east") and not nodes.servers("west"), seconds=60)
+    assert time.monotonic() - killed < 60
+    _, err = dialin("resume", out, "--fleet", nodes.address, "--yes", code=dialin.any_code)
+    record = record_of(out)
+    check_blocks(record)
+    assert {trial.session for trial in record.trials} == {1, 2}
+    assert [trial.state for trial in record.trials if trial.session == 1].count(TrialState.INTERRUPTED) == 2
+    assert record.verdict is not None, err
