@@ -32,7 +32,7 @@ LEVEL, NOISE = 0.3, (0.01, 0.03)
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What is so: the gain of the last candidate on the first half of the hosts, and on the others."""
+    """What is so: the gain of the last candidate on the first half of the hosts, and on the others, which are another kind."""
 
     first: float
     others: float
@@ -51,7 +51,8 @@ def study(truth: Truth, hosts: int, candidates: int, minutes: float, seed: int) 
         levels = {name: level * (1 + (gain if name == names[-1] else 0)) for name in names}
         noise = NOISE[0] if number % 2 else NOISE[1]
         forced = {name: {"innodb_io_capacity": str(100 * int(name))} for name in names}
-        workers[f"host-{number}"] = SimulatedTrials(levels, noise=noise, jitter=0.02, in_force=forced)
+        facts = {"cpu": "first kind" if number < hosts // 2 else "second kind", "cpus": 8}
+        workers[f"host-{number}"] = SimulatedTrials(levels, noise=noise, jitter=0.02, in_force=forced, facts=facts)
     with (
         tempfile.TemporaryDirectory() as directory,
         Store.create(

@@ -5,19 +5,31 @@ import os
 import signal
 import time
 import warnings
+from contextlib import suppress
 
 import psutil
 import pytest
 
+from dialin.clock import SystemClock
+from dialin.errors import DialinError
 from dialin.model.record import LogCode
 from dialin.model.trial import TrialState
 from dialin.paths import Home
+from dialin.preflight.check_study import check_question
+from dialin.question.options import StudyOptions
+from dialin.race.runner import Runner
 from dialin.store.store import Store
+from dialin.trials.tools import Tools
+from dialin.workloads import load_binary
+from fixtures.silent_watcher import Silent
 from live import FAST, SHORT, finish, until
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'dialin[fleet]'")
 
 from ray.cluster_utils import Cluster
+
+from dialin.fleet.host_setup import HostNeeds
+from dialin.fleet.ray_fleet import Patience, ray_fleet
 
 SWEEP = ["sweep", "innodb_io_capacity=300,600", "--server", FAST, *SHORT, "--worthwhile", "0.1%", "--confidence", "0.999"]
 
@@ -40,6 +52,9 @@ class Nodes:
             num_cpus=1, resources={"dialin": 1}, node_name=name, env_vars={"DIALIN_HOME": str(home)}
         )
 
+    def home(self, name):
+        return self._path / name
+
     def kill(self, name):
         self._cluster.remove_node(self._nodes.pop(name), allow_graceful=False)
 
@@ -53,6 +68,7 @@ class Nodes:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Ray leaves files of its own to the garbage collector
             self._cluster.shutdown()
+            del self._cluster, self._nodes
             gc.collect()
 
 
@@ -75,10 +91,9 @@ def log_of(out, code):
 
 def running_on(out):
     """The hosts on which a trial runs now that has samples."""
-    if not (out / "study.db").exists():
-        return set()
-    with Store.open(out) as store:
+    with suppress(DialinError), Store.open(out) as store:  # it is not there yet, or is being made
         return {t.host for t in store.trials() if t.state is TrialState.RUNNING and store.samples_of(t.id)}
+    return set()
 
 
 def check_blocks(record):
@@ -149,3 +164,66 @@ def test_a_coordinator_that_is_killed_leaves_no_server_and_its_study_resumes(dia
     assert {trial.session for trial in record.trials} == {1, 2}
     assert [trial.state for trial in record.trials if trial.session == 1].count(TrialState.INTERRUPTED) == 2
     assert record.verdict is not None, err
+
+
+def processes_of(nodes, name, words):
+    """The processes of a node whose command line has these words."""
+    home, found = nodes.home(name), []
+    for process in psutil.process_iter(["cmdline"]):
+        with suppress(psutil.Error):
+            if words in " ".join(process.info["cmdline"] or ()) and process.environ().get("DIALIN_HOME") == str(home):
+                found.append(process)
+    return found
+
+
+def test_a_host_that_cannot_be_reached_for_a_while_loses_nothing(dialin, nodes, tmp_path):
+    """Its agent stands still for longer than a call may take: what the trial reports meanwhile is in the journal."""
+    nodes.add("east")
+    nodes.add("west")
+    out = tmp_path / "study"
+    process = dialin.start(*SWEEP, "--minutes", "1.2", "--fleet", nodes.address, "--out", out)
+    until(lambda: running_on(out) == {"east", "west"}, every=0.2)
+    (agent,) = processes_of(nodes, "east", "ray::HostAgent")
+    agent.suspend()
+    time.sleep(13)
+    agent.resume()
+    code, _, err = finish(process)
+    assert code in (0, 1), err
+    record = record_of(out)
+    assert {trial.state for trial in record.trials} == {TrialState.DONE}
+    assert {trial.host for trial in check_blocks(record)} == {"east", "west"}
+    assert log_of(out, LogCode.HOST_LOST) == []
+
+
+def test_a_host_that_hangs_is_lost_and_its_block_runs_elsewhere(nodes, tmp_path, monkeypatch):
+    nodes.add("east")
+    nodes.add("west")
+    monkeypatch.chdir(tmp_path)
+    tools = Tools.open(lambda line: None)
+    options = {"sweep": {"innodb_io_capacity": [300, 600]}, "server": FAST, "tables": 2, "table-size": 10000, "threads": 1}
+    short = {"measure": 2, "warmup": 1, "minutes": 1.2, "worthwhile": 0.001, "confidence": 0.999}
+    ready = check_question(StudyOptions.model_validate({**options, **short}), tmp_path, tools)
+    out = tmp_path / "study"
+    out.mkdir()
+
+    class Hanging(Silent):
+        def sampled(self, trial, sample):
+            if trial.host == "west":
+                for process in processes_of(nodes, "west", "dialin.fleet.host_process"):
+                    process.suspend()
+
+    facts = {"created": 0, "dialin_version": "0", "command": "", "host": {}, "servers": ready.servers}
+    with Store.create(out, ready.spec, **facts) as store, ready.site.open(lambda line: None) as site:
+        builds, driver = ready.site.builds.values(), load_binary.find()
+        needs = HostNeeds(tools.home, ready.spec, builds, site.datasets, driver, ready.inspected)
+        with ray_fleet(nodes.address, needs, out, lambda line: None, patience=Patience(silent=15)) as fleet:
+            clock, session = SystemClock(), store.begin_session()
+            runner = Runner(store, clock, Hanging(), ready.plan, fleet, session, inspected=ready.inspected)
+            runner.run()
+        record = store.read()
+    (lost,) = [line for line in record.log if line.code is LogCode.HOST_LOST]
+    assert (lost.figures["host"], lost.figures["cause"]["code"]) == ("west", "host_silent")
+    (interrupted,) = [trial for trial in record.trials if trial.state is TrialState.INTERRUPTED and trial.host == "west"]
+    anew = [trial.candidate for trial in record.trials if trial.block == interrupted.block and trial.host == "east"]
+    assert tuple(anew) == record.blocks[interrupted.block - 1].order
+    assert nodes.servers("west") == [], "what the process that hung left behind is ended after it"

@@ -5,7 +5,10 @@ import pytest
 from dialin.cli import commands, restore
 
 TIDY = {"sweep", "compare", "tune", "run", "resume", "restore"}
-READ = {"report", "recipes", "watch", "explain", "export", "studies", "diff", "analyze", "variables", "doctor", "servers"}
+READ = {
+    *("report", "explain", "export", "studies", "diff", "watch"),
+    *("analyze", "doctor", "fleet", "recipes", "servers", "variables"),
+}
 ARGUMENTS = {
     "sweep": ["nonsense=1,2"],
     "compare": ["nowhere.cnf", "nowhere2.cnf"],

@@ -31,6 +31,7 @@ from dialin.preflight import machine_noise
 from dialin.probes import fitness_facts
 from dialin.probes import host as machine
 from dialin.servers import builds
+from dialin.servers.ledger import Ledger
 from dialin.workloads import load_binary
 
 _PROGRAM = "from dialin.fleet.host_process import main; main()"
@@ -40,7 +41,7 @@ _TRIAL = 30.0
 """Seconds of the trial whose noise is shown."""
 
 _WITHIN = 60.0
-"""Seconds that the process may take to end its trial and server; then it is killed, and the next one cleans up after it."""
+"""Seconds that the process may take to end its trial and server; then it is killed, and they are ended after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,8 @@ class HostAgent:
         return self._home.root / place
 
     def start(self, study: HostStudy) -> None:
-        """Start the process that runs trials; it reports when it is ready."""
+        """Start the process that runs trials, after the servers that a dead one left are ended; it reports when it is ready."""
+        Ledger(self._home.ledger).end_orphans()
         words = [sys.executable, "-c", _PROGRAM, str(self._directory)]
         log = (self._directory / "log").open("wb")
         self._process = subprocess.Popen(
@@ -180,6 +182,7 @@ class HostAgent:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+                Ledger(self._home.ledger).end_orphans()
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _order(self, order: Any) -> None:

@@ -113,6 +113,9 @@ class _Host:
             put(HostRefused(self.name, Cause.quoted(f"A fault of dialin itself: {type(error).__name__}: {error}")))
         finally:
             with suppress(RayError):
+                if self.is_admitted:
+                    ray.get(self._actor.stop.remote(), timeout=self._fleet.patience.ending)
+            with suppress(RayError):
                 ray.kill(self._actor)
 
     def _hold_node(self) -> bool:
@@ -144,8 +147,6 @@ class _Host:
                 raise DialinError(Cause(CauseCode.HOST_PROCESS_ENDED, {"words": self.call("last_words")}))
             if self.at_work and answered - self.heard > self._fleet.patience.silent:
                 raise DialinError(Cause(CauseCode.HOST_SILENT, {"seconds": answered - self.heard}))
-        with suppress(RayError):
-            self.call("stop")
 
     def _take(self, report: Report, findings: dict[str, Any]) -> None:
         put = self._fleet.put
@@ -183,6 +184,7 @@ class RayFleet:
         self._queue: queue.Queue[FleetEvent | str] = queue.Queue()
         self._hosts: dict[str, _Host] = {}
         self._ready: dict[str, WorkerHost] = {}
+        self._leaving: list[_Host] = []
         self._refused: set[str] = set()
         self._lost: dict[str, int] = {}
         self._looked = 0.0
@@ -240,6 +242,7 @@ class RayFleet:
             was_ready = self._ready.pop(event.host, None)
             if host is None:
                 return None
+            self._leaving.append(host)
             self._lost[host.node_id] = self._lost.get(host.node_id, 0) + 1
             if isinstance(event, HostRefused) or self._lost[host.node_id] > 2:
                 self._refused.add(host.node_id)
@@ -287,7 +290,8 @@ class RayFleet:
 
     def leave_out(self, host: str) -> None:
         self._refused.add(self._hosts[host].node_id)
-        self._hosts.pop(host).stop()
+        self._leaving.append(self._hosts.pop(host))
+        self._leaving[-1].stop()
         self._ready.pop(host, None)
 
     def break_off(self) -> None:
@@ -311,7 +315,7 @@ class RayFleet:
 
     def close(self) -> None:
         """End the processes of all hosts, with their trials and servers."""
-        hosts = list(self._hosts.values())
+        hosts = [*self._hosts.values(), *self._leaving]
         for host in hosts:
             host.stop()
         until = time.monotonic() + self.patience.ending

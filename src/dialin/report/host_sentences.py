@@ -22,8 +22,10 @@ def effects_by_host(data: Figures) -> str:
 def _effect(one: Figures, worthwhile: float) -> str:
     ratio = Estimate(mean=one["ratio"], low=one["low"], high=one["high"])
     interval = f" (95 % CI {change(ratio.low)} to {change(ratio.high)})" if ratio.low is not None else ""
-    is_worthwhile = abs(ratio.mean - 1) > worthwhile
-    return f"{change(ratio.mean) if is_worthwhile else f'no worthwhile difference, {change(ratio.mean)}'}{interval}"
+    may_be_none = ratio.low is not None and ratio.high is not None and ratio.low <= 1 <= ratio.high
+    if may_be_none or abs(ratio.mean - 1) <= worthwhile:
+        return f"no {'difference shown' if may_be_none else 'worthwhile difference'}, {change(ratio.mean)}{interval}"
+    return f"{change(ratio.mean)}{interval}"
 
 
 def _group(one: Figures) -> str:

@@ -19,6 +19,9 @@ _LOOKS = 5.0
 """By how much the accepted error is divided because the test is made at every look. Simulated (benchmarks/hosts.py): where
 hosts agree, at most 5 % of studies claim a disagreement."""
 
+_ENOUGH = 6.0
+"""Degrees of freedom of a group's own noise from which on it is compared with others before a study may end."""
+
 _FEWEST = 3.0
 """Degrees of freedom of a host's difference from which on it takes part: with fewer its error is hardly known."""
 
@@ -89,6 +92,19 @@ def host_interactions(
         tested = [one for one in differences.values() if one.dof >= _FEWEST]
         interactions.append(Interaction(name, differences, _welch(tested), alpha))
     return interactions
+
+
+def can_be_compared(trials: Sequence[TimedTrial], names: Sequence[str], group_of: Callable[[Hashable], Hashable]) -> bool:
+    """Return whether each group has the trials that the test of an interaction of 10 % takes; one of few trials is left aside.
+
+    Simulated, a study that ends before claims in every second case a common gain where half of the hosts have none.
+    """
+    groups: dict[Hashable, list[TimedTrial]] = {}
+    for trial in trials:
+        groups.setdefault(group_of(trial.run), []).append(trial)
+    most = max(map(len, groups.values()), default=0)
+    fits = [fit_trials(members, names) for members in groups.values() if len(members) >= most / 2]
+    return all(fitted is not None and fitted.residual_dof >= _ENOUGH for fitted in fits)
 
 
 def _by_own_noise(fitted: TrialFit, name: str, baseline: str) -> FittedDifference:

@@ -10,7 +10,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import DecidedBy, Note
-from dialin.stats.host_effects import Interaction, host_interactions
+from dialin.stats.host_effects import Interaction, can_be_compared, host_interactions
 from dialin.stats.trial_figures import Figures, goal_ratio, timed_trials
 from dialin.verdict import comparison
 
@@ -62,6 +62,24 @@ def host_notes(record: StudyRecord, done: Sequence[Trial], figures: Mapping[int,
             groups = [{"kind": {}, "hosts": [host]} for host in hosts]
             notes.append(_note(by_host, spec, groups, hosts))
     return sorted(notes, key=lambda note: note.code != DISAGREE)
+
+
+def kinds_are_compared(
+    record: StudyRecord, done: Sequence[Trial], figures: Mapping[int, Figures], decided_by: DecidedBy
+) -> bool:
+    """Return whether enough is known of each kind of host for a statement on all of them; True where there is one kind.
+
+    Hosts of one kind are taken to be alike until the trials say otherwise, so that ten of them need no more trials than one.
+    """
+    kinds = {trial.host: kind_of(record.hosts.get(trial.host, {})) for trial in done}
+    if len(set(kinds.values())) < 2 or record.spec.aa:
+        return True
+    names = [candidate.name for candidate in record.spec.candidates]
+
+    def kind(run: Any) -> Hashable:
+        return kinds[run[1]]
+
+    return can_be_compared(timed_trials(done, figures, decided_by), names, kind)
 
 
 def _note(found: Interaction, spec: StudySpec, groups: Sequence[Mapping[str, Any]], keys: Sequence[Hashable]) -> Note:

@@ -37,7 +37,7 @@ from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, goal_ratio, 
 from dialin.variables import rules
 from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_notes, rates
 from dialin.verdict.effective_settings import EffectiveSettings
-from dialin.verdict.host_comparison import DISAGREE, host_notes
+from dialin.verdict.host_comparison import DISAGREE, host_notes, kinds_are_compared
 from dialin.verdict.recommendation import recommend
 from dialin.workloads import load_identity
 
@@ -152,7 +152,9 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
             **_table_read(record),
         },
     )
-    return Judgement(in_words(spec, verdict), decision.is_reached(spec.until, spec.baseline))
+    decided = decision.is_reached(spec.until, spec.baseline)
+    decided = decided and kinds_are_compared(record, case.done, case.figures, decision.decided_by)
+    return Judgement(in_words(spec, verdict), decided)
 
 
 def _all_inconclusive(states: Mapping[str, CandidateState]) -> dict[str, CandidateState]:
