@@ -32,6 +32,7 @@ from dialin.fleet.host_setup import HostNeeds
 from dialin.fleet.ray_fleet import Patience, ray_fleet
 
 SWEEP = ["sweep", "innodb_io_capacity=300,600", "--server", FAST, *SHORT, "--worthwhile", "0.1%", "--confidence", "0.999"]
+LITTLE_MEMORY = {"object_store_memory": 100 * 1024**2}
 
 
 class Nodes:
@@ -39,7 +40,9 @@ class Nodes:
 
     def __init__(self, path):
         self._path = path
-        self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        self._cluster = Cluster(
+            initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False, **LITTLE_MEMORY}
+        )
         self.address, self._nodes = self._cluster.address, {}
 
     def add(self, name, *, empty=False):
@@ -49,7 +52,7 @@ class Nodes:
             if not (home / shared).exists():
                 (home / shared).symlink_to(here / shared)
         self._nodes[name] = self._cluster.add_node(
-            num_cpus=1, resources={"dialin": 1}, node_name=name, env_vars={"DIALIN_HOME": str(home)}
+            num_cpus=1, resources={"dialin": 1}, node_name=name, env_vars={"DIALIN_HOME": str(home)}, **LITTLE_MEMORY
         )
 
     def home(self, name):
