@@ -49,7 +49,7 @@ bench-driver: $(SETUP) driver  ## measure what dialin-load and sysbench cost, on
 bench-decide: $(SETUP)  ## measure how often dialin and the published grid decide correctly, and how soon
 	.venv/bin/python benchmarks/decide.py
 
-screenshots: $(SETUP)  ## write docs/images from the stored example study, in headless Chromium
+screenshots: $(SETUP)  ## write docs/images from the stored example studies, in headless Chromium
 	.venv/bin/python scripts/screenshots.py
 
 published: $(SETUP)  ## run the published experiments at laptop scale (over an hour), and write docs/published.md

@@ -176,3 +176,10 @@ def test_a_load_that_drains_tables_of_somebody_is_refused(dialin, server, sweep)
     _, err = dialin(*sweep, "--workload", "oltp_delete", "--database", "mysql", "--yes", code=2)
     assert "changes how much data there is" in err
     assert "oltp_read_write" in err
+
+
+def test_tables_that_are_missing_are_found_before_anything_is_changed(dialin, server, sweep):
+    before = server.variables()
+    _, err = dialin(*sweep, "--database", "nowhere", "--yes", code=2)
+    assert "does not see the table sbtest1 (and 1 more of the load) in the schema nowhere" in err
+    assert server.variables() == before

@@ -23,6 +23,7 @@ from fixtures import example_studies, stored_study
         (["sweep", "a_b=1"], "has only one value"),
         (["sweep", "a_b=1,1"], "same value twice"),
         (["sweep", "a;b=1,2"], "cannot be the name"),
+        (["sweep", "a_b=1,2", "--set", "a-b=3"], "a_b is swept, and set for all candidates"),
         (["sweep", "a_b=1,2", "--set", "x"], "not NAME=VALUE"),
         (["sweep", "a_b=1,2", "--threads", "0"], "--threads"),
         (["sweep", "a_b=1,2", "--worthwhile", "much"], "--worthwhile"),

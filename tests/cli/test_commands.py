@@ -1,6 +1,7 @@
 import subprocess
 import sys
 
+import pytest
 from typer.testing import CliRunner
 
 from dialin.cli.app import app
@@ -17,3 +18,19 @@ def test_a_mistyped_command_is_told_the_nearest_one():
     told = CliRunner().invoke(app, ["swep"])
     assert told.exit_code == 2
     assert "Did you mean 'sweep'?" in told.output
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("dialin swe", ["sweep"]),
+        ("dialin sweep --wait", ["--wait-for-server", "--waits"]),
+        ("dialin servers st", ["start", "stop"]),
+    ],
+)
+def test_a_shell_completes_commands_and_options(dialin, monkeypatch, words, offered):
+    monkeypatch.setenv("_DIALIN_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    code, out, err = dialin()
+    assert (code, out.split(), err) == (0, offered, "")

@@ -5,14 +5,16 @@ import pytest
 from dialin.cli import commands, restore
 
 TIDY = {"sweep", "compare", "tune", "run", "resume", "restore"}
-READ = {"report", "recipes", "watch", "explain", "export", "studies", "diff", "analyze", "variables", "doctor", "servers", "fleet"}
+READ = {
+    *("report", "explain", "export", "studies", "diff", "watch"),
+    *("analyze", "doctor", "fleet", "recipes", "servers", "variables"),
+}
 ARGUMENTS = {
     "sweep": ["nonsense=1,2"],
     "compare": ["nowhere.cnf", "nowhere2.cnf"],
     "tune": ["nonsense"],
     "run": ["nowhere.toml"],
     "analyze": ["nowhere"],
-    "fleet": ["status", "--fleet", "nowhere"],
     "studies": ["nowhere"],
     "diff": ["nowhere", "nowhere2"],
     "variables": ["--server", "nonsense"],

@@ -121,6 +121,7 @@ def record():
         command=f"dialin sweep {NASTY}",
         dialin_version=NASTY,
         spec=spec,
+        blocks=[replace(block, order=tuple(names[name] for name in block.order)) for block in made.blocks],
         trials=trials,
         verdict=verdict,
         host={**made.host, "cpu": NASTY, "disk": NASTY, NASTY: NASTY},

@@ -41,8 +41,8 @@ def test_only_what_is_not_at_its_default_is_told():
     )
     (found,) = not_default(replace(record, catalogues={"mysql@9.7.4": catalogue}))
     assert [(one.name, one.default, one.in_force) for one in found.rows] == [
-        ("innodb_buffer_pool_size", "134217728", "8589934592"),
-        ("innodb_log_buffer_size", "67108864", "16777216"),
+        ("innodb_buffer_pool_size", "128M", "8G"),
+        ("innodb_log_buffer_size", "64M", "16M"),
     ]
     assert found.candidate == f"{VARIABLE} = 1"
 

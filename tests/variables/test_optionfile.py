@@ -154,7 +154,6 @@ def test_includes_that_are_too_deep_are_refused(tmp_path):
         ("\nx=1\n", "line 2: an option comes before any group"),
         ("[mysqld]\n=1\n", "line 2: '' is not an option"),
         ("[mysqld]\nsome words = 1\n", "line 2: 'some words' is not an option"),
-        ("[mysqld]\nloose-foo=1\n", "line 2: the prefix of loose_foo is not supported"),
         ("[mysqld]\nmaximum-read_buffer_size=1M\n", "the prefix of maximum_read_buffer_size is not supported"),
         ("!includes x\n", "line 1: !includes is not understood"),
         ("!include\n", "line 1: !include is not understood"),
@@ -231,3 +230,10 @@ def test_whatever_is_written_is_read_back(value, tmp_path_factory):
     path.write_text(optionfile.render({"mysqld": {"init_connect": value}}), encoding="utf-8")
     back = optionfile.read(path).setting["init_connect"]
     assert back == (parse_value(value) if value == value.strip() else value) or same_value(back, value)
+
+
+def test_a_loose_option_is_a_variable_that_a_server_may_lack_unless_it_is_given_plainly_as_well(read):
+    result = read("[mysqld]\nloose-innodb_io_capacity=300\nloose_rocksdb_max=1\nback_log=5\nrocksdb_max=2\n")
+    assert result.setting == {"innodb_io_capacity": 300, "back_log": 5, "rocksdb_max": 2}
+    assert result.loose == {"innodb_io_capacity"}
+    assert result.places["back_log"].endswith("line 4")

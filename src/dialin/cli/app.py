@@ -36,7 +36,7 @@ app = typer.Typer(
         "the effective values, and reports which value wins, by how much and how sure that is."
     ),
     epilog=EPILOG,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

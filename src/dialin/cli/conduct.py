@@ -23,6 +23,7 @@ from dialin.evidence.why_verdict import explain
 from dialin.fleet.fleet_choice import LOCAL, FleetChoice, check_fleet
 from dialin.fleet.stop_signals import not_suspended, stopping_cleanly
 from dialin.model.progress import Watcher
+from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
 from dialin.paths import Home
 from dialin.preflight.attached import Permission
@@ -31,6 +32,7 @@ from dialin.preflight.checked import CheckedStudy
 from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, resume
 from dialin.report import files, json_documents
+from dialin.report.names import naming
 from dialin.report.plain_lines import PlainLines
 from dialin.report.render.terminal import print_verdict
 from dialin.report.screen import LiveScreen
@@ -39,8 +41,11 @@ from dialin.report.verdict_texts import in_words
 from dialin.store import read_only
 from dialin.store.lock import LOCK_FILE
 from dialin.store.store import Store
-from dialin.text import counted, without_secrets
+from dialin.text import counted, listed, without_secrets
 from dialin.trials.tools import Tools
+
+_MOST_DIFFERENCES = 20
+"""Variables of option files that are listed before a study begins."""
 
 
 def conduct(
@@ -153,6 +158,8 @@ def announce(ready: CheckedStudy, where: Path) -> None:
         return
     names = ", ".join(candidate.name for candidate in spec.candidates)
     say(f"Comparing {len(spec.candidates)} candidates ({names}; baseline {spec.baseline}) on {', '.join(ready.servers)}")
+    for line in differences(spec):
+        say(line)
     say(f"Load: {spec.workload.describe()}")
     say(
         f"At most about {spec.minutes:g} minutes of trials: about {plan.blocks} blocks of {len(spec.candidates)} trials, "
@@ -161,6 +168,23 @@ def announce(ready: CheckedStudy, where: Path) -> None:
     if ready.promise:
         say(ready.promise)
     _say_all(ready)
+
+
+def differences(spec: StudySpec) -> list[str]:
+    """Return in what candidates with names of their own differ, a line for each variable; nothing where their names say it."""
+    if spec.aa or naming(spec).variables or not spec.variables_under_test:
+        return []
+    lines = []
+    for name in spec.variables_under_test:
+        values: dict[str, list[str]] = {}
+        for candidate in spec.candidates:
+            values.setdefault(str(candidate.setting.get(name, "default")), []).append(candidate.name)
+        if len(values) > 1:
+            lines.append(f"  {name}: {'; '.join(f'{value} ({listed(names)})' for value, names in values.items())}")
+    if not lines:
+        return ["They set the same values"]
+    more = [f"  and {len(lines) - _MOST_DIFFERENCES} more variables"] if len(lines) > _MOST_DIFFERENCES else []
+    return ["They differ in", *lines[:_MOST_DIFFERENCES], *more]
 
 
 def _announce_tune(ready: CheckedStudy, where: Path) -> None:

@@ -13,6 +13,7 @@ from dialin.model.study import Attachment, Candidate, StudySpec
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.initial_setting import with_initial
+from dialin.preflight.option_files import naming_lines, without_unknown
 from dialin.question.candidates import candidates_of
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
@@ -73,9 +74,11 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
     known = read_catalogue(attached)
     values = known.defaults()
     settings, initial, exact = with_initial(settings, attached, values, is_added=not (question.baseline or question.aa))
-    candidates = candidates_of(settings, [known.build_id])
+    files = question.option_files(request.directory)
+    candidates, unknown = without_unknown(candidates_of(settings, [known.build_id]), files, {known.build_id: known})
     spec = request.specify(candidates, {known.build_id: {**values, **exact}}).model_copy(update={"initial": initial})
-    notes = check.check_study(spec, {known.build_id: known}, {})
+    with naming_lines(files):
+        notes = check.check_study(spec, {known.build_id: known}, {})
     allowed = plan(spec)
     return check_on_server(
         with_plan(spec, allowed),
@@ -85,7 +88,7 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
         workshop,
         permission,
         values=values,
-        notes=[*left_out, *(note_text(spec, note) for note in notes)],
+        notes=[*left_out, *unknown, *(note_text(spec, note) for note in notes)],
         known=known,
     )
 
@@ -114,6 +117,8 @@ def check_on_server(
     if spec.attachment is None:
         raise RuntimeError("the study is not about an attached server")
     site = make_site(spec, spec.attachment, attached, workload, workshop, permission)
+    if spec.attachment.database:
+        _check_tables(attached, spec.attachment.database, workload)
     live = check_live(attached, permission)
     return CheckedStudy(
         spec=spec,
@@ -171,6 +176,25 @@ def resume_attached(
         )
     values = attached.variables()
     return check_on_server(spec, allowed, attached, workload, workshop, permission, values=values, admission=admission)
+
+
+def _check_tables(attached: Attached, database: str, workload: Workload) -> None:
+    """Make sure that the tables of the load are in the user's schema.
+
+    Raises:
+        UserError: one is missing, or the account may not see it.
+    """
+    statement = "SELECT table_name FROM information_schema.tables WHERE table_schema = %s"
+    with attached.connect() as query:
+        found = {str(name) for (name,) in query(statement, (database,))}
+    missing = [name for name in workload.table_names if name not in found]
+    if missing or not found:
+        tables = f"the table {missing[0]}" if missing else "any table"
+        more = f" (and {len(missing) - 1} more of the load)" if len(missing) > 1 else ""
+        raise UserError(
+            f"The account does not see {tables}{more} in the schema {database}",
+            "Correct --database, --tables or the account's privileges; without --database dialin makes the tables itself",
+        )
 
 
 def _admission(site: AttachedServer) -> Admit:

@@ -15,6 +15,7 @@ from dialin.model.study import Candidate, StudySpec, Switch
 from dialin.preflight import inspection
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
+from dialin.preflight.option_files import naming_lines, without_unknown
 from dialin.preflight.switch_mode import choose_switch_mode, expect_switch
 from dialin.probes import host
 from dialin.question.candidates import Variables, candidates_of
@@ -48,9 +49,12 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     used = {build.id: build for build in chosen.values()}
     catalogues = {name: workshop.catalogue(build) for name, build in used.items()}
     defaults = {name: catalogue.defaults() for name, catalogue in catalogues.items()}
-    spec = request.specify(_candidates(settings, chosen), defaults)
+    files = question.option_files(request.directory)
+    candidates, unknown = without_unknown(_candidates(settings, chosen), files, catalogues)
+    spec = request.specify(candidates, defaults)
     elsewhere = {build.id: functools.partial(workshop.catalogue, build) for build in installed if build.id not in used}
-    notes = check.check_study(spec, catalogues, elsewhere)
+    with naming_lines(files):
+        notes = check.check_study(spec, catalogues, elsewhere)
     expected = expect_switch(question.switch, spec, catalogues)
     spec = spec.model_copy(update={"switch": expected.mode})
     allowed = plan(spec)  # a budget that is too small is refused before servers start
@@ -79,6 +83,7 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
         site=Sandboxes(spec, used, workload, workshop, mode.changes),
         notes=(
             *left_out,
+            *unknown,
             *without,
             *(note_text(spec, note) for note in notes),
             *inspection_notes,

@@ -139,6 +139,9 @@ class StudyOptions(MethodOptions, LoadOptions):
         given = self.defaults_file or self.login_path or self.database or self.wait_for_server != WAIT_FOR_SERVER
         if not self.attach and given:
             raise ValueError("defaults-file, login-path, database and wait-for-server are for an attached server: add attach")
+        swept, fixed = ({name.replace("-", "_").lower() for name in names} for names in (self.sweep, self.set))
+        if both := swept & fixed:
+            raise ValueError(f"{min(both)} is swept, and set for all candidates: leave one of them out")
         if not ways and len(self.servers) < 2:
             raise ValueError("nothing to compare: give sweep, compare, candidates, aa or tune, or several servers")
         return self
@@ -193,6 +196,10 @@ class StudyOptions(MethodOptions, LoadOptions):
             wait_for_server=self.wait_for_server,
         )
 
+    def option_files(self, directory: Path) -> list[Path]:
+        """Return the option files to compare; paths are relative to a directory."""
+        return [directory / path for path in self.compare]
+
     def settings(self, directory: Path) -> tuple[list[tuple[str, Variables]], list[str]]:
         """Return the named settings to compare, and sentences on what was left out of option files.
 
@@ -204,7 +211,7 @@ class StudyOptions(MethodOptions, LoadOptions):
         if self.candidates:
             return [(name, canonical(setting)) for name, setting in self.candidates.items()], []
         if self.compare:
-            return compared([directory / path for path in self.compare], self.compare)
+            return compared(self.option_files(directory), self.compare)
         if self.aa:
             return [(f"A{number}", {}) for number in range(1, self.aa + 1)], []
         return [("", {})], []

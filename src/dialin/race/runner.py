@@ -304,7 +304,7 @@ class Runner:
             self.log(code, trial=ended.id, candidate=ended.candidate, changes=changes)
 
     def _standings(self) -> Mapping[str, Standing]:
-        """Return each candidate's figures so far; of many hosts those of a moment ago, for the drift of each is fitted."""
+        """Return each candidate's figures so far; of many hosts those of a moment ago, since fitting each drift is slow."""
         trials = len(self._state.trials)
         if len(self._hosts.hosts) < _MANY_HOSTS or self._is_due(trials, self._stood_at):
             self._stood_at = trials

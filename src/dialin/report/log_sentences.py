@@ -53,7 +53,8 @@ def _trial(figures: Figures) -> str:
 
 
 def _change(change: Figures) -> str:
-    return f"{change['variable']} was {shown(change['before'])} and is {shown(change['after'])}"
+    name = change["variable"]
+    return f"{name} was {shown(change['before'], name)} and is {shown(change['after'], name)}"
 
 
 _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {

@@ -14,7 +14,7 @@ _ALONE = {
     ReasonCode.ANY_BUT_FAILED_BASELINE: "The baseline could not be measured; any of the others will do.",
     ReasonCode.NOTHING_TO_GAIN: "There is nothing to gain: keep {baseline}.",
     ReasonCode.BASELINE_AMONG_BEST: "The baseline is among the best: keep {baseline}.",
-    ReasonCode.BASELINE_IS_BEST: "No other candidate is better: keep {baseline}.",
+    ReasonCode.BASELINE_IS_BEST: "No other candidate was shown to be better: keep {baseline}.",
     ReasonCode.OTHERS_WORSE: "Every other candidate was shown to be worse.",
     ReasonCode.NEAR_THE_BEST: "Several candidates are near the best, and which one is the best is inconclusive: more minutes "
     "can show it.",

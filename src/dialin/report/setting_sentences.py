@@ -8,7 +8,8 @@ from typing import Any
 from dialin.model.setting import Value, as_number
 from dialin.model.study import StudySpec
 from dialin.report.names import named, several
-from dialin.text import counted, listed, shorten, visible
+from dialin.report.tune_words import value_text
+from dialin.text import counted, listed, shorten
 from dialin.variables import rules
 from dialin.variables.size_units import with_letter
 
@@ -86,7 +87,8 @@ def _changed_between(spec: StudySpec, data: Figures) -> str:
 
 def _changed_during(spec: StudySpec, data: Figures) -> str:
     name, count = data["variable"], len(data["trials"])
-    values = listed(list(dict.fromkeys(f"{shown(before)} became {shown(after)}" for before, after in data["values"])))
+    became = [f"{shown(before, name)} became {shown(after, name)}" for before, after in data["values"]]
+    values = listed(list(dict.fromkeys(became)))
     trials = f"{counted(count, 'trial')} of {several(spec, data['candidates'])} ({values})"
     if data["under_test"]:
         fate = "it was" if count == 1 else "they were"
@@ -94,9 +96,9 @@ def _changed_during(spec: StudySpec, data: Figures) -> str:
     return f"{name} changed during {trials}, and is not under test"
 
 
-def shown(value: str) -> str:
-    """Return a value of a variable, made visible and cut to a readable length."""
-    return shorten(visible(value), _LONGEST) or "empty"
+def shown(value: str, name: str = "") -> str:
+    """Return a value of a variable, made visible and cut to a readable length; bytes with a letter where it has a `name`."""
+    return shorten(value_text(name, value), _LONGEST) or "empty"
 
 
 def _weaker_durability(spec: StudySpec, data: Figures) -> str:

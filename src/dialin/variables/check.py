@@ -40,6 +40,14 @@ def check_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variabl
     )
 
 
+class SettingError(UserError):
+    """A variable of a setting that cannot be set so; `variable` is its name as it was written."""
+
+    def __init__(self, what: str, remedy: str, variable: str) -> None:
+        super().__init__(what, remedy)
+        self.variable = variable
+
+
 def known_as(name: str, catalogue: Catalogue) -> Variable | None:
     """Return what a build reports of a variable, by its name or that of its option; None where it has none."""
     spelled = checked_name(name)
@@ -160,13 +168,16 @@ def check_setting(setting: Setting, catalogue: Catalogue, elsewhere: Elsewhere) 
     """Check every name and value of a setting.
 
     Raises:
-        UserError: a variable that the build lacks or that dialin must own, a value out of range.
+        SettingError: a variable that the build lacks or that dialin must own, a value out of range.
     """
     for name, value in setting.items():
         why = owned.reason(name) or owned.reason_for_value(name, value)
         if why:
-            raise UserError(f"{name} cannot be chosen: {why}", "Leave it out")
-        check_value(check_name(name, catalogue, elsewhere), value, catalogue.build_id)
+            raise SettingError(f"{name} cannot be chosen: {why}", "Leave it out", name)
+        try:
+            check_value(check_name(name, catalogue, elsewhere), value, catalogue.build_id)
+        except UserError as error:
+            raise SettingError(error.what, error.remedy, name) from error
 
 
 def _check_number(variable: Variable, value: Value, build_id: str) -> None:

@@ -48,11 +48,15 @@ class OptionFile:
         setting: variables with values, in the order of the file.
         ignored: names of options that were left out because dialin must own them.
         notes: what else the user should know, a sentence each.
+        loose: those of the variables that a server which does not know them leaves out (`loose_`).
+        places: by variable, where it stands: `/etc/my.cnf, line 7`.
     """
 
     setting: dict[str, Value]
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    loose: frozenset[str] = frozenset()
+    places: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +81,12 @@ class _Line:
     text: str
     group: str = ""
 
+    @property
+    def place(self) -> str:
+        return f"{self.path}, line {self.number}"
+
     def fault(self, what: str, remedy: str) -> UserError:
-        return UserError(f"{self.path}, line {self.number}: {what}", remedy)
+        return UserError(f"{self.place}: {what}", remedy)
 
 
 def read(path: Path) -> OptionFile:
@@ -91,9 +99,14 @@ def read(path: Path) -> OptionFile:
     setting: dict[str, Value] = {}
     ignored: dict[str, None] = {}
     notes: dict[str, None] = {}
+    loose: set[str] = set()
+    places: dict[str, str] = {}
     for line in _lines(path, (), reader=_SERVERS):
         if line.group in _GROUPS:
             name, value = _option(line, notes)
+            is_loose = line.text.lower().replace("-", "_").startswith("loose_")
+            loose = loose | {name} if is_loose else loose - {name}
+            places[name] = line.place
             if owned.reason(name) or owned.reason_for_value(name, value):
                 ignored[name] = None
             else:
@@ -101,7 +114,7 @@ def read(path: Path) -> OptionFile:
                 setting[name] = parse_value(value) if value == value.strip() else value
         elif _OF_A_VERSION.fullmatch(line.group):
             notes[f"{line.path}: the group [{line.group}] is of one version and was not read"] = None
-    return OptionFile(setting, tuple(ignored), tuple(notes))
+    return OptionFile(setting, tuple(ignored), tuple(notes), frozenset(loose) & setting.keys(), places)
 
 
 def render(sections: Mapping[str, Mapping[str, Value | None]]) -> str:
@@ -211,12 +224,12 @@ def _option(line: _Line, notes: dict[str, None]) -> tuple[str, str]:
         name = canonical_name(written)
     except ValueError:
         raise line.fault(f"{written.strip()!r} is not an option", "Write it like innodb_buffer_pool_size = 1G") from None
-    for prefix in ("loose_", "maximum_"):
-        plain = name.removeprefix(prefix)
-        if plain != name and owned.reason(plain):
-            return plain, ""
-        if plain != name:
-            raise line.fault(f"the prefix of {name} is not supported", f"Write {plain}, or take the line out")
+    name = name.removeprefix("loose_")
+    plain = name.removeprefix("maximum_")
+    if plain != name and owned.reason(plain):
+        return plain, ""
+    if plain != name:
+        raise line.fault(f"the prefix of {name} is not supported", f"Write {plain}, or take the line out")
     value = _unquoted(raw.strip())
     if name == "log_bin":
         if value.lower() in ("off", "0", "false", "no"):

@@ -116,6 +116,11 @@ class Dataset(ABC):
         """What to give for less data, such as `a smaller --table-size`; empty where nothing makes it less."""
         return ""
 
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """The tables that the load needs; empty where they are not known before it runs."""
+        return ()
+
     @abstractmethod
     def prepare(self, target: Target) -> None:
         """Fill a server with the data.

@@ -84,6 +84,10 @@ class DialinLoad(Workload):
         return self._spec.name in SYSBENCH_SCRIPTS
 
     @property
+    def table_names(self) -> tuple[str, ...]:
+        return self._tables.names if self._is_sysbenchs else ()
+
+    @property
     def _tables(self) -> SysbenchTables:
         return tables_of(self._spec, WITH_ONE_TABLE)
 

@@ -104,7 +104,11 @@ class Sysbench(Workload):
         return " ".join(done.stdout.split()[:2]) or "sysbench"
 
     def describe_data(self) -> str:
-        return f"{self._tables.describe()} for {self._spec.name}"
+        return f"{self._tables.describe() if self._has_sizes else 'the data'} for {self._spec.name}"
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        return () if self._script_file is not None or self._spec.name == BULK_INSERT else self._tables.names
 
     def data_facts(self) -> dict[str, Any]:
         """Return all that decides what the prepared data is, the text of a script of one's own included."""

@@ -56,6 +56,10 @@ class SysbenchTables:
         """About how many bytes they take."""
         return self.count * self.rows * BYTES_A_ROW
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"sbtest{number}" for number in range(1, self.count + 1))
+
     def describe(self) -> str:
         noun = "table" if self.count == 1 else "tables"
         return f"{self.count} {noun} of {self.rows:,} rows" if self.rows else f"{self.count} empty {noun}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
 from dialin.report.names import naming
+from dialin.report.tune_words import value_text
 from dialin.text import visible
 from dialin.variables.catalogue import Catalogue
 from dialin.variables.in_force import confounds
@@ -52,9 +53,10 @@ def differing(record: StudyRecord) -> list[Differing]:
         forced = {name: values for name, values in _in_force(record).items() if record.spec.candidate(name).server == build}
         for note in confounds(forced, (), next(iter(forced), "")):
             owners: dict[str, list[str]] = {}
-            for name, value in note.data["values"].items():
-                owners.setdefault("not available" if value is None else visible(value) or "empty", []).append(labels[name])
             variable = str(note.data["variable"])
+            for name, value in note.data["values"].items():
+                text = "not available" if value is None else value_text(variable, value) or "empty"
+                owners.setdefault(text, []).append(labels[name])
             values = [(value, ", ".join(names)) for value, names in owners.items()]
             variables.append(Differing(visible(variable), variable in under_test, values))
     return sorted(variables, key=lambda one: not one.under_test)
@@ -79,7 +81,10 @@ def not_default(record: StudyRecord) -> list[NotDefault]:
         }
         notes = sorted(confounds(sides, (), _DEFAULT), key=lambda note: str(note.data["variable"]))
         rows = [
-            Changed(visible(note.data["variable"]), *(visible(note.data["values"][side]) or "empty" for side in sides))
+            Changed(
+                visible(note.data["variable"]),
+                *(value_text(note.data["variable"], note.data["values"][side]) or "empty" for side in sides),
+            )
             for note in notes
         ]
         builds.append(NotDefault(visible(build), naming(record.spec).full[candidate], rows))
