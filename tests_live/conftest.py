@@ -25,6 +25,7 @@ APART = ("changed_during_trial", "deciding", "dialin_load_study", "study", "watc
 """Files whose tests may run in several processes; those of another file share its servers, and so a process."""
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items):
     def name(item):
         return item.path.stem.removeprefix("test_")
