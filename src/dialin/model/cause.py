@@ -51,6 +51,8 @@ class CauseCode(StrEnum):
     NO_TRANSACTION = "no_transaction"
     RUN_NOT_PREPARED = "run_not_prepared"
     RUN_FAILED = "run_failed"
+    GUARD_TRIPPED = "guard_tripped"
+    NO_TRAFFIC = "no_traffic"
 
 
 @dataclass(frozen=True, slots=True)
