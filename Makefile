@@ -9,7 +9,7 @@ help:  ## list the chores
 setup: $(SETUP) driver  ## make .venv, after which .venv/bin/dialin is the command
 	@echo "dialin is set up: .venv/bin/dialin"
 
-driver: $(SETUP)  ## build the load driver, dialin-load, where cargo is there
+driver: $(SETUP)  ## build the load driver, dialin-load, if cargo is installed
 	@scripts/driver.sh build
 
 $(SETUP): requirements.lock pyproject.toml scripts/setup.sh scripts/requirements-uv.lock
@@ -41,7 +41,7 @@ bench: $(SETUP) driver  ## measure what BENCHMARKS.md reports
 bench-driver: $(SETUP) driver  ## measure what dialin-load and sysbench cost, on a quiet machine; writes benchmarks/results/driver.json
 	.venv/bin/python benchmarks/driver.py --name table
 
-bench-decide: $(SETUP)  ## measure how often dialin and the published grid decide rightly, and how soon
+bench-decide: $(SETUP)  ## measure how often dialin and the published grid decide correctly, and how soon
 	.venv/bin/python benchmarks/decide.py
 
 screenshots: $(SETUP)  ## write docs/images from the stored example study, in headless Chromium
@@ -53,15 +53,15 @@ published: $(SETUP)  ## run the published experiments at laptop scale (over an h
 builds: $(SETUP)  ## install and try every build, and write docs/builds.md
 	.venv/bin/python scripts/builds.py
 
-docs: $(SETUP)  ## write what docs say of commands and of columns, and the JSON Schemas
+docs: $(SETUP)  ## write the docs of commands and columns, and the JSON Schemas
 	@mkdir -p docs
 	.venv/bin/typer dialin.cli.app utils docs --name dialin --title "The commands of dialin" --output docs/cli.md
 	.venv/bin/python scripts/schemas_and_columns.py
 
-lock:  ## choose versions anew and write requirements.lock and crates.lock
+lock:  ## choose the newest versions and write requirements.lock and crates.lock
 	@scripts/lock.sh
 
-clean:  ## remove what the chores made here; servers, data and studies stay
+clean:  ## remove what make wrote here; servers, data and studies stay
 	rm -rf .venv .tools dist crates/dialin-load/target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 .PHONY: help setup driver try try-tune test test-all lint bench bench-driver bench-decide screenshots published builds docs lock clean

@@ -13,6 +13,7 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
+from dialin.fleet.fleet import FleetOfOne
 from dialin.fleet.worker import BlockRequest
 from dialin.model.study import Candidate, StudySpec
 from dialin.question.plan import plan
@@ -60,7 +61,7 @@ def measured(trials: int, candidates: int) -> list[float]:
     ):
         clock = FakeClock()
         timed = Timed(SimulatedTrials(dict.fromkeys(names, 1000.0), clock=clock))
-        Runner(store, clock, Silent(), plan(spec), timed, store.begin_session()).run()
+        Runner(store, clock, Silent(), plan(spec), FleetOfOne(timed), store.begin_session()).run()
     return timed.between
 
 

@@ -41,7 +41,7 @@ apt_update() {
     apt_get update >/dev/null
 }
 
-# need PROGRAM PACKAGE: make sure of a program, from the distribution where this is root.
+# need PROGRAM PACKAGE: make sure of a program, from the distribution if this is root.
 need() {
     if have "$1"; then return; fi
     if is_root && have apt-get; then
@@ -86,7 +86,7 @@ find_uv() {
     touch "$UV"
 }
 
-# install_server BUILD...: install the first that this machine can have, and set SERVER to its name.
+# install_server BUILD...: install the first that can be installed on this machine, and set SERVER to its name.
 install_server() {
     local build code
     for build in "$@"; do
@@ -98,7 +98,7 @@ install_server() {
             SERVER=$build
             return
             ;;
-        2 | 3) say "$build cannot be had here; trying the next" ;;
+        2 | 3) say "$build cannot be installed on this machine; trying the next" ;;
         *) exit "$code" ;;
         esac
     done

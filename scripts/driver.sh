@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The load driver, dialin-load: `build` it and put it next to dialin, `compile` it only, `lint` its source, or pass its tests
-# (`test`). Each first writes Cargo.lock from crates.lock; `lock` does nothing else, and `lock-fuzz` does so for the fuzz targets.
+# (`test`). Each first writes Cargo.lock from crates.lock; `lock` does only that, and `lock-fuzz` does it for the fuzz targets.
 # Without a cargo that is new enough it does nothing, and sysbench applies the loads of dialin.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -14,17 +14,17 @@ cargo_version() { cargo --version 2>/dev/null | cut -d' ' -f2 || true; }
 is_new_enough() { [ -n "$1" ] && [ "$(printf '%s\n' "$needed" "$1" | sort -V | head -n 1)" = "$needed" ]; }
 
 # write_cargo_lock: Cargo.lock is crates.lock with the registry that cargo takes crates from, which no file of ours names.
-# Cargo refuses what does not fit Cargo.toml, or the registry's checksums. An argument is where that is below the crate, as `fuzz/`.
+# Cargo refuses versions that do not match Cargo.toml, and checksums that do not match the registry's. The argument is the folder below the crate, such as `fuzz/`.
 write_cargo_lock() {
     local written=.Cargo.lock.$$ source output cause
     source=$(cargo metadata --no-deps --offline --format-version 1 | grep -o '"source":"[^"]*"' | sort -u)
     awk -v source="${source#*:}" '/^checksum = / { print "source = " source } { print }' crates.lock >"$written"
-    # One that says the same stays, for cargo goes by its time.
+    # An identical file stays, because cargo compares its time.
     if cmp -s "$written" Cargo.lock; then rm "$written"; else mv "$written" Cargo.lock; fi
     if ! output=$(cargo tree --locked --quiet --depth 0 2>&1); then
         cause=$(sed -n 's/^error: //p' <<<"$output" | head -n 1)
         case $cause in *--locked*) cause="it does not have what Cargo.toml asks for" ;; esac
-        fail "$crate/${1:-}crates.lock is refused: $cause (make lock chooses versions anew)"
+        fail "$crate/${1:-}crates.lock is refused: $cause (make lock chooses versions again)"
     fi
 }
 

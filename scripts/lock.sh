@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Choose versions anew, within what pyproject.toml allows, and write them down with their hashes and without a registry's name.
+# Choose the newest versions that pyproject.toml allows, and write them with their hashes and without a registry's name.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -11,13 +11,13 @@ echo uv | "${compile[@]}" - --no-annotate --output-file scripts/requirements-uv.
 
 # Cargo.lock names the registry; crates.lock does not, and scripts/driver.sh makes the one of the other.
 if ! have cargo; then
-    say "crates.lock stays as it is: that takes cargo"
+    say "crates.lock is not changed: that needs cargo"
     exit 0
 fi
 say "choosing versions of the load driver's crates"
 cd crates/dialin-load
 cargo generate-lockfile --quiet
-# The fuzz targets take the driver's versions, and newest ones of what only they need.
+# The fuzz targets use the driver's versions, and the newest of what only they need.
 cp Cargo.lock fuzz/Cargo.lock
 cargo metadata --quiet --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null
 for folder in . fuzz; do

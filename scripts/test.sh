@@ -4,7 +4,7 @@
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-# Tests start dialin some hundred times: it shall not be compiled anew each time.
+# Tests start dialin some hundred times: keep its compiled files.
 unset PYTHONDONTWRITEBYTECODE
 export PYTEST_ADDOPTS="--durations=10"
 
@@ -24,31 +24,22 @@ bring_servers() { # installs what is missing; SERVER is the one that most tests 
         if .venv/bin/dialin servers install "$build"; then
             DIALIN_TEST_BUILDS="$DIALIN_TEST_BUILDS $build"
         else
-            say "$build cannot be had here: its tests are skipped"
+            say "$build cannot be installed on this machine: its tests are skipped"
         fi
     done
 }
 
 say "tests without servers, and those of the load driver"
-# Servers are fetched meanwhile; what hinders that is told when they are asked for once more.
+# Servers are downloaded meanwhile; an error is printed by the second call of bring_servers, below.
 bring_servers >/dev/null 2>&1 &
 fetching=$!
 driver=$(mktemp)
 { scripts/driver.sh build && scripts/driver.sh test; } >"$driver" 2>&1 &
 driving=$!
-half="tests/evidence tests/frames tests/probes tests/report tests/stats"
-log=$(mktemp)
-# shellcheck disable=SC2086  # these are words
-.venv/bin/pytest $half >"$log" 2>&1 &
-first=$!
-trap 'kill "$first" "$driving" "$fetching" 2>/dev/null || true' EXIT
-# shellcheck disable=SC2046,SC2086
-.venv/bin/pytest tests $(printf -- '--ignore=%s ' $half)
-wait $first || { cat "$log"; exit 1; }
-sed -n '/slowest 10/,$p' "$log"
+trap 'kill "$driving" "$fetching" 2>/dev/null || true; rm -f "$driver"' EXIT
+.venv/bin/pytest tests --numprocesses "$(nproc)" --dist loadfile
 wait $driving || { cat "$driver"; exit 1; }
 grep -E '^(==>|test result)' "$driver" || true
-rm -f "$log" "$driver"
 
 need sysbench sysbench
 if ! have chromium-headless-shell && ! have chromium; then
@@ -63,51 +54,6 @@ bring_servers
 
 export DIALIN_TEST_BUILDS DIALIN_TEST_SERVER=$SERVER
 
-# Studies mostly wait for their seconds, so they run beside the other tests, each group in a home of its own that shares what is
-# large: no command of the one ends or restores what the other has running.
-home=${DIALIN_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/dialin}
-mkdir -p "$home"
-trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$home"/beside-"$$"-*' EXIT
-
-run_beside() { # NAME TEST...: runs tests in the background; their words go into a log
-    local beside=$home/beside-$$-$1 part
-    shift
-    for part in builds catalogues datasets downloads; do
-        mkdir -p "$home/$part" "$beside"
-        ln -s "$home/$part" "$beside/$part"
-    done
-    # A shell has its background jobs ignore Ctrl-C, which a test sends.
-    DIALIN_HOME=$beside env --default-signal=INT .venv/bin/pytest "$@" >"$beside/log" 2>&1 &
-}
-
-declare -A group=(
-    [studies]="study"
-    [deciding]="deciding hiccups scan variables probes recipes load_sources"
-    [switching]="switching workloads"
-    [entering]="fleet_and_search"
-    [explaining]="attached_study waits"
-    [attached]="attached_server attached_restart"
-    [changing]="changed_during_trial"
-    [persisting]="persisted_by_others tune tune_attached"
-    [loading]="dialin_load dialin_load_counters dialin_load_study"
-    [watching]="watch resizing confounds"
-    [installing]="builds install servers in_force"
-)
-declare -A running
-elsewhere=()
+# Studies mostly wait, so several tests run on each CPU. Jobs of a shell ignore Ctrl-C, which a test sends: --default-signal undoes that.
 say "tests on $DIALIN_TEST_BUILDS"
-for name in "${!group[@]}"; do
-    tests=()
-    for test in ${group[$name]}; do tests+=("tests_live/test_$test.py"); done
-    run_beside "$name" "${tests[@]}"
-    running[$name]=$!
-    elsewhere+=("${tests[@]/#/--ignore=}")
-done
-code=0
-.venv/bin/pytest tests_live "${elsewhere[@]}" || code=$?
-for name in "${!group[@]}"; do
-    wait "${running[$name]}" || code=$?
-    say "tests on servers: $name"
-    cat "$home/beside-$$-$name/log"
-done
-exit "$code"
+env --default-signal=INT .venv/bin/pytest tests_live --numprocesses $((4 * $(nproc))) --dist loadgroup --no-loadscope-reorder

@@ -10,7 +10,7 @@ number=1
 while [ -e "dialin-tune-$number" ]; do number=$((number + 1)); done
 out=dialin-tune-$number
 
-say "tuning $SERVER for about 15 minutes, beginning with a small redo log and a small buffer pool"
+say "tuning $SERVER for about 15 minutes, starting with a small redo log and a small buffer pool"
 code=0
 .venv/bin/dialin tune innodb_redo_log_capacity=16M..1G innodb_buffer_pool_size=16M..512M innodb_io_capacity=200..10000 \
     innodb_io_capacity_max=2000..20000 innodb_flush_neighbors=0,1,2 innodb_log_buffer_size=1M..64M \
@@ -19,5 +19,5 @@ code=0
     --minutes 15 --yes --out "$out" || code=$?
 [ -e "$out/report.html" ] || exit "$code"
 say "the report is $PWD/$out/report.html"
-[ "$code" -ne 1 ] || say "15 minutes did not suffice on this machine; go on: .venv/bin/dialin resume $out --minutes 30"
+[ "$code" -ne 1 ] || say "inconclusive: 15 minutes are too few on this machine; more time: .venv/bin/dialin resume $out --minutes 30"
 [ "$code" -le 1 ] || exit "$code"

@@ -1,10 +1,8 @@
 import pytest
 
-from dialin.cause_sentences import sentence, with_advice
+from dialin.cause_sentences import sentence
 from dialin.errors import ServerError
 from dialin.model.cause import Cause, CauseCode
-from dialin.model.trial import Step
-from dialin.store import rows
 
 FIGURES = {
     "advice": "See its log",
@@ -49,13 +47,6 @@ def test_every_cause_has_a_sentence_that_quotes_text_of_others_as_it_is(code):
 )
 def test_how_a_server_ended_is_a_figure(how, said):
     assert ServerError(Cause(CauseCode.SERVER_ENDED, {"exit": how})).what == said
-
-
-def test_a_failure_that_an_earlier_dialin_stored_as_a_sentence_reads_as_stored():
-    old = {"step": "boot", "fault": "server", "reason": "mysql@9.7.4 did not start: no memory", "log_tail": "x"}
-    failure = rows.failure(old)
-    assert failure.step is Step.BOOT
-    assert with_advice(failure.cause) == "mysql@9.7.4 did not start: no memory"
 
 
 def test_an_error_without_a_code_is_stored_as_its_own_words():

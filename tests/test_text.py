@@ -109,3 +109,17 @@ def test_ascii_terminals_get_ascii():
 def test_a_command_is_shown_without_what_restarts_a_server_which_may_hold_a_password(command, shown):
     assert text.without_secrets(command) == shown
     assert text.without_secrets(shown) == shown
+
+
+def test_what_is_left_out_of_names_is_not_what_distinguishes_them():
+    files = ["before the upgrade of May.cnf", "before the upgrade of June.cnf"]
+    assert text.distinct(files, 60) == files
+    assert text.distinct(files, 11) == ["bef…May.cnf", "bef…une.cnf"]
+    assert text.distinct(["a" * 9 + f"{n}" + "b" * 9 for n in "12"], 9) == ["…1…bbbbbb", "…2…bbbbbb"]
+
+
+@given(st.lists(st.text(alphabet="ab=,_", min_size=1, max_size=40), min_size=2, max_size=9, unique=True), st.integers(10, 30))
+def test_no_two_names_become_one(names, width):
+    short = text.distinct(names, width)
+    assert len(set(short)) == len(names)
+    assert max(map(len, short)) <= width

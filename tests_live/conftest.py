@@ -14,8 +14,30 @@ from dialin.servers.attached.undo import UndoLog
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.ledger import Ledger
 from dialin.servers.processes import identity, processes
+from home import WORKER, remove_home_of_worker
 from live import INSTALLED, MYSQL, Dialin, find
 from playground import option_file, playground
+
+FIRST = ("attached_study", "dialin_load", "deciding", "study", "changed_during_trial", "tune", "persisted_by_others")
+"""Files that take longest: they begin first, so that none of them runs alone at the end."""
+
+APART = ("changed_during_trial", "deciding", "dialin_load_study", "study", "watch")
+"""Files whose tests may run in several processes; those of another file share its servers, and so a process."""
+
+
+def pytest_collection_modifyitems(items):
+    def name(item):
+        return item.path.stem.removeprefix("test_")
+
+    items.sort(key=lambda item: FIRST.index(name(item)) if name(item) in FIRST else len(FIRST))
+    for item in items:
+        if name(item) not in APART:
+            item.add_marker(pytest.mark.xdist_group(name(item)))
+
+
+def pytest_sessionfinish():
+    if WORKER:
+        remove_home_of_worker()
 
 
 @pytest.fixture(scope="session", autouse=True)

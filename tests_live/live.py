@@ -18,6 +18,10 @@ from dialin.paths import Home
 from dialin.servers import builds
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
+from home import WORKER, use_home_of_worker
+
+if WORKER:
+    use_home_of_worker()
 
 MYSQL = os.environ.get("DIALIN_TEST_SERVER", "mysql@9.7")
 LITTLE = ["--tables", "2", "--table-size", "10000", "--threads", "4", "--yes"]

@@ -11,6 +11,7 @@ import pytest
 
 from dialin.clock import SystemClock
 from dialin.errors import DialinError
+from dialin.fleet.fleet import FleetOfOne
 from dialin.fleet.worker import BlockRequest
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.paths import Home
@@ -121,7 +122,7 @@ def test_a_worker_in_a_spawned_process_runs_a_study_to_its_verdict(began):
     with spawned_worker(checked, {}, out) as worker:
         assert worker.process.pid != os.getpid()
         runner = Runner(
-            store, SystemClock(), Silent(), checked.plan, worker, store.begin_session(), inspected=checked.inspected
+            store, SystemClock(), Silent(), checked.plan, FleetOfOne(worker), store.begin_session(), inspected=checked.inspected
         )
         verdict = runner.run()
     record = store.read()

@@ -74,6 +74,7 @@ _SENTENCES: Mapping[CauseCode, str | Callable[[Figures], str]] = {
     CauseCode.NOT_STOPPED: "{build} did not stop within {seconds:.0f} s",
     CauseCode.NOT_STOPPED_CLEANLY: "{build} did not stop cleanly: {exit}",
     CauseCode.HUNG: "The server hung: no transaction for {seconds} s",
+    CauseCode.UNRESPONSIVE: "The server stopped answering: a new connection had no answer within {seconds:.0f} s",
     CauseCode.NO_ANSWERS: "The server hung: it did not answer {times} times in a row",
     CauseCode.NO_ANSWER: "The server at {place} does not answer: {words}",
     CauseCode.ACCOUNT_REFUSED: "The server at {place} refuses {user}: {words}",

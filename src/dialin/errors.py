@@ -71,6 +71,12 @@ class ChangedByOthersError(DialinError):
     exit_code = ExitCode.NO_VERDICT
 
 
+class ServerAwayError(DialinError):
+    """An attached server did not come back in time, or came back as another one; what was measured so far is safe."""
+
+    exit_code = ExitCode.NO_VERDICT
+
+
 class InterruptedStudyError(DialinError):
     """The user asked to stop; what was measured so far is safe."""
 

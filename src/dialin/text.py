@@ -11,6 +11,7 @@ import shlex
 import textwrap
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 
 NOTHING = "–"
 """What stands where there is no figure."""
@@ -87,6 +88,22 @@ def shorten(text: str, width: int) -> str:
         return "…"[:width]
     head = (width - 1) // 3
     return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+
+
+def distinct(texts: Sequence[str], width: int) -> list[str]:
+    """Return texts of at most `width` characters, different ones for different texts.
+
+    What is left out is in the middle, else where they all begin alike; where that does not do either, they are numbered.
+    """
+    different = sorted(set(texts))
+    begins = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(different[0], different[-1], strict=False)))
+    tails = [f"…{text[begins:]}" for text in texts]
+    numbered = [f"{different.index(text) + 1}: {text}" for text in texts]
+    for attempt in (texts, tails):
+        short = [shorten(text, width) for text in attempt]
+        if len(set(short)) == len(different):
+            return short
+    return [text if len(text) <= width else f"{text[: width - 1]}…" for text in numbered]
 
 
 def number(value: float | None) -> str:

@@ -32,7 +32,7 @@ def test_a_page_that_does_not_begin_is_told_in_its_own_words():
 
 
 def test_a_page_that_says_nothing_in_time_is_given_up():
-    with pytest.raises(DialinError, match="it said nothing"):
+    with pytest.raises(DialinError, match="it printed nothing"):
         page_process.start(program("time.sleep(600)"), patience=0)
 
 

@@ -159,7 +159,7 @@ def _columns(probe: str, seen: Sequence[Mapping[str, Watched]]) -> dict[str, Any
     gauges = sorted({name for one in own for name in one.gauges})
     counters = {name: [_short(one.counters.get(name)) for one in own] for name in names}
     return {
-        "facts": [[_short(getattr(one, name)) for name in _WATCHED] for one in own],
+        "facts": [[_short(facts[name]) for name in _WATCHED] for facts in map(asdict, own)],
         "counters": {name: values for name, values in counters.items() if any(values)},
         "still": [n for n, values in counters.items() if set(values) == {0.0}] if probe not in _ABSENT_IS_NONE else [],
         "gauges": {

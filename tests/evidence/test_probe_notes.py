@@ -26,8 +26,3 @@ def test_every_note_has_a_sentence_that_survives_the_store(code):
     note = ProbeNote(code, FIGURES)
     (stored,) = rows.probe_notes([{"code": str(code), "figures": FIGURES}])
     assert probe_note_text(stored) == probe_note_text(note) != ""
-
-
-def test_what_an_earlier_dialin_stored_as_a_sentence_reads_as_stored():
-    (note,) = rows.probe_notes(["InnoDB has 100 % of {something}"])
-    assert probe_note_text(note) == "InnoDB has 100 % of {something}"

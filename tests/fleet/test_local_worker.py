@@ -48,6 +48,16 @@ def test_a_trial_that_failed_chooses_for_nobody(ran, clock, spec):
     assert started == [None, None, DriverChoice(spec.workload.threads, 3, True)]
 
 
+def test_each_trial_begins_when_the_one_before_it_has_ended(ran, clock):
+    """Drift is estimated from the middles of trials, which a common start time would move to the beginning of the block."""
+    began = clock.now()
+    _, ended = ran(ChoosingLoad(clock))
+    lasted = [sum(trial.steps.values()) for trial in ended]
+    assert min(lasted) > 0
+    assert [trial.started for trial in ended] == pytest.approx([began, began + lasted[0], began + sum(lasted[:2])])
+    assert all(trial.started < trial.middle < trial.started + seconds for trial, seconds in zip(ended, lasted, strict=True))
+
+
 def test_what_the_study_chose_before_holds_for_every_trial(ran, clock, spec):
     chosen = DriverChoice(spec.workload.threads, 1, False)
     started, _ = ran(ChoosingLoad(clock), chosen)

@@ -11,7 +11,7 @@ from dialin.model.study import Until
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.question.plan import block_order
-from dialin.race.runner import MAY_OVERRUN
+from dialin.race.budget import MAY_OVERRUN
 from dialin.store.store import Store
 from dialin.testing.fake_clock import FakeClock
 from fixtures.silent_watcher import Silent

@@ -22,13 +22,24 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
+def themed(theme):
+    css = asset("report.css").split(":root")[1 + theme].partition("}")[0]
+    return dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", css))
+
+
 @pytest.mark.parametrize("theme", [0, 1])
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_drawn_colour_has_contrast_to_paper_and_card(theme, name):
-    css = asset("report.css").split(":root")[1 + theme].partition("}")[0]
-    colours = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", css))
+    colours = themed(theme)
     for ground in ("--paper", "--card"):
         assert contrast(colours[name], colours[ground]) >= 3
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+@pytest.mark.parametrize("cell", ["--worse", "--same", "--better"])
+def test_figures_in_the_cells_of_a_heatmap_can_be_read(theme, cell):
+    colours = themed(theme)
+    assert contrast(colours[cell], colours["--ink"]) >= 4.5
 
 
 def test_candidates_differ_in_mark_and_dash_and_not_only_in_colour():

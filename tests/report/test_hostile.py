@@ -19,7 +19,7 @@ from dialin.dashboard.view import view
 from dialin.frames import samples_export
 from dialin.model.cause import Cause
 from dialin.model.record import LogLine
-from dialin.model.verdict import Note, Verdict
+from dialin.model.verdict import Note, ReasonCode, Verdict
 from dialin.report import json_documents
 from dialin.report.files import recommendation
 from dialin.report.plain_lines import PlainLines
@@ -103,6 +103,7 @@ def record():
         update={
             "headline": f"{names['16']} wins.",
             "reason": NASTY,
+            "reason_code": ReasonCode.CONFOUNDED,  # of figures that are missing, so that the text is shown
             "recommended": {"init_connect": one_line, "init_file": NASTY},
             "recommended_candidate": names["16"],
             "winners": [names["16"]],

@@ -12,6 +12,7 @@ import pytest
 
 from dialin.model.study import Candidate
 from dialin.model.trial import Purpose
+from dialin.model.verdict import ReasonCode
 from dialin.report.charts.style import HUES, styles
 from dialin.report.charts.trial_series import all_series
 from dialin.report.document import facts
@@ -367,7 +368,11 @@ def test_trials_that_collect_waits_are_told_apart_and_not_drawn_beside_clean_one
 def test_an_option_is_never_broken_after_its_dashes():
     record = example_studies.no_difference()
     reason = "It is not recommended; --accept-weaker-durability recommends it <all> the same"
-    page = Page(html.render(replace(record, verdict=record.verdict.model_copy(update={"reason": reason}))))
+    page = Page(
+        html.render(
+            replace(record, verdict=record.verdict.model_copy(update={"reason": reason, "reason_code": ReasonCode.CONFOUNDED}))
+        )
+    )
     assert ("span", {"class": "option"}) in page.elements
     assert "not recommended; --accept-weaker-durability recommends it <all> the same" in page.words
 

@@ -20,6 +20,7 @@ FIGURES = {
     "events": 90,
     "expected": 1.2,
     "floor": 812.5,
+    "host": "db-3",
     "lost": 10,
     "pattern": "hash_table_locks",
     "setting": {"max_connections": 100},

@@ -162,10 +162,12 @@ def test_a_low_terminal_keeps_those_in_the_race_before_those_that_are_out():
     board = Board()
     board.begin(record.spec, 7, 600, now=0)
     board.end_trial(
+        record.trials[-1],
         {
             name: Standing(3, 0, tps, 1.0, out=tps > 1000)
             for name, tps in zip(["1", "2", "4", "8", "16", "32", "64"], (1, 2000, 2000, 900, 800, 700, 2000), strict=True)
-        }
+        },
+        now=0,
     )
     assert screen._most_telling(board, record.spec, 4) == {"1", "8", "16"}
 

@@ -6,9 +6,12 @@ from rich.console import Console
 
 from dialin.apply.option_file import Change
 from dialin.model.setting import Value
+from dialin.model.verdict import Outcome, ReasonCode
 from dialin.report.document import verdict_section
 from dialin.report.render.terminal import print_verdict
 from fixtures import example_studies
+from fixtures.study_builder import Plan, Shape, Words, build
+from fixtures.verdict_builder import judged
 
 
 def printed(record, width=100, encoding="utf-8", **options):
@@ -186,3 +189,25 @@ def test_a_pipe_of_a_plain_locale_gets_no_escape_and_no_line_drawing(record, enc
     text = printed(record, 80, encoding=encoding)
     assert text.isascii()
     assert "\x1b" not in text
+
+
+AHI, CAPACITY = "innodb_adaptive_hash_index", "innodb_io_capacity"
+
+
+def of_two_variables():
+    pairs = [(ahi, capacity) for ahi in ("OFF", "ON") for capacity in (200, 2000)]
+    shapes = [
+        Shape(f"{AHI}={ahi} {CAPACITY}={capacity}", {AHI: ahi, CAPACITY: capacity}, 1000 + 50 * place)
+        for place, (ahi, capacity) in enumerate(pairs)
+    ]
+    words, plan = Words(Outcome.INCONCLUSIVE, ReasonCode.NOTHING_SHOWN, shapes[0].name, (shapes[0].name,)), Plan()
+    return judged(build(shapes, words, plan), shapes, words, plan)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
+def test_candidates_of_two_variables_are_called_by_their_values_below_the_names_of_the_variables(width):
+    text = printed(of_two_variables(), width)
+    assert f"Candidates by value: {AHI} / {CAPACITY}" in flat(text)
+    for candidate in ("OFF / 200", "OFF / 2000", "ON / 200", "ON / 2000"):
+        plot_and_table = [line for line in text.splitlines() if line.startswith(f"{candidate} ")]
+        assert len(plot_and_table) == 2

@@ -2,6 +2,7 @@ import dataclasses
 
 import pytest
 
+from dialin.model.setting import combination_name
 from dialin.model.study import Candidate
 from dialin.model.verdict import Confirmation, Estimate, ReasonCode
 from dialin.report import verdict_sentences
@@ -31,6 +32,16 @@ def test_a_sweep_over_builds_is_still_a_sweep_of_its_variable():
     )
     names = naming(spec.model_copy(update={"candidates": both, "baseline": both[0].name}))
     assert names.full["4 on mysql@9.7"] == "innodb_buffer_pool_instances = 4 on mysql@9.7"
+
+
+def test_every_combination_of_two_variables_is_called_by_its_values_in_tables():
+    spec = example_studies.winner().spec
+    settings = [{"innodb_adaptive_hash_index": ahi, "innodb_io_capacity": 200} for ahi in ("ON", "OFF")]
+    both = tuple(Candidate(name=combination_name(one), setting=one, server="mysql@9.7") for one in settings)
+    names = naming(spec.model_copy(update={"candidates": both, "baseline": both[0].name}))
+    assert names.subject == "innodb_adaptive_hash_index / innodb_io_capacity"
+    assert list(names.labels.values()) == ["ON / 200", "OFF / 200"]
+    assert list(names.full) == list(names.full.values())
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,17 @@
 """Loads of which no transaction succeeds, and servers that stand still; servers, load and host are invented."""
 
+from contextlib import contextmanager
+
 import pytest
 
-from dialin.cause_sentences import with_advice
+from dialin.cause_sentences import sentence, with_advice
 from dialin.errors import ServerError, WorkloadError
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.store.store import Store
 from dialin.trials.hang_detector import FAILING_PATIENCE, STALL_PATIENCE, HangDetector
 from dialin.trials.trial_steps import run
 from dialin.workloads.base import Second
-from fixtures.fake_trial import FakeLoad, trial_context
+from fixtures.fake_trial import FakeLoad, FakeStage, trial_context
 from fixtures.recorded import recorded
 
 
@@ -18,12 +20,12 @@ def second(tps=0.0, **codes):
     return Second(1, tps, 0.0, 0.0, 0.0, 0.0, sum(rates.values()), 0.0, codes=rates)
 
 
-def watched(seconds):
+def watched(seconds, check_answers=lambda: None):
     """Let these seconds pass; returns how many did before it was too much, and what was said then."""
     standstill = HangDetector()
     for number, each in enumerate(seconds, 1):
         try:
-            standstill.add_second(each, lambda: "[ERROR] the log's last line")
+            standstill.add_second(each, check_answers, lambda: "[ERROR] the log's last line")
         except (ServerError, WorkloadError) as error:
             return number, error
     return number, None
@@ -54,6 +56,17 @@ def test_a_server_that_stands_still_is_called_hung_and_not_one_that_answers_with
     after, error = watched(([second()] * 19 + [second(e1205=4)]) * 5)
     assert (after, type(error)) == (STALL_PATIENCE, WorkloadError)
     assert "12 times error 1205 (LOCK_WAIT_TIMEOUT)" in error.what
+
+
+def test_a_server_that_does_no_work_is_asked_whether_it_answers_in_the_second_such_second():
+    asked = []
+
+    def silent():
+        asked.append(None)
+        raise ServerError("it does not answer")
+
+    after, error = watched([second(1.0), second(), second(1.0), second(), second(), second()], silent)
+    assert (after, error.what, len(asked)) == (5, "it does not answer", 1)
 
 
 def test_errors_that_a_driver_does_not_tell_apart_are_counted():
@@ -106,6 +119,23 @@ def test_a_trial_that_measured_no_transaction_is_not_done_however_short(ended, e
     assert trial.state is TrialState.FAILED
     assert trial.failure.step is Step.MEASURE
     assert says in with_advice(trial.failure.cause)
+
+
+def test_a_trial_whose_server_does_not_answer_any_more_fails_and_has_no_result(tmp_path, spec, clock):
+    class SilentStage(FakeStage):
+        @contextmanager
+        def connect(self, timeout=10.0):
+            if timeout == 5.0:
+                raise ServerError("timed out")
+            yield lambda statement, arguments=(): []
+
+    load = FakeLoad(clock, 1000, lambda number: 100.0 if number < 5 else 0.0)
+    with Store.create(tmp_path, spec, created=0, dialin_version="0", command="", host={}, servers={}) as store:
+        context = trial_context(spec, clock, load, stage=lambda trial: SilentStage())
+        trial = recorded(store, clock, run(context, Trial(1, 1, 1, 1, "4", TrialState.RUNNING, 0.0)))
+        assert len(store.samples()[1]) == 6
+    assert (trial.state, trial.failure.fault) == (TrialState.FAILED, "server")
+    assert sentence(trial.failure.cause) == "The server stopped answering: a new connection had no answer within 5 s"
 
 
 def test_a_trial_whose_transactions_end_early_on_keeps_its_score(ended):

@@ -151,7 +151,7 @@ def test_includes_that_are_too_deep_are_refused(tmp_path):
     ("text", "words"),
     [
         ("[mysqld\nx=1\n", "line 1: the name of a group has no ]"),
-        ("\nx=1\n", "line 2: an option stands before any group"),
+        ("\nx=1\n", "line 2: an option comes before any group"),
         ("[mysqld]\n=1\n", "line 2: '' is not an option"),
         ("[mysqld]\nsome words = 1\n", "line 2: 'some words' is not an option"),
         ("[mysqld]\nloose-foo=1\n", "line 2: the prefix of loose_foo is not supported"),

@@ -97,7 +97,7 @@ def warnings(verdict: Verdict) -> list[str]:
 def _lines_of(item: Change, figure: str) -> list[str]:
     before = "" if item.before is None else f" (was {item.before})"
     if item.value is None:
-        return _comment(f"{item.name}{before}: remove this line, so that the server's own default holds. {figure}")
+        return _comment(f"{item.name}{before}: remove this line, so that the server's default applies. {figure}")
     if item.line is None:
         return _comment(f"{item.name} is not written here: {item.refusal}")
     return [*_comment(f"{item.name}{before}. {figure}"), item.line]

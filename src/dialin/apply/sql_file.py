@@ -114,8 +114,8 @@ def render_undo(record: StudyRecord) -> str | None:
     head = [
         f"Written by dialin {record.dialin_version} from the study {record.directory}",
         "Takes back what recommended.sql did. Values are those of the study's baseline: where recommended.sql printed others, "
-        "they were your server's own, so write them here instead.",
-        "Lines of recommended.cnf that stand in an option file are to be taken out there.",
+        "they were your server's, so write them here instead.",
+        "Remove lines of recommended.cnf from the option file, if they are there.",
     ]
     if _persists(record.verdict.chosen.server):
         head.append(
@@ -211,7 +211,7 @@ def _statements(item: Change, *, persists: bool, known: Mapping[str, Variable], 
 def _given_back(name: str, way: _Way, reset: Sequence[str], again: Sequence[str]) -> Statements:
     """Return the statements for a variable that only the baseline sets: the server's default is to hold again."""
     do = [*reset, *([] if way is _Way.AT_START else [f"SET GLOBAL {name} = DEFAULT;"])]
-    note = f"{name}: the server's own default is to hold. Remove the line that sets it from the option file, too."
+    note = f"{name}: the server's default applies. Remove the line that sets it from the option file, too."
     undo_note = f"{name}: put its line back into the option file, too."
     undo_notes = [undo_note, *_persisted_again(name, way)]
     return Statements(name, do, again, [note], undo_notes, needs_start=way is _Way.AT_START)

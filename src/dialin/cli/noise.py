@@ -48,7 +48,7 @@ def _print(record: StudyRecord, known: machine_noise.Known | None, console: Cons
     spec = record.spec
     done = [trial for trial in racing(record.trials) if Step.MEASURE in trial.steps]
     seconds = sum(trial.steps[Step.MEASURE] for trial in done) / len(done)
-    overhead = sum(sum(trial.steps.values()) for trial in done) / len(done) - seconds
+    overhead = sum(trial.seconds for trial in done) / len(done) - seconds
     noise = known.noise
     console.print(
         f"\nNoise floor: a trial of {seconds:.0f} s varies by {percent(noise.of_trial(seconds))} within its block: "

@@ -51,7 +51,7 @@ def run_recipe(
     say(f"{recipe.title}: {about(recipe.scales[scale].minutes * 60)} at the scale {scale}; written to {base}")
     steps = [execution.check(place, scale, workshop) for place in places]
     for step in steps:
-        say(f"{step.place}{', begun before' if step.is_resumed else ''}")
+        say(f"{step.place}{', started before' if step.is_resumed else ''}")
         if not step.is_resumed:
             conduct.announce(step.ready, step.place.directory)
     if not yes and not conduct.agreed(steps[0].ready):

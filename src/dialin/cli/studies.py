@@ -113,7 +113,7 @@ def compare(
     hidden=("waits", "hold", "confirm", "baseline", "until", "confidence"),
     helps={
         "server": "The build to tune, such as mysql@9.7 (see `dialin servers`).",
-        "fixed": "What the baseline has of a tuned variable, or all settings of another one; repeat for more.",
+        "fixed": "The baseline's value of a tuned variable; of any other variable, the value in all settings. Repeat.",
         "worthwhile": "The smallest gain that matters, and how near the best the recommended setting is. Default: 2 % of "
         "throughput, 5 % of latency, 25 % of variation.",
         "measure": "Seconds measured in each trial of the search; twice as many in the proof. Default: 15.",
@@ -125,35 +125,36 @@ def tune(
         list[str] | None,
         typer.Argument(
             metavar="VARIABLE[=LOW..HIGH|=V1,V2,...]",
-            help="Variables to tune: in a range, among values, or in the range that makes sense here. Without any, dialin "
+            help="Variables to tune: in a range, among values, or in a range that dialin chooses. Without any, dialin "
             "proposes those that this load may depend on.",
         ),
     ] = None,
     from_file: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FILE", help="An option file with what the baseline sets; --set goes first."),
+        typer.Option("--from", metavar="FILE", help="Option file with the baseline's settings; --set takes precedence."),
     ] = None,
     shared: Mapping[str, Any],
     common: Mapping[str, Any],
 ) -> None:
     """Find the best setting of many variables, and prove what it gains.
 
-    A search tries settings in short trials of --measure seconds (default 15): first a design, then what a model of all trials
-    expects most of. The last quarter of --minutes proves the best one: fresh trials of it, of subsets of its changes, and of
-    the baseline. Recommended is the smallest set of changes that carries the gain, or nothing, if nothing is to be gained.
+    A search tries settings in short trials of --measure seconds (default 15): first a fixed design, then the settings for
+    which a model of all trials predicts the largest gain. The last quarter of --minutes proves the best one: fresh trials of
+    it, of subsets of its changes, and of the baseline. The recommendation is the smallest set of changes that carries the
+    gain, or no change if there is no gain.
 
     dialin tune innodb_io_capacity=200..20000 innodb_redo_log_capacity=64M..4G innodb_flush_method --minutes 60
 
-    The baseline is the server's default, or what --set says of a variable:
+    The baseline is the server's default, or what --set gives a variable:
 
     dialin tune innodb_redo_log_capacity=32M..2G --set innodb_redo_log_capacity=64M --workload oltp_write_only --minutes 30
 
-    Which variables to tune, dialin proposes, and shows the reason for each before it begins:
+    Without variables, dialin proposes them, and shows the reason for each before it starts:
 
     dialin tune --server mysql@9.7 --workload oltp_read_write --threads 16 --minutes 120
 
-    A server that crashes or does not start costs one trial, and what is like it is not tried again. Stop it with Ctrl-C; the
-    best setting so far is shown, and `dialin resume DIR` goes on, with more --minutes too. Durability is not given up unless
+    A setting whose server crashes or does not start costs one trial, and similar ones are not tried. Stop with Ctrl-C; the
+    best setting so far is shown, and `dialin resume DIR` continues, also with more --minutes. Durability is not given up unless
     you pass --accept-weaker-durability.
     """
     named = [text.partition("=")[0].strip() for text in variables or ()]

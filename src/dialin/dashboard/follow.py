@@ -148,8 +148,11 @@ class Follower:
         if progress is not None:
             board.blocks, board.began, board.ends = progress.blocks, progress.began, progress.ends or 0.0
             board.step, board.step_began, board.standings = progress.step, progress.step_began, progress.standings
+            board.hosts = dict(progress.hosts)
         if state in (State.RUNNING, State.DEAD) and known.ran is not None and known.ran.state is TrialState.RUNNING:
             board.trial = known.ran
+            if does := board.hosts.get(known.ran.host):
+                board.step, board.step_began = does.step, does.since
         return board
 
 

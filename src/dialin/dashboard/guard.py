@@ -53,7 +53,7 @@ def leads_on(address: str) -> str:
     """Return a document that leads a browser on to an address of the page, which holds nothing to escape."""
     return (
         f'<!doctype html><html lang="en"><meta http-equiv="refresh" content="0;url={address}"><title>dialin</title>'
-        f'<a href="{address}">Go on</a>'
+        f'<a href="{address}">Continue</a>'
     )
 
 

@@ -48,7 +48,7 @@ def start(arguments: Sequence[str], patience: float = _PATIENCE) -> tuple[subpro
         process.kill()
         process.wait()
         last = errors.read(_MOST_READ).decode("utf-8", "replace").strip().rpartition("\n")[2].removeprefix("dialin: ")
-    raise _did_not_begin(last or "it said nothing")
+    raise _did_not_begin(last or "it printed nothing")
 
 
 def _did_not_begin(why: str) -> DialinError:

@@ -66,6 +66,7 @@ def _when(board: Board, now: float, *, running: bool) -> dict[str, Any]:
         return {"block": f"in {board.block_progress}" if board.trial else "", "trial": [which, name, ""]}
     return {
         "block": board.block_progress,
+        "hosts": board.host_lines(now),
         "left": f"about {about(board.seconds_left(now))} left",
         "spent": f"{duration(now - board.began)} so far",
         "share": round(board.share_done(now), 3),

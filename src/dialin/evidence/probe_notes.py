@@ -57,7 +57,6 @@ def _backward(figures: Figures) -> str:
 
 
 _SENTENCES: Mapping[ProbeNoteCode, str | Callable[[Figures], str]] = {
-    ProbeNoteCode.OTHER: "{words}",
     ProbeNoteCode.UNREADABLE: _unreadable,
     ProbeNoteCode.ABSENT: lambda figures: f"This server has no {figures['source']}, so {_contents(figures)} are not available",
     ProbeNoteCode.NO_PRIVILEGE: _no_privilege,

@@ -20,7 +20,7 @@ class BlockRequest:
     Attributes:
         spec: the study, with every candidate that has entered so far.
         effective: the effective settings of its candidates when they were inspected.
-        trials: in the order that they run, with their numbers; their host is filled in by the worker.
+        trials: in the order that they run, with their numbers; the worker fills in their host, and when each began.
         driver_choices: what the load driver chose in the study's first completed trial; where it is empty, the first trial of
             this block that completes chooses for those after it.
         measure: seconds to measure in each trial; None for as many as the study's plan says.

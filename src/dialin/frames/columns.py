@@ -58,6 +58,7 @@ TRIALS: Columns = {
     "purpose": _PURPOSE,
     "state": FrameColumn(pl.String, "running, done, failed or interrupted; an interrupted one counts for nothing"),
     "started": FrameColumn(TIME, "when it started, UTC"),
+    "wait_s": FrameColumn(pl.Float64, "seconds until an attached server that had gone away answered again; null where it was there"),
     "restore_s": FrameColumn(pl.Float64, "seconds that each step took; null where it did not happen"),
     "boot_s": FrameColumn(pl.Float64, "starting the server"),
     "set_s": FrameColumn(pl.Float64, "setting the variables of a running server"),
@@ -82,7 +83,7 @@ VARIABLES: Columns = {
     **_OF_A_TRIAL,
     "variable": FrameColumn(pl.String, "a server variable"),
     "asked": FrameColumn(pl.String, "the requested value; null if none was requested"),
-    "in_force": FrameColumn(pl.String, "what the server said of it once it was ready"),
+    "in_force": FrameColumn(pl.String, "the value that the server reported when it was ready"),
     "real": FrameColumn(pl.String, "what was counted of the real objects behind it, where it could be"),
 }
 
@@ -145,7 +146,7 @@ LOOKS: Columns = {
 }
 
 LOG: Columns = {
-    "time": FrameColumn(TIME, "when it was said, UTC"),
+    "time": FrameColumn(TIME, "when the line was written, UTC"),
     "text": FrameColumn(pl.String, "what happened, in words"),
 }
 

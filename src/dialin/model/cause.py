@@ -21,6 +21,7 @@ class CauseCode(StrEnum):
     NOT_STOPPED = "not_stopped"
     NOT_STOPPED_CLEANLY = "not_stopped_cleanly"
     HUNG = "hung"
+    UNRESPONSIVE = "unresponsive"
     NO_ANSWERS = "no_answers"
     NO_ANSWER = "no_answer"
     ACCOUNT_REFUSED = "account_refused"
@@ -69,9 +70,7 @@ class Cause:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Cause:
-        """Return a cause that was stored; an earlier dialin stored a sentence, its `reason`."""
-        if "code" not in stored:
-            return cls.quoted(str(stored.get("reason", "")))
+        """Return a cause that `as_stored` made fit to store."""
         return cls(CauseCode(stored["code"]), stored["figures"])
 
     def as_stored(self) -> dict[str, Any]:

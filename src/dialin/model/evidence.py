@@ -14,7 +14,6 @@ ALL = "(all)"
 class ProbeNoteCode(StrEnum):
     """Why a probe has no figures, or what its figures lack."""
 
-    OTHER = "other"
     UNREADABLE = "unreadable"
     ABSENT = "absent"
     NO_PRIVILEGE = "no_privilege"

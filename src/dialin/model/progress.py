@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -40,6 +40,25 @@ class SessionState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class HostProgress:
+    """What a host of a study does now.
+
+    Attributes:
+        trials: how many ended there in this session.
+        trial: the number of the one that runs; None where the host is idle.
+        step: of that trial; None until its first step begins.
+        since: when that step, the trial or the pause began, seconds since the epoch.
+    """
+
+    trials: int = 0
+    trial: int | None = None
+    block: int | None = None
+    candidate: str = ""
+    step: Step | None = None
+    since: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How far a study has come, stored for other processes.
 
@@ -49,6 +68,7 @@ class Progress:
         ends: when it is estimated to end; None until its trials begin.
         step: of the trial that runs; None between trials.
         reason: why it failed, in a line.
+        hosts: what each host does, by name.
     """
 
     session: SessionState
@@ -59,6 +79,7 @@ class Progress:
     step_began: float = 0.0
     standings: Mapping[str, Standing] = field(default_factory=dict)
     reason: str = ""
+    hosts: Mapping[str, HostProgress] = field(default_factory=dict)
 
 
 class Watcher(Protocol):
@@ -66,6 +87,9 @@ class Watcher(Protocol):
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
         """The study starts or resumes."""
+
+    def hosts_changed(self, hosts: Sequence[str]) -> None:
+        """The hosts of the study are these now: one joined, was lost, or was left out."""
 
     def candidates_entered(self, spec: StudySpec) -> None:
         """Candidates entered the study; `spec` has them all."""

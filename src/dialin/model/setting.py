@@ -72,6 +72,13 @@ def describe(setting: Setting) -> str:
     return ", ".join(f"{name}={value}" for name, value in setting.items()) or "as it is"
 
 
+def combination_name(setting: Setting) -> str:
+    """Return the name of a sweep's candidate: the value alone where one variable is swept."""
+    if len(setting) == 1:
+        return str(next(iter(setting.values())))
+    return " ".join(f"{key}={value}" for key, value in setting.items())
+
+
 def share_of(text: str) -> float:
     """Read a share: `20%`, `20 %` and `0.2` are the same; raise ValueError for other text."""
     stripped = text.strip()

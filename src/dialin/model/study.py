@@ -68,6 +68,10 @@ class Candidate(FrozenModel):
     born: int = Field(default=1, ge=1)
 
 
+WAIT_FOR_SERVER = 120.0
+"""Seconds to wait for an attached server that does not answer: a restart takes about as long, crash recovery included."""
+
+
 class Attachment(FrozenModel):
     """Where the account of a server that dialin did not start is found; never the account itself.
 
@@ -75,11 +79,13 @@ class Attachment(FrozenModel):
         defaults_file: an option file with a `[client]` group; None for those that the standard client reads.
         login_path: a login path of `~/.mylogin.cnf`.
         database: a schema that holds the workload's tables already; None where dialin makes one, and removes it at the end.
+        wait_for_server: seconds to wait, during the study, for a server that does not answer.
     """
 
     defaults_file: str | None = None
     login_path: str | None = None
     database: str | None = None
+    wait_for_server: float = WAIT_FOR_SERVER
 
 
 class MethodOptions(FrozenModel):

@@ -11,8 +11,12 @@ from dialin.model.load_driver import DriverChoice, TransactionTimes
 
 
 class Step(StrEnum):
-    """The steps of a trial, in their order: a sandbox is restored and booted; a server that runs is set, attached or not."""
+    """The steps of a trial, in their order: a sandbox is restored and booted; a server that runs is set, attached or not.
 
+    `WAIT` is for an attached server that does not answer when the trial is about to begin.
+    """
+
+    WAIT = "wait"
     RESTORE = "restore"
     BOOT = "boot"
     SET = "set"
@@ -115,7 +119,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a trial failed.
+    """Why a trial failed, or was interrupted because its server went away.
 
     Attributes:
         step: where it was.
@@ -225,6 +229,11 @@ class Trial:
     host: str = ""
     driver_choices: tuple[DriverChoice, ...] = ()
     transaction_times: tuple[TransactionTimes, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock seconds of its steps; the wait for a server that went away is not the trial's."""
+        return sum(seconds for step, seconds in self.steps.items() if step is not Step.WAIT)
 
     @property
     def run(self) -> tuple[int, str]:

@@ -28,10 +28,6 @@ class Outcome(StrEnum):
     NO_WORTHWHILE_DIFFERENCE = "no_worthwhile_difference"
     INCONCLUSIVE = "inconclusive"
 
-    @classmethod
-    def _missing_(cls, value: object) -> Outcome | None:
-        return cls.INCONCLUSIVE if value == "unresolved" else None  # its name in studies of an earlier dialin
-
 
 class ReasonCode(StrEnum):
     """Why a candidate is recommended; those from `fewest_changes` on are of a tune."""
@@ -87,10 +83,6 @@ class CandidateState(StrEnum):
     INCONCLUSIVE = "inconclusive"
     UNSAFE = "unsafe"
     FAILED = "failed"
-
-    @classmethod
-    def _missing_(cls, value: object) -> CandidateState | None:
-        return cls.INCONCLUSIVE if value == "open" else None  # its name in studies of an earlier dialin
 
 
 class Estimate(FrozenModel):
@@ -274,7 +266,7 @@ class Verdict(FrozenModel):
     percentile: int = Field(default=95, description="which percentile `latency_ms` is")
     headline: str = Field(description="the verdict in one sentence")
     reason: str = Field(description="why this is recommended, in words; made of the code and the data below")
-    reason_code: ReasonCode | None = Field(default=None, description="null in a study of an earlier dialin")
+    reason_code: ReasonCode
     reason_data: dict[str, Any] = Field(default_factory=dict, description="the figures of the reason")
     recommended: dict[str, Value] = Field(description="the setting to use")
     recommended_candidate: str

@@ -240,7 +240,7 @@ def check_live(attached: Attached, permission: Permission) -> list[str]:
     if reasons and not permission.live:
         raise UserError(
             f"The server is in use: {'; '.join(reasons)}",
-            "Study a server that nobody uses. --i-know-it-is-live continues anyway, and its users will feel the load",
+            "Study a server that no one else uses. --i-know-it-is-live continues anyway, and its users will feel the load",
         )
     return [f"The server is in use (accepted with --i-know-it-is-live): {reason}" for reason in reasons]
 

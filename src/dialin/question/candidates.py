@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dialin.errors import UserError
-from dialin.model.setting import Value, canonical_name, parse_value, same_value
+from dialin.model.setting import Value, canonical_name, combination_name, parse_value, same_value
 from dialin.model.study import MAX_CANDIDATES, Candidate
 from dialin.variables import optionfile
 
@@ -69,13 +69,6 @@ def swept(sweep: Mapping[str, Sequence[Value]], *, least: int = 2) -> list[tuple
         setting = dict(zip(variables, combination, strict=True))
         settings.append((combination_name(setting), setting))
     return settings
-
-
-def combination_name(setting: Mapping[str, Value]) -> str:
-    """Return the name of a sweep's candidate: the value alone where one variable is swept."""
-    if len(setting) == 1:
-        return str(next(iter(setting.values())))
-    return " ".join(f"{key}={value}" for key, value in setting.items())
 
 
 def compared(paths: Sequence[Path], written: Sequence[str]) -> tuple[list[tuple[str, Variables]], list[str]]:

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from dialin.model.option_types import ATTACHED, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.setting import Value
-from dialin.model.study import MAX_CANDIDATES, WORTHWHILE, Attachment, Candidate, MethodOptions, StudySpec
+from dialin.model.study import MAX_CANDIDATES, WAIT_FOR_SERVER, WORTHWHILE, Attachment, Candidate, MethodOptions, StudySpec
 from dialin.model.tune import TunePlan
 from dialin.model.workload import MOST_THREADS, LoadOptions, WorkloadSpec
 from dialin.question.candidates import Variables, canonical, compared, swept
@@ -49,6 +49,12 @@ class StudyOptions(MethodOptions, LoadOptions):
     )
     database: Annotated[str | None, ATTACHED] = Field(
         default=None, description="existing schema with the workload's tables. By default dialin creates a schema and drops it"
+    )
+    wait_for_server: Annotated[float, ATTACHED] = Field(
+        default=WAIT_FOR_SERVER,
+        ge=0,
+        le=86_400,
+        description="seconds to wait for an attached server that stops answering during the study",
     )
     sweep: dict[str, list[Value]] = Field(default_factory=dict, description="variables with the values to compare")
     compare: list[str] = Field(default_factory=list, description="option files to compare, relative to this file")
@@ -123,8 +129,9 @@ class StudyOptions(MethodOptions, LoadOptions):
             raise ValueError(f"{' and '.join(ways)} cannot be combined: candidates come from one of them")
         if self.attach and self.servers:
             raise ValueError("attach and server cannot be combined: an attached server has a fixed build")
-        if not self.attach and (self.defaults_file or self.login_path or self.database):
-            raise ValueError("defaults-file, login-path and database are for an attached server: add attach")
+        given = self.defaults_file or self.login_path or self.database or self.wait_for_server != WAIT_FOR_SERVER
+        if not self.attach and given:
+            raise ValueError("defaults-file, login-path, database and wait-for-server are for an attached server: add attach")
         if not ways and len(self.servers) < 2:
             raise ValueError("nothing to compare: give sweep, compare, candidates, aa or tune, or several servers")
         return self
@@ -172,7 +179,12 @@ class StudyOptions(MethodOptions, LoadOptions):
         if not self.attach:
             return None
         file = str((directory / Path(self.defaults_file).expanduser()).absolute()) if self.defaults_file else None
-        return Attachment(defaults_file=file, login_path=self.login_path, database=self.database)
+        return Attachment(
+            defaults_file=file,
+            login_path=self.login_path,
+            database=self.database,
+            wait_for_server=self.wait_for_server,
+        )
 
     def settings(self, directory: Path) -> tuple[list[tuple[str, Variables]], list[str]]:
         """Return the named settings to compare, and sentences on what was left out of option files.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import dialin
 from dialin.errors import DialinError, UserError
+from dialin.fleet.fleet import FleetOfOne
 from dialin.fleet.local_worker import local_worker
 from dialin.model.progress import Watcher
 from dialin.model.verdict import Verdict
@@ -80,9 +81,8 @@ def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, wa
 
     try:
         with progress.session(), local_worker(ready, store.host, directory, workshop, say) as worker:
-            store.save_host(worker.host.name, worker.host.facts)
             stop_asked = functools.partial(requests.is_asked_to_stop, directory)
-            common = (store, workshop.clock, progress, ready.plan, worker, session)
+            common = (store, workshop.clock, progress, ready.plan, FleetOfOne(worker), session)
             if ready.spec.tune is not None:
                 runner: Runner = TuneRunner(
                     *common, admit=ready.admit, inspect=ready.inspect, inspected=ready.inspected, stop_asked=stop_asked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, InterruptedStudyError
-from dialin.model.progress import Progress, SessionState, Standing, Watcher
+from dialin.model.progress import HostProgress, Progress, SessionState, Standing, Watcher
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
@@ -51,6 +51,11 @@ class ProgressWriter:
         self._watcher.study_began(spec, blocks_planned, seconds_planned)
         self._store_progress(blocks=blocks_planned, ends=self._clock.now() + seconds_planned)
 
+    def hosts_changed(self, hosts: Sequence[str]) -> None:
+        self._watcher.hosts_changed(hosts)
+        new = HostProgress(since=self._clock.now())
+        self._store_progress(hosts={name: self._progress.hosts.get(name, new) for name in hosts})
+
     def candidates_entered(self, spec: StudySpec) -> None:
         """Pass it on; the store has the candidates already."""
         self._watcher.candidates_entered(spec)
@@ -61,11 +66,12 @@ class ProgressWriter:
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
         self._watcher.trial_began(trial, seconds_left)
-        self._store_progress(ends=self._clock.now() + seconds_left, step=None)
+        does = {"trial": trial.id, "block": trial.block, "candidate": trial.candidate, "step": None}
+        self._store_progress(ends=self._clock.now() + seconds_left, step=None, hosts=self._hosts(trial.host, **does))
 
     def step_began(self, trial: Trial, step: Step) -> None:
         self._watcher.step_began(trial, step)
-        self._store_progress(step=step, step_began=self._clock.now())
+        self._store_progress(step=step, step_began=self._clock.now(), hosts=self._hosts(trial.host, step=step))
 
     def sampled(self, trial: Trial, sample: Sample) -> None:
         """Pass it on; the store has it already."""
@@ -73,10 +79,19 @@ class ProgressWriter:
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
         self._watcher.trial_ended(trial, standings)
-        self._store_progress(standings=dict(standings), step=None)
+        before = self._progress.hosts.get(trial.host, HostProgress())
+        idle = {"trials": before.trials + 1, "trial": None, "block": None, "candidate": "", "step": None}
+        self._store_progress(standings=dict(standings), step=None, hosts=self._hosts(trial.host, **idle))
 
     def study_ended(self, verdict: Verdict) -> None:
         self._watcher.study_ended(verdict)
+
+    def _hosts(self, host: str, **changes: Any) -> dict[str, HostProgress]:
+        """Return what all hosts do after one has changed; one that was lost meanwhile is not among them."""
+        hosts = dict(self._progress.hosts)
+        if host in hosts or not hosts:
+            hosts[host] = replace(hosts.get(host, HostProgress()), since=self._clock.now(), **changes)
+        return hosts
 
     def _store_progress(self, **changes: Any) -> None:
         self._progress = replace(self._progress, **changes)

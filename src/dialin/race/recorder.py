@@ -59,15 +59,17 @@ class Recorder:
             return event.trial
         return None
 
-    def break_off(self) -> None:
+    def break_off(self) -> Trial | None:
+        """Store the trial that runs as interrupted, and return it; None where none runs."""
         if self._running is None:
-            return
+            return None
         self._end_step()
         ended = replace(self._running, state=TrialState.INTERRUPTED, steps=dict(self._steps))
         self._running = None
         # What broke it off is what the user must hear of, also where the disk is full and this cannot be saved.
         with suppress(DialinError):
             self._store.save_trial(ended)
+        return ended
 
     def _end_step(self) -> None:
         if self._step is not None:

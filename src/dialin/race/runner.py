@@ -1,26 +1,26 @@
-"""Runs the blocks of a study until the verdict is sure enough or the budget is spent."""
+"""Runs the blocks of a study on its hosts until the verdict is sure enough or the budget is spent."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing
-from itertools import takewhile
 from typing import Any
 
-from dialin.cause_sentences import with_advice
 from dialin.clock import Clock
-from dialin.errors import DialinError, InterruptedStudyError, ServerError
-from dialin.fleet.worker import BlockRequest, Worker
+from dialin.errors import DialinError, InterruptedStudyError
+from dialin.fleet.fleet import BlockEnded, Fleet, FleetEvent, HostJoined, HostLost, HostRefused
+from dialin.fleet.worker import BlockRequest
 from dialin.model.progress import Standing, Watcher
 from dialin.model.record import LogCode, LogLine, Look
 from dialin.model.study import Candidate, StudySpec, Until
 from dialin.model.trial import Block, Purpose, Trial, TrialState, first_driver_choices
 from dialin.model.verdict import Verdict
 from dialin.preflight.admission import Admit, refuse
-from dialin.question.plan import WAIT_TRIALS, Plan, block_order, wait_trial_seconds
+from dialin.question.plan import Plan, block_order
+from dialin.race.broken_study import all_failed, failed_in_a_row, now_failing
+from dialin.race.budget import Budget, without_waits
+from dialin.race.host_blocks import HostBlocks, Work
 from dialin.race.recorder import Recorder
-from dialin.race.state import RaceState
+from dialin.race.state import Place, RaceState
 from dialin.report.log_sentences import log_text
 from dialin.search.proposer import CONTENDERS, Proposer, Room
 from dialin.stats.allocation import SIZE
@@ -30,21 +30,11 @@ from dialin.verdict import changed_during_trial, comparison
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.reach_verdict import reach_verdict, standings
 
-MAY_OVERRUN = 1.03
-"""By how much a budget may be overrun to finish a block."""
-
 CONFIRMING_BLOCKS = 6
 """Fresh blocks of the choice and the baseline that confirm it; each is two trials."""
 
-_ENDED = (TrialState.DONE, TrialState.FAILED)
 _PROPOSALS = 3
 """The most times that a proposer is asked for one block, where its new candidates cannot enter."""
-
-_ROUNDING = 1e-9
-"""Of a trial: what floating point may be off where the budget holds a whole number of trials."""
-
-_FAILURES_IN_A_ROW = 3
-"""Failed trials in a row, of several candidates that could be measured before, that end a study."""
 
 _WAIT_TRIES = 2
 """Times that a trial for raw waits is run where the host itself stood still for most of it."""
@@ -63,7 +53,7 @@ class Runner:
         clock: Clock,
         watcher: Watcher,
         plan: Plan,
-        worker: Worker,
+        fleet: Fleet,
         session: int,
         *,
         proposer: Proposer = CONTENDERS,
@@ -75,16 +65,14 @@ class Runner:
         self._clock = clock
         self._watcher = watcher
         self._plan = plan
-        self._worker = worker
         self._session = session
         self._proposer = proposer
         self._admit = admit
         self._inspected = dict(inspected or {})
         self._refused: dict[str, str] = {}
         self._stop_asked = stop_asked
-        self._recorder = Recorder(store, clock, watcher, self._seconds_left)
+        self._hosts = HostBlocks(fleet, lambda: Recorder(store, clock, watcher, self._seconds_left), store.next_trial_id)
         self._to_go: int | None = None
-        self._began = clock.monotonic()
 
     @property
     def _spec(self) -> StudySpec:
@@ -96,18 +84,15 @@ class Runner:
         Raises:
             ServerError: no candidate could be measured at all.
             ChangedByOthersError: somebody else keeps changing a variable under test.
-            InterruptedStudyError: somebody asked for an end after the block under way.
+            InterruptedStudyError: somebody asked for an end after the blocks under way.
         """
-        self._began = self._clock.monotonic()
-        self._state = RaceState(self._store)
-        self._watcher.study_began(self._spec, self._blocks_planned(), self._seconds_left())
-        number = 1
-        while not self._decided():
-            block = self._state.block(number, Purpose.RACE) or self._propose(number)
-            if block is None or not self._run_block(block):
-                break
-            self._look_if_due(number)
-            number += 1
+        self._begin()
+        self._name_hosts()
+        self._watcher.study_began(self._spec, self._budget.blocks_planned(), self._seconds_left())
+        if self._state.blocks:  # dialin may have been killed before a look that was due
+            self._look_if_due(max(block.number for block in self._state.blocks))
+        if not self._decided():
+            self._run_blocks(Purpose.RACE, 1, self._propose)
         verdict = self._conclude()
         if self._spec.confirm and not self._spec.aa:
             verdict = self._confirm(verdict)
@@ -116,31 +101,110 @@ class Runner:
         self._watcher.study_ended(verdict)
         return verdict
 
-    def _blocks_planned(self) -> int:
-        """Return about how many blocks the budget holds: a first one of all candidates, then those of contenders."""
-        count = len(self._spec.candidates)
-        if self._spec.aa:
-            return self._plan.blocks
-        return 1 + (self._plan.blocks - 1) * count // min(SIZE, count)
+    def _begin(self) -> None:
+        self._state = RaceState(self._store)
+        self._budget = Budget(self._state, self._plan, self._clock, self._session, lambda: len(self._hosts.hosts))
 
     def _decided(self) -> bool:
         return not self._spec.aa and any(look.decided for look in self._state.looks)
 
-    def _propose(self, number: int) -> Block | None:
+    def _run_blocks(self, purpose: Purpose, since: int, propose: Callable[[str], Block | None]) -> None:
+        """Give every host one block after another, until the study is decided or there are none.
+
+        Blocks that were begun and lack trials go first. `propose` begins the next block for a host; None where there is none.
+        `since` is the least number of a block.
+        """
+        try:
+            self._give_blocks(purpose, since, propose)
+            while self._hosts.at_work or not self._hosts.hosts:  # without a host the fleet waits for one
+                event, work = self._take_event()
+                is_free = work is not None or isinstance(event, HostJoined)
+                if isinstance(event, BlockEnded) and work is not None:
+                    is_free = self._end_work(event.host, work.block)
+                if is_free and purpose is Purpose.RACE and self._decided():
+                    break
+                if is_free:
+                    self._give_blocks(purpose, since, propose)
+        finally:
+            self._hosts.break_off()
+
+    def _give_blocks(self, purpose: Purpose, since: int, propose: Callable[[str], Block | None]) -> None:
+        for host in self._hosts.idle:
+            at_work = [work.block for work in self._hosts.at_work.values()]
+            hosts = self._hosts.hosts
+            block = self._state.unfinished(purpose, host, since=since, at_work=at_work, hosts=hosts) or propose(host)
+            if block is not None:
+                self._go_on(host, block)
+
+    def _go_on(self, host: str, block: Block) -> None:
+        """Have a host run the trials that a block still lacks there, if the budget holds them."""
+        places = self._state.missing(block, host)
+        if places and self._budget.fits(len(places)):
+            self._begin_trials(host, block, places)
+
+    def _begin_trials(
+        self, host: str, block: Block, places: Sequence[Place], measure: float | None = None, floor: float = 0.0
+    ) -> None:
+        trials = self._hosts.new_trials(block.number, block.purpose, places, self._session, self._clock.now())
+        choices = first_driver_choices(trial for trial in self._state.trials if trial.host == host)
+        self._hosts.begin(host, block, BlockRequest(self._spec, self._inspected, trials, choices, measure, floor))
+
+    def _take_event(self) -> tuple[FleetEvent, Work | None]:
+        """Wait for the next event of any host; returns it with the work that it ends.
+
+        Raises:
+            ChangedByOthersError: somebody else keeps changing a variable under test.
+            DialinError: the study cannot go on.
+        """
+        event, trial, work = self._hosts.next_event()
+        if isinstance(event, HostLost):
+            self.log(LogCode.HOST_LOST, host=event.host, cause=event.cause.as_stored())
+        elif isinstance(event, HostRefused):
+            self.log(LogCode.HOST_LEFT_OUT, host=event.host, cause=event.cause.as_stored())
+        elif isinstance(event, HostJoined):
+            self.log(LogCode.HOST_JOINED, host=event.host.name)
+        if isinstance(event, HostJoined | HostLost):
+            self._name_hosts()
+        if trial is not None:
+            self._add(trial, is_lost=isinstance(event, HostLost))
+        return event, work
+
+    def _add(self, ended: Trial, *, is_lost: bool = False) -> None:
+        if not is_lost:
+            self._log_end(ended)
+        self._state.add(ended)
+        self._watcher.trial_ended(ended, self._standings())
+        changed_during_trial.check_not_contested(self._state.trials, self._session)
+
+    def _end_work(self, host: str, block: Block) -> bool:
+        """Look at what a host's block has shown. False where the host goes on with it, or cannot within the budget."""
+        self._check_still_running(host)
+        if self._state.missing(block, host):  # some were interrupted, because the host stood still
+            if host in self._hosts.hosts:
+                self._go_on(host, block)
+                return False
+            return True  # it was left out, and another one takes its block
+        if block.purpose is Purpose.RACE:
+            self._look_if_due(block.number)
+        return True
+
+    def _propose(self, host: str) -> Block | None:
         """Begin a block of the candidates that are proposed; None where the race is over or the budget does not hold it.
 
         Raises:
             ServerError: no candidate is left that could be measured.
         """
+        number = 1 + max((block.number for block in self._state.blocks if block.purpose is Purpose.RACE), default=0)
+        first_on_host = all(trial.host != host for trial in self._state.raced)
         for _ in range(_PROPOSALS):
             history = self._state.history(self._refused)
             if not history.in_the_race:
-                raise self._all_failed()
-            room = Room(number, self._trials_that_fit())
+                raise all_failed(self._state)
+            room = Room(number, self._budget.trials_that_fit(), first_on_host)
             named = {candidate.name: candidate for candidate in self._proposer.propose(history, room)}
             known = {candidate.name for candidate in self._spec.candidates}
             unknown = [candidate for name, candidate in named.items() if name not in known]
-            if len(named) < 2 or not self._fits(len(named)):  # one alone is compared with nothing
+            if len(named) < 2 or not self._budget.fits(len(named)):  # one alone is compared with nothing
                 return None
             entering = [admitted for candidate in unknown if (admitted := self._admitted(candidate, number)) is not None]
             if len(entering) == len(unknown):
@@ -161,9 +225,12 @@ class Runner:
         self.log(LogCode.CANDIDATE_JOINS, candidate=named.name, block=number, setting=dict(named.setting))
         return named.model_copy(update={"born": number})
 
-    def _begin_block(self, number: int, names: Collection[str], purpose: Purpose, entering: Sequence[Candidate] = ()) -> Block:
-        """Write a block down with its order, after the budget was found to hold it."""
-        self._stop_where_asked()
+    def _begin_block(
+        self, number: int, names: Collection[str], purpose: Purpose, entering: Sequence[Candidate] = ()
+    ) -> Block | None:
+        """Write a block down with its order, after the budget was found to hold it; None where a stop was requested."""
+        if self._is_stopping():
+            return None
         candidates = (*self._spec.candidates, *entering)
         members = [candidate.name for candidate in candidates if candidate.name in names]
         block = Block(number, purpose, tuple(block_order(self._spec.seed, number, members)))
@@ -172,87 +239,62 @@ class Runner:
             self._watcher.candidates_entered(self._spec)
         return block
 
-    def _run_block(self, block: Block) -> bool:
-        """Run the trials that a block still lacks. False where the budget does not hold them."""
-        while missing := self._missing(block):
-            if not self._fits(len(missing)):
-                return False
-            self._run_trials(block.number, missing, block.purpose)
-            self._check_still_running()
-        return True
-
-    def _stop_where_asked(self) -> None:
-        """Raise InterruptedStudyError between two blocks, where a stop was requested."""
-        if self._stop_asked():
-            self.log(LogCode.STOPPED)
-            raise InterruptedStudyError("Stopped after a block, as requested", resumable=True)
-
-    def _check_still_running(self) -> None:
-        """End a study in which everything fails that did not before: what broke is not a candidate.
+    def _is_stopping(self) -> bool:
+        """Return whether a stop was requested while hosts are still at work; the blocks under way are finished first.
 
         Raises:
-            ServerError: the newest trials all failed, of several candidates that could be measured before.
+            InterruptedStudyError: it was, and no host is at work.
         """
-        measured = {t.candidate for t in self._state.trials if t.state is TrialState.DONE}
-        ended = [t for t in self._state.trials if t.state in _ENDED]
-        failed = list(takewhile(lambda trial: trial.failure is not None and trial.candidate in measured, reversed(ended)))
-        enough = min(_FAILURES_IN_A_ROW, len(self._state.in_the_race))
-        if len(failed) >= enough and len({trial.candidate for trial in failed}) > 1:
-            last = failed[0].failure
-            reason = with_advice(last.cause) if last else "unknown"
-            what = f"The last {len(failed)} trials failed, of candidates that could be measured before: {reason}"
-            raise ServerError(what, "Correct that", last.log_tail if last else "", resumable=True)
+        if not self._stop_asked():
+            return False
+        if self._hosts.at_work:
+            return True
+        self.log(LogCode.STOPPED)
+        raise InterruptedStudyError("Stopped after a block, as requested", resumable=True)
 
-    def _trials_of(self, block: Block) -> list[Trial]:
-        # A study that goes on with more minutes gives blocks the numbers that its trials for raw waits have.
-        return [t for t in self._state.trials if (t.block, t.purpose) == (block.number, block.purpose)]
+    def _check_still_running(self, host: str) -> None:
+        """Leave out a host on which everything fails that did not before: what broke is not a candidate.
 
-    def _missing(self, block: Block) -> list[tuple[int, str]]:
-        """Return what a block still lacks, each with its place; a finished trial is never run again."""
-        finished = {t.candidate for t in self._trials_of(block) if t.state in _ENDED}
-        return [(place, name) for place, name in enumerate(block.order, start=1) if name not in finished]
+        Raises:
+            ServerError: there is no other host.
+        """
+        if failures := failed_in_a_row(self._state, host):
+            if len(self._hosts.hosts) == 1:
+                raise now_failing(failures)
+            self.log(LogCode.HOST_LEFT_OUT, host=host, cause=failures[0].cause.as_stored())
+            self._hosts.leave_out(host)
+            self._name_hosts()
+
+    def _name_hosts(self) -> None:
+        for host in self._hosts.inventory:
+            self._store.save_host(host.name, host.facts)
+        self._watcher.hosts_changed(self._hosts.hosts)
 
     def _run_trials(
-        self,
-        block: int,
-        places: Sequence[tuple[int, str]],
-        purpose: Purpose,
-        measure: float | None = None,
-        floor: float = 0.0,
+        self, block: int, places: Sequence[Place], purpose: Purpose, measure: float | None = None, floor: float = 0.0
     ) -> None:
-        first, now = self._store.next_trial_id(), self._clock.now()
-        trials = tuple(
-            Trial(number, block, self._session, position, name, TrialState.RUNNING, now, purpose=purpose)
-            for number, (position, name) in enumerate(places, start=first)
-        )
+        """Run trials on the first host, and wait for their end."""
+        while not self._hosts.hosts:
+            self._take_event()
+        host = self._hosts.hosts[0]
         try:
-            choices = first_driver_choices(self._state.trials)
-            request = BlockRequest(self._spec, self._inspected, trials, choices, measure, floor)
-            with closing(self._worker.run_block(request)) as events:
-                for event in events:
-                    if ended := self._recorder.record(event):
-                        self._take(ended)
-        except BaseException:
-            self._recorder.break_off()
-            raise
+            self._begin_trials(host, Block(block, purpose, ()), places, measure, floor)
+            while host in self._hosts.at_work:
+                self._take_event()
+        finally:
+            self._hosts.break_off()
 
-    def _take(self, ended: Trial) -> None:
-        """Add a trial that has ended.
-
-        Raises:
-            ChangedByOthersError: somebody else keeps changing a variable under test.
-        """
-        if ended.failure:
+    def _log_end(self, ended: Trial) -> None:
+        if ended.failure and ended.state is TrialState.INTERRUPTED:
+            cause = ended.failure.cause.as_stored()
+            self.log(LogCode.SERVER_WENT_AWAY, trial=ended.id, candidate=ended.candidate, cause=cause)
+        elif ended.failure:
             failed = {"step": ended.failure.step, "cause": ended.failure.cause.as_stored()}
             self.log(LogCode.TRIAL_FAILED, trial=ended.id, candidate=ended.candidate, **failed)
         elif ended.state is TrialState.INTERRUPTED and not ended.is_disturbed:
             self.log(LogCode.TRIAL_REPEATED, trial=ended.id, candidate=ended.candidate)
         for code, changes in changed_during_trial.to_log(ended).items():
             self.log(code, trial=ended.id, candidate=ended.candidate, changes=changes)
-        state = self._state
-        state.add(ended)
-        self._watcher.trial_ended(ended, self._standings())
-        changed_during_trial.check_not_contested(state.trials, self._session)
 
     def _standings(self) -> Mapping[str, Standing]:
         return standings(self._spec, self._state.trials, self._state.figures)
@@ -268,7 +310,7 @@ class Runner:
         looks = self._state.looks
         looked = looks[-1].trials if looks and looks[-1].decided is not None else 0
         ended = len(self._state.ended)
-        if ended > looked and is_due(ended, looked) and self._fits(min(SIZE, len(self._state.in_the_race))):
+        if ended > looked and is_due(ended, looked) and self._budget.fits(min(SIZE, len(self._state.in_the_race))):
             self._look(block)
 
     def _look(self, blocks: int) -> Verdict:
@@ -289,7 +331,7 @@ class Runner:
         state = self._state
         finished = [trial.block for trial in state.raced if trial.state is TrialState.DONE]
         if not finished:
-            raise self._all_failed()
+            raise all_failed(state)
         last = state.looks[-1] if state.looks else None
         judged = (
             last is not None and last.decided is not None and last.trials == len(state.ended) and last.blocks >= max(finished)
@@ -301,16 +343,19 @@ class Runner:
         chosen, baseline = verdict.recommended_candidate, verdict.baseline
         if chosen == baseline:
             return verdict
-        looked = max(look.blocks for look in self._state.looks)
-        first = looked + 1
+        first = 1 + max(look.blocks for look in self._state.looks)
         self.log(LogCode.CONFIRMING, candidate=chosen)
-        for block in range(first, first + CONFIRMING_BLOCKS):
-            fresh = self._state.block(block, Purpose.CONFIRM)
-            if fresh is None and self._fits(2):
-                fresh = self._begin_block(block, (chosen, baseline), Purpose.CONFIRM)
-            if fresh is None or not self._run_block(fresh):
-                self.log(LogCode.CONFIRMING_CUT)
-                break
+        numbers = range(first, first + CONFIRMING_BLOCKS)
+
+        def propose(_host: str) -> Block | None:
+            number = next((n for n in numbers if self._state.block(n, Purpose.CONFIRM) is None), None)
+            if number is None or not self._budget.fits(2):
+                return None
+            return self._begin_block(number, (chosen, baseline), Purpose.CONFIRM)
+
+        self._run_blocks(Purpose.CONFIRM, first, propose)
+        if not all(self._state.is_complete(number, Purpose.CONFIRM) for number in numbers):
+            self.log(LogCode.CONFIRMING_CUT)
         look = self._state.looks[-1]
         judgement = reach_verdict(self._state.record, self._state.figures)
         self._state.save_verdict(judgement.verdict, decided=bool(look.decided))
@@ -321,9 +366,9 @@ class Runner:
         state = self._state
         block = comparison.block_of_waits(state.trials)
         measured = {t.candidate for t in comparison.racing(state.trials) if t.state is TrialState.DONE}
-        left = [name for name in self._without_waits(state.trials) if name in measured]
+        left = [name for name in without_waits(state) if name in measured]
         if left:
-            self._stop_where_asked()
+            self._is_stopping()
         for position, name in enumerate(left, start=1):
             for _ in range(_WAIT_TRIES):
                 self._run_trials(block, [(position, name)], Purpose.WAITS)
@@ -334,67 +379,5 @@ class Runner:
                 collected = {"pattern": waits.pattern, "events": waits.events, "lost": waits.lost}
                 self.log(LogCode.WAITS_COLLECTED, candidate=name, **collected)
 
-    def _without_waits(self, done: Sequence[Trial]) -> list[str]:
-        if not self._spec.waits:
-            return []
-        ended = {t.candidate for t in done if t.purpose is Purpose.WAITS and t.state in _ENDED}
-        raced = comparison.racing(done)
-        names = [candidate.name for candidate in self._spec.candidates]
-        return [name for name in names if name not in ended and not comparison.given_up(name, raced)]
-
-    def _all_failed(self) -> ServerError:
-        failures = [t.failure for t in self._state.trials if t.failure]
-        last = failures[-1] if failures else None
-        if last is None and any(trial.is_disturbed for trial in self._state.trials):
-            return ServerError(
-                "No candidate could be measured: something other than dialin changed the variables under test",
-                "Find the program that sets it and stop it",
-                resumable=True,
-            )
-        if last is None:
-            return ServerError(
-                "No candidate could be measured: the host itself stalled for most of every trial",
-                "Run dialin doctor",
-                resumable=True,
-            )
-        return ServerError(
-            f"No candidate could be measured; the last failure: {with_advice(last.cause)}",
-            "See the log lines above and the study's report; correct the setting or the workload, then start a new study",
-            last.log_tail,
-        )
-
-    def _spent(self, done: Sequence[Trial]) -> float:
-        return sum(sum(t.steps.values()) for t in done)
-
-    def _between(self, done: Sequence[Trial]) -> float:
-        """Return the seconds of this session outside trials."""
-        in_trials = self._spent([t for t in done if t.session == self._session])
-        return max(0.0, self._clock.monotonic() - self._began - in_trials)
-
-    def _trial_seconds(self, done: Sequence[Trial]) -> float:
-        """Return how long a trial takes, with the time up to the next one: as measured in this study, else as planned."""
-        durations = [sum(t.steps.values()) for t in comparison.clean(done) if t.state is TrialState.DONE]
-        in_session = sum(t.session == self._session for t in done)
-        between = self._between(done) / in_session if in_session else 0.0
-        return sum(durations) / len(durations) + between if durations else self._plan.trial_seconds
-
-    def _fits(self, count: int) -> bool:
-        """Return whether the next trials fit the budget beside those for raw waits; they may overrun it a little."""
-        return count <= self._trials_that_fit()
-
-    def _trials_that_fit(self) -> int:
-        done = self._state.trials
-        left = MAY_OVERRUN * self._spec.minutes * 60 - self._spent(done) - self._between(done) - self._reserved(done)
-        return max(0, math.floor(left / self._trial_seconds(done) + _ROUNDING))
-
-    def _reserved(self, done: Sequence[Trial]) -> float:
-        """Return the seconds that outstanding trials for raw waits take."""
-        return len(self._without_waits(done)) * WAIT_TRIALS * wait_trial_seconds(self._spec, self._trial_seconds(done))
-
     def _seconds_left(self) -> float:
-        """Estimate the seconds left: the trials that a safe choice is expected to need, else what the budget holds."""
-        done = self._state.trials
-        left = max(0.0, self._spec.minutes * 60 - self._spent(done) - self._between(done))
-        if self._to_go is None:
-            return left
-        return min(left, self._to_go * self._trial_seconds(done) + self._reserved(done))
+        return self._budget.seconds_left(self._to_go)

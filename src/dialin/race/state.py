@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from dialin.model.record import Look, StudyRecord
@@ -14,6 +14,11 @@ from dialin.search.proposer import History
 from dialin.stats.trial_figures import Figures, figures
 from dialin.store.store import Store
 from dialin.verdict import comparison
+
+Place = tuple[int, str]
+"""A trial that a block lacks: its place in the block's order, from 1, and its candidate."""
+
+_ENDED = (TrialState.DONE, TrialState.FAILED)
 
 
 class RaceState:
@@ -34,7 +39,11 @@ class RaceState:
         self._samples: dict[int, Sequence[Sample]] = dict(stored.samples)
         self._watched = dict(stored.watched)
         self._stored = stored
+        # A study that goes on with more minutes gives blocks the numbers that its trials for raw waits have.
+        self._by_block: dict[tuple[int, Purpose], list[Trial]] = {}
+        self._open = {(block.number, block.purpose): block for block in self.blocks}
         for trial in self.trials:
+            self._add_to_block(trial)
             self._add_figures(trial)
 
     @property
@@ -56,7 +65,7 @@ class RaceState:
     @property
     def ended(self) -> list[Trial]:
         """The trials that decide and are not run again."""
-        return [trial for trial in self.raced if trial.state in (TrialState.DONE, TrialState.FAILED)]
+        return [trial for trial in self.raced if trial.state in _ENDED]
 
     def history(self, refused: Mapping[str, str]) -> History:
         """Return what a proposer may know; `refused` holds candidates that could not enter, with the reasons."""
@@ -72,10 +81,49 @@ class RaceState:
     def block(self, number: int, purpose: Purpose) -> Block | None:
         return next((block for block in self.blocks if (block.number, block.purpose) == (number, purpose)), None)
 
+    def missing(self, block: Block, host: str) -> list[Place]:
+        """Return what a host must still run of a block; a trial that ended there is never run again.
+
+        A block never spans hosts: trials that ended elsewhere are compared there, and do not count here.
+        """
+        trials = self._by_block.get((block.number, block.purpose), ())
+        ended = {t.candidate for t in trials if t.host == host and t.state in _ENDED}
+        return [(place, name) for place, name in enumerate(block.order, start=1) if name not in ended]
+
+    def is_complete(self, number: int, purpose: Purpose) -> bool:
+        """Return whether some host has run all trials of a block."""
+        return self.block(number, purpose) is not None and (number, purpose) not in self._open
+
+    def unfinished(
+        self, purpose: Purpose, host: str, *, since: int, at_work: Collection[Block], hosts: Collection[str]
+    ) -> Block | None:
+        """Return the block that a host goes on with before it begins another; None where there is none.
+
+        That is one that it began itself, else one that no host of the fleet has begun.
+
+        Args:
+            purpose: of the block.
+            host: the one that is idle.
+            since: the least number that it may have.
+            at_work: the blocks that hosts run now.
+            hosts: all hosts of the fleet.
+        """
+        nobodys: Block | None = None
+        for block in self._open.values():
+            if block.purpose is not purpose or block.number < since or block in at_work:
+                continue
+            ran_on = {t.host for t in self._by_block.get((block.number, purpose), ())}
+            if host in ran_on:
+                return block
+            if nobodys is None and not ran_on & set(hosts):
+                nobodys = block
+        return nobodys
+
     def begin_block(self, block: Block, entering: Sequence[Candidate] = ()) -> None:
         self._store.begin_block(block, entering)
         self.spec = self.spec.with_candidates(entering) if entering else self.spec
         self.blocks.append(block)
+        self._open[block.number, block.purpose] = block
 
     def begin_ask(self, ask: TuneAsk, entering: Sequence[Candidate] = ()) -> None:
         """Store a trial that a tune asks for before it begins, with the candidate that enters for it."""
@@ -84,6 +132,7 @@ class RaceState:
 
     def add(self, trial: Trial) -> None:
         self.trials.append(trial)
+        self._add_to_block(trial)
         self._samples[trial.id] = self._store.samples_of(trial.id)
         self._watched[trial.id] = self._store.watched_of(trial.id)
         self._add_figures(trial)
@@ -98,6 +147,12 @@ class RaceState:
         self._store.save_verdict_of(look, verdict, decided=decided)
         self.looks[-1] = replace(look, decided=decided)
         self.verdict = verdict
+
+    def _add_to_block(self, trial: Trial) -> None:
+        key = (trial.block, trial.purpose)
+        self._by_block.setdefault(key, []).append(trial)
+        if (block := self._open.get(key)) is not None and not self.missing(block, trial.host):
+            del self._open[key]
 
     def _add_figures(self, trial: Trial) -> None:
         if trial.state is not TrialState.DONE:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from dialin.cause_sentences import with_advice
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
-from dialin.fleet.worker import Worker
+from dialin.fleet.fleet import Fleet
 from dialin.model.cause import Cause
 from dialin.model.progress import Standing, Watcher
 from dialin.model.record import LogCode, Look, StudyRecord, TuneCourse
@@ -21,7 +21,6 @@ from dialin.model.verdict import TuneFindings, Verdict
 from dialin.preflight.admission import Admit, refuse
 from dialin.question.plan import Plan
 from dialin.race.runner import Runner
-from dialin.race.state import RaceState
 from dialin.report.load_units import units
 from dialin.search.study_tuner import NextTrial, StudyTuner, answers
 from dialin.search.tune_findings import final_findings, findings_so_far
@@ -56,7 +55,7 @@ class TuneRunner(Runner):
         clock: Clock,
         watcher: Watcher,
         plan: Plan,
-        worker: Worker,
+        fleet: Fleet,
         session: int,
         *,
         admit: Admit = refuse,
@@ -64,7 +63,7 @@ class TuneRunner(Runner):
         inspected: Mapping[str, EffectiveSettings] | None = None,
         stop_asked: Callable[[], bool] = lambda: False,
     ) -> None:
-        super().__init__(store, clock, watcher, plan, worker, session, admit=admit, inspected=inspected, stop_asked=stop_asked)
+        super().__init__(store, clock, watcher, plan, fleet, session, admit=admit, inspected=inspected, stop_asked=stop_asked)
         self._inspect = inspect
         self._asks: list[TuneAsk] = []
         self._best: Mapping[str, Value] = {}
@@ -78,19 +77,19 @@ class TuneRunner(Runner):
             ChangedByOthersError: somebody else keeps changing a variable under test.
             InterruptedStudyError: somebody asked for an end after the trial under way.
         """
-        self._began = self._clock.monotonic()
-        self._state = RaceState(self._store)
+        self._begin()
         self._tuner = StudyTuner(self._spec)
         answered = list(answers(self._store.asks(), self._state.trials))
         self._asks = [answer.ask for answer in answered]  # one that has no end is asked for again
         self._tuner.replay(self._spec, answered, self._speeds())
         self._best = self._tuner.tuner.best()
         trials = len(self._asks) + round(self._seconds_left() / max(1.0, self._plan.trial_seconds))
+        self._name_hosts()
         self._watcher.study_began(self._spec, trials, self._seconds_left())
         while (following := self._tuner.next_trial()) is not None:
-            self._stop_where_asked()
+            self._is_stopping()
             self._run_next(following)
-            self._check_still_running()
+            self._check_whether_all_fail()
         return self._end()
 
     def _run_next(self, following: NextTrial) -> None:
@@ -154,13 +153,14 @@ class TuneRunner(Runner):
             TrialState.RUNNING,
             self._clock.now(),
             purpose=purpose,
-            host=self._worker.host.name,
+            host=self._hosts.hosts[0],
         )
-        self._recorder.record(TrialBegan(trial))
+        recorder = self._hosts.recorder(trial.host)
+        recorder.record(TrialBegan(trial))
         failure = Failure(Step.VERIFY, "server", Cause.quoted(reason))
         ended = replace(trial, state=TrialState.FAILED, failure=failure, steps={Step.VERIFY: max(seconds, 0.1)})
-        if recorded := self._recorder.record(TrialEnded(ended)):
-            self._take(recorded)
+        if recorded := recorder.record(TrialEnded(ended)):
+            self._add(recorded)
 
     def _run_until_ended(self, block: int, position: int, candidate: str, purpose: Purpose, seconds: float) -> None:
         for _ in range(_TRIES):
@@ -173,7 +173,7 @@ class TuneRunner(Runner):
             if ended.state in _ENDED:
                 return
         raise ServerError(
-            f"The host stood still, or somebody else changed variables, in {_TRIES} trials in a row",
+            f"The host stalled, or another client changed variables, in {_TRIES} trials in a row",
             "See dialin doctor",
             resumable=True,
         )
@@ -184,7 +184,7 @@ class TuneRunner(Runner):
         known = [self._state.figures[number].window.mean for number in of_baseline if number in self._state.figures]
         return (1 - self._spec.worst) * statistics.median(known) if self._spec.worst and known else 0.0
 
-    def _check_still_running(self) -> None:
+    def _check_whether_all_fail(self) -> None:
         """End a tune in which everything fails, or its baseline.
 
         Raises:

@@ -112,7 +112,9 @@ class Expectation(_Part):
     claim: str = Field(description="what was published, in a sentence")
     rule: ExpectationRule
     candidates: list[str] = Field(min_length=1)
-    within: float = Field(default=0.05, gt=0, description="for `alike` and `p90-alike`: the relative difference that is none")
+    within: float = Field(
+        default=0.05, gt=0, description="for `alike` and `p90-alike`: relative difference below which values are equal"
+    )
     low: float | None = Field(
         default=None, gt=0, description="for `faster` and `slower`: the least ratio to the baseline that says the same"
     )
@@ -159,7 +161,7 @@ class Scale(_Part):
     minutes: float = Field(gt=0, description="of wall clock, preparing data for the first time included")
     disk: str = Field(pattern=r"^[0-9]+[MGT]$", description="free disk for data and one copy of it")
     memory: str = Field(pattern=r"^[0-9]+[MGT]$", description="free memory")
-    shrunk: str = Field(description="which ratios are kept, and which are not")
+    shrunk: str = Field(description="which ratios are used, and which are not")
 
 
 class RecipeStudy(_Part):
@@ -190,7 +192,7 @@ class Recipe(_Part):
 
     title: str
     compares: str = Field(description="what is compared, in a few words")
-    finding: str = Field(description="what was published, in words of our own")
+    finding: str = Field(description="what was published, in our words")
     source: Publication
     scales: dict[ScaleName, Scale]
     keeps: dict[Ratio, float] = Field(

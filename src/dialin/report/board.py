@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from dialin.model.progress import Standing
+from dialin.model.progress import HostProgress, Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial
 from dialin.model.verdict import Verdict
@@ -17,6 +18,7 @@ from dialin.report.verdict_sentences import lost
 from dialin.text import counted, duration, number, visible
 
 STEP_LABELS = {
+    Step.WAIT: "waiting for the server",
     Step.RESTORE: "restoring data",
     Step.BOOT: "starting the server",
     Step.SET: "setting variables",
@@ -55,6 +57,7 @@ class Board:
         seconds: the trial's newest samples.
         lines: what was said, with when.
         notice: a line that stands all the time.
+        hosts: what each host does, by name.
     """
 
     spec: StudySpec | None = None
@@ -69,6 +72,26 @@ class Board:
     lines: deque[tuple[float, str]] = field(default_factory=lambda: deque(maxlen=_MOST_LINES))
     verdict: Verdict | None = None
     notice: str = ""
+    hosts: dict[str, HostProgress] = field(default_factory=dict)
+
+    def name_hosts(self, names: Sequence[str], now: float) -> None:
+        """Note which hosts there are."""
+        self.hosts = {name: self.hosts.get(name, HostProgress(since=now)) for name in names}
+
+    def note_host(self, host: str, now: float, **changes: Any) -> None:
+        """Note what a host does now."""
+        if host in self.hosts:
+            self.hosts[host] = replace(self.hosts[host], since=now, **changes)
+
+    def host_lines(self, now: float) -> list[str]:
+        """Return a line for each host where there are several: what it does, and how many trials ended there."""
+        if len(self.hosts) < 2:
+            return []
+        names = naming(self.spec).full if self.spec else {}
+        return [
+            f"{visible(host)}: {_doing(one, names, now)}, {counted(one.trials, 'trial')} so far"
+            for host, one in self.hosts.items()
+        ]
 
     def begin(self, spec: StudySpec, blocks: int, seconds: float, now: float) -> None:
         """Note that the study begins."""
@@ -78,14 +101,19 @@ class Board:
         """Note that a trial begins."""
         self.trial, self.step, self.ends = trial, None, now + seconds_left
         self.seconds.clear()
+        self.note_host(trial.host, now, trial=trial.id, block=trial.block, candidate=trial.candidate, step=None)
 
     def begin_step(self, step: Step, now: float) -> None:
         """Note that a step of the trial begins."""
         self.step, self.step_began = step, now
 
-    def end_trial(self, standings: Mapping[str, Standing]) -> None:
-        """Note that a trial ended."""
-        self.trial, self.step, self.standings = None, None, dict(standings)
+    def end_trial(self, ended: Trial, standings: Mapping[str, Standing], now: float) -> None:
+        """Note that a trial ended, which may be another one than that shown."""
+        self.standings = dict(standings)
+        if self.trial is None or self.trial.id == ended.id:
+            self.trial, self.step = None, None
+        before = self.hosts.get(ended.host, HostProgress())
+        self.note_host(ended.host, now, trials=before.trials + 1, trial=None, block=None, candidate="", step=None)
 
     def standing(self, candidate: str) -> Standing:
         """Return how a candidate stands; one without a trial has no figures."""
@@ -132,6 +160,13 @@ class Board:
         """Return how much of the estimated time has passed, from 0 to 1."""
         whole = max(self.ends, now) - self.began
         return min(1.0, max(0.0, (now - self.began) / whole)) if whole > 0 else 0.0
+
+
+def _doing(host: HostProgress, names: Mapping[str, str], now: float) -> str:
+    if host.trial is None:
+        return f"idle for {duration(now - host.since)}"
+    step = STEP_LABELS[host.step] if host.step else "starting"
+    return f"block {host.block}, {names.get(host.candidate, visible(host.candidate))}, {step} for {duration(now - host.since)}"
 
 
 def study_title(spec: StudySpec) -> str:

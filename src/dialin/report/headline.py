@@ -67,7 +67,9 @@ def _typical(candidate: CandidateVerdict, verdict: Verdict) -> str:
     is_shown = ratio is not None and ratio.low is not None and ratio.low > 1
     if verdict.decided_by is not DecidedBy.TYPICAL_SPEED or typical is None or is_shown:
         return ""
-    return f"; typical speed {change_with_confidence(typical, verdict.confidence)}"
+    shown = change_with_confidence(typical, verdict.confidence)
+    is_same = ratio is not None and shown == change_with_confidence(ratio, verdict.confidence)
+    return "" if is_same else f"; typical speed {shown}"
 
 
 def _headline(spec: StudySpec, verdict: Verdict) -> str:

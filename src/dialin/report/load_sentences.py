@@ -49,15 +49,15 @@ def _dropped(_spec: StudySpec, data: Figures) -> str:
 def _driver_late(spec: StudySpec, data: Figures) -> str:
     counted_in = ", which latency includes" if spec.workload.rate else ""
     return (
-        f"The load driver itself was {data['late_ms']:.0f} ms late on average{counted_in}: it lacks CPU; give it CPUs of its "
-        "own (--load-cpus)"
+        f"The load driver itself was {data['late_ms']:.0f} ms late on average{counted_in}: it lacks CPU; give it "
+        "separate CPUs (--load-cpus)"
     )
 
 
 def _busy_load_thread(_spec: StudySpec, data: Figures) -> str:
     return (
         f"The load driver was the limit in {_among(data)}: its busiest load thread used up to {percent(data['share'])} of a "
-        "CPU. Give it CPUs of its own (--load-cpus), or use a heavier workload"
+        "CPU. Give it separate CPUs (--load-cpus), or use a heavier workload"
     )
 
 
@@ -99,7 +99,7 @@ def _client_limit(spec: StudySpec, data: Figures) -> str:
     used = data["server_cpus_used"]
     other = "the server runs on another machine" if used is None else f"the server {percent(used / cpus)}"
     return (
-        f"The load driver was the limit: it used {percent(driver / cpus)} of a full machine, {other}. Give it CPUs of its own "
+        f"The load driver was the limit: it used {percent(driver / cpus)} of a full machine, {other}. Give it separate CPUs "
         "(--load-cpus), or use a heavier workload"
     )
 
@@ -115,8 +115,8 @@ def _client_shares_machine(_spec: StudySpec, data: Figures) -> str:
 def _driver_changed(_spec: StudySpec, data: Figures) -> str:
     first, *later = data["drivers"]
     return (
-        f"{first} applied the load at first, and {listed(later)} after the study was resumed: candidates are compared within "
-        "what one driver applied, and their own figures mix both"
+        f"{first} applied the load at first, and {listed(later)} after the study was resumed: candidates are compared only "
+        "within trials of one driver; the figures of a candidate mix both"
     )
 
 

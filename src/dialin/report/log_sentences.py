@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dialin.cause_sentences import with_advice
+from dialin.cause_sentences import sentence, with_advice
 from dialin.model.cause import Cause
 from dialin.model.record import LogCode, LogLine
 from dialin.model.setting import describe
@@ -68,9 +68,15 @@ _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
     LogCode.CANDIDATE_JOINS: lambda figures: (
         f"{figures['candidate']} joins with block {figures['block']}: {describe(figures['setting'])}"
     ),
+    LogCode.HOST_JOINED: lambda figures: f"Host {figures['host']} joins",
+    LogCode.HOST_LOST: lambda figures: f"Host {figures['host']} is lost: {with_advice(Cause.read(figures['cause']))}",
+    LogCode.HOST_LEFT_OUT: lambda figures: f"Host {figures['host']} is left out: {with_advice(Cause.read(figures['cause']))}",
     LogCode.STOPPED: lambda _figures: "Stopped between two blocks, as requested",
     LogCode.TRIAL_FAILED: _trial_failed,
     LogCode.TRIAL_REPEATED: lambda figures: f"{_trial(figures)} is run again: the host itself stalled for most of it",
+    LogCode.SERVER_WENT_AWAY: lambda figures: (
+        f"{_trial(figures)} is run again: the server went away during it ({sentence(Cause.read(figures['cause']))})"
+    ),
     LogCode.TRIAL_DISCARDED: _discarded,
     LogCode.OTHERS_CHANGED: _others_changed,
     LogCode.CONFIRMING: lambda figures: f"Confirming {figures['candidate']} against the baseline in fresh trials",

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.model.study import StudySpec
+from dialin.model.setting import combination_name
+from dialin.model.study import Candidate, StudySpec
 from dialin.text import listed, visible
+
+_BETWEEN = " / "
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,30 +17,46 @@ class Naming:
     """How a study's candidates are called.
 
     Attributes:
-        subject: the one variable whose values the candidates are; empty where they differ in more.
+        variables: the variables whose values the candidates are; empty where they are called otherwise.
         labels: by name, what tables and charts show, made visible.
         full: by name, what a sentence or a heading says: `innodb_buffer_pool_instances = 4`.
     """
 
-    subject: str
+    variables: tuple[str, ...]
     labels: Mapping[str, str]
     full: Mapping[str, str]
 
+    @property
+    def subject(self) -> str:
+        """What the labels are values of: `innodb_adaptive_hash_index / innodb_io_capacity` above `ON / 200`."""
+        return _BETWEEN.join(self.variables)
+
 
 def naming(spec: StudySpec) -> Naming:
-    """Return how candidates are called: by the value alone where one variable is swept, since that is how they are named."""
+    """Return how candidates are called: by the values alone where variables are swept, since that is how they are named."""
     names = [candidate.name for candidate in spec.candidates]
     labels = {name: visible(name) for name in names}
     asked = spec.variables_under_test
-    by_value = all(
-        not candidate.setting or candidate.name.partition(" on ")[0] == str(candidate.setting[asked[0]])
-        for candidate in spec.candidates
-        if len(asked) == 1
-    )
-    if len(asked) != 1 or not by_value:
-        return Naming("", labels, labels)
-    full = {one.name: f"{asked[0]} = {labels[one.name]}" if one.setting else labels[one.name] for one in spec.candidates}
-    return Naming(asked[0], labels, full)
+    if not asked or not all(_is_by_value(candidate, asked) for candidate in spec.candidates if candidate.setting):
+        return Naming((), labels, labels)
+    if len(asked) == 1:
+        full = {one.name: f"{asked[0]} = {labels[one.name]}" if one.setting else labels[one.name] for one in spec.candidates}
+        return Naming(tuple(asked), labels, full)
+    by_value = {one.name: _values(one, asked, labels[one.name]) for one in spec.candidates}
+    return Naming(tuple(asked), by_value, labels)
+
+
+def _is_by_value(candidate: Candidate, variables: Sequence[str]) -> bool:
+    """Return whether a sweep named a candidate by its setting."""
+    is_whole = set(candidate.setting) == set(variables)
+    return is_whole and candidate.name.partition(" on ")[0] == combination_name(candidate.setting)
+
+
+def _values(candidate: Candidate, variables: Sequence[str], label: str) -> str:
+    if not candidate.setting:
+        return label
+    _, on, build = label.partition(" on ")
+    return visible(_BETWEEN.join(str(candidate.setting[variable]) for variable in variables)) + on + build
 
 
 def named(spec: StudySpec, name: str) -> str:

@@ -108,7 +108,7 @@ def _unsafe(spec: StudySpec, data: Figures) -> str:
 
 
 def _failed_trials(spec: StudySpec, data: Figures) -> str:
-    reason = with_advice(Cause.read(data.get("cause") or data)) or "reason not available"
+    reason = with_advice(Cause.read(data["cause"])) or "reason not available"
     return f"{named(spec, data['candidate'])}: {counted(data['failed'], 'trial')} failed; {reason}"
 
 

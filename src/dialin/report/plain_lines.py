@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from dialin.model.progress import Standing
@@ -26,9 +26,10 @@ class PlainLines:
         self._plain = not (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
         self._baseline = ""
         self._names: Mapping[str, str] = {}
-        self._measured: list[float] = []
+        self._has_hosts = False
+        self._measured: dict[int, list[float]] = {}
         self._rate = SECONDS.rate
-        self._lost = 0
+        self._lost: dict[int, int] = {}
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
         """Say what is compared and how long it will take."""
@@ -47,6 +48,10 @@ class PlainLines:
         self._write(f"Load: {spec.workload.describe()}.")
         self._write(f"About {counted(blocks_planned, 'block')}, about {about(seconds_planned)}.")
 
+    def hosts_changed(self, hosts: Sequence[str]) -> None:
+        """Name the host of each trial where there are several; the study's log says itself who joins."""
+        self._has_hosts = self._has_hosts or len(hosts) > 1
+
     def candidates_entered(self, spec: StudySpec) -> None:
         """Call them as the others are called; the study says itself that they enter."""
         self._names = naming(spec).full
@@ -57,35 +62,36 @@ class PlainLines:
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
         """Say which trial begins and what time is left."""
-        self._measured.clear()
-        self._lost = 0
+        self._measured[trial.id] = []
+        self._lost[trial.id] = 0
         self._write(f"{self._where(trial)} begins; about {about(seconds_left)} left.")
 
     def step_began(self, trial: Trial, step: Step) -> None:
         """Say nothing."""
 
-    def sampled(self, trial: Trial, sample: Sample) -> None:  # noqa: ARG002
+    def sampled(self, trial: Trial, sample: Sample) -> None:
         """Keep the figure of a measured second for the trial's line; of those that the host lost, only how many."""
         if sample.step is not Step.MEASURE:
             return
         if sample.lost:
-            self._lost += 1
+            self._lost[trial.id] += 1
         else:
-            self._measured.append(sample.tps)
+            self._measured[trial.id].append(sample.tps)
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
         """Say how the trial ended, what of it the host lost, and how its candidate stands."""
         where = self._where(trial)
+        measured, lost_seconds = self._measured.pop(trial.id, []), self._lost.pop(trial.id, 0)
         standing = None if trial.purpose is Purpose.WAITS else standings.get(trial.candidate)
         out = "; it gets no further trials" if standing and standing.out else ""
         if trial.state is not TrialState.DONE:
             self._write(f"{where} {trial.state}{out}.")
             return
-        figure = f" with {number(sum(self._measured) / len(self._measured))} {self._rate}" if self._measured else ""
+        figure = f" with {number(sum(measured) / len(measured))} {self._rate}" if measured else ""
         so_far = ""
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
             so_far = f"; {change(standing.ratio)} to the baseline after {counted(standing.trials, 'trial')}"
-        gone = f", {lost(self._lost)}" if self._lost else ""
+        gone = f", {lost(lost_seconds)}" if lost_seconds else ""
         self._write(f"{where} ended{figure}{gone}{so_far}{out}.")
 
     def study_ended(self, verdict: Verdict) -> None:
@@ -93,6 +99,9 @@ class PlainLines:
         self._write(f"Verdict: {verdict.headline}")
 
     def _where(self, trial: Trial) -> str:
+        return f"{trial.host}: {self._which(trial)}" if self._has_hosts else self._which(trial)
+
+    def _which(self, trial: Trial) -> str:
         name = self._names.get(trial.candidate, trial.candidate)
         if trial.purpose is Purpose.CONFIRM:
             return f"Block {trial.block}, fresh trial {trial.position}: {name}"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dialin.model.measure import deciding
 from dialin.model.study import StudySpec
-from dialin.model.verdict import Outcome, ReasonCode, Verdict
+from dialin.model.verdict import ReasonCode, Verdict
 from dialin.report.headline import gain
 from dialin.report.names import named, several, the_baseline
 from dialin.text import exact_percent
@@ -17,8 +16,8 @@ _ALONE = {
     ReasonCode.BASELINE_AMONG_BEST: "The baseline is among the best: keep {baseline}.",
     ReasonCode.BASELINE_IS_BEST: "No other candidate is better: keep {baseline}.",
     ReasonCode.OTHERS_WORSE: "Every other candidate was shown to be worse.",
-    ReasonCode.NEAR_THE_BEST: "Which of the candidates near the best is the very best is inconclusive; more minutes can show "
-    "it.",
+    ReasonCode.NEAR_THE_BEST: "Several candidates are near the best, and which one is the best is inconclusive: more minutes "
+    "can show it.",
     ReasonCode.BASELINE_FAILED: "The baseline could not be measured, so nothing is recommended: fix that, then start a new "
     "study.",
     ReasonCode.OTHERS_UNSAFE: "Every other candidate is unsafe: keep {baseline}.",
@@ -32,9 +31,7 @@ _ALONE = {
 
 
 def reason(spec: StudySpec, verdict: Verdict) -> str:
-    """Return why the recommendation is what it is; of a verdict that an earlier dialin stored without a code, as stored."""
-    if verdict.reason_code is None:
-        return _of_earlier_dialin(spec, verdict)
+    """Return why the recommendation is what it is; where figures that its code needs are missing, as stored."""
     try:
         text = _sentence(spec, verdict, verdict.reason_code)
     except (LookupError, TypeError, ValueError):  # written by another dialin
@@ -77,7 +74,7 @@ def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
             failed = several(spec, data["candidates"])
             return f"{failed} could not be measured (see the caveats): keep {baseline}, or fix that."
         case ReasonCode.SHOWN_BETTER:
-            others = " Which of the better ones is the best is inconclusive." if len(data["candidates"]) > 1 else ""
+            others = " Several are better, and which one is the best is inconclusive." if len(data["candidates"]) > 1 else ""
             return f"{name} was shown to be better than {baseline}: {figures}.{others}"
         case _:
             return f"{name} against {baseline}: {figures}."
@@ -90,20 +87,3 @@ def _refusal(spec: StudySpec, verdict: Verdict) -> str:
         f"{named(spec, data['candidate'])} {is_better} but gives up durability ({', '.join(variables)}: {loses(variables[0])}"
         "), so it is not recommended unless you give --accept-weaker-durability."
     )
-
-
-def _of_earlier_dialin(spec: StudySpec, verdict: Verdict) -> str:
-    chosen = verdict.chosen
-    if (
-        verdict.tune
-        or spec.aa
-        or chosen.name == verdict.baseline
-        or chosen.weaker_durability
-        or deciding(chosen, verdict) is None
-    ):
-        return verdict.reason
-    if verdict.verdict is Outcome.WINNER and verdict.winners == [chosen.name]:
-        return _ALONE[ReasonCode.OTHERS_WORSE]
-    if verdict.verdict is Outcome.SAFE_CHOICE and not any(one.weaker_durability for one in verdict.candidates):
-        return _ALONE[ReasonCode.NEAR_THE_BEST]
-    return verdict.reason

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -20,7 +20,7 @@ from dialin.model.verdict import Verdict
 from dialin.report.board import Board, newest_figures, sparkline, study_title
 from dialin.report.load_units import units
 from dialin.report.names import naming
-from dialin.text import about, ascii_only, change, counted, duration, number, shorten, stopwatch, visible
+from dialin.text import about, ascii_only, change, counted, distinct, duration, number, stopwatch, visible
 
 _PER_SECOND = 4
 _LOG_LINES = 5
@@ -72,6 +72,11 @@ class LiveScreen:
         with self._lock:
             self._board.begin(spec, blocks_planned, seconds_planned, self._clock.now())
 
+    def hosts_changed(self, hosts: Sequence[str]) -> None:
+        """Show what each host does, where there are several."""
+        with self._lock:
+            self._board.name_hosts(hosts, self._clock.now())
+
     def candidates_entered(self, spec: StudySpec) -> None:
         """Show the candidates beside the others."""
         with self._lock:
@@ -90,18 +95,22 @@ class LiveScreen:
     def step_began(self, trial: Trial, step: Step) -> None:
         """Note that a step of the trial begins."""
         with self._lock:
-            self._board.trial = trial
-            self._board.begin_step(step, self._clock.now())
+            now = self._clock.now()
+            self._board.note_host(trial.host, now, step=step)
+            if self._board.trial is None or self._board.trial.id == trial.id:
+                self._board.trial = trial
+                self._board.begin_step(step, now)
 
-    def sampled(self, trial: Trial, sample: Sample) -> None:  # noqa: ARG002
-        """Add a second to the sparkline."""
+    def sampled(self, trial: Trial, sample: Sample) -> None:
+        """Add a second to the sparkline of the trial that is shown."""
         with self._lock:
-            self._board.seconds.append(sample)
+            if self._board.trial is None or self._board.trial.id == trial.id:
+                self._board.seconds.append(sample)
 
-    def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:  # noqa: ARG002
+    def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
         """Show the figures so far."""
         with self._lock:
-            self._board.end_trial(standings)
+            self._board.end_trial(trial, standings, self._clock.now())
 
     def study_ended(self, verdict: Verdict) -> None:
         """Show the verdict's sentence."""
@@ -164,12 +173,14 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
     columns = [column for column in (*_COLUMNS, *([_OUT] if any_is_out else [])) if width >= column.least]
     room = max(9, width - sum(column.width for column in columns))
     unit = units(spec.workload)
-    header = shorten(names.subject or "candidate", room)
+    header = names.subject or "candidate"
+    header = header if len(header) <= room else "value"
     left = min(room, max(cell_len(header), *map(len, names.labels.values())))
     lines = [
         _row(header, [(unit.title if column.title == _TPS else column.title, column.width) for column in columns], left, "dim")
     ]
     shown = _most_telling(board, spec, rows)
+    labels = dict(zip(names.labels, distinct(list(names.labels.values()), left), strict=True))
     for candidate in spec.candidates:
         if candidate.name not in shown:
             continue
@@ -183,7 +194,7 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
             "to baseline": "baseline" if is_base else change(standing.ratio),
             "race": "out" if standing.out else "",
         }
-        label = shorten(names.labels[candidate.name], left)
+        label = labels[candidate.name]
         figures = [(cells[column.title], column.width) for column in columns]
         lines.append(_row(label, figures, left, "bold cyan" if runs else "dim" if standing.out else ""))
     if len(shown) < len(spec.candidates):
@@ -211,16 +222,17 @@ def _row(label: str, cells: list[tuple[str, int]], left: int, style: str) -> Tex
 
 
 def _running(board: Board, spec: StudySpec, now: float, width: int, *, plain: bool) -> list[Text]:
+    hosts = [Text(line) for line in board.host_lines(now)]
     if board.trial is None:
-        return []
+        return hosts
     which, name, does = board.trial_progress(now)
     head = Text.assemble(f"{which}: ", (name, "bold"), f", {does}")
     if not board.seconds:
-        return [head]
+        return [*hosts, head]
     values = [sample.tps for sample in board.seconds][-max(1, width) :]
     top = f"last {counted(len(values), units(spec.workload).one)}, from 0 to {number(max(values))}"
     spark = Text(sparkline(values, ascii_bars=plain), style="cyan")
-    return [head, Text(", ".join(newest_figures(board.seconds, spec.workload))), spark, Text(top, style="dim")]
+    return [*hosts, head, Text(", ".join(newest_figures(board.seconds, spec.workload))), spark, Text(top, style="dim")]
 
 
 def _log(board: Board, count: int) -> list[Text]:

@@ -70,11 +70,11 @@ def _load(load: WorkloadSpec) -> dict[str, Any]:
 
 def _tables(spec: StudySpec) -> dict[str, Mapping[str, Value]]:
     tables: dict[str, Mapping[str, Any]] = {}
-    subject = naming(spec).subject
+    swept = naming(spec).variables
     if spec.aa or spec.tune:
         pass
-    elif subject and all(candidate.setting for candidate in spec.candidates):
-        tables["sweep"] = {subject: list(dict.fromkeys(candidate.setting[subject] for candidate in spec.candidates))}
+    elif len(swept) == 1 and all(candidate.setting for candidate in spec.candidates):
+        tables["sweep"] = {swept[0]: list(dict.fromkeys(candidate.setting[swept[0]] for candidate in spec.candidates))}
     elif any(candidate.setting for candidate in spec.candidates):
         for candidate in spec.candidates:
             name = candidate.name.removesuffix(f" on {candidate.server}") if spec.compares_builds else candidate.name

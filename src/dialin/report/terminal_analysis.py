@@ -242,7 +242,7 @@ def _read(analysis: Analysis, counting: list[RunAnalysis]) -> str:
 
 def _sureness(analysis: Analysis) -> str:
     text = f"The intervals of all candidates hold together at {exact_percent(analysis.confidence)} confidence, "
-    text += "as far as differences between runs are chance and repeats are separate starts of the server"
+    text += "if differences between runs are chance and repeats are separate starts of the server"
     if analysis.run_noise is not None:
         text += f"; the standard deviation of one run is {percent(analysis.run_noise)}"
     return f"{text}. The smallest difference that matters is {exact_percent(analysis.worthwhile)}."

@@ -39,7 +39,7 @@ REASONS: dict[Group, str] = {
     Group.COMPATIBILITY: "it can change what statements return or how they fail",
     Group.PLANS: "it changes execution plans, also of statements that this load does not have",
     Group.LIMIT: "it is a limit: only reaching it has an effect",
-    Group.DATA: "it decides how data are stored, so each value would take data of its own",
+    Group.DATA: "it decides how data are stored, so each value would need separate data",
     Group.OTHER_TABLES: "it acts on MyISAM, Aria or MEMORY tables or full-text indexes only",
     Group.STATEMENTS: "it acts on ALTER TABLE and other administrative statements only",
     Group.START: "it acts when the server starts or stops",

@@ -244,7 +244,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
         memory=Memory.ONCE,
     ),
     "innodb_log_writer_threads": PerformanceVariable(
-        "threads of their own write the redo log, which helps where many connections commit",
+        "separate threads write the redo log, which helps where many connections commit",
         words=_SWITCH,
         touch=_WRITES,
         rule=Rule(f"{_STARTUP}; up to 8 CPUs is ours", word="OFF", when=((Fact.CPUS, 1, 8),)),
@@ -286,7 +286,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "so many threads write pages", lowest=(1.0,), highest=(Amount(Fact.CPUS, 4, at_least=8), 64.0), touch=_WRITES
     ),
     "innodb_lru_scan_depth": PerformanceVariable(
-        "it decides how many free pages are kept ready for reads from disk",
+        "it sets how many free pages stay ready for reads from disk",
         lowest=(100.0,), highest=(16_384.0,), touch=_DISK_READS,
     ),
     "innodb_max_dirty_pages_pct": PerformanceVariable(
@@ -382,7 +382,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "without it commits do not wait for each other's order", words=_SWITCH, touch=_BINLOG, needs=_HAS_BINLOG, waits=True
     ),
     "thread_cache_size": PerformanceVariable(
-        "connections beyond it start a thread of their own",
+        "each connection beyond it starts a new thread",
         lowest=(1.0,), highest=(Amount(Fact.CONNECTIONS, 2, at_least=64), 1024.0), special=(0,), touch=_THREADS,
         rule=Rule("MySQL manual, Server System Variables", (Amount(Fact.CONNECTIONS), 1024.0)),
     ),

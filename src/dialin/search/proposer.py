@@ -49,10 +49,13 @@ class Room:
     Attributes:
         block: its number.
         trials: how many trials the budget still holds.
+        first_on_host: whether the host that runs it has run none of this study: only a block of all candidates shows later
+            whether they compare there as they do on other hosts.
     """
 
     block: int
     trials: int
+    first_on_host: bool = False
 
 
 class Proposer(Protocol):
@@ -75,13 +78,13 @@ class Proposer(Protocol):
 class Contenders:
     """Proposes of the candidates that the study began with those that may still be the best; see `stats.allocation`.
 
-    The first block has all of them, and so has every block of an A/A study, whose question is the noise.
+    The first block of each host has all of them, and so has every block of an A/A study, whose question is the noise.
     """
 
-    def propose(self, history: History, room: Room) -> Sequence[Candidate]:  # noqa: ARG002 - the race itself ends with the budget
+    def propose(self, history: History, room: Room) -> Sequence[Candidate]:
         """Return the contenders."""
         racing, spec = history.in_the_race, history.spec
-        if spec.aa or len(racing) <= SIZE:
+        if spec.aa or room.first_on_host or len(racing) <= SIZE:
             return racing
         rules = Rules(spec.worthwhile, spec.confidence)
         if spec.goal is Goal.THROUGHPUT:

@@ -123,7 +123,7 @@ def _range(facts: VariableFacts, asked: AskedVariable | None) -> tuple[float, fl
     most = facts.maximum if facts.maximum is not None else float("inf")
     if asked is not None and asked.low is not None and asked.high is not None:
         low, high = float(as_number(asked.low) or 0), float(as_number(asked.high) or 0)
-        return max(low, least), min(high, most), "range as asked for"
+        return max(low, least), min(high, most), "range as requested"
     default = as_number(facts.default)
     if default is None or default <= 0:
         if facts.lowest is None or facts.highest is None:

@@ -405,7 +405,7 @@ def _no_range(
         return None
     highest, number = amount(row.highest, {**facts, Fact.DEFAULT: _number(default)}), _number(default)
     if row.more_only and highest is not None and number is not None and highest <= 1.05 * number:
-        return LeftOut(variable.name, Group.MACHINE, f"{number:g} suffices for the data, or is all that the machine has")
+        return LeftOut(variable.name, Group.MACHINE, f"{number:g} is enough for the data, or is all that the machine has")
     return None
 
 

@@ -74,9 +74,14 @@ def answers(account: Account) -> bool:
         with connect(account) as query:
             query("SELECT 1")
     except ServerError as error:
-        number = _number(error.__cause__)
-        return number >= _LEAST and number not in _CLIENT_ERRORS
+        return is_answer(error)
     return True
+
+
+def is_answer(error: ServerError) -> bool:
+    """Return whether a server itself answered with this error, such as that it has no connection left."""
+    number = _number(error.__cause__)
+    return number >= _LEAST and number not in _CLIENT_ERRORS
 
 
 def quoted(name: str) -> str:

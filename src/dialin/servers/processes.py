@@ -27,13 +27,14 @@ _WRITE_OWN_NUMBER = 'echo $$ > "$0"; exec "$@"'
 def identity(pid: int) -> str:
     """Return what distinguishes a process from any other with the same PID: the boot of the machine and its start since then.
 
-    Both are the kernel's and do not change when a clock is set. Empty where there is no such process.
+    Both are the kernel's and do not change when a clock is set. Empty where there is no such process, or it has ended and
+    nobody has collected it yet.
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         # The name of the program, in brackets, may hold anything; the 22nd field is the 20th behind it.
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        return f"{boot}/{fields[19]}"
+        return "" if fields[0] == "Z" else f"{boot}/{fields[19]}"
     except (OSError, IndexError):
         return ""
 

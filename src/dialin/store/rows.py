@@ -11,7 +11,7 @@ from sqlalchemy import Row
 from dialin.model.cause import Cause
 from dialin.model.evidence import Gauge, ProbeNote, ProbeNoteCode, RawWaits, WaitRow, Watched
 from dialin.model.load_driver import DriverChoice, TransactionTimes
-from dialin.model.progress import Progress, SessionState, Standing
+from dialin.model.progress import HostProgress, Progress, SessionState, Standing
 from dialin.model.record import LogCode, LogLine
 from dialin.model.trial import Block, Costs, Failure, Purpose, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
 from dialin.model.tune import TuneAsk, TuneStage
@@ -57,7 +57,7 @@ def trial(row: Row[Any]) -> Trial:
 
 def failure(stored: Mapping[str, Any]) -> Failure:
     """Return why a trial failed."""
-    cause = Cause.read(stored.get("cause", stored))
+    cause = Cause.read(stored["cause"])
     return Failure(Step(stored["step"]), stored["fault"], cause, stored["log_tail"])
 
 
@@ -77,7 +77,13 @@ def progress(stands: Mapping[str, Any]) -> Progress:
     """Return a stored progress."""
     step = Step(stands["step"]) if stands["step"] else None
     standings = {name: Standing(**figures) for name, figures in stands["standings"].items()}
-    return Progress(**{**stands, "session": SessionState(stands["session"]), "step": step, "standings": standings})
+    hosts = {name: _host_progress(does) for name, does in stands.get("hosts", {}).items()}
+    read = {"session": SessionState(stands["session"]), "step": step, "standings": standings, "hosts": hosts}
+    return Progress(**{**stands, **read})
+
+
+def _host_progress(does: Mapping[str, Any]) -> HostProgress:
+    return HostProgress(**{**does, "step": Step(does["step"]) if does["step"] else None})
 
 
 def watched(saw: Mapping[str, Any]) -> Watched:
@@ -86,14 +92,9 @@ def watched(saw: Mapping[str, Any]) -> Watched:
     return Watched(**{**saw, "gauges": gauges, "notes": probe_notes(saw["notes"])})
 
 
-def probe_notes(stored: Sequence[Mapping[str, Any] | str]) -> tuple[ProbeNote, ...]:
-    """Return the notes of a probe; an earlier dialin stored sentences."""
-    return tuple(
-        ProbeNote(ProbeNoteCode.OTHER, {"words": one})
-        if isinstance(one, str)
-        else ProbeNote(ProbeNoteCode(one["code"]), one["figures"])
-        for one in stored
-    )
+def probe_notes(stored: Sequence[Mapping[str, Any]]) -> tuple[ProbeNote, ...]:
+    """Return the stored notes of a probe."""
+    return tuple(ProbeNote(ProbeNoteCode(one["code"]), one["figures"]) for one in stored)
 
 
 def waits(summary: Mapping[str, Any]) -> RawWaits:

@@ -46,6 +46,8 @@ class WorkerConformance:
         with self.open_worker() as worker:
             events = list(worker.run_block(request))
         assert pickle.loads(pickle.dumps(events)) == events  # noqa: S301 - our own bytes
+        began = [event.trial.started for event in events if isinstance(event, TrialBegan)]
+        assert began == sorted(set(began)), "each has the time when it began itself, not that of its block"
         for trial in request.trials:
             self._is_one_trial(trial, events)
         assert events == []

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import signal
 import uuid
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-from dialin.errors import DialinError, ServerError, UserError
+from dialin.errors import DialinError, ServerAwayError, ServerError, UserError
 from dialin.model.setting import Value
 from dialin.model.study import Attachment, StudySpec
 from dialin.model.trial import Step, Trial, VariableChange
@@ -21,6 +22,11 @@ from dialin.trials.tools import Tools
 from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Target, Workload
+
+_POLL = 0.5
+
+_TO_BLAME = 2
+"""Times that a server must go away while one candidate's setting is in force for the trial to be the candidate's failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,7 @@ class OpenAttachedServer:
         before: the values that the variables which the study sets had before it.
         restore: prepares the data again; None where the load leaves as much as there was.
         spec: the study with the candidates that have entered so far.
+        departures: per candidate, how often the server went away while its setting was in force.
     """
 
     site: AttachedServer
@@ -114,10 +121,11 @@ class OpenAttachedServer:
     detector: ChangeDetector
     restore: Callable[[], None] | None
     spec: StudySpec
+    departures: Counter[str] = field(default_factory=Counter)
 
     def stage(self, trial: Trial) -> AttachedStage:
         """Set up a trial: what its candidate does not set has the value that it had before the study."""
-        return AttachedStage(self, {**self.before, **self.spec.setting_of(trial.candidate)})
+        return AttachedStage(self, trial.candidate, {**self.before, **self.spec.setting_of(trial.candidate)})
 
     def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:  # noqa: ARG002 - trials show it
         """Take in candidates that have entered; the undo covers every variable that they may set."""
@@ -127,21 +135,59 @@ class OpenAttachedServer:
 class AttachedStage:
     """One trial on an attached server: its variables are set, and left so until the next trial or the end."""
 
-    def __init__(self, opened: OpenAttachedServer, setting: Mapping[str, Value | None]) -> None:
+    def __init__(self, opened: OpenAttachedServer, candidate: str, setting: Mapping[str, Value | None]) -> None:
         self.build = opened.site.attached.build
         self.detector = opened.detector
         self._opened = opened
         self._site = opened.site
+        self._candidate = candidate
         self._setting = setting
+        self._is_setting = self._is_restarting = False
 
     def ready(self) -> Generator[Step, None, Instance]:
-        """Restore the data where the load changes it, then set the candidate's variables; restart where one takes that."""
+        """Wait for a server that went away; restore the data where the load changes it; then set the candidate's variables.
+
+        Raises:
+            ServerAwayError: the server did not come back.
+        """
+        yield from self._await_server()
         if self._opened.restore is not None:
             yield Step.RESTORE
             self._opened.restore()
         yield Step.SET
         self._set()
         return self._site.attached
+
+    def _await_server(self) -> Iterator[Step]:
+        attached, clock, patience = self._site.attached, self._site.workshop.clock, self._site.attachment.wait_for_server
+        was_gone = attached.is_gone()
+        if not attached.is_back():
+            yield Step.WAIT
+            was_gone, limit = True, clock.monotonic() + patience
+            while not attached.is_back():
+                if clock.monotonic() >= limit:
+                    raise ServerAwayError(
+                        f"The server at {attached.account} has not answered for {patience:.0f} s",
+                        "Start it",
+                        attached.log_tail(),
+                        resumable=True,
+                    )
+                clock.sleep(_POLL)
+        if was_gone:
+            self.detector.forget()  # a restart loses what was set at run time: nobody else changed it
+
+    def went_away(self) -> bool:
+        """Tell whether the server went away, the first time of the candidate; a candidate that ends its server is to blame.
+
+        A restart that dialin itself asked for is no such departure.
+        """
+        attached = self._site.attached
+        if self._is_restarting or (attached.listens() and not attached.is_gone()):
+            return False
+        if not self._is_setting:
+            return True
+        self._opened.departures[self._candidate] += 1
+        return self._opened.departures[self._candidate] < _TO_BLAME
 
     def _set(self) -> None:
         attached, wanted = self._site.attached, dict(self._setting)
@@ -155,7 +201,10 @@ class AttachedStage:
             later = {name: wanted.pop(name) for name in self._site.at_start if name in wanted}
             if later and self._site.restart_command:
                 attached.persist_only({name: value for name, value in later.items() if value is not None})
+                self._is_restarting = True
                 attached.restart(self._site.restart_command)
+                self._is_restarting = False
+            self._is_setting = True
             was_set = attached.set_global(wanted)
         except UserError as error:  # what was checked before and is refused now is the server's doing
             raise ServerError(error.cause, error.remedy) from error

@@ -18,6 +18,10 @@ FAILING_PATIENCE = 10
 """Seconds in a row, each with errors and none with a transaction, after which no transaction is expected to succeed."""
 
 
+ASKED_EVERY = 10
+"""Of the seconds without any transaction, each that asks whether the server answers at all; the second one asks first."""
+
+
 class HangDetector:
     """Counts the seconds in a row in which no transaction ended, and the errors in them."""
 
@@ -27,12 +31,12 @@ class HangDetector:
         self._errors = 0.0
         self._codes: Counter[int] = Counter()
 
-    def add_second(self, second: Second, log_tail: Callable[[], str]) -> None:
+    def add_second(self, second: Second, check_answers: Callable[[], None], log_tail: Callable[[], str]) -> None:
         """Count the next second; `log_tail` returns the last lines of the server's log.
 
         Raises:
             WorkloadError: every transaction fails.
-            ServerError: the server hung.
+            ServerError: the server hung, or `check_answers` raises it.
         """
         if second.tps > 0:
             self._seconds = self._failing = 0
@@ -40,6 +44,8 @@ class HangDetector:
             self._codes.clear()
             return
         self._seconds += 1
+        if self._seconds % ASKED_EVERY == 2:
+            check_answers()
         self._failing = self._failing + 1 if second.errors > 0 else 0
         self._errors += second.errors * second.seconds
         for code, rate in second.codes.items():

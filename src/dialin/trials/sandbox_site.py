@@ -180,6 +180,10 @@ class SandboxStage:
             raise RuntimeError("there is no sandbox yet")
         return Target(self._sandbox.account, self._sandbox.directory, data=self._sandbox.data)
 
+    def went_away(self) -> bool:
+        """Return False: nobody else ends a server that dialin started."""
+        return False
+
     def hide(self, value: str) -> str:
         if self._sandbox is None:
             return value

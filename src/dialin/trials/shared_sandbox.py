@@ -123,6 +123,10 @@ class SharedStage:
     def target(self) -> Target:
         return self._shared.stage.target()
 
+    def went_away(self) -> bool:
+        """Return False: nobody else ends a server that dialin started."""
+        return False
+
     def hide(self, value: str) -> str:
         return self._shared.stage.hide(value)
 

@@ -40,6 +40,12 @@ class Stage(Protocol):
     def target(self) -> Target:
         """Return where the load goes."""
 
+    def went_away(self) -> bool:
+        """Tell, after a failure, whether the server went away for a reason that need not be the candidate.
+
+        The trial is then run again.
+        """
+
     def hide(self, value: str) -> str:
         """Return a variable's value without what differs from trial to trial."""
 

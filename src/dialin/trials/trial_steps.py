@@ -22,7 +22,7 @@ from dialin.probes import host
 from dialin.probes.hiccups import HiccupProbe, Hiccups
 from dialin.question.plan import LONGEST, Plan, level_order, load_seed
 from dialin.servers.capabilities import Capability, has
-from dialin.servers.connection import global_variables, status
+from dialin.servers.connection import global_variables, is_answer, status
 from dialin.servers.instance import Instance
 from dialin.servers.objects import real_objects
 from dialin.stats.steady import examine
@@ -44,6 +44,10 @@ _BELOW_FLOOR = 5
 
 _READ_BACK_WITHIN = 30.0
 """Seconds that connections of a load that was ended may still fill `max_connections`."""
+
+_ANSWERS_WITHIN = 5.0
+"""Seconds within which a server that completes no transaction must answer a new connection. One that is busy flushing
+answers at once; one that is stopped or cut off never does."""
 
 _LOADING_POOL = re.compile(r"Loading buffer pool\(s\) from |Loaded \d+/\d+ pages")
 
@@ -100,6 +104,7 @@ class _Progress:
     transaction_times: tuple[TransactionTimes, ...] = ()
     conditions: dict[str, dict[str, float]] = field(default_factory=dict)
     spoiled: bool = False
+    server_went_away: bool = False
     changes: tuple[VariableChange, ...] = ()
     evidence: Evidence = field(default_factory=Evidence)
 
@@ -117,18 +122,22 @@ def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
     """Run one trial from its beginning to its end, and yield what it reports.
 
     A server or a load that fails makes the trial failed. One in which the host itself lost most of the seconds is interrupted,
-    to be run again; so is one in which somebody else changed a variable under test. What anything else ends (Ctrl-C, an
-    iterator that is closed) reports no end. The instance is put away when this returns or raises.
+    to be run again; so is one in which somebody else changed a variable under test, or whose attached server went away. What
+    anything else ends (Ctrl-C, an iterator that is closed) reports no end. The instance is put away when this returns or
+    raises.
 
     Raises:
+        ServerAwayError: an attached server did not come back.
         UserError: the load is not what the study began with.
     """
     context.check()
-    trial = replace(planned, state=TrialState.RUNNING, host=context.host)
+    trial = replace(planned, state=TrialState.RUNNING, host=context.host, started=context.clock.now())
     yield TrialBegan(trial)
     progress = _Progress()
     failure = yield from _RunningTrial(context, trial, progress).run()
-    state = TrialState.FAILED if failure else TrialState.DONE if progress.is_evidence else TrialState.INTERRUPTED
+    is_failed = failure is not None and not progress.server_went_away
+    is_done = failure is None and progress.is_evidence
+    state = TrialState.FAILED if is_failed else TrialState.DONE if is_done else TrialState.INTERRUPTED
     ended = replace(
         trial,
         state=state,
@@ -182,10 +191,10 @@ class _RunningTrial:
             return self._failure("server", error.cause, error.log_tail)
         except WorkloadError as error:
             # A driver that loses its server dies too; the server is the one to name.
-            instance = self._stage.instance()
-            if instance is not None and instance.is_gone():
-                cause = Cause(CauseCode.SERVER_ENDED, {"exit": instance.exit()})
-                return self._failure("server", cause, instance.log_tail())
+            try:
+                self._check_answers()
+            except ServerError as fault:
+                return self._failure("server", fault.cause, fault.log_tail)
             return self._failure("workload", error.cause, error.log_tail)
         finally:
             self._stop()
@@ -249,6 +258,7 @@ class _RunningTrial:
         """Return why the trial failed; None where somebody else changed a variable under test meanwhile."""
         failure = Failure(self._progress.step, fault, cause, log_tail)
         instance = self._stage.instance()
+        self._progress.server_went_away = self._stage.went_away()
         if self._progress.in_force and instance is not None and not instance.is_gone():
             with suppress(ServerError):
                 self._read_back(instance)
@@ -268,6 +278,7 @@ class _RunningTrial:
                     if instance.is_gone() or clock.monotonic() > limit:
                         raise
                     clock.sleep(0.5)
+            _check_alive(instance)  # one that was started again has other values, which nobody set
             self._progress.changes = self._stage.detector.changes(now, Step.STOP)
 
     @contextmanager
@@ -433,8 +444,26 @@ class _RunningTrial:
         if step is Step.MEASURE and not sample.lost:
             self._measured.append(second)
         yield Sampled(sample)
-        self._hang.add_second(second, self._log_tail)
+        self._hang.add_second(second, self._check_answers, self._log_tail)
         return sample
+
+    def _check_answers(self) -> None:
+        """Make sure that the server runs and answers a new connection, be it only that it takes no more of them.
+
+        Raises:
+            ServerError: it does not.
+        """
+        instance = self._stage.instance()
+        if instance is None:
+            return
+        _check_alive(instance)
+        try:
+            with instance.connect(_ANSWERS_WITHIN) as query:
+                query("SELECT 1")
+        except ServerError as error:
+            if not is_answer(error):
+                cause = Cause(CauseCode.UNRESPONSIVE, {"seconds": _ANSWERS_WITHIN})
+                raise ServerError(cause, log_tail=instance.log_tail()) from error
 
     def _log_tail(self) -> str:
         instance = self._stage.instance()

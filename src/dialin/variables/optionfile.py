@@ -169,7 +169,7 @@ def _lines(path: Path, within: tuple[Path, ...], text: str | None = None, *, rea
                 raise line.fault("the name of a group has no ]", f"Write it like {reader.group}")
             group = name.rstrip()
         elif not group:
-            raise line.fault("an option stands before any group", f"Put {reader.group} above it")
+            raise line.fault("an option comes before any group", f"Put {reader.group} above it")
         else:
             yield line
 

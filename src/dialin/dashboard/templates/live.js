@@ -129,6 +129,9 @@
       put("spent", live.spent || "");
       show("bar-box", live.share !== undefined);
       at("bar").style.width = `${100 * (live.share || 0)}%`;
+      const hosts = live.hosts || [];
+      show("hosts", hosts.length > 0);
+      at("hosts").replaceChildren(...hosts.map((text) => element("li", text)));
     }
     const chart = live.chart;
     show("running", Boolean(chart && (chart.x.length || live.trial[0])));

@@ -13,15 +13,15 @@ from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, axis, blank, error_bars, plain, safe
 from dialin.report.charts.style import Style
 from dialin.report.load_units import mapped, units_of
-from dialin.report.verdict_sentences import change_with_interval, with_interval
+from dialin.report.verdict_sentences import deciding_of, with_interval
 from dialin.text import NOTHING, change, number, percent, visible
 
 _FEWEST = 3
 """Values below which a curve says no more than the forest plot."""
 _FAR_APART = 8
 """How many times the smallest value the largest one must be for a logarithmic axis."""
-_SCALE = [[0.0, "#8e3b6c"], [0.5, "#5b626a"], [1.0, "#00694d"]]
-"""From worse to better; each is dark enough for white figures, in both themes."""
+_WORSE, _SAME, _BETTER = "var(--worse)", "var(--same)", "var(--better)"
+"""Colours of cells, on which the page's ink has contrast in both themes."""
 
 _Of = Callable[[CandidateVerdict], Estimate | None]
 
@@ -85,12 +85,8 @@ def heatmap(spec: StudySpec, verdict: Verdict) -> Chart | None:
     ratios = [[_ratio(cells.get((x, y)), verdict) for x in columns] for y in rows]
     z = [[None if one is None else 100 * (one.mean - 1) for one in row] for row in ratios]
     reach = max((abs(value) for row in z for value in row if value is not None), default=1.0) or 1.0
-    text = [[change(one.mean) if one else NOTHING for one in row] for row in ratios]
-    scale = (
-        _SCALE
-        if aim.higher_is_better
-        else [[place, colour] for (place, _), (_, colour) in zip(_SCALE, _SCALE[::-1], strict=True)]
-    )
+    text = [[_cell(cells.get((x, y)), verdict) for x in columns] for y in rows]
+    ends = (_WORSE, _BETTER) if aim.higher_is_better else (_BETTER, _WORSE)
     figure = blank(
         margin={"l": 110, "r": 16, "t": 12, "b": 48},
         xaxis={**axis(visible(across)), "type": "category", "showgrid": False},
@@ -103,8 +99,8 @@ def heatmap(spec: StudySpec, verdict: Verdict) -> Chart | None:
             z=z,
             text=text,
             texttemplate="%{text}",
-            textfont={"color": "#ffffff", "size": 14},
-            colorscale=scale,
+            textfont={"color": "var(--ink)", "size": 14},
+            colorscale=[[0.0, ends[0]], [0.5, _SAME], [1.0, ends[1]]],
             zmin=-reach,
             zmax=reach,
             xgap=2,
@@ -114,7 +110,7 @@ def heatmap(spec: StudySpec, verdict: Verdict) -> Chart | None:
         )
     )
     words = "; ".join(
-        f"{visible(x)} and {visible(y)}: {change_with_interval(ratio)}"
+        f"{visible(x)} and {visible(y)}: {deciding_of(cells[x, y], verdict)}"
         for y, row in zip(rows, ratios, strict=True)
         for x, ratio in zip(columns, row, strict=True)
         if ratio is not None
@@ -185,6 +181,13 @@ def _ordered(values: Sequence[str]) -> list[str]:
     if any(one is None for one in numbers):
         return distinct
     return [value for _, value in sorted(zip(numbers, distinct, strict=True), key=lambda pair: pair[0] or 0.0)]
+
+
+def _cell(candidate: CandidateVerdict | None, verdict: Verdict) -> str:
+    if candidate is not None and candidate.name == verdict.baseline:
+        return "baseline"
+    ratio = _ratio(candidate, verdict)
+    return change(ratio.mean) if ratio else NOTHING
 
 
 def _ratio(candidate: CandidateVerdict | None, verdict: Verdict) -> Estimate | None:

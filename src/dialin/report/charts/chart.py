@@ -56,11 +56,16 @@ class ChartChoice:
 
 @dataclass(frozen=True, slots=True)
 class LegendKey:
-    """A line of a chart: what it shows, its colour, the lengths of its strokes and gaps, and the mark on it, if any."""
+    """A line or a mark of a chart.
+
+    Attributes:
+        dash: lengths of its strokes and gaps; empty for an unbroken line, None for a mark alone.
+        symbol: of the mark, as Plotly names it; empty for a line alone.
+    """
 
     label: str
     colour: str
-    dash: str
+    dash: str | None
     symbol: str = ""
 
 

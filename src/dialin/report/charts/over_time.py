@@ -91,8 +91,8 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
             annotation={"text": "fresh trials", "font": {"size": 12, "color": "var(--ink-2)"}, "yanchor": "bottom"},
         )
     _mark(figure, series, "study")
-    caption = captions.combined(series)
-    return Chart("combined", "All trials, one after the other", caption, 340, plain(figure), caption, toggles)
+    text = captions.combined(series)
+    return Chart("combined", "All trials, one after the other", text, 340, plain(figure), toggles=toggles)
 
 
 def _middles(series: Sequence[Series], look: Style, unit: Units, key: str) -> list[Any]:

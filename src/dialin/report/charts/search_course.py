@@ -103,15 +103,16 @@ def search_course(course: TuneCourse, spec: StudySpec) -> Chart | None:
         bottom = max(0.0, lowest - 1.2 * room)
         drawn.add_trace(_dots(failed, [bottom] * len(failed), "var(--bad)", "x", course, spec))
     legend = [
-        LegendKey(STAGES[stage], colour, "")
-        for stage, (colour, _) in _COLOURS.items()
+        LegendKey(STAGES[stage], colour, None, symbol)
+        for stage, (colour, symbol) in _COLOURS.items()
         if any(point.ask.stage is stage for point in points)
     ]
-    legend += [LegendKey("failed", "var(--bad)", "")] if len(measured) < len(points) else []
+    legend += [LegendKey("failed", "var(--bad)", None, "x")] if len(measured) < len(points) else []
     legend += [LegendKey("best so far", "var(--muted)", ""), LegendKey("mean of the baseline", "var(--base)", "4 4")]
     best, best_figure = (max if aim.higher_is_better else min)(measured, key=lambda one: one[1])
+    failures = len(points) - len(measured) or "none"
     text = (
-        f"{capital(aim.noun)} of {counted(len(points), 'trial')} in order, {len(points) - len(measured)} of them failed. "
+        f"{capital(aim.noun)} of {counted(len(points), 'trial')} in order, {failures} of them failed. "
         f"The best is trial {best.place} with {figure_text(best_figure, spec)}; a single trial that came out well is no proof. "
         "Diamonds: the baseline."
     )

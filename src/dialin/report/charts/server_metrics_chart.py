@@ -111,7 +111,7 @@ def _legend(metrics: ServerMetrics) -> list[LegendKey]:
     """Return the lines of panels that have several; the others are named by their titles."""
     pairs = [panel for panel in metrics.panels if len(panel.lines) > 1]
     return [
-        LegendKey(", ".join(dict.fromkeys(panel.lines[place].label for panel in pairs)), *_LINES[place])
+        LegendKey("; ".join(f"{panel.title}: {panel.lines[place].label}" for panel in pairs), *_LINES[place])
         for place in range(2)
         if pairs
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Outcome, Verdict
 from dialin.report.names import naming
-from dialin.text import shorten
+from dialin.text import distinct
 
 HUES = 7
 """How many colours there are beside the baseline's; the style sheet has as many, told apart by the colour-blind."""
@@ -44,13 +44,14 @@ def styles(spec: StudySpec) -> dict[str, Style]:
     """Return how each candidate looks: the baseline in grey, the others in turn through colours, marks and dashes."""
     by_name = {}
     others = 0
-    for name, label in naming(spec).labels.items():
+    labels = naming(spec).labels
+    for name, label in zip(labels, distinct(list(labels.values()), _LABEL), strict=True):
         if name == spec.baseline:
-            by_name[name] = Style(shorten(label, _LABEL), "var(--base)", "diamond")
+            by_name[name] = Style(label, "var(--base)", "diamond")
             continue
         symbol = _SYMBOLS[(others + others // HUES) % len(_SYMBOLS)]
         colour = f"var(--c{others % HUES + 1})"
-        by_name[name] = Style(shorten(label, _LABEL), colour, symbol, _DASHES[others % len(_DASHES)])
+        by_name[name] = Style(label, colour, symbol, _DASHES[others % len(_DASHES)])
         others += 1
     return by_name
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from dialin.evidence import measured
 from dialin.evidence.measured import Measured
+from dialin.model.load_driver import ALL_KINDS
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
@@ -20,6 +21,12 @@ from dialin.text import change, number, percent, size
 _CPU = "server CPU"
 """The name of the cost that is the server's CPU time per query."""
 
+_PERCENTILES = {"p50": "p50_ms", "p95": "p95_ms", "p99": "p99_ms"}
+"""Percentiles of latency, and what each is called in a histogram's figures."""
+
+_ALL_TRANSACTIONS = "Of all transactions."
+"""What tells a percentile of histograms from one of a typical trial."""
+
 _Show = Callable[[float], str]
 
 
@@ -32,7 +39,7 @@ def before_after(record: StudyRecord, verdict: Verdict, why: Why) -> list[Tile]:
         _throughput(verdict, base, unit),
         _variation(verdict, base) if verdict.goal is Goal.STABILITY else None,
         _run_time(verdict, base, unit) if unit.by_run else _queries(verdict, trials),
-        None if unit.by_run else _latency(verdict, base),
+        *([] if unit.by_run else _latencies(verdict, base, why)),
         _cpu(verdict, why),
         _memory(verdict, trials),
     ]
@@ -47,6 +54,18 @@ def _throughput(verdict: Verdict, base: CandidateVerdict, unit: Units) -> Tile |
 def _variation(verdict: Verdict, base: CandidateVerdict) -> Tile | None:
     ratio = _sentence(verdict.chosen.goal_ratio, verdict)
     return _of_estimates("variation", "Variation (CV)", base.cv, verdict.chosen.cv, verdict, percent, "", ratio)
+
+
+def _latencies(verdict: Verdict, base: CandidateVerdict, why: Why) -> list[Tile | None]:
+    """Return p50, p95 and p99: the one that the study reports is that of its table, the others are of histograms."""
+    own, tiles = f"p{verdict.percentile}", {}
+    of = {one.candidate: one for one in why.latencies if one.transaction == ALL_KINDS}
+    before, after = of.get(verdict.baseline), of.get(verdict.recommended_candidate)
+    for name, field in _PERCENTILES.items():
+        pair = (getattr(before, field, None), getattr(after, field, None))
+        tiles[name] = _of_estimates(name, f"{name} latency", *pair, verdict, number, "ms", _ALL_TRANSACTIONS)
+    tiles[own] = _latency(verdict, base)
+    return [tiles[name] for name in sorted(tiles, key=lambda name: int(name[1:]))]
 
 
 def _latency(verdict: Verdict, base: CandidateVerdict) -> Tile | None:

@@ -35,6 +35,8 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
     """Return the section; it is empty for a study that has neither a verdict nor several numbers of threads."""
     verdict = record.verdict
     parts: list[Part] = []
+    if len(names.variables) > 1:
+        parts.append(Paragraph(f"Candidates by value: {names.subject}"))
     if verdict is not None:
         parts.append(compared.forest(verdict, style))
         parts += [

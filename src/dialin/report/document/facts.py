@@ -11,7 +11,7 @@ from dialin.model.load_driver import FIRST_DRIVER, LATER_DRIVERS, describe_drive
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import StudySpec, Switch
-from dialin.model.trial import Purpose, Step, Trial, first_driver_choices
+from dialin.model.trial import Purpose, Step, Trial, TrialState, first_driver_choices
 from dialin.report.charts.trial_series import Series
 from dialin.report.load_units import units
 from dialin.report.log_sentences import log_text
@@ -32,6 +32,7 @@ from dialin.text import (
 )
 
 STEP_NAMES = {
+    Step.WAIT: "wait for the server",
     Step.RESTORE: "restore data",
     Step.BOOT: "boot",
     Step.SET: "set",
@@ -139,7 +140,7 @@ def failures(trials: Sequence[Trial]) -> list[Failed]:
             visible_lines(trial.failure.log_tail),
         )
         for trial in trials
-        if trial.failure is not None
+        if trial.failure is not None and trial.state is TrialState.FAILED
     ]
 
 

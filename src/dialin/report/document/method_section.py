@@ -80,7 +80,7 @@ def _order(record: StudyRecord, series: Sequence[Series], names: Naming) -> list
         "Each block runs its candidates in random order, left to right. The figure is the mean of the trial, "
         f"{units_in(record).rate}."
     )
-    return [Table("order-table", caption, columns, rows, "No trial has begun yet.")]
+    return [Table("order-table", caption, columns, rows, "No trial has started yet.")]
 
 
 def row_key(trial: int) -> str:
@@ -218,10 +218,10 @@ def _trials(record: StudyRecord, series: Sequence[Series], names: Naming, metric
         for one in facts.trial_rows(series)
     ]
     caption = (
-        "Trials in the order in which they ran; those of the race decide, those that confirm are fresh. Times of day are UTC; "
-        "CPU of the server is in CPUs, CPU of the driver a share of its own."
+        "Trials in the order in which they ran; those for `race` decide, those for `confirm` are fresh. Times of day are UTC; "
+        "CPU of the server is in CPUs, CPU of the driver is a share of its CPUs."
     )
-    table = Table("trials-table", caption, columns, rows, "No trial has begun yet.")
+    table = Table("trials-table", caption, columns, rows, "No trial has started yet.")
     return Fold("trials", f"{counted(len(rows), 'trial')} with their times and CPU", [table])
 
 

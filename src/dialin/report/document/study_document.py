@@ -42,7 +42,7 @@ def study_document(
         headline=verdict_sentences.headline(record),
         outcome=verdict_sentences.outcome(record),
         outcome_key=str(record.verdict.verdict) if record.verdict else "none",
-        colophon=f"Made by dialin {visible(record.dialin_version)} from a study begun {moment(record.created)}.",
+        colophon=f"Made by dialin {visible(record.dialin_version)} from a study started {moment(record.created)}.",
         sections=sections,
         candidates=dict(names.labels),
         baseline=record.spec.baseline,

@@ -69,7 +69,7 @@ def _summary(findings: TuneFindings, course: TuneCourse) -> str:
         one.name for one in findings.variables if one.effect is not None and one.effect <= _LIKE and one.recommended is None
     ]
     if quiet:
-        text += f" No effect was seen of {len(quiet)} of {counted(len(findings.variables), 'variable')}."
+        text += f" {len(quiet)} of {counted(len(findings.variables), 'variable')} had no detectable effect."
     return text
 
 
@@ -78,7 +78,7 @@ def _proven(spec: StudySpec) -> Table:
     rows = [
         [visible(one.name), setting_text(changed(one.setting, base))] for one in spec.candidates if one.name != spec.baseline
     ]
-    caption = "The best setting and subsets of its changes; each is what it changes of the baseline."
+    caption = "The best setting and subsets of its changes. Each is listed with its changes to the baseline."
     return text_table("tune-proven-table", caption, ["candidate", "setting"], rows, empty="No setting was proven.")
 
 
@@ -97,7 +97,7 @@ def _variables(findings: TuneFindings, noun: str) -> Table:
     )
     effect = f"Effect: the largest change of {noun} along the range, all else as in the best setting, by the model."
     rows = [_row(one, findings, is_gain=is_gain) for one in findings.variables]
-    return Table("tune-variables-table", f"{carries if is_gain else ''}{effect}", columns, rows, is_wide=True)
+    return Table("tune-variables-table", f"{carries if is_gain else ''}{effect}", columns, rows)
 
 
 def _row(one: TunedVariable, findings: TuneFindings, *, is_gain: bool) -> Row:

@@ -156,4 +156,4 @@ def not_found(verdict: Verdict, *, saw_machine: bool) -> str:
         "seconds lost to the host": verdict.lost_seconds > 0,
     }
     absent = [what for what, is_present in spoiled.items() if not is_present]
-    return f"Checked and not found: {listed(absent)}." if absent else ""
+    return f"Not found: {listed(absent)}." if absent else ""

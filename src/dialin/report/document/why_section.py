@@ -98,7 +98,7 @@ def _waits(
     groups = wait_groups.groups(why, names)
     if not groups and not why.wait_trials:
         return []
-    parts: list[Part] = [Paragraph("Collected one by one in trials of their own, which do not decide.", Role.LEAD)]
+    parts: list[Part] = [Paragraph("Collected one by one in separate trials, which do not decide.", Role.LEAD)]
     for place, group in enumerate(groups[:_CHARTED], start=1):
         if any(any(one.histogram) for one in group.every):
             parts.append(explaining.waits(group, place, style))

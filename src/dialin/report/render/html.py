@@ -82,6 +82,7 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
             library=_packed(),
             data=embedded(shown.data),
             title=shown.title,
+            has_search=record.course is not None,
             main=shown.main,
             colophon=shown.colophon,
         )

@@ -49,7 +49,8 @@ def _tied(value: Any) -> Any:
 
 def _breakable(text: str) -> Markup:
     """Return text in which a line may break after the parts of a long name, and never within a figure or an option."""
-    broken = re.sub(r"([_=/]|,(?!\d))(?=\S)", r"\1<wbr>", str(escape(_tied(text))))
+    tied = _tied(text).replace(" = ", " =\u00a0")
+    broken = re.sub(r"([_=/]|,(?!\d))(?=[^\s\u00a0])", r"\1<wbr>", str(escape(tied)))
     return Markup(re.sub(r"(?<!\S)--[a-z][a-z-]*", r'<span class="option">\g<0></span>', broken))  # noqa: S704
 
 

@@ -33,7 +33,7 @@ from dialin.report.document.study_document import study_document
 from dialin.report.render.part_renderer import PartRenderer
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import columns_of, row_styles
-from dialin.text import shorten, visible
+from dialin.text import distinct, visible
 
 _GAP = 2
 _INDENT = "    "
@@ -172,7 +172,7 @@ class _Writer(PartRenderer[None]):
         figures = [row.figure for row in rows]
         if page.width < _IN_PLOT:
             figures = [figure.partition(" (")[0] for figure in figures]
-        labels = [shorten(self._document.candidates[row.candidate], max(8, page.width // 3)) for row in rows]
+        labels = distinct([self._document.candidates[row.candidate] for row in rows], max(8, page.width // 3))
         right, left = max(map(len, figures)), max(map(cell_len, labels))
         room = page.width - left - right - 2 * _GAP
         if room < forest.SMALLEST:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from rich.cells import cell_len
 
 from dialin.report.document.parts import RowRole, Table
-from dialin.text import shorten
+from dialin.text import distinct
 
 GAP = 2
 """Spaces between columns."""
@@ -102,7 +102,7 @@ def _named(columns: Sequence[Column], width: int | None) -> list[Column]:
         return list(columns)
     first, *others = columns
     room = max(_NARROWEST, width // 3)
-    return [replace(first, cells=[shorten(cell, room) for cell in first.cells]), *others]
+    return [replace(first, cells=distinct(first.cells, room)), *others]
 
 
 def _brief(column: Column, *, bare: bool) -> Column:

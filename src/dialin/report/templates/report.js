@@ -40,7 +40,7 @@
       return value.replace(/var\((--[\w-]+)\)/g, (_, name) => style.getPropertyValue(name).trim());
     }
     if (Array.isArray(value)) {
-      return typeof value[0] === "number" ? value : value.map((one) => themed(one, style));
+      return typeof value.at(-1) === "number" ? value : value.map((one) => themed(one, style));
     }
     if (value && typeof value === "object") {
       return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, themed(one, style)]));

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from dialin.clock import Clock
-from dialin.errors import DialinError, ServerError, UserError
+from dialin.errors import DialinError, ServerAwayError, ServerError, UserError
 from dialin.model.cause import Cause, CauseCode, exit_by
 from dialin.model.query import Query
 from dialin.model.setting import Value
@@ -50,6 +50,7 @@ class Attached:
         self._clock = clock
         self._timeout = timeout
         self._process: tuple[int, str] | None = None
+        self._last_start: float | None = None
         self._persisted_here: dict[str, None] = {}
         self._noticed: dict[str, str] = {}
         self._bound: Facts | None = None
@@ -101,19 +102,44 @@ class Attached:
         variables = {} if self.account.socket is not None else self._initial_variables
         return server_process.find(self.account, variables, self._started)
 
-    def _started(self) -> float:
-        with self.connect() as query:
+    def _started(self, timeout: float | None = None) -> float:
+        with self.connect(timeout) as query:
             return self._clock.now() - float(status(query, "Uptime") or 0)
 
     def is_gone(self) -> bool:
-        """Tell whether it has ended: its process is gone, or nothing answers where it listened."""
+        """Tell whether it has ended: its process is gone, it was started again, or nothing answers where it listened."""
         if self._process is not None:
             return self.pid is None
         try:
-            with self.connect(3.0):
-                return False
+            started = self._started(3.0)
         except ServerError:
-            return not server_process.listens(self.account)  # one that takes no more connections is not gone
+            return not self.listens()  # one that takes no more connections is not gone
+        return self._last_start is not None and started > self._last_start + _SAME_START
+
+    def listens(self) -> bool:
+        """Tell whether anything takes connections where the server did; one that is being shut down takes none."""
+        return server_process.listens(self.account)
+
+    def is_back(self) -> bool:
+        """Tell whether the server answers, and take the one that answers as the one that `is_gone` is about from now on.
+
+        Raises:
+            ServerAwayError: it is of another version now, or another server.
+        """
+        try:
+            self._last_start = self._started()
+            now = AttachedBuild.of(self.variables())
+        except ServerError:
+            return False
+        if self._process is not None and self.pid is None:
+            self._process = None
+        if (now.facts, now.version_text) != (self.build.facts, self.build.version_text):
+            raise ServerAwayError(
+                f"Another server answers at {self.account} than the one of the study: {now.id}, host name {now.hostname}",
+                f"Bring back {self.build.id}, host name {self.build.hostname}",
+                resumable=True,
+            )
+        return True
 
     def exit(self) -> dict[str, Any]:
         """Return how it ended, as the figure `exit` of a `Cause`, as far as that can be seen from here."""
@@ -257,6 +283,7 @@ class Attached:
         try:
             printed = restart.run(command)
             self._wait_for_restart(started, pid_before, printed)
+            self._last_start = self._started()
         except ServerError as error:
             self._process = None
             if not self._persisted_here or not self.is_gone():

@@ -1,0 +1,109 @@
+"""The hosts of a study: each runs one block at a time, and all report to the one process that stores."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from dialin.fleet.worker import BlockRequest, Worker, WorkerHost
+from dialin.model.cause import Cause
+from dialin.trials.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A host's worker reports an event of the trial that runs there."""
+
+    host: str
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEnded:
+    """A host has run all trials of its request, and is idle."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostJoined:
+    """A host is ready for its first block; it may have been lost before."""
+
+    host: WorkerHost
+
+
+@dataclass(frozen=True, slots=True)
+class HostLost:
+    """A host runs no more blocks; the one that it had does not go on there."""
+
+    host: str
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True)
+class HostRefused:
+    """A machine cannot be a host of this study."""
+
+    host: str
+    cause: Cause
+
+
+FleetEvent = Reported | BlockEnded | HostJoined | HostLost | HostRefused
+"""What hosts report. Events of one host keep their order; those of several hosts are interleaved."""
+
+
+class Fleet(Protocol):
+    """Workers on any number of hosts. It numbers nothing and stores nothing: whoever uses it does."""
+
+    @property
+    def hosts(self) -> Sequence[WorkerHost]:
+        """The hosts that are ready, those at work included. It changes only with an event that `next_event` returned."""
+
+    def begin_block(self, host: str, request: BlockRequest) -> None:
+        """Have an idle host run trials."""
+
+    def next_event(self) -> FleetEvent:
+        """Wait for the next event of any host.
+
+        Raises:
+            DialinError: the study cannot go on, for example because no host is left.
+        """
+
+    def leave_out(self, host: str) -> None:
+        """Give a host no more blocks: what it runs is ended, and it is no longer among `hosts`."""
+
+    def break_off(self) -> None:
+        """End the trials under way on all hosts; their servers are gone when this returns, where a host can be reached."""
+
+
+class FleetOfOne:
+    """One worker, whose events are taken one by one: it works only while somebody waits for the next one."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._events: Generator[Event, None, None] | None = None
+
+    @property
+    def hosts(self) -> Sequence[WorkerHost]:
+        return (self._worker.host,)
+
+    def begin_block(self, host: str, request: BlockRequest) -> None:  # noqa: ARG002 - there is one
+        self._events = self._worker.run_block(request)
+
+    def next_event(self) -> FleetEvent:
+        if self._events is None:
+            raise RuntimeError("no block was begun")
+        with suppress(StopIteration):
+            return Reported(self._worker.host.name, next(self._events))
+        self._events = None
+        return BlockEnded(self._worker.host.name)
+
+    def leave_out(self, host: str) -> None:
+        raise RuntimeError(f"{host} is the only host")
+
+    def break_off(self) -> None:
+        if self._events is not None:
+            events, self._events = self._events, None
+            events.close()

@@ -1,0 +1,111 @@
+"""What the budget of a study holds: minutes of wall clock, in which every host runs trials one after another."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from dialin.clock import Clock
+from dialin.model.trial import Purpose, Step, Trial, TrialState
+from dialin.question.plan import WAIT_TRIALS, Plan, wait_trial_seconds
+from dialin.race.state import RaceState
+from dialin.stats.allocation import SIZE
+from dialin.verdict import comparison
+
+MAY_OVERRUN = 1.03
+"""By how much a budget may be overrun to finish a block."""
+
+_ROUNDING = 1e-9
+"""Of a trial: what floating point may be off where the budget holds a whole number of trials."""
+
+
+def _spent(trials: Sequence[Trial]) -> float:
+    return sum(trial.seconds for trial in trials)
+
+
+def without_waits(state: RaceState) -> list[str]:
+    """Return the candidates that lack a trial for raw waits; none where the study collects no waits."""
+    if not state.spec.waits:
+        return []
+    ended = {
+        t.candidate for t in state.trials if t.purpose is Purpose.WAITS and t.state in (TrialState.DONE, TrialState.FAILED)
+    }
+    raced = state.raced
+    names = [candidate.name for candidate in state.spec.candidates]
+    return [name for name in names if name not in ended and not comparison.given_up(name, raced)]
+
+
+class Budget:
+    """The minutes of a study, as `state` and the clock say what was used of them; the session begins now.
+
+    `count_hosts` returns how many hosts run trials at once.
+    """
+
+    def __init__(self, state: RaceState, plan: Plan, clock: Clock, session: int, count_hosts: Callable[[], int]) -> None:
+        self._state = state
+        self._plan = plan
+        self._clock = clock
+        self._session = session
+        self._count_hosts = count_hosts
+        self._began = clock.monotonic()
+
+    def blocks_planned(self) -> int:
+        """Return about how many blocks the budget holds: a first one of all candidates per host, then those of contenders."""
+        count, hosts = len(self._state.spec.candidates), max(1, self._count_hosts())
+        if self._state.spec.aa:
+            return self._plan.blocks * hosts
+        return hosts * (1 + (self._plan.blocks - 1) * count // min(SIZE, count))
+
+    def fits(self, count: int) -> bool:
+        """Return whether one host can run the next trials within the budget, beside those for raw waits."""
+        return count <= self.trials_that_fit()
+
+    def trials_that_fit(self) -> int:
+        """Return how many trials one host can still run; they may overrun the budget a little."""
+        left = MAY_OVERRUN * self._state.spec.minutes * 60 - self.seconds_used() - self._reserved()
+        return max(0, math.floor(left / self.trial_seconds() + _ROUNDING))
+
+    def seconds_used(self) -> float:
+        """Return the seconds of wall clock that were used: all of this session, and of those before the trials of their hosts.
+
+        Hosts run at the same time: a session before this one took as long as the host that had the most trials.
+        """
+        busiest: dict[int, float] = defaultdict(float)
+        for (session, _), trials in self._by_run().items():
+            busiest[session] = max(busiest[session], _spent(trials))
+        in_session = busiest.pop(self._session, 0.0)
+        return sum(busiest.values()) + max(in_session, self._seconds_of_session())
+
+    def trial_seconds(self) -> float:
+        """Return how long a trial takes, with the time up to the next one: as measured in this study, else as planned."""
+        done = self._state.trials
+        durations = [t.seconds for t in comparison.clean(done) if t.state is TrialState.DONE]
+        if not durations:
+            return self._plan.trial_seconds
+        ours = [trials for (session, _), trials in self._by_run().items() if session == self._session]
+        busiest = max(ours, key=_spent, default=[])
+        between = max(0.0, self._seconds_of_session() - _spent(busiest)) / len(busiest) if busiest else 0.0
+        return sum(durations) / len(durations) + between
+
+    def seconds_left(self, trials_needed: int | None) -> float:
+        """Estimate the seconds left: the trials that a safe choice is expected to need, else what the budget holds."""
+        left = max(0.0, self._state.spec.minutes * 60 - self.seconds_used())
+        if trials_needed is None:
+            return left
+        return min(left, trials_needed * self.trial_seconds() / max(1, self._count_hosts()) + self._reserved())
+
+    def _seconds_of_session(self) -> float:
+        """Return the seconds of this session, without those in which trials waited for a server that had gone away."""
+        waited = sum(t.steps.get(Step.WAIT, 0.0) for t in self._state.trials if t.session == self._session)
+        return self._clock.monotonic() - self._began - waited
+
+    def _reserved(self) -> float:
+        """Return the seconds that outstanding trials for raw waits take."""
+        return len(without_waits(self._state)) * WAIT_TRIALS * wait_trial_seconds(self._state.spec, self.trial_seconds())
+
+    def _by_run(self) -> dict[tuple[int, str], list[Trial]]:
+        runs: dict[tuple[int, str], list[Trial]] = defaultdict(list)
+        for trial in self._state.trials:
+            runs[trial.run].append(trial)
+        return runs

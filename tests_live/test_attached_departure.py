@@ -1,0 +1,102 @@
+"""Attached servers that go away during a study, for a moment or for good, and one that stops answering."""
+
+import json
+import os
+import shlex
+import signal
+import sqlite3
+import subprocess
+from contextlib import closing, suppress
+
+import pymysql
+import pytest
+
+from live import EASY, MYSQL, find, measuring, until
+from playground import SCHEMA, command_that_restarts, option_file, playground
+
+LOAD = ["--tables", "2", "--table-size", "5000", "--threads", "4", "--measure", "2", "--warmup", "1", "--minutes", "1"]
+LOAD += ["--worthwhile", "100%", *EASY]
+
+
+@pytest.fixture
+def server():
+    with playground(find(MYSQL)) as made:
+        yield made
+
+
+@pytest.fixture
+def sweep(server, tmp_path):
+    file = option_file(server, tmp_path / "account.cnf")
+    return ["sweep", "innodb_io_capacity=300,3000", "--baseline", "300", "--attach", "--defaults-file", file, *LOAD, "--yes"]
+
+
+def restarting(server, directory):
+    """The words of a command that starts the server again, ending it first where it runs; it is used once."""
+    words = shlex.split(command_that_restarts(server, directory))
+    subprocess.run(words, check=True)  # the first time it learns how the server was started
+    until(lambda: answers(server))
+    return words
+
+
+def answers(server):
+    with suppress(pymysql.MySQLError):
+        return server.variables()
+
+
+def process_of(server):
+    return int((server.directory / "server.pid").read_text())
+
+
+def states(out):
+    with closing(sqlite3.connect(f"file:{out}/study.db?mode=ro", uri=True)) as store:
+        return [state for (state,) in store.execute("SELECT state FROM trial ORDER BY id")]
+
+
+def test_a_server_that_is_restarted_is_waited_for_and_the_trial_is_run_again(dialin, server, sweep, tmp_path):
+    out, restart = dialin.directory / "study", restarting(server, tmp_path)
+    before = server.variables()
+    process = dialin.start(*sweep, "--json", "--out", out)
+    measuring(out, position=2)
+    subprocess.run(restart, check=True)
+    text, err = process.communicate()
+    assert process.returncode == 0, err
+    assert "is run again: the server went away during it" in err, err
+    assert states(out).count("interrupted") == 1
+    assert "failed" not in states(out)
+    assert all(candidate["failed"] == 0 for candidate in json.loads(text)["candidates"])
+    assert server.variables() == before
+    assert SCHEMA not in server.schemas()
+
+
+def test_a_server_that_stays_away_ends_the_study_which_resumes_once_it_is_back(dialin, server, sweep, tmp_path):
+    out, restart = dialin.directory / "study", restarting(server, tmp_path)
+    before = server.variables()
+    process = dialin.start(*sweep, "--wait-for-server", "3", "--out", out)
+    measuring(out, position=2)
+    os.kill(process_of(server), signal.SIGKILL)
+    _, err = process.communicate()
+    assert process.returncode == 1, err
+    assert "has not answered for 3 s" in err
+    assert f"dialin resume {out}" in err
+    assert "failed" not in states(out)
+    subprocess.run(restart, check=True)
+    until(lambda: answers(server))
+    text, err = dialin("resume", out, "--yes", "--json")
+    assert all(candidate["failed"] == 0 and candidate["trials"] >= 3 for candidate in json.loads(text)["candidates"])
+    assert server.variables() == before
+    assert SCHEMA not in server.schemas()
+
+
+def test_a_trial_whose_server_stops_answering_fails_at_once(dialin, server, sweep):
+    out = dialin.directory / "study"
+    process = dialin.start(*sweep, "--measure", "30", "--minutes", "5", "--out", out)
+    measuring(out, position=2)
+    number = process_of(server)
+    os.kill(number, signal.SIGSTOP)
+    try:
+        until(lambda: "failed" in states(out), 60)
+    finally:
+        os.kill(number, signal.SIGCONT)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert "The server stopped answering: a new connection had no answer within 5 s" in err
