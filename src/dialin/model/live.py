@@ -15,6 +15,9 @@ from dialin.model.option_types import LIVE, Fraction
 PERIOD = 60.0
 """Seconds of a period that count, where nothing else is asked for."""
 
+DEFAULT_WASHOUT = 5.0
+"""Seconds at the start of a period that are left out, of variables that settle at once."""
+
 MOST_CANDIDATES = 4
 """More of them would leave each too little of a server's hours."""
 
@@ -38,8 +41,8 @@ class LiveOptions(FrozenModel):
     guard_errors: Annotated[float, LIVE] = Field(
         default=5.0,
         gt=0,
-        description="restore the baseline at once if errors and aborted connections per second exceed the usual ones by more than "
-        "this",
+        description="restore the baseline at once if errors and aborted connections per second exceed the usual ones by more "
+        "than this",
     )
     guard_running: Annotated[float, LIVE] = Field(
         default=3.0, gt=1, description="restore the baseline at once if Threads_running exceeds this many times its usual level"
@@ -53,7 +56,7 @@ class LiveOptions(FrozenModel):
         default=0.05,
         ge=0,
         lt=1,
-        description="restore the baseline at once if a smaller share than this of the memory or of the data directory's disk is "
+        description="restore the baseline at once if less than this share of the memory or of the data directory's disk is "
         "free; seen only where the server runs on this machine",
     )
     at_most: Annotated[Fraction, LIVE] = Field(
@@ -114,8 +117,8 @@ class Trip:
     """A guard restored the baseline.
 
     Attributes:
-        value: what was seen; `limit` is what it exceeded, or fell below; both in the unit of the danger: ms, statements or errors
-            per second, threads, seconds, shares.
+        value: what was seen; `limit` is what it exceeded, or fell below; both in the unit of the danger: ms, statements or
+            errors per second, threads, seconds, shares.
         usual: the usual level of the same; None where there is none.
         after: seconds from the change of the variable to the second that was bad.
         restored_in: seconds from then until the baseline's values were read back; None where they could not be restored.

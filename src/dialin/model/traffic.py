@@ -21,8 +21,8 @@ class TrafficSecond:
     Attributes:
         seconds: between the readings.
         counts: by kind of statement, how many ended; `times` is what they took together, ms.
-        figures: by how much counters rose: `cpu` (seconds of the server's process), `rows` read, `pages` requested of the buffer
-            pool, `io` (reads and writes of data, and syncs of the log), `errors`, `aborted`, `connections`, and `own`, the
+        figures: by how much counters rose: `cpu` (seconds of the server's process), `rows` read, `pages` requested of the
+            buffer pool, `io` (reads, writes and syncs of data and log), `errors`, `aborted`, `connections`, and `own`, the
             seconds that dialin's own readings took.
         buckets: by the upper bound of a time, ms, how many statements ended in it; empty where the server has no histogram.
         running: threads that run, without dialin's own.

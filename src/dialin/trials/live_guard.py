@@ -1,8 +1,9 @@
 """The guard of a live server: each second, while a candidate is in force, it decides whether the baseline must be put back.
 
-What is usual is what the server did in its last five minutes with the baseline, for the hour of the day moves all levels. A second
-is bad where a figure exceeds its limit and everything that the baseline did of late. The baseline is put back after two bad seconds
-in a row, or after one that is twice as bad: a single slow second is ordinary on most servers, and a stall must not last.
+What is usual is what the server did in its last five minutes with the baseline, for the hour of the day moves all levels. A
+second is bad where a figure exceeds its limit and everything that the baseline did of late. The baseline is put back after two
+bad seconds in a row, or after one that is twice as bad: a single slow second is ordinary on most servers, and a stall must not
+last.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from dialin.clock import Clock
-from dialin.errors import DialinError, ServerError
+from dialin.errors import DialinError, InterruptedStudyError, ServerError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.live import Danger, LiveOptions, Trip
 from dialin.model.traffic import TrafficSecond
@@ -103,9 +104,11 @@ def excesses(second: TrafficSecond, usual: UsualLevels, options: LiveOptions) ->
         found.append(_Excess(_STALLED * statements / max(seen[Danger.STALLED], 1e-3), trip))
     if (lag := seen.get(Danger.LAG)) is not None and lag > options.guard_lag:
         found.append(_Excess(_TWICE, Trip(Danger.LAG, lag, options.guard_lag, usual.middle(Danger.LAG), 0.0)))
-    for danger in (Danger.DISK, Danger.MEMORY):
-        if (free := seen.get(danger)) is not None and free < options.guard_free:
-            found.append(_Excess(_TWICE, Trip(danger, free, options.guard_free, usual.middle(danger), 0.0)))
+    found += [
+        _Excess(_TWICE, Trip(danger, free, options.guard_free, usual.middle(danger), 0.0))
+        for danger in (Danger.DISK, Danger.MEMORY)
+        if (free := seen.get(danger)) is not None and free < options.guard_free
+    ]
     return sorted(found, key=lambda one: -one.times)
 
 
@@ -120,7 +123,9 @@ class LiveGuard:
 
     Attributes:
         usual: what the baseline did of late.
+        last: the newest second of the baseline, and `seconds` how many of it there were.
         trip: what made it put the baseline back since it was armed; None where nothing did.
+        is_recovering: it had to put the baseline back in the candidate's period before.
         fault: the error where the baseline could not be put back.
         stopped: somebody asked for an end; the baseline is in force again.
     """
@@ -137,7 +142,9 @@ class LiveGuard:
         self._lock = threading.Lock()
         self.usual = UsualLevels()
         self.last: Mapping[Danger, float] = {}
+        self.seconds = 0
         self.trip: Trip | None = None
+        self.is_recovering = False
         self.fault: DialinError | None = None
         self.stopped = False
 
@@ -149,7 +156,8 @@ class LiveGuard:
     def disarm(self) -> None:
         """The baseline is in force again."""
         with self._lock:
-            self._armed, self._bad = None, 0
+            self.is_recovering = self.trip is not None
+            self._armed, self._bad, self.trip = None, 0, None
 
     def look(self, second: TrafficSecond | None) -> None:
         """Look at a second as soon as it was read; None where the server did not answer."""
@@ -158,6 +166,7 @@ class LiveGuard:
                 self.stopped = True
             if self._armed is None:
                 if second is not None:
+                    self.seconds += 1
                     self.last = figures(second)
                     self.usual.add(second)
                 return
@@ -189,12 +198,24 @@ class LiveGuard:
         return True
 
     def check(self) -> None:
-        """Raise ServerError where the guard has put the baseline back since it was armed."""
+        """Make sure that the period may go on.
+
+        Raises:
+            ServerError: the guard has put the baseline back since it was armed, or could not.
+            InterruptedStudyError: somebody asks for an end.
+        """
+        self.check_stopped()
+        if self.fault is not None:
+            raise ServerError(self.fault.cause, self.fault.remedy)
         if self.trip is not None:
             raise ServerError(
-                Cause(CauseCode.GUARD_TRIPPED, {name: value for name, value in asdict(self.trip).items()}),
-                "See docs/live.md for the options of the guard",
+                Cause(CauseCode.GUARD_TRIPPED, asdict(self.trip)), "See docs/live.md for the options of the guard"
             )
+
+    def check_stopped(self) -> None:
+        """Raise InterruptedStudyError where somebody asks for an end."""
+        if self.stopped:
+            raise InterruptedStudyError("Stopped by the stop file", "Remove the stop file", resumable=True)
 
     def is_usual(self) -> bool:
         """Return whether the newest second with the baseline is no worse than the baseline's usual ones."""

@@ -43,7 +43,13 @@ STEP_NAMES = {
 }
 """A step of a trial, as a noun."""
 
-PURPOSES = {Purpose.RACE: "race", Purpose.CONFIRM: "confirm", Purpose.WAITS: "waits", Purpose.SEARCH: "search"}
+PURPOSES = {
+    Purpose.RACE: "race",
+    Purpose.CONFIRM: "confirm",
+    Purpose.WAITS: "waits",
+    Purpose.SEARCH: "search",
+    Purpose.OBSERVE: "observe",
+}
 """What a trial is for, in a word."""
 
 

@@ -35,7 +35,13 @@ from dialin.report.names import Naming
 from dialin.report.studyfile import study_file
 from dialin.text import counted, number, visible, without_secrets
 
-_ORDER = {Purpose.RACE: "", Purpose.CONFIRM: ", fresh", Purpose.WAITS: ", for waits", Purpose.SEARCH: ", of the search"}
+_ORDER = {
+    Purpose.RACE: "",
+    Purpose.CONFIRM: ", fresh",
+    Purpose.WAITS: ", for waits",
+    Purpose.SEARCH: ", of the search",
+    Purpose.OBSERVE: ", to observe",
+}
 """What stands behind the number of a block, by what its trials are for."""
 
 

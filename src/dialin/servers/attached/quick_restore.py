@@ -1,7 +1,7 @@
 """Puts the baseline of a live server back at once, over a connection that is open already.
 
-A server in trouble may take no more connections, or take long to make one. The undo of the study remains: this is the short way,
-and what it leaves undone is still written down.
+A server in trouble may take no more connections, or take long to make one. The undo of the study remains: this is the short
+way, and what it leaves undone is still written down.
 """
 
 from __future__ import annotations

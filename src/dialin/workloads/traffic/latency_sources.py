@@ -2,12 +2,12 @@
 
 What they cost, and what they are worth:
 
-- `histogram`: the statement histogram of the performance schema (MySQL 8.0 and later) beside its summary by event name; 450 and 220
-  rows, about 1 ms. Percentiles, and means by kind of statement.
+- `histogram`: the statement histogram of the performance schema (MySQL 8.0 and later) beside its summary by event name; 450 and
+  220 rows, about 1 ms. Percentiles, and means by kind of statement.
 - `summary`: the summary by event name alone (MySQL 5.6 and 5.7; MariaDB with the performance schema on). Means by kind.
 - `response_time`: the plugin query_response_time (MariaDB, Percona), with its statistics on. One mean for all statements.
-- `running`: threads that run, divided by statements per second (Little's law: what is in a system is its rate times the time spent
-  there). One mean for all statements, from one look per second: right on average, and noisy.
+- `running`: threads that run, divided by statements per second (Little's law: what is in a system is its rate times the time
+  spent there). One mean for all statements, from one look per second: right on average, and noisy.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads a live server once per second, in a thread of its own, for as long as a study lasts.
 
-A guard is asked about each second before anybody else hears of it: nothing that stores or shows seconds can hold it up. Where the
-server does not answer in time, the guard hears that instead.
+A guard is asked about each second before anybody else hears of it: nothing that stores or shows seconds can hold it up. Where
+the server does not answer in time, the guard hears that instead.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Meter:
     Attributes:
         source: where latency is read.
         guard: told of each second.
+        check: raises what must end a trial; asked before each second of it.
         cpu: CPU seconds that dialin itself used on this.
     """
 
@@ -55,6 +56,7 @@ class Meter:
         self._listeners: list[queue.SimpleQueue[TrafficSecond | ServerError]] = []
         self.source = LatencySource.RUNNING
         self.guard: Guard = lambda _second: None
+        self.check: Callable[[], None] = lambda: None
         self.cpu = 0.0
         self._stack = ExitStack()
         self._reader: Reader | None = None

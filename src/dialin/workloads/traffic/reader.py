@@ -1,7 +1,7 @@
 """One reading of a live server per second, and the difference of two: what the server did, without what dialin itself asked.
 
-Cost: three or four statements per second, 1 to 3 ms of the server (`benchmarks/live_cost.py`). Privileges: PROCESS; SELECT on
-performance_schema for more than the noisiest latency; REPLICATION CLIENT (MariaDB 10.5 and later: REPLICA MONITOR) on a replica.
+Cost: three or four statements per second, 1 to 3 ms of the server (docs/live.md). Privileges: PROCESS; SELECT on
+performance_schema for all but the noisiest latency; on a replica REPLICATION CLIENT (MariaDB 10.5 and later: REPLICA MONITOR).
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _without(sums: Mapping[str, float], own: Mapping[str, float]) -> dict[str, f
 
 
 def _take_out(buckets: dict[float, float], duration: float) -> None:
-    """Take one of dialin's own statements out: from the nearest bucket not above the time that it took here, network included."""
+    """Take one of dialin's own statements out: from the nearest bucket not above the time that it took from here."""
     below = [bound for bound, count in buckets.items() if count > 0 and bound <= 1.1 * duration]
     if below:
         buckets[max(below)] -= 1

@@ -83,6 +83,7 @@ class TrafficLoad:
             heard = self._heard.get(timeout=timeout)
         except queue.Empty:
             return None
+        self._meter.check()
         if isinstance(heard, ServerError):
             raise heard
         self._number += 1
