@@ -18,22 +18,16 @@ from home import WORKER, remove_home_of_worker
 from live import INSTALLED, MYSQL, Dialin, find
 from playground import option_file, playground
 
-FIRST = ("attached_study", "dialin_load", "deciding", "study", "changed_during_trial", "tune", "persisted_by_others")
+FIRST = ("study", "changed_during_trial", "watch", "deciding", "attached_study", "dialin_load", "fleet_and_search", "switching")
 """Files that take longest: they begin first, so that none of them runs alone at the end."""
 
-APART = ("changed_during_trial", "deciding", "dialin_load_study", "study", "watch")
-"""Files whose tests may run in several processes; those of another file share its servers, and so a process."""
 
-
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items):
-    def name(item):
-        return item.path.stem.removeprefix("test_")
+    def rank(item):
+        name = item.path.stem.removeprefix("test_")
+        return FIRST.index(name) if name in FIRST else len(FIRST)
 
-    items.sort(key=lambda item: FIRST.index(name(item)) if name(item) in FIRST else len(FIRST))
-    for item in items:
-        if name(item) not in APART:
-            item.add_marker(pytest.mark.xdist_group(name(item)))
+    items.sort(key=rank)
 
 
 def pytest_sessionfinish():

@@ -137,8 +137,6 @@ def test_run_time_values_that_a_restart_loses_are_set_again(modern, tmp_path, lo
 def test_a_server_that_cannot_start_with_what_was_persisted_is_got_back_as_it_is_said(modern, tmp_path, log, restart_command):
     attachment = Attachment(defaults_file=str(option_file(modern, tmp_path / "my.cnf")))
     attached = attach(attachment)
-    modern.query("RESET PERSIST")  # a start without persisted values must be what it was before
-    attached.restart(restart_command)
     before, persisted = modern.variables(), attached.persisted()
     entry = log.begin(attached, attachment, ["back_log"], restart=True)
     attached.persist_only({"back_log": 70})
