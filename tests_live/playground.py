@@ -14,6 +14,7 @@ from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.ledger import Ledger
 from dialin.variables import rules
+from live import EASY
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "attached.md"
 _RESTART = """
@@ -120,6 +121,14 @@ def option_file(server, path, **more):
     path.write_text("[client]\n" + "".join(f"{name} = {value}\n" for name, value in options.items() if value))
     path.chmod(0o600)
     return path
+
+
+def attached_sweep(server, directory):
+    """The words of a study of a minute on a playground, which asks before it begins."""
+    load = ["--tables", "2", "--table-size", "5000", "--threads", "4", "--measure", "2", "--warmup", "1", *EASY]
+    account = ["--attach", "--defaults-file", option_file(server, directory / "account.cnf")]
+    sweep = ["sweep", "innodb_io_capacity=300,3000", "--baseline", "300", "--minutes", "1", "--worthwhile", "100%"]
+    return [*sweep, *account, *load]
 
 
 def attach(attachment):

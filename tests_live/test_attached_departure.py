@@ -11,11 +11,8 @@ from contextlib import closing, suppress
 import pymysql
 import pytest
 
-from live import EASY, MYSQL, find, measuring, until
-from playground import SCHEMA, command_that_restarts, option_file, playground
-
-LOAD = ["--tables", "2", "--table-size", "5000", "--threads", "4", "--measure", "2", "--warmup", "1", "--minutes", "1"]
-LOAD += ["--worthwhile", "100%", *EASY]
+from live import MYSQL, find, measuring, until
+from playground import SCHEMA, attached_sweep, command_that_restarts, playground
 
 
 @pytest.fixture
@@ -26,8 +23,7 @@ def server():
 
 @pytest.fixture
 def sweep(server, tmp_path):
-    file = option_file(server, tmp_path / "account.cnf")
-    return ["sweep", "innodb_io_capacity=300,3000", "--baseline", "300", "--attach", "--defaults-file", file, *LOAD, "--yes"]
+    return [*attached_sweep(server, tmp_path), "--yes"]
 
 
 def restarting(server, directory):

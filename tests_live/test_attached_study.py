@@ -9,11 +9,8 @@ import time
 import pytest
 
 from dialin.paths import Home
-from live import EASY, MYSQL, children, find, interrupt, kill, measuring, until
-from playground import PASSWORD, SCHEMA, option_file, playground
-
-LOAD = ["--tables", "2", "--table-size", "5000", "--threads", "4", "--measure", "2", "--warmup", "1", "--minutes", "1"]
-LOAD += ["--worthwhile", "100%", *EASY]
+from live import MYSQL, children, find, interrupt, kill, measuring, until
+from playground import PASSWORD, SCHEMA, attached_sweep, option_file, playground
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +21,7 @@ def server():
 
 @pytest.fixture
 def sweep(server, tmp_path):
-    file = option_file(server, tmp_path / "account.cnf")
-    return ["sweep", "innodb_io_capacity=300,3000", "--baseline", "300", "--attach", "--defaults-file", file, *LOAD]
+    return attached_sweep(server, tmp_path)
 
 
 def seen_with_the_load():

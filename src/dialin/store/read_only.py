@@ -22,7 +22,8 @@ from sqlalchemy.pool import StaticPool
 
 from dialin.errors import UserError
 from dialin.store import schema
-from dialin.store.store import BAD_ROWS, Store, damaged, study_file
+from dialin.store.damaged_study import BAD_ROWS, damaged
+from dialin.store.store import Store, study_file
 
 Answer = TypeVar("Answer")
 

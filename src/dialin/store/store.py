@@ -27,6 +27,7 @@ from dialin.model.trial import Block, Sample, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk
 from dialin.model.verdict import TuneFindings, Verdict
 from dialin.store import rows, schema, series
+from dialin.store.damaged_study import BAD_ROWS, check_candidates, damaged
 from dialin.store.proof_view import proof_view
 
 STUDY_FILE = "study.db"
@@ -44,25 +45,6 @@ def study_file(directory: Path) -> Path:
     if not path.is_file():
         raise UserError(f"{directory} holds no dialin study", _NAME_ONE)
     return path
-
-
-BAD_ROWS = (ValidationError, ValueError, TypeError, LookupError, AttributeError)
-"""What rows that somebody altered by hand raise where they are read."""
-
-
-def damaged(path: Path) -> UserError:
-    """Return the error of a database that cannot be read."""
-    return UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or start a new study")
-
-
-def _check_candidates(record: StudyRecord) -> None:
-    """Raise LookupError where something is about a candidate that the study does not have."""
-    known = {candidate.name for candidate in record.spec.candidates}
-    named = {record.spec.baseline, *(trial.candidate for trial in record.trials)}
-    if record.verdict is not None:
-        named |= {candidate.name for candidate in record.verdict.candidates}
-    if unknown := named - known:
-        raise LookupError(unknown)
 
 
 def _read_mark(path: Path) -> int:
@@ -492,7 +474,7 @@ class Store:
                 log=[line for _, line in self.log_after(0)],
                 verdict=Verdict.model_validate(row.verdict) if row.verdict else None,
             )
-            _check_candidates(record)
+            check_candidates(record)
             if record.spec.tune is None:
                 return record
             record = replace(record, course=TuneCourse(asks=self.asks(), findings=self.findings()))

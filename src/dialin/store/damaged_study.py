@@ -1,0 +1,28 @@
+"""Studies that cannot be read: a file that is no database any more, or rows that somebody altered by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from dialin.errors import UserError
+from dialin.model.record import StudyRecord
+
+BAD_ROWS = (ValidationError, ValueError, TypeError, LookupError, AttributeError)
+"""What rows that somebody altered by hand raise where they are read."""
+
+
+def damaged(path: Path) -> UserError:
+    """Return the error of a database that cannot be read."""
+    return UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or start a new study")
+
+
+def check_candidates(record: StudyRecord) -> None:
+    """Raise LookupError where something is about a candidate that the study does not have."""
+    known = {candidate.name for candidate in record.spec.candidates}
+    named = {record.spec.baseline, *(trial.candidate for trial in record.trials)}
+    if record.verdict is not None:
+        named |= {candidate.name for candidate in record.verdict.candidates}
+    if unknown := named - known:
+        raise LookupError(unknown)
