@@ -13,7 +13,7 @@ use crate::workloads;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -175,8 +175,11 @@ fn answers() -> impl Fn(Command<'_>) -> Answer + Send + 'static {
     move |command| if command.sql().starts_with("SELECT") { row.clone() } else { Answer::Ok }
 }
 
+/// A path of its own for each server, since a server removes the path when it ends, and two self-tests may run in one process.
 fn socket() -> PathBuf {
-    std::env::temp_dir().join(format!("dialin-load-self-test-{}.sock", std::process::id()))
+    static SERVERS: AtomicU64 = AtomicU64::new(0);
+    let server = SERVERS.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("dialin-load-self-test-{}-{server}.sock", std::process::id()))
 }
 
 #[cfg(test)]
@@ -217,6 +220,11 @@ mod tests {
         assert_eq!(ask(&prepare)[5..9], 1_u32.to_le_bytes(), "its number");
         let select = Exchange::point_select();
         assert_eq!(ask(&select.request), select.answer);
+    }
+
+    #[test]
+    fn two_tests_at_the_same_time_have_a_server_each() {
+        assert_ne!(socket(), socket());
     }
 
     #[test]
