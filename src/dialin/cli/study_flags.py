@@ -99,7 +99,7 @@ def _parameter(name: str, panel: Panel) -> inspect.Parameter:
         flag += f"/--no-{flag.removeprefix('--')}"
     option = typer.Option(flag, metavar=metavar, help=help_of(name), rich_help_panel=panel.title)
     kind, default = _as_typed(field)
-    annotation = Annotated[kind, option]
+    annotation = Annotated[kind, option]  # type: ignore[valid-type]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
