@@ -31,7 +31,7 @@ def summaries(record: StudyRecord) -> list[WaitSummary]:
         for row in raw.rows:
             if row.count > 0:
                 grouped.setdefault((trial.candidate, row.instrument, row.operation), []).append((raw, row))
-    order = [candidate.name for candidate in record.spec.candidates]
+    order = record.spec.names
     results = [_summary(key, rows) for key, rows in grouped.items() if key[0] in order]
     return sorted(results, key=lambda one: (order.index(one.candidate), -one.total_ms))
 

@@ -145,7 +145,6 @@ def propose_variables(catalogue: Catalogue, around: Surroundings, *, weaker: boo
 def memory_and_order(
     variables: Sequence[TuneVariable], catalogue: Catalogue, around: Surroundings
 ) -> tuple[MemoryFormula | None, tuple[AtMost, ...]]:
-    """Return what limits the settings of a tune."""
     space = Space(tuple(dimension_of(one) for one in variables))
     constraints = variable_choice.make_constraints(space, _situation(around), catalogue.variables)
     memory = constraints.memory

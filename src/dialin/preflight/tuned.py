@@ -91,9 +91,7 @@ def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
         variables = tune_space.propose_variables(catalogue, around, weaker=weaker)
     for ends in tune_space.ends_of(variables):
         _check_ends(build, setting, ends)
-    spec = specify(request, build.id, setting, variables, catalogue, around)
-    allowed = plan(spec)
-    spec = with_plan(spec, allowed)
+    spec, allowed = with_plan(specify(request, build.id, setting, variables, catalogue, around))
     check_candidate(spec, spec.candidates[0], build, catalogue.defaults())
     return _checked(spec, allowed, build, workload, workshop, catalogue, {BASELINE: baseline})
 

@@ -15,7 +15,7 @@ from dialin.preflight.tune_space import Surroundings
 from dialin.preflight.tuned import refuse_options, specify, tune_admission
 from dialin.probes import host
 from dialin.question.candidates import canonical
-from dialin.question.plan import Plan, plan
+from dialin.question.plan import Plan
 from dialin.trials.tools import Tools
 from dialin.variables import check
 from dialin.workloads.base import Workload
@@ -62,9 +62,7 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
     )
     named = tune_space.name_variables(asked, known, around, weaker=question.accept_weaker_durability)
     variables = [one.model_copy(update={"static": False}) for one in named]
-    spec = specify(request, known.build_id, setting, variables, known, around)
-    allowed = plan(spec)
-    spec = with_plan(spec, allowed)
+    spec, allowed = with_plan(specify(request, known.build_id, setting, variables, known, around))
     return attached_server.check_on_server(
         spec,
         allowed,

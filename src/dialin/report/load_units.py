@@ -48,17 +48,14 @@ SECONDS = units_from(LoadTraits())
 
 
 def units(workload: WorkloadSpec) -> Units:
-    """Return what a load is counted in."""
     return units_from(workload.traits)
 
 
 def units_of(verdict: Verdict) -> Units:
-    """Return what the load of a verdict was counted in."""
     return units_from(LoadTraits.model_validate(verdict.workload["traits"]))
 
 
 def units_in(record: StudyRecord) -> Units:
-    """Return what the load of a study is counted in."""
     return units(record.spec.workload)
 
 

@@ -41,7 +41,6 @@ class StudyLister:
         self._records = sorted(records, key=lambda each: each[1].created)
 
     def document(self) -> StudyList:
-        """Return the list for scripts."""
         studies = [_listed(directory, record) for directory, record in self._records]
         problems = [ListedStudy(directory=directory, problem=reason) for directory, reason in self._problems]
         return StudyList(directory=str(self._directory), studies=[*studies, *problems])

@@ -20,8 +20,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dialin.model.verdict import CandidateState, DecidedBy, Estimate, Outcome
+from dialin.model.verdict import DecidedBy, Estimate, Outcome
 from dialin.stats.decide import Decision, Rules, decide
+from dialin.stats.standings import without_claims
 from dialin.stats.trial_fit import FittedDifference, TimedTrial, TrialFit
 
 _Array = NDArray[np.float64]
@@ -244,8 +245,7 @@ def _deviate(difference: FittedDifference) -> float:
 
 
 def _without_claims(decision: Decision) -> Decision:
-    out = (CandidateState.FAILED, CandidateState.UNSAFE)
-    states = {name: state if state in out else CandidateState.INCONCLUSIVE for name, state in decision.states.items()}
+    states = without_claims(decision.states)
     return replace(decision, outcome=Outcome.INCONCLUSIVE, choice=None, winners=(), states=states, shown_best=False, better=())
 
 

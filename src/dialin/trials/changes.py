@@ -43,7 +43,7 @@ class Changes:
 
     def with_entered(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> Changes:
         """Return these changes with those of the candidates that have entered; they set variables of `asked` only."""
-        entered = [candidate.name for candidate in spec.candidates if candidate.name not in self.settings]
+        entered = [name for name in spec.names if name not in self.settings]
         settings = {
             name: {each: value for each, value in spec.setting_of(name).items() if each not in self.boot} for name in entered
         }

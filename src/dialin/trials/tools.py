@@ -22,8 +22,6 @@ from dialin.variables.catalogue import Catalogue
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The tools of a command, put together once."""
-
     home: Home
     clock: Clock
     ledger: Ledger

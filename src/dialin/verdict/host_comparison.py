@@ -38,7 +38,7 @@ def host_notes(record: StudyRecord, done: Sequence[Trial], figures: Mapping[int,
     if len(hosts) < 2 or spec.aa:
         return []
     out = comparison.unsafe_candidates(spec, done)
-    names = [candidate.name for candidate in spec.candidates if candidate.name not in out]
+    names = [name for name in spec.names if name not in out]
     trials = timed_trials(done, figures, decided_by)
     kinds = {host: kind_of(record.hosts.get(host, {})) for host in hosts}
     of_kind: dict[Hashable, list[str]] = defaultdict(list)
@@ -74,7 +74,7 @@ def kinds_are_compared(
     kinds = {trial.host: kind_of(record.hosts.get(trial.host, {})) for trial in done}
     if len(set(kinds.values())) < 2 or record.spec.aa:
         return True
-    names = [candidate.name for candidate in record.spec.candidates]
+    names = record.spec.names
 
     def kind(run: Any) -> Hashable:
         return kinds[run[1]]

@@ -12,7 +12,7 @@ from dialin.model.measure import Measure, capital, measure
 from dialin.model.record import TuneCourse
 from dialin.model.setting import Value
 from dialin.model.study import Goal, StudySpec
-from dialin.model.trial import Trial, TrialState
+from dialin.model.trial import Trial
 from dialin.model.tune import TuneAsk, TuneStage, ask_finder
 from dialin.model.verdict import Estimate, FigureSource, TunedVariable, TuneFindings
 from dialin.report.charts import plotly_data as go
@@ -59,7 +59,7 @@ def course_points(course: TuneCourse, goal: Goal) -> list[CoursePoint]:
     points: list[CoursePoint] = []
     for trial in course.trials:
         ask = find(trial)
-        if ask is None or trial.state not in (TrialState.DONE, TrialState.FAILED):
+        if ask is None or not trial.has_ended:
             continue
         figures = course.figures.get(trial.id)
         points.append(CoursePoint(len(points) + 1, ask, trial, figures.of(goal) if figures else None))

@@ -33,7 +33,7 @@ _Show = Callable[[float], str]
 def before_after(record: StudyRecord, verdict: Verdict, why: Why) -> list[Tile]:
     """Return a tile for each main figure that is known: throughput, queries, latency, CPU per query and memory."""
     unit = units_in(record)
-    base = next(one for one in verdict.candidates if one.name == verdict.baseline)
+    base = verdict.candidate(verdict.baseline)
     trials = measured.of(record)
     every = [
         _throughput(verdict, base, unit),
