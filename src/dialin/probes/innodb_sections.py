@@ -49,7 +49,6 @@ class _Header:
 
 
 def split(text: str) -> Sections:
-    """Return the sections of a status text."""
     lines = text.replace("\r\n", "\n").split("\n")
     end = _end(lines)
     cut = end is None

@@ -171,7 +171,6 @@ def _object(line: str) -> Mapping[str, Any]:
 
 
 def main() -> int:
-    """Play over standard input and output."""
     try:
         play(sys.stdin, sys.stdout)
     except UserError as error:

@@ -100,7 +100,6 @@ class StudyTuner:
 
     @property
     def seconds_left(self) -> float:
-        """What is left of the budget."""
         return max(0.0, self.tuner.seconds_left)
 
     def _told(self, spec: StudySpec, answer: TrialAnswer, speeds: Mapping[int, float]) -> Told:
@@ -177,22 +176,18 @@ def _is_placed(dimension: Dimension, value: Value) -> bool:
 
 
 def make_space(plan: TunePlan) -> Space:
-    """Return the space of a plan."""
     return Space(tuple(dimension_of(variable) for variable in plan.variables))
 
 
 def dimension_of(variable: TuneVariable) -> Dimension:
-    """Return the axis of a variable."""
     return Dimension(**{name: getattr(variable, name) for name in TuneVariable.model_fields})
 
 
 def make_constraints(plan: TunePlan) -> Constraints:
-    """Return the constraints of a plan."""
     return Constraints(plan.memory, plan.order)
 
 
 def make_options(spec: StudySpec, plan: TunePlan) -> Options:
-    """Return budget, costs and noise of a tune."""
     levels = spec.workload.number_of_levels
     return Options(
         spec.minutes,

@@ -24,7 +24,6 @@ def findings_so_far(study: StudyTuner) -> TuneFindings:
 
 
 def final_findings(study: StudyTuner) -> TuneFindings:
-    """Return what a tune ends with."""
     return _findings(study, study.tuner.result())
 
 

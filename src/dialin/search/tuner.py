@@ -149,7 +149,6 @@ class Tuner:
 
     @property
     def seconds_left(self) -> float:
-        """What is left of the budget."""
         return 60 * self.options.minutes - self._spent
 
     @property

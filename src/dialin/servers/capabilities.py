@@ -127,7 +127,6 @@ _TABLE = (
 
 
 def has(build: Versioned, capability: Capability) -> bool:
-    """Return whether a build has a capability."""
     return any(
         row.capability is capability
         and row.flavour is build.flavour

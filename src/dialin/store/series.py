@@ -10,7 +10,6 @@ from dialin.model.evidence import PointColumns
 
 
 def file_name(trial_id: int) -> str:
-    """Return the name of a trial's file."""
     return f"trial-{trial_id}.parquet"
 
 

@@ -113,7 +113,6 @@ def blank(**layout: Any) -> go.Figure:
 
 
 def axis(title: str) -> dict[str, Any]:
-    """Return an axis of this title."""
     return {
         "title": {"text": title, "font": {"size": 12, "color": "var(--ink-2)"}, "standoff": 8},
         "gridcolor": "var(--grid)",

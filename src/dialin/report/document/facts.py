@@ -155,7 +155,6 @@ def _measured(spec: StudySpec) -> Pairs:
 
 
 def log_lines(record: StudyRecord) -> list[tuple[str, str]]:
-    """Return the study's log."""
     return [(clock_time(line.at), visible(log_text(line))) for line in record.log]
 
 

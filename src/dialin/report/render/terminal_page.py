@@ -32,11 +32,9 @@ class Page:
 
     @property
     def is_ascii(self) -> bool:
-        """Whether it shows ASCII alone."""
         return self._ascii
 
     def gap(self) -> None:
-        """Leave a line free."""
         self._console.print()
 
     def text(self, text: str, style: str = "", indent: str = "", hanging: str = "") -> None:
@@ -45,7 +43,6 @@ class Page:
             self._console.print(Text(line, style=style), soft_wrap=True)
 
     def labelled(self, label: str, text: str, style: str = "dim") -> None:
-        """Print a paragraph that begins with a label."""
         self._labelled(label, f"{label} ", "", text, style)
 
     def fact(self, label: str, text: str, style: str = "dim") -> None:
