@@ -119,11 +119,11 @@ def test_where_the_status_could_not_be_read_nothing_is_told_at_all() -> None:
 
 
 def test_a_reading_of_an_empty_section_is_no_thread_that_did_not_wait() -> None:
-    def told(counters: Mapping[str, float]) -> Measured:
+    def reported(counters: Mapping[str, float]) -> Measured:
         return measured.of(watched(waits_moved(), lambda _: counters))[0]
 
-    assert waiting_threads(PLACE)(told(OTHERS)) is None
-    assert waiting_threads(PLACE)(told(SPINS)) == 0.0
+    assert waiting_threads(PLACE)(reported(OTHERS)) is None
+    assert waiting_threads(PLACE)(reported(SPINS)) == 0.0
 
 
 def test_hostile_names_of_places_are_kept_as_they_are_for_what_shows_them() -> None:

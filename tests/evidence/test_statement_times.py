@@ -52,15 +52,15 @@ def test_those_with_most_time_of_all_candidates_together_are_told_most_first() -
         counters = {key: value for place in range(8) for key, value in digest(f"S{place}", 1.0 + place).items()}
         return counters | (digest("ONLY ONE", 17.0) if name == "8" else {})
 
-    told = statements(watched(of))
-    assert [row.digest for row in told] == ["ONLY ONE", "S7", "S6", "S5", "S4"]
-    assert len(told) == MOST
-    assert told[0].candidates.keys() == {"8"}, "the other never ran it"
+    reported = statements(watched(of))
+    assert [row.digest for row in reported] == ["ONLY ONE", "S7", "S6", "S5", "S4"]
+    assert len(reported) == MOST
+    assert reported[0].candidates.keys() == {"8"}, "the other never ran it"
 
 
 def test_what_takes_less_than_a_hundredth_of_the_time_is_left_out() -> None:
-    told = statements(watched(lambda _: digest(READ, 9.9) | digest("SHOW STATUS", 0.09)))
-    assert [row.digest for row in told] == [READ]
+    reported = statements(watched(lambda _: digest(READ, 9.9) | digest("SHOW STATUS", 0.09)))
+    assert [row.digest for row in reported] == [READ]
 
 
 def test_a_statement_that_never_ran_meanwhile_is_not_told() -> None:

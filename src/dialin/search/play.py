@@ -21,7 +21,7 @@ from dialin.model.tune import MemoryFormula
 from dialin.model.verdict import TuneOutcome
 from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
 from dialin.search.space import Dimension, Space, is_log_range
-from dialin.search.trial_records import Options, Result
+from dialin.search.trial_records import Options, Result, TrialOutcome
 from dialin.search.tuner import Tuner
 
 _FRACTIONS = ("float", "double", "real", "numeric", "decimal")
@@ -144,9 +144,8 @@ def play(lines: Iterable[str], out: TextIO, seed: int = 0) -> None:
         cost = float(answer.get("cost") or 0.0)
         if (left := answer.get("left")) is not None:
             cost = max(0.0, tuner.seconds_left - float(left))
-        tuner.tell(
-            ask, ok=bool(answer.get("ok")), throughput=float(answer.get("throughput") or 0.0), life=_life(answer), cost=cost
-        )
+        throughput = float(answer.get("throughput") or 0.0)
+        tuner.tell(TrialOutcome(ask, bool(answer.get("ok")), throughput, _life(answer), cost))
         if (now := tuner.best()) != best:
             best = now
             write({"best": best})

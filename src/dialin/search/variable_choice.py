@@ -35,7 +35,7 @@ _TOUCHED = 1 / 500
 _PROBED = 2.0
 """What the counters must grow by per second: the probes of a trial make temporary tables, too."""
 _SLOW = 20.0
-"""A load of fewer statements per second cannot be told from the probes: it touches all that grows."""
+"""A load of fewer statements per second cannot be judged by the probes: it touches all that grows."""
 _ORDER = (
     AtMost("innodb_io_capacity", "innodb_io_capacity_max"),
     AtMost("innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dialin.errors import DialinError, UserError
 from dialin.model.build import BuildReference, Flavour
-from dialin.model.setting import Setting, Value, as_number, same_value
+from dialin.model.setting import Setting, Value, as_number, same_setting, same_value
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.verdict import Note
 from dialin.text import listed
@@ -232,5 +232,4 @@ def _has(ask: Callable[[], Catalogue], name: str) -> bool:
 
 
 def _alike(one: Candidate, other: Candidate) -> bool:
-    a, b = one.setting, other.setting
-    return one.server == other.server and a.keys() == b.keys() and all(same_value(a[name], b[name]) for name in a)
+    return one.server == other.server and same_setting(one.setting, other.setting)

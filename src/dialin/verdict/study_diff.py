@@ -11,7 +11,7 @@ from dialin.errors import UserError
 from dialin.model.load_driver import FIRST_DRIVER, LATER_DRIVERS, describe_driver
 from dialin.model.option_types import kebab
 from dialin.model.record import StudyRecord
-from dialin.model.setting import Setting, same_value
+from dialin.model.setting import same_setting
 from dialin.model.study import Candidate, Goal, StudySpec
 from dialin.model.study_diff import Area, CandidateChange, ComparedStudy, Difference, StudyDiff
 from dialin.model.trial import first_driver_choices
@@ -102,14 +102,10 @@ def _matches(a: StudySpec, b: StudySpec) -> dict[str, str]:
 
     def is_same(one: Candidate, other: Candidate) -> bool:
         same_server = one.server == other.server or not a.compares_builds
-        return same_server and (one.name == other.name or not a.aa) and _is_same_setting(one.setting, other.setting)
+        return same_server and (one.name == other.name or not a.aa) and same_setting(one.setting, other.setting)
 
     pairs = ((one.name, next((other.name for other in b.candidates if is_same(one, other)), None)) for one in a.candidates)
     return {name: other for name, other in pairs if other is not None}
-
-
-def _is_same_setting(one: Setting, other: Setting) -> bool:
-    return one.keys() == other.keys() and all(same_value(value, other[name]) for name, value in one.items())
 
 
 def _fitted(record: StudyRecord, letter: str) -> _Fitted:
