@@ -32,8 +32,8 @@ def latencies(record: StudyRecord) -> list[TransactionLatency]:
     every = []
     for kind in [ALL_KINDS, *several]:
         for name in measured.names(trials, record):
-            own = [_of(one.trial, kind) for one in trials if one.trial.candidate == name]
-            known = [one for one in own if one is not None]
+            of_candidate = [_of(one.trial, kind) for one in trials if one.trial.candidate == name]
+            known = [one for one in of_candidate if one is not None]
             if known:
                 every.append(_figures(kind, name, known, 1 - record.spec.confidence))
     return every

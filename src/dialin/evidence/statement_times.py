@@ -33,11 +33,11 @@ def statements(record: StudyRecord) -> list[StatementRow]:
     or by its measured seconds.
     """
     seconds, sums = _sums(record)
-    taken: dict[str, float] = {}
+    seconds_of: dict[str, float] = {}
     for name, by_digest in sums.items():
         for digest, figures in by_digest.items():
-            taken[digest] = taken.get(digest, 0.0) + figures["seconds"] / seconds[name]
-    least = _LEAST * sum(taken.values())
+            seconds_of[digest] = seconds_of.get(digest, 0.0) + figures["seconds"] / seconds[name]
+    least = _LEAST * sum(seconds_of.values())
     return [
         StatementRow(
             digest=digest,
@@ -47,7 +47,7 @@ def statements(record: StudyRecord) -> list[StatementRow]:
                 if digest in by_digest and by_digest[digest]["count"] > 0
             },
         )
-        for digest, took in sorted(taken.items(), key=lambda item: -item[1])[:MOST]
+        for digest, took in sorted(seconds_of.items(), key=lambda item: -item[1])[:MOST]
         if took > 0 and took >= least
     ]
 

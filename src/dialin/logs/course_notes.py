@@ -54,9 +54,9 @@ def faster_starts(runs: Sequence[RunAnalysis]) -> list[Note]:
 
 def courses(runs: Sequence[RunAnalysis]) -> list[Note]:
     return [
-        Note(code=f"course_{run.course}", text=f"{run.label} {said}", data={"run": run.file, "change": run.change})
+        Note(code=f"course_{run.course}", text=f"{run.label} {sentence}", data={"run": run.file, "change": run.change})
         for run in runs
-        if (said := _sentence(run))
+        if (sentence := _sentence(run))
     ]
 
 

@@ -98,13 +98,13 @@ def with_plan(spec: StudySpec) -> tuple[StudySpec, Plan]:
     return spec.model_copy(update={"measure": allowed.measure, "warmup": allowed.warmup}), allowed
 
 
-def _choose_baseline(asked: str | None, candidates: Sequence[Candidate], before: Mapping[str, Mapping[str, str]]) -> str:
+def _choose_baseline(requested: str | None, candidates: Sequence[Candidate], before: Mapping[str, Mapping[str, str]]) -> str:
     """Return the baseline: the one named, else the candidate that sets a server's own values, else the first.
 
     `before` holds, per build, the values without the study: its defaults, or those of an attached server.
     """
-    if asked:
-        return find_baseline(asked, candidates)
+    if requested:
+        return find_baseline(requested, candidates)
     for candidate in candidates:
         values = before[candidate.server]
         if candidate.setting and all(

@@ -15,7 +15,7 @@ from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.tune import AtMost, MemoryFormula, TuneVariable
 from dialin.search import variable_choice
 from dialin.search.excluded_variables import Exclusion
-from dialin.search.ranges import AskedVariable, VariableFacts, make_dimension, parse_asked
+from dialin.search.ranges import RequestedVariable, VariableFacts, make_dimension, parse_requested
 from dialin.search.space import Dimension, Space
 from dialin.search.study_tuner import dimension_of
 from dialin.variables import check, owned, rules, set_global
@@ -53,36 +53,36 @@ class Surroundings:
     seconds: float = 0.0
 
 
-def parse_named(texts: Sequence[str]) -> list[AskedVariable]:
+def parse_named(texts: Sequence[str]) -> list[RequestedVariable]:
     """Read what a user named, as it is written.
 
     Raises:
         UserError: a text is neither a name, nor one with a range or a list; or a variable is named twice.
     """
-    named: dict[str, AskedVariable] = {}
+    named: dict[str, RequestedVariable] = {}
     for text in texts:
-        asked = parse_asked(text)
-        if asked.name in named:
-            raise UserError(f"{asked.name} is named twice", "Give all of its values in one place")
-        named[asked.name] = asked
+        requested = parse_requested(text)
+        if requested.name in named:
+            raise UserError(f"{requested.name} is named twice", "Give all of its values in one place")
+        named[requested.name] = requested
     return list(named.values())
 
 
-def resolve(named: Sequence[AskedVariable], catalogue: Catalogue, elsewhere: Elsewhere) -> list[AskedVariable]:
+def resolve(named: Sequence[RequestedVariable], catalogue: Catalogue, elsewhere: Elsewhere) -> list[RequestedVariable]:
     """Return the variables in the build's own spelling.
 
     Raises:
         UserError: one is no variable of the build, is named twice, cannot be tuned, or has values that the build does not take.
     """
-    resolved: dict[str, AskedVariable] = {}
-    for asked in named:
-        known = check.check_name(asked.name, catalogue, elsewhere)
+    resolved: dict[str, RequestedVariable] = {}
+    for requested in named:
+        known = check.check_name(requested.name, catalogue, elsewhere)
         if known.name in resolved:
             raise UserError(f"{known.name} is named twice", "Give all of its values in one place")
         _check_tunable(known, catalogue.build_id)
-        for value in (*asked.values, *(end for end in (asked.low, asked.high) if end is not None)):
+        for value in (*requested.values, *(end for end in (requested.low, requested.high) if end is not None)):
             check.check_value(known, value, catalogue.build_id)
-        resolved[known.name] = replace(asked, name=known.name)
+        resolved[known.name] = replace(requested, name=known.name)
     return list(resolved.values())
 
 
@@ -103,7 +103,7 @@ def _resizes_logs(build: str) -> bool:
 
 
 def name_variables(
-    asked: Sequence[AskedVariable], catalogue: Catalogue, around: Surroundings, *, weaker: bool
+    requested: Sequence[RequestedVariable], catalogue: Catalogue, around: Surroundings, *, weaker: bool
 ) -> list[TuneVariable]:
     """Return the variables that a user named, with ranges.
 
@@ -111,7 +111,7 @@ def name_variables(
         UserError: no range is known for one, or it could weaken durability and `weaker` does not allow that.
     """
     variables = []
-    for one in asked:
+    for one in requested:
         known = catalogue.variables[one.name]
         facts = _facts(known, catalogue, around, weaker=weaker)
         if one.low is not None and known.kind in (Kind.INTEGER, Kind.NUMERIC):  # whatever values dialin itself would try

@@ -64,8 +64,8 @@ def seconds_a_run(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
     threads = statistics.geometric_mean(verdict.workload.get("levels") or [verdict.workload.get("threads", 1)])
     if not _is_positive(rate):
         return None
-    taken = mapped(rate, lambda value: threads / value)
-    return Estimate(mean=taken.mean, low=taken.high, high=taken.low)
+    seconds = mapped(rate, lambda value: threads / value)
+    return Estimate(mean=seconds.mean, low=seconds.high, high=seconds.low)
 
 
 def mib_a_second(rate: Estimate | None, verdict: Verdict) -> Estimate | None:

@@ -100,23 +100,23 @@ class StudyTuner:
         return max(0.0, self.tuner.seconds_left)
 
     def _outcome(self, spec: StudySpec, answer: TrialAnswer, speeds: Mapping[int, float]) -> TrialOutcome:
-        asked, trial = answer.ask, answer.trial
-        setting = changed(spec.candidate(asked.candidate).setting, self._base)
+        requested, trial = answer.ask, answer.trial
+        setting = changed(spec.candidate(requested.candidate).setting, self._base)
         speed = speeds.get(trial.id)
         is_completed = trial.state is TrialState.DONE and speed is not None
         if not is_completed:
             reason = with_advice(trial.failure.cause) if trial.failure else "no second of it counts"
             self.failures.append(TuneFailure(trial=trial.id, setting=setting, reason=reason))
         effective = effective_point(self.space, setting, trial.in_force) if is_completed else setting
-        is_proof = asked.stage is TuneStage.PROOF and asked.number > self._plan.searched
-        stage = TuneStage.SEARCH if asked.stage is TuneStage.PROOF and not is_proof else asked.stage
+        is_proof = requested.stage is TuneStage.PROOF and requested.number > self._plan.searched
+        stage = TuneStage.SEARCH if requested.stage is TuneStage.PROOF and not is_proof else requested.stage
         ask = Ask(
             effective,
-            asked.seconds * self._levels,
+            requested.seconds * self._levels,
             stage,
-            asked.improvement if stage is TuneStage.SEARCH else None,
-            block=asked.block - self._plan.searched if is_proof else 0,
-            candidate=asked.subset if is_proof else "",
+            requested.improvement if stage is TuneStage.SEARCH else None,
+            block=requested.block - self._plan.searched if is_proof else 0,
+            candidate=requested.subset if is_proof else "",
         )
         return TrialOutcome(ask, is_completed, speed or 0.0, answer.life, answer.cost)
 

@@ -148,8 +148,8 @@ def learn_weights(observed: Observations, least: float = LEAST) -> Weights:
         return value, gradient * scale
 
     limits = [(low / unit, high / unit) for (low, high), unit in zip(bounds, scale, strict=True)]
-    found = minimize(scaled, start / scale, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": _ITERATIONS})
-    theta = np.asarray(found.x) * scale
+    optimum = minimize(scaled, start / scale, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": _ITERATIONS})
+    theta = np.asarray(optimum.x) * scale
     return Weights(theta[:-2], math.exp(theta[-2]), math.exp(theta[-1]))
 
 

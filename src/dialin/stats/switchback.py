@@ -111,7 +111,7 @@ def decide_periods(
     fits = adjusted(periods, names), plain(periods, names)
     loads = fit_periods([replace(one, value=math.exp(one.load[0])) for one in periods if one.load], names, with_load=False)
     disagreeing = tuple(name for name in others if _disagree(*fits, loads, name, baseline, rules.margin))
-    carry = {name: found for name in others if (found := carry_over(periods, name, baseline, rules.alpha)) is not None}
+    carry = {name: effect for name in others if (effect := carry_over(periods, name, baseline, rules.alpha)) is not None}
     quads = len({one.quad for one in periods})
     if quads < QUADS_TO_DECIDE or disagreeing or any(one.is_reversed for one in carry.values()):
         decision = _without_claims(decision)

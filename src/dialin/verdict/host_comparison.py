@@ -82,13 +82,13 @@ def kinds_are_compared(
     return can_be_compared(timed_trials(done, figures, decided_by), names, kind)
 
 
-def _note(found: Interaction, spec: StudySpec, groups: Sequence[Mapping[str, Any]], keys: Sequence[Hashable]) -> Note:
+def _note(interaction: Interaction, spec: StudySpec, groups: Sequence[Mapping[str, Any]], keys: Sequence[Hashable]) -> Note:
     effects = []
     for group, key in zip(groups, keys, strict=True):
-        difference = found.differences.get(key)
+        difference = interaction.differences.get(key)
         ratio = goal_ratio(difference.ratio(0.05), spec.goal) if difference is not None else None
         if ratio is not None:
             effects.append({**group, "ratio": ratio.mean, "low": ratio.low, "high": ratio.high})
-    data = {"candidate": found.candidate, "p": found.p, "worthwhile": spec.worthwhile, "effects": effects}
-    is_contradiction = found.contradicts(comparison.rules(spec).margin)
+    data = {"candidate": interaction.candidate, "p": interaction.p, "worthwhile": spec.worthwhile, "effects": effects}
+    is_contradiction = interaction.contradicts(comparison.rules(spec).margin)
     return Note(code="hosts_disagree", data=data) if is_contradiction else Note(code="hosts_differ", data=data)

@@ -58,13 +58,13 @@ def _variation(verdict: Verdict, base: CandidateVerdict) -> Tile | None:
 
 def _latencies(verdict: Verdict, base: CandidateVerdict, why: Why) -> list[Tile | None]:
     """Return p50, p95 and p99: the one that the study reports is that of its table, the others are of histograms."""
-    own, tiles = f"p{verdict.percentile}", {}
+    reported_percentile, tiles = f"p{verdict.percentile}", {}
     of = {one.candidate: one for one in why.latencies if one.transaction == ALL_KINDS}
     before, after = of.get(verdict.baseline), of.get(verdict.recommended_candidate)
     for name, field in _PERCENTILES.items():
         pair = (getattr(before, field, None), getattr(after, field, None))
         tiles[name] = _of_estimates(name, f"{name} latency", *pair, verdict, number, "ms", _ALL_TRANSACTIONS)
-    tiles[own] = _latency(verdict, base)
+    tiles[reported_percentile] = _latency(verdict, base)
     return [tiles[name] for name in sorted(tiles, key=lambda name: int(name[1:]))]
 
 
