@@ -141,7 +141,7 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
     """Refuse what a tune does not do.
 
     Raises:
-        UserError: something of it is requested for.
+        UserError: something of it is asked for.
     """
     requested = {
         "--waits": question.waits is not None,
@@ -151,7 +151,7 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
         "--until": question.until is not Until.SAFE,
         "--confidence": question.confidence != CONFIDENCE,
     }
-    if refused := [option for option, is_asked in requested.items() if is_asked]:
+    if refused := [option for option, is_given in requested.items() if is_given]:
         raise UserError(f"A tune does not take {refused[0]}", "Leave it out")
     if question.rate and question.goal is not Goal.LATENCY:
         raise UserError(
@@ -161,7 +161,7 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
     if question.worst is not None and request.load.levels:
         raise UserError("--worst is for one number of threads", "Give one number of --threads, or leave out --worst")
     if request.workload.traits.runs is not None:
-        raise UserError(f"{request.load.requested} is a timed query, which cannot be tuned", "Compare values: dialin sweep")
+        raise UserError(f"{request.load.asked} is a timed query, which cannot be tuned", "Compare values: dialin sweep")
 
 
 def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, Value]) -> None:
