@@ -6,9 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.evidence.cost import ITEMS, costs
+from dialin.evidence import cost
+from dialin.evidence.cost import ITEMS
 from dialin.model.trial import Step, TrialState
+from fixtures.evidence_of import of_record
 from fixtures.example_evidence import ORDINARY, Per, Rise, nothing_moved, unseen, watched
+
+costs = of_record(cost.costs)
 
 QUERIES = 20
 """Of each transaction of an invented study."""

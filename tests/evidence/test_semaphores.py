@@ -9,15 +9,19 @@ from dataclasses import replace
 import pytest
 
 from dialin.evidence import measured
+from dialin.evidence import semaphores as evidence
 from dialin.evidence.measured import Measured
-from dialin.evidence.semaphores import MOST_PLACES, semaphores, waiting_threads
+from dialin.evidence.semaphores import MOST_PLACES, waiting_threads
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
 from dialin.probes.probe import Reading
 from dialin.probes.probe_watch import Watch
 from dialin.testing.fake_clock import FakeClock
+from fixtures.evidence_of import of_record
 from fixtures.example_evidence import levels, nothing_moved, waits_moved
 from fixtures.study_builder import HOSTILE
+
+semaphores = of_record(evidence.semaphores)
 
 PLACE = "semaphore_seen/btr0sea.cc:122/S-lock"
 SPINS = {f"spin/mutex/{figure}": value for figure, value in (("spins", 400.0), ("rounds", 9000.0), ("os_waits", 20.0))}

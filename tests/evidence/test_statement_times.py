@@ -9,11 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.evidence.statement_times import MOST, percentile, statement_times, statements
+from dialin.evidence import statement_times as evidence
+from dialin.evidence.statement_times import MOST, percentile
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
+from fixtures.evidence_of import of_record
 from fixtures.example_evidence import nothing_moved, waits_moved
 from fixtures.study_builder import HOSTILE
+
+statements = of_record(evidence.statements)
+statement_times = of_record(evidence.statement_times)
 
 READ = "SELECT `c` FROM `sbtest1` WHERE `id` = ? / ?"
 

@@ -76,10 +76,10 @@ def _weighed(values: Sequence[float], weights: Sequence[float]) -> float:
     return sum(v * w for v, w in zip(values, weights, strict=True)) / total if total > 0 else statistics.fmean(values)
 
 
-def trials(record: StudyRecord) -> list[WaitTrial]:
+def wait_trials(record: StudyRecord, trials: Sequence[Measured]) -> list[WaitTrial]:
     """Return the trials that collected raw waits, each with what that cost against the candidate's clean trials."""
     clean: dict[str, list[float]] = {}
-    for one in measured.of(record):
+    for one in trials:
         clean.setdefault(one.trial.candidate, []).append(one.transactions)
     slowed = {one.trial.id: one for one in measured.of(record, Purpose.WAITS)}
     return [

@@ -18,6 +18,7 @@ from dialin.search.excluded_variables import Exclusion
 from dialin.search.ranges import RequestedVariable, VariableFacts, make_dimension, parse_requested
 from dialin.search.space import Dimension, Space
 from dialin.search.study_tuner import dimension_of
+from dialin.servers.capabilities import Capability, has
 from dialin.variables import check, owned, rules, set_global
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.variables.check import Elsewhere
@@ -25,7 +26,6 @@ from dialin.variables.size_units import BYTES, unit_of
 
 _LOGS_OF_DATA = ("innodb_log_file_size", "innodb_log_files_in_group")
 """Part of prepared data, but made anew at the start by every server that can resize its redo log."""
-_RESIZES_LOGS_FROM = (5, 6)
 _MIB, _KIB = 2**20, 2**10
 
 
@@ -99,7 +99,7 @@ def _check_tunable(known: Variable, build: str) -> None:
 
 
 def _resizes_logs(build: str) -> bool:
-    return BuildReference.parse(build).version >= _RESIZES_LOGS_FROM
+    return has(BuildReference.parse(build), Capability.REDO_LOG_RESIZE)
 
 
 def name_variables(
