@@ -19,13 +19,16 @@ def test_a_time_is_told_in_the_unit_that_suits_it(value, text):
     assert wait_groups.nanoseconds(value) == text
 
 
+def cells(group):
+    return wait_tables.table(group, 1, LABELS, by_operation=False).rows[0].cells
+
+
 def test_times_stand_beside_cycles_and_the_shares_of_the_longest():
     (group,) = wait_groups.groups(full(), NAMES)
-    row = group.rows[0]
-    assert (row.candidate, row.operation, row.count) == ("1", "", "2,763,790")
-    assert (row.times[0], row.cycles[0]) == ("1.40 µs", "4,060")
-    assert len(row.times) == len(row.cycles) == len(wait_groups.WAIT_TITLES)
-    assert (row.worst, row.ten) == ("71.0 %", "64.0 %")
+    candidate, count, _, mean, *_, worst, ten = cells(group)
+    assert (candidate.text, count.text) == ("1", "2,763,790")
+    assert (mean.text, mean.detail) == ("1.40 µs", ["4,060"])
+    assert (worst.text, ten.text) == ("71.0 %", "64.0 %")
 
 
 def test_a_timer_whose_frequency_is_not_known_has_no_cycles():
@@ -34,7 +37,7 @@ def test_a_timer_whose_frequency_is_not_known_has_no_cycles():
         ("mean_cycles", "p50_cycles", "p90_cycles", "p99_cycles", "p999_cycles", "max_cycles", "total_cycles"), 0.0
     )
     (group,) = wait_groups.groups(why.model_copy(update={"waits": [why.waits[0].model_copy(update=none)]}), NAMES)
-    assert set(group.rows[0].cycles) == {"–"}
+    assert {cell.detail[0] for cell in cells(group) if cell.detail} == {"–"}
 
 
 def test_operations_are_told_apart_only_where_there_are_several():

@@ -20,7 +20,7 @@ from dialin.search.space import Dimension, Space
 from dialin.search.study_tuner import dimension_of
 from dialin.servers.capabilities import Capability, has
 from dialin.variables import check, owned, rules, set_global
-from dialin.variables.catalogue import Catalogue, Kind, Variable
+from dialin.variables.catalogue import NUMBERS, Catalogue, Variable
 from dialin.variables.check import Elsewhere
 from dialin.variables.size_units import BYTES, unit_of
 
@@ -114,9 +114,9 @@ def name_variables(
     for one in requested:
         known = catalogue.variables[one.name]
         facts = _facts(known, catalogue, around, weaker=weaker)
-        if one.low is not None and known.kind in (Kind.INTEGER, Kind.NUMERIC):  # whatever values dialin itself would try
+        if one.low is not None and known.kind in NUMBERS:  # whatever values dialin itself would try
             facts = replace(facts, choices=(), minimum=known.minimum, maximum=known.maximum)
-        if not one.values and one.low is None and not facts.choices and known.kind not in (Kind.INTEGER, Kind.NUMERIC):
+        if not one.values and one.low is None and not facts.choices and known.kind not in NUMBERS:
             raise UserError(f"No values are known for {one.name}", f"List them: {one.name}=VALUE,VALUE")
         dimension = make_dimension(facts, one)
         _check_durability(dimension, around.in_force, weaker=weaker)

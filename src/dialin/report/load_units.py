@@ -80,5 +80,13 @@ def mapped(estimate: Estimate, formula: Callable[[float], float]) -> Estimate:
     return Estimate(mean=formula(estimate.mean), low=low, high=high)
 
 
+def in_percent(share: Estimate) -> Estimate:
+    return mapped(share, lambda value: 100 * value)
+
+
+def change_in_percent(ratio: Estimate) -> Estimate:
+    return mapped(ratio, lambda value: 100 * (value - 1))
+
+
 def _is_positive(rate: Estimate | None) -> TypeGuard[Estimate]:
     return rate is not None and rate.mean > 0 and (rate.low is None or rate.low > 0)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from dialin.model.setting import as_number
 from dialin.variables import rules
 from dialin.variables.aliases import OPTION_OF
-from dialin.variables.catalogue import Catalogue, Kind, Variable, settled
+from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable, settled
 from dialin.variables.choices import may_be_choices, with_choices
 from dialin.variables.help_mode import Ask, Asking
 
@@ -85,7 +85,7 @@ def _with_ranges(variables: Mapping[str, Variable], ask: Asking) -> dict[str, Va
     unknown = {
         name: variable
         for name, variable in variables.items()
-        if variable.kind in (Kind.INTEGER, Kind.NUMERIC) and variable.minimum is None and variable.maximum is None
+        if variable.kind in NUMBERS and variable.minimum is None and variable.maximum is None
     }
     low, high = _minima(unknown, ask), _maxima(unknown, ask)
     return {

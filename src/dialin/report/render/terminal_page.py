@@ -26,13 +26,9 @@ class Page:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._ascii = console.options.ascii_only
+        self.is_ascii = console.options.ascii_only
         self.width = max(20, console.width)
         self._prose = min(self.width, _LONGEST_LINE)
-
-    @property
-    def is_ascii(self) -> bool:
-        return self._ascii
 
     def gap(self) -> None:
         self._console.print()
@@ -72,7 +68,7 @@ class Page:
         """Print one line of parts with their styles, cut off where the terminal ends."""
         line = Text.assemble(*((self._fit(text), style) for text, style in parts))
         line.rstrip()
-        self._console.print(line, no_wrap=True, overflow="crop" if self._ascii else "ellipsis", crop=True)
+        self._console.print(line, no_wrap=True, overflow="crop" if self.is_ascii else "ellipsis", crop=True)
 
     def table(self, columns: Sequence[TerminalColumn], *, styles: Sequence[str] = ()) -> None:
         """Print a table, each row in its style; what does not fit is shortened, then left out, and the page says so."""
@@ -91,4 +87,4 @@ class Page:
             self.text(f"Left out at this width: {', '.join(dropped)}.", "dim")
 
     def _fit(self, text: str) -> str:
-        return ascii_only(text) if self._ascii else text
+        return ascii_only(text) if self.is_ascii else text
