@@ -225,7 +225,10 @@ def _history(heads: Sequence[Sequence[str]]) -> int | None:
 def _pool(lines: Sequence[str]) -> Pool:
     writes = _first(lines, _POOL_WRITES)
     return Pool(
-        *(_number(lines, pattern) for pattern in (_POOL_SIZE, _POOL_FREE, _POOL_DIRTY, _POOL_READS)),
+        pages=_number(lines, _POOL_SIZE),
+        free=_number(lines, _POOL_FREE),
+        dirty=_number(lines, _POOL_DIRTY),
+        pending_reads=_number(lines, _POOL_READS),
         pending_writes=sum(int(number) for number in writes.groups() if number) if writes else None,
     )
 
