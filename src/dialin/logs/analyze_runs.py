@@ -27,7 +27,7 @@ _NEVER_ZERO = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of logs.
+    """What is named of logs.
 
     Attributes:
         rule: how names say what candidate a run is of.
@@ -151,13 +151,13 @@ def _judge(
     )
 
 
-def _baseline(asked: str | None, assigned: Sorted) -> str:
-    if asked is None:
+def _baseline(named: str | None, assigned: Sorted) -> str:
+    if named is None:
         return assigned.names[0]
-    baseline = assigned.of.get(asked, asked)  # the name of its log says which candidate is meant as well
+    baseline = assigned.of.get(named, named)  # the name of its log says which candidate is meant as well
     if baseline not in assigned.names:
         shown = listed(assigned.names) if len(assigned.names) <= 12 else f"{', '.join(assigned.names[:12])} and others"
-        raise UserError(f"The baseline {asked!r} is not one of the candidates", f"They are {shown}")
+        raise UserError(f"The baseline {named!r} is not one of the candidates", f"They are {shown}")
     return baseline
 
 
