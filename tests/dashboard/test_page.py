@@ -72,10 +72,10 @@ def test_a_link_lets_in_once_and_leads_to_the_clean_address(served):
 
 
 def test_the_cookie_is_this_pages_own_and_no_script_and_no_other_site_gets_it(served):
-    told = served.client().get(served.link()).headers["set-cookie"]
-    assert told.startswith(f"{COOKIE}=")
-    assert {"HttpOnly", "SameSite=strict", f"Path={served.access.root}/"} <= set(told.split("; "))
-    assert "Max-Age" not in told
+    reported = served.client().get(served.link()).headers["set-cookie"]
+    assert reported.startswith(f"{COOKIE}=")
+    assert {"HttpOnly", "SameSite=strict", f"Path={served.access.root}/"} <= set(reported.split("; "))
+    assert "Max-Age" not in reported
 
 
 def test_a_browser_that_was_let_in_leaves_a_further_link_for_another_one(served, viewer):

@@ -54,7 +54,6 @@ class Assets:
 
 
 def assets() -> Assets:
-    """Return what every page of a report needs."""
     return Assets(asset("report.css"), asset("report.js"), library())
 
 
