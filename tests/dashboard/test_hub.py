@@ -39,7 +39,7 @@ class Followed:
     def report(self):
         self.reports += 1
         self.takes()
-        return Body(f"report {self.reports}", f"<h1>{self.reports}</h1>", {"trials": {}, "charts": {}})
+        return Body(f"report {self.reports}", f"<h1>{self.reports}</h1>", "<a>", {"trials": {}, "charts": {}})
 
     def forget(self):
         self.forgotten += 1
@@ -135,6 +135,7 @@ def test_the_report_is_made_once_for_each_change(hub, followed):
             "number": 1,
             "title": "report 1",
             "main": "<h1>1</h1>",
+            "menu": "<a>",
             "data": {"trials": {}, "charts": {}},
         }
         followed.key = (2,)

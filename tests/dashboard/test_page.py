@@ -208,6 +208,8 @@ def test_the_report_is_served_once_it_was_made(served):
     assert answer["number"] == 1
     assert "No verdict yet" in answer["title"]
     assert "<h1" in answer["main"]
+    assert '<a href="#over-time">Over time</a>' in answer["menu"]
+    assert "#candidates" not in answer["menu"], "a section that has nothing yet"
 
 
 def test_the_stream_is_one_of_events_and_closes_when_the_page_ends(served, viewer):
