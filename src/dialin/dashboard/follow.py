@@ -36,7 +36,6 @@ class Snapshot:
     """A study at one instant.
 
     Attributes:
-        state: how it stands.
         board: its figures; of the trial that runs, or ran last, the newest seconds.
         ran: the trial whose seconds these are.
         stops: whether it is asked to stop after its block.

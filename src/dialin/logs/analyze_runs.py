@@ -31,7 +31,6 @@ class Request:
 
     Attributes:
         rule: how names say what candidate a run is of.
-        goal: what decides.
         baseline: the candidate that others are measured against; None for the first.
         confidence: how sure all intervals together are.
         worthwhile: the smallest relative difference that matters; None for the goal's own.
@@ -51,7 +50,6 @@ class _Compared:
     """The runs that count, and what they say of candidates.
 
     Attributes:
-        counted: the runs that count.
         throughput: candidates compared by it.
         decisive: candidates compared by what the goal is about, more being better.
         alike: whether all logs report at the same interval, so that variation and stalls can be compared.

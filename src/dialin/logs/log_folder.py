@@ -33,8 +33,6 @@ class Run:
 
     Attributes:
         name: of its file, with the directories in which names differ; `#2` for the second run in one file.
-        path: the file.
-        log: what it did.
         copy_of: the run that this is a copy of.
         exact: whether that copy is one byte for byte; else only its figures are the same.
     """

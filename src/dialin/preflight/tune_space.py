@@ -37,7 +37,6 @@ class Surroundings:
         memory: bytes that a server may take.
         disk: free bytes where the data are.
         data: bytes of the prepared data.
-        in_force: every variable of the baseline's server.
         counters: by how much each status counter grew in a trial of the baseline; empty where there was none.
         seconds: that they grew for.
     """

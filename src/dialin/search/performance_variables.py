@@ -73,7 +73,6 @@ class Rule:
     Attributes:
         source: the title of the page that it is from.
         limit: the recommended number; empty where it is a word.
-        word: the recommended word.
         when: facts that must lie within limits, both included, or the rule is silent.
     """
 

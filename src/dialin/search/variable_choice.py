@@ -85,7 +85,6 @@ class ChosenVariable:
 
     Attributes:
         dimension: its axis; its `reason` is why the range is as it is.
-        reason: why it is searched.
     """
 
     dimension: Dimension
@@ -127,11 +126,8 @@ def choose_variables(
 ) -> Choice:
     """Choose among all variables of a build.
 
-    Args:
-        variables: the build's catalogue.
-        situation: what is known of machine, load and baseline.
-        admitted: groups of `ADMISSIBLE` that are searched as well, as far as ranges are known.
-        most: how many are chosen at most: those that a rule of thumb would change first, then in the order of the table.
+    Groups of `ADMISSIBLE` that are `admitted` are searched as well, as far as ranges are known. `most` are chosen at most:
+    those that a rule of thumb would change first, then in the order of the table.
     """
     chosen: list[ChosenVariable] = []
     left_out: list[LeftOut] = []
@@ -168,11 +164,7 @@ def variable_facts(
 ) -> VariableFacts:
     """Return what is known of one variable of a build, named by a user or chosen: for `make_dimension`.
 
-    Args:
-        variable: any variable of the build.
-        situation: what is known of machine, load and baseline.
-        variables: the build's catalogue.
-        weaker: whether words of weaker durability may be tried.
+    `weaker` is whether words of weaker durability may be tried.
     """
     default = _in_force(variable, situation)
     known = TABLE.get(variable.name)

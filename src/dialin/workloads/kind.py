@@ -27,7 +27,6 @@ class WorkloadKind:
     Attributes:
         name: stored with a study. A kind that brings no workload of its own name is asked for as `name:workload`.
         help: how `--workload` is given for it, for `--help` and the JSON Schema.
-        options: the model of its `--workload-option`s.
         options_help: which ones there are, for `--help`; empty where its documentation says that.
         unit: what its load is counted in, a noun in the singular.
         workloads: names of the workloads that it brings; empty for one that has the name of the kind.

@@ -83,8 +83,6 @@ class Summary:
 
     Attributes:
         transactions: in all.
-        tps: transactions per second.
-        seconds: how long the run took.
         latency_ms: the percentile of transaction latency; None where it is not printed.
         percentile: which one `latency_ms` is.
         errors: errors that were ignored, in all; None where they are not printed.
@@ -105,7 +103,6 @@ class RunLog:
     Attributes:
         times: seconds since the run began.
         latency_ms: the percentile of transaction latency.
-        errors: errors that were ignored.
         threads: connections that worked at once; 0 where the log does not say.
         interval: seconds from one line to the next; 0 where there is one line only.
         percentile: which one `latency_ms` is; None where the log does not say.
@@ -154,8 +151,7 @@ def parse(chunks: Iterable[bytes]) -> tuple[RunLog, ...]:
     A new run begins at each line `sysbench VERSION`, and where time goes back. A run without interval reports is one
     with a summary or a FATAL line.
 
-    Args:
-        chunks: the text, cut between lines.
+    `chunks` are the text, cut between lines.
     """
     figures, events, rows = array("d"), [], 0  # an array that grows in place: no second copy of a long log
     for chunk in chunks:
