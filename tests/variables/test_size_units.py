@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.variables.size_units import about, unit_of, with_letter
+from dialin.variables.size_units import unit_of, with_letter
 
 
 @pytest.mark.parametrize(
@@ -23,14 +23,6 @@ from dialin.variables.size_units import about, unit_of, with_letter
 )
 def test_values_get_the_largest_letter_that_fits(number, text):
     assert with_letter(number) == text
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [(23 * 2**30, "23 GiB"), (1.5 * 2**30, "1.5 GiB"), (2**30, "1 GiB"), (300 * 2**20, "300 MiB"), (22.6 * 2**30, "23 GiB")],
-)
-def test_memory_is_told_as_people_say_it(size, text):
-    assert about(size) == text
 
 
 @pytest.mark.parametrize(
