@@ -106,7 +106,6 @@ class RunLog:
         threads: connections that worked at once; 0 where the log does not say.
         interval: seconds from one line to the next; 0 where there is one line only.
         percentile: which one `latency_ms` is; None where the log does not say.
-        transactions: how many there were in all, by the summary; None where it has none.
         header: what the log says before its first line: the version, the options, and `time` where the command is shown.
         summary: what the log says after its last line; None where it has no summary.
         fatal: its first FATAL or PANIC line; None where it has none.
@@ -119,7 +118,6 @@ class RunLog:
     threads: int
     interval: float
     percentile: int | None
-    transactions: int | None
     header: Mapping[str, str] = field(default_factory=dict)
     summary: Summary | None = None
     fatal: str | None = None
@@ -279,7 +277,6 @@ def _log(table: _Array, events: list[_Event]) -> RunLog:
         threads=int(threads) if threads.isdigit() else int(table[:, 1].max()) if len(table) else 0,
         interval=float(np.median(np.diff(table[:, 0]))) if len(table) > 1 else 0.0,
         percentile=percentile,
-        transactions=summary.transactions if summary else None,
         header=header,
         summary=summary,
         fatal=next((text for _, kind, text in events if kind == "fatal"), None),
