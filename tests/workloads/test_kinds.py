@@ -90,12 +90,6 @@ def test_a_load_is_described_by_the_name_that_asks_for_it_again():
     assert described("sysbench", name="/a/b.lua").startswith("/a/b.lua, ")
 
 
-@pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.name)
-def test_the_unit_of_a_kind_is_stored_with_its_studies(kind):
-    asked = WorkloadSpec(name=kind.names[0], kind=kind.name)
-    assert kind.make(asked).traits.unit == kind.unit
-
-
 @pytest.fixture
 def machine(monkeypatch):
     """What is installed."""
