@@ -25,7 +25,7 @@ def kept(path, *result):
         machine_noise._keep(path, one)
 
 
-def test_the_noise_of_a_study_is_what_the_next_one_with_that_load_reckons_with(tmp_path, spec, known):
+def test_the_noise_of_a_study_is_what_the_next_one_with_that_load_expects(tmp_path, spec, known):
     path = tmp_path / "home" / "noise.json"
     assert machine_noise.recall(path, spec) is None
     kept(path, known, replace(known, load="another", at=200.0))

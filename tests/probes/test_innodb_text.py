@@ -68,7 +68,7 @@ DEADLOCK = dashed("LATEST DETECTED DEADLOCK") + "*** (1) TRANSACTION:\nINSERT IN
 
 
 @pytest.mark.parametrize(("build", "kind"), RECORDED)
-def test_every_build_tells_its_log_history_and_buffer_pool(build, kind):
+def test_every_build_reports_its_log_history_and_buffer_pool(build, kind):
     status = parse(recorded(build, kind))
     assert not status.cut
     assert 0 < status.log.checkpoint <= status.log.sequence
@@ -118,7 +118,7 @@ def test_threads_that_wait_under_load_are_reported_with_place_and_kind(build):
         assert 0 <= wait.seconds < 5
 
 
-def test_what_a_line_says_is_what_is_told():
+def test_what_a_line_says_is_what_is_reported():
     assert parse(recorded("mysql@5.5.9", "deadlock")).semaphores.spins == {
         "mutex": Spins(17545, 0, 5753),
         "rw_shared": Spins(6509, 0, 4528),
@@ -150,19 +150,19 @@ def test_a_status_text_that_a_running_statement_holds_is_not_read():
     assert status.history == 17  # what stands before the first statement is beyond doubt
 
 
-def test_the_history_is_not_told_where_a_statement_tells_another_one():
+def test_the_history_is_not_reported_where_a_statement_reports_another_one():
     assert parse(text(before=DEADLOCK)).history is None
     assert parse(text(before=DEADLOCK)).log == RedoLog(1000, 400)
 
 
-def test_a_cut_text_tells_nothing_that_may_be_a_users():
+def test_a_cut_text_reports_nothing_that_may_be_a_users():
     whole = text(before=DEADLOCK)
     status = parse(whole[: whole.index("END OF")])
     assert status.cut
     assert status.log is status.history is status.admission is None
 
 
-def test_what_stands_before_a_cut_and_users_statements_is_told():
+def test_what_stands_before_a_cut_and_users_statements_is_reported():
     source = recorded("mysql@5.6.24", "loaded")
     assert "LATEST" not in source
     status = parse(source[: source.index("INDIVIDUAL BUFFER POOL INFO")])

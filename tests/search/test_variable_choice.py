@@ -183,7 +183,7 @@ def test_the_reason_names_the_counter_that_shows_it() -> None:
     assert reasons["sort_buffer_size"].endswith("; sort_range: 667 per second")
 
 
-def test_no_more_are_chosen_than_asked_for_and_those_of_rules_go_first() -> None:
+def test_no_more_are_chosen_than_requested_and_those_of_rules_go_first() -> None:
     choice = choose(most=6)
     assert len(choice) == 6
     assert all(one.dimension.rule is not None for one in choice)

@@ -45,7 +45,7 @@ def test_values_get_the_largest_letter_that_fits(number, text):
         ("innodb_sync_array_size", None),
     ],
 )
-def test_a_unit_is_told_where_it_is_known_and_never_guessed(name, unit):
+def test_a_unit_is_reported_where_it_is_known_and_never_guessed(name, unit):
     assert unit_of(name) == unit
 
 

@@ -14,7 +14,7 @@ TPS = [237.53, 300.0, 0.0]
 
 
 @pytest.mark.parametrize("make", [human, csv])
-def test_both_forms_tell_the_same(make):
+def test_both_forms_report_the_same(make):
     (log,) = parse(make(TPS, threads=56, latency=442.73))
     assert log.tps.tolist() == TPS
     assert log.times.tolist() == [1, 2, 3]
