@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 
+from dialin.advice import figures
 from dialin.advice.reading import make_reading, unread_of_probes
 from dialin.advice.server_reading import ServerReading
 from dialin.clock import Clock
@@ -119,10 +120,7 @@ def read_attached(attachment: Attachment, home: Home, clock: Clock, seconds: flo
 
 
 def _watch(reading: ServerReading, seconds: float, data: float | None) -> Watch:
-    running = reading.measured.gauge("status", "Threads_running")
-    # The probe is one of the threads at work.
-    at_work = None if running is None else max(0.0, running.mean - 1)
-    return Watch(seconds=seconds, queries=reading.measured.queries, running=at_work, data=data)
+    return Watch(seconds=seconds, queries=reading.measured.queries, running=figures.running(reading), data=data)
 
 
 def _stored_catalogue(home: Home, build: AttachedBuild) -> Catalogue | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialin.advice.rules import CHANGED_DEFAULT, RULE_OF_THUMB, RULES, AdviceRule
 from dialin.advice.server_reading import ServerReading
-from dialin.advice.values import Values, fixed, recommended
+from dialin.advice.values import NOTICEABLE, Values, fixed, recommended
 from dialin.evidence.reasons import sources
 from dialin.model.advice import WEIGHTS, Experiment, Trigger, Weight
 from dialin.model.setting import Value, as_number, parse_value, same_value
@@ -78,7 +78,11 @@ def _by_thumb(reading: ServerReading) -> Iterator[_Proposal]:
     """Yield what the rules of thumb that a tune starts from recommend, where a fact of this server decides what."""
     if reading.situation.memory == float("inf"):
         return  # most of them go by the memory of the server's machine
+    pool = reading.number("innodb_buffer_pool_size") or 0.0
     for name, facts in _touched(reading).items():
+        room = TABLE[name].room
+        if room is not None and room[0] is Fact.POOL and pool < room[1]:
+            continue  # it acts on a larger pool than there is
         behind = variable_choice.facts_behind(name, reading.variables, reading.situation)
         # How much disk there is bounds a recommendation, and is no reason for one.
         if not behind.keys() - {Fact.DISK} or not (values := recommended(facts)):
@@ -119,7 +123,7 @@ def _experiment(name: str, proposals: Sequence[_Proposal], reading: ServerReadin
     triggers = sorted((one.trigger for one in proposals), key=lambda trigger: WEIGHTS.index(trigger.weight))
     values: list[Value] = []
     for proposal in sorted(proposals, key=lambda one: WEIGHTS.index(one.trigger.weight)):
-        values += [value for value in proposal.values if not any(same_value(value, other) for other in values)]
+        values += [value for value in proposal.values if not any(_are_alike(value, other) for other in values)]
     values = sorted(values[:_MOST_VALUES], key=lambda value: float(as_number(value) or 0.0))
     now = reading.value(name)
     return Experiment(
@@ -130,6 +134,14 @@ def _experiment(name: str, proposals: Sequence[_Proposal], reading: ServerReadin
         at_start=name in reading.at_start,
         triggers=tuple(triggers),
     )
+
+
+def _are_alike(value: Value, other: Value) -> bool:
+    """Return whether two values are the same, or numbers so near each other that an experiment would not tell them apart."""
+    first, second = as_number(value), as_number(other)
+    if first is None or second is None or min(first, second) <= 0:
+        return same_value(value, other)
+    return max(first, second) < NOTICEABLE * min(first, second)
 
 
 def _beside(proposals: Sequence[_Proposal], values: Sequence[Value], reading: ServerReading) -> dict[str, Value]:

@@ -43,12 +43,17 @@ def variable(name: str) -> Figure:
 queries = rate("Questions")
 pool_misses = rate("Innodb_buffer_pool_reads")
 pages_written = of(shared_figures.pages_written)
-running = of(mean_of("status", "Threads_running"))
 tree_searches = of(shared_figures.tree_searches)
 ibuf_merges = of(per_second("metrics", "ibuf_merges"))
 history_growth = of(shared_figures.history_growth)
 redo_capacity = of(shared_figures.redo_capacity)
 pending_reads = of(mean_of("status", "Innodb_data_pending_reads"))
+
+
+def running(reading: ServerReading) -> float | None:
+    """Return the threads at work on average; the probe that asks is one of them and is left out."""
+    threads = of(mean_of("status", "Threads_running"))(reading)
+    return None if threads is None else max(0.0, threads - 1)
 
 
 def page_io(reading: ServerReading) -> float | None:

@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from dialin.advice import figures
 from dialin.advice.reading import make_reading, unread_of_probes
 from dialin.advice.server_reading import ServerReading
 from dialin.errors import ServerError, UserError
-from dialin.evidence.reasons.rule import mean_of
 from dialin.model.advice import Unread, Watch
 from dialin.model.build import Build
 from dialin.preflight import inspection
@@ -93,7 +93,7 @@ def read_sandbox(question: StudyOptions, directory: Path, workshop: Tools) -> Re
     watch = Watch(
         seconds=seconds,
         queries=reading.measured.queries,
-        running=mean_of("status", "Threads_running")(reading.measured),
+        running=figures.running(reading),
         data=float(around.data),
         load=request.load.describe(),
     )

@@ -10,7 +10,7 @@ from dialin.search.ranges import VariableFacts
 Values = Callable[[VariableFacts], list[Value]]
 """Returns the values to try of a variable; none where none makes sense on this machine."""
 
-_NOTICEABLE = 1.1
+NOTICEABLE = 1.1
 """A number that is less than this times another one is no experiment."""
 
 
@@ -25,7 +25,7 @@ def larger(*times: float) -> Values:
         tried: list[Value] = []
         for factor in times:
             number = rounded(min(now * factor, most), facts.step)
-            if number > _NOTICEABLE * now and number not in tried:
+            if number > NOTICEABLE * now and number not in tried:
                 tried.append(number)
         return tried
 
@@ -40,7 +40,7 @@ def smaller(*parts: float) -> Values:
         if now is None or now <= 0:
             return []
         numbers = (rounded(max(now * part, facts.minimum or 0.0), facts.step) for part in parts)
-        return list(dict.fromkeys(number for number in numbers if 0 < number * _NOTICEABLE < now))
+        return list(dict.fromkeys(number for number in numbers if 0 < number * NOTICEABLE < now))
 
     return values
 
@@ -64,13 +64,13 @@ def and_recommended(first: Values) -> Values:
 
     def values(facts: VariableFacts) -> list[Value]:
         rule, now = as_number(facts.rule) if facts.rule is not None else None, as_number(facts.default)
-        more = [rule] if rule is not None and now is not None and rule > _NOTICEABLE * now else []
+        more = [rule] if rule is not None and now is not None and rule > NOTICEABLE * now else []
         return sorted({*first(facts), *more}, key=lambda value: float(as_number(value) or 0))
 
     return values
 
 
-def rounded(value: float, step: float) -> Value:
+def rounded(value: float, step: float) -> int | float:
     """Return a number rounded down to a multiple of the step, whole where that is."""
     number = max(value // step, 1.0) * step if step else value
     return int(number) if float(number).is_integer() else number

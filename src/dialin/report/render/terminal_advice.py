@@ -24,6 +24,8 @@ def print_advice(advice: Advice, console: Console) -> None:
     if advice.experiments:
         page.gap()
         page.text("These are questions, not recommendations: the experiment decides. A gain is not promised.")
+        if advice.place:
+            page.text("The commands with --attach put a load of their own on the server: use a copy of it, or a quiet hour.")
     if advice.unread:
         page.gap()
         page.text("Not read, so that some rules were silent:", "dim")
@@ -43,7 +45,7 @@ def _headline(advice: Advice) -> str:
 
 
 def _print_experiment(page: Page, place: int, experiment: Experiment) -> None:
-    page.line([(f"{place:>2}. ", ""), (experiment.variable, "bold"), (f"  {values_text(experiment)}", "")])
+    page.text(f"{place:>2}. {experiment.variable}: {values_text(experiment)}", "bold", hanging="    ")
     strongest = experiment.triggers[0]
     page.text(f"[{strongest.weight}] {WEIGHTS[strongest.weight]}", _STYLES[strongest.weight], indent="    ")
     for trigger in experiment.triggers:
