@@ -235,6 +235,11 @@ class Trial:
         return sum(seconds for step, seconds in self.steps.items() if step is not Step.WAIT)
 
     @property
+    def has_ended(self) -> bool:
+        """Whether it was completed or failed, so that it is not run again."""
+        return self.state in (TrialState.DONE, TrialState.FAILED)
+
+    @property
     def run(self) -> tuple[int, str]:
         """The unbroken run of trials on one machine that it belongs to: its session and host."""
         return (self.session, self.host)
