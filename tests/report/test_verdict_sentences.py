@@ -170,7 +170,8 @@ def test_the_baseline_of_an_attached_server_is_called_what_the_server_has_now():
 
 def test_an_interval_that_says_nothing_is_not_shown_in_figures():
     wild = Estimate(mean=3.15, low=0.036, high=273.82)
-    assert verdict_sentences.change_with_interval(wild) == "+215.0 % (too noisy to tell)"
-    assert headline.change_with_confidence(wild, 0.95) == "+215.0 %, too noisy to tell"
+    assert verdict_sentences.change_with_interval(wild) == "too noisy to tell"
+    assert verdict_sentences.change_with_interval(wild, 2) == "too noisy to tell after 2 trials"
+    assert headline.change_with_confidence(wild, 0.95, 1) == "too noisy to tell after 1 trial"
     assert headline.detects(2, 21.46) == "2 trials are too few to detect any difference"
     assert headline.detects(12, 0.05) == "12 trials can detect differences of 5.0 % or more"

@@ -19,8 +19,9 @@ class Standing:
     Attributes:
         trials: completed ones.
         tps: throughput over the completed trials, at the machine's mean state, or None.
-        ratio: to the baseline, as far as the two can be compared, or None.
+        ratio: to the baseline, as far as the two can be compared, or None: of latency where that is the goal, else of tps.
         out: whether it gets no further trials, because it is unsafe or could never be measured.
+        latency: the percentile of latency over the completed trials, milliseconds, where it is the goal.
     """
 
     trials: int
@@ -28,6 +29,7 @@ class Standing:
     tps: float | None
     ratio: float | None
     out: bool = False
+    latency: float | None = None
 
 
 class SessionState(StrEnum):

@@ -62,6 +62,7 @@ class StudyRequest:
         load: the load as the study stores it.
         workload: what applies it.
         space: the variables that later candidates may set, beside those that the first ones set.
+        base_file: the option file that the settings of the baseline come from; None where there is none.
     """
 
     question: StudyOptions
@@ -69,6 +70,7 @@ class StudyRequest:
     load: WorkloadSpec
     workload: Workload
     space: Sequence[str] = ()
+    base_file: Path | None = None
 
     def specify(self, candidates: Sequence[Candidate], defaults: Mapping[str, Mapping[str, str]]) -> StudySpec:
         """Return the study, once its candidates are known; `defaults` holds, per build, the values without it.

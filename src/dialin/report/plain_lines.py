@@ -94,7 +94,8 @@ class PlainLines:
         figure = f" with {self._figure(measured, latencies)}" if measured else ""
         so_far = ""
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
-            so_far = f"; {change(standing.ratio)} to the baseline after {counted(standing.trials, 'trial')}"
+            of = " latency" if self._percentile else ""
+            so_far = f"; {change(standing.ratio)}{of} to the baseline after {counted(standing.trials, 'trial')}"
         gone = f", {lost(lost_seconds)}" if lost_seconds else ""
         self._write(f"{where} ended{figure}{gone}{so_far}{out}.")
 

@@ -10,6 +10,7 @@ from dialin.model.setting import Setting, Value, as_number
 from dialin.model.study import StudySpec
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import TunedPair, TuneFindings, TuneOutcome, Verdict
+from dialin.report.too_noisy import is_too_noisy, too_noisy
 from dialin.text import change, counted, exact_percent, listed, visible
 from dialin.variables.size_units import BYTES, unit_of, with_letter
 
@@ -65,6 +66,8 @@ def _proven(findings: TuneFindings, confidence: float) -> str:
     gain = findings.gain
     if gain is None or gain.low is None or gain.high is None:
         return ""
+    if is_too_noisy(gain):
+        return f" ({too_noisy(findings.proven)})"
     return f" ({change(gain.mean)}, {exact_percent(confidence)} CI {change(gain.low)} to {change(gain.high)}, in fresh trials)"
 
 

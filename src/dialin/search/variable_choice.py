@@ -270,6 +270,21 @@ def _recommended(
     return (int(number) if number.is_integer() else number), rule.source
 
 
+def facts_behind(name: str, variables: Mapping[str, Variable], situation: Situation) -> dict[Fact, float]:
+    """Return the facts that a variable's rule of thumb follows from here: of its amounts the smallest, and its conditions.
+
+    Empty where there is no rule, or where it recommends the same whatever the machine, its data and its load are.
+    """
+    row = TABLE.get(name)
+    if row is None or row.rule is None:
+        return {}
+    facts, rule = _facts(variables, situation), row.rule
+    smallest = amount(rule.limit, facts)
+    deciding = {one.fact for one in rule.limit if isinstance(one, Amount) and amount((one,), facts) == smallest}
+    deciding |= {fact for fact, _, _ in rule.when}
+    return {fact: value for fact in deciding if (value := facts.get(fact)) is not None}
+
+
 _TEXTS = {
     Fact.MEMORY: "{:.0%} of the free memory",
     Fact.DATA: "{:g} times the data",

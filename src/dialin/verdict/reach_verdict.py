@@ -18,6 +18,7 @@ from dialin.model.verdict import (
     CandidateState,
     CandidateVerdict,
     Confirmation,
+    DecidedBy,
     Estimate,
     Note,
     Outcome,
@@ -34,7 +35,7 @@ from dialin.stats.pareto import front
 from dialin.stats.safety import Failures
 from dialin.stats.standings import without_claims
 from dialin.stats.throughput import by_mean
-from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, goal_ratio, observations, trial_speeds
+from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, goal_ratio, observations, timed_trials, trial_speeds
 from dialin.variables import rules
 from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_notes, rates
 from dialin.verdict.effective_settings import EffectiveSettings
@@ -204,7 +205,12 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
     done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in figures]
     names = spec.names
     levels = point_levels(by_mean(trial_speeds(done, figures)), names)
-    base = levels.get(spec.baseline)
+    latencies: dict[str, float] = {}
+    if spec.goal is Goal.LATENCY:
+        inverse = point_levels(timed_trials(done, figures, DecidedBy.LATENCY), names)
+        latencies = {name: 1 / level for name, level in inverse.items() if level > 0}
+    shown = latencies if spec.goal is Goal.LATENCY else levels
+    base = shown.get(spec.baseline)
     unsafe = comparison.unsafe_candidates(spec, raced)
     standing = {}
     for name in names:
@@ -213,7 +219,8 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
             trials=len(completed),
             failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in raced),
             tps=levels.get(name),
-            ratio=levels[name] / base if base and name in levels else None,
+            ratio=shown[name] / base if base and name in shown else None,
+            latency=latencies.get(name),
             out=name in unsafe or comparison.given_up(name, raced),
         )
     return standing

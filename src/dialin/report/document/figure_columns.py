@@ -11,6 +11,7 @@ from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.report.document.glossary import Word
 from dialin.report.document.parts import NO_INTERVAL, Cell
 from dialin.report.load_units import Units, mib_a_second, seconds_a_run, units_of
+from dialin.report.too_noisy import is_too_noisy, too_noisy
 from dialin.report.verdict_sentences import chance, interval
 from dialin.text import NOTHING, change, number, percent
 
@@ -42,7 +43,7 @@ def columns(verdict: Verdict) -> list[FigureColumn]:
     aim = measure_of(verdict)
 
     def to_baseline(candidate: CandidateVerdict, ratio: Estimate | None) -> Cell:
-        return Cell("baseline", order=1.0) if candidate.name == verdict.baseline else _ratio(ratio)
+        return Cell("baseline", order=1.0) if candidate.name == verdict.baseline else _ratio(ratio, candidate.trials)
 
     unit = units_of(verdict)
     tps = FigureColumn(unit.title, lambda c: _estimate(c.tps, number), 1, is_throughput=True)
@@ -90,7 +91,9 @@ def _estimate(estimate: Estimate | None, show: Callable[[float], str], scale: fl
     return Cell(show(estimate.mean), [interval(estimate, show)], ends, estimate.mean)
 
 
-def _ratio(ratio: Estimate | None) -> Cell:
+def _ratio(ratio: Estimate | None, trials: int) -> Cell:
+    if ratio is not None and is_too_noisy(ratio):
+        return Cell("too noisy", [too_noisy(trials)], "", ratio.mean)
     figure = _estimate(ratio, change)
     return replace(figure, brief=interval(ratio, change).replace(" %", ""))
 
