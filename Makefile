@@ -9,6 +9,8 @@ help:  ## list the chores
 	@sed -n 's/^\([a-z][a-z-]*\):.*##[ ]*\(.*\)$$/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 setup: $(SETUP) driver  ## make .venv, after which .venv/bin/dialin is the command
+	@mkdir -p .venv/share/man/man1
+	@.venv/bin/python scripts/man_page.py >.venv/share/man/man1/dialin.1
 	@echo "dialin is set up: .venv/bin/dialin"
 
 driver: $(SETUP)  ## build the load driver, dialin-load, if cargo is installed
@@ -17,6 +19,12 @@ driver: $(SETUP)  ## build the load driver, dialin-load, if cargo is installed
 $(SETUP): requirements.lock pyproject.toml scripts/setup.sh scripts/requirements-uv.lock
 	@scripts/setup.sh
 	@touch $@
+
+wheel: $(SETUP)  ## build dist/*.whl, which hold dialin and its load driver; needs cargo
+	@scripts/wheel.sh
+
+test-wheel: wheel  ## install the wheel of this machine as an ordinary user without cargo, and run a study
+	@scripts/test-wheel.sh
 
 try: $(SETUP) driver  ## install what is missing and run a real study of a few minutes
 	@scripts/try.sh
@@ -72,4 +80,4 @@ lock:  ## choose the newest versions and write requirements.lock and crates.lock
 clean:  ## remove what make wrote here; servers, data and studies stay
 	rm -rf .venv .tools .site site dist crates/dialin-load/target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help setup driver try try-tune try-fleet test test-all lint bench bench-driver bench-decide screenshots published builds docs site lock clean
+.PHONY: help setup driver wheel test-wheel try try-tune try-fleet test test-all lint bench bench-driver bench-decide screenshots published builds docs site lock clean

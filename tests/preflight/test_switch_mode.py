@@ -98,7 +98,7 @@ def test_every_variable_that_differs_must_be_one_that_may_be_set(settings, serve
     assert result is None if says is None else says in result
 
 
-def test_candidates_that_are_alike_may_share_a_life_where_that_is_asked_for():
+def test_candidates_that_are_alike_may_share_a_life_where_that_is_requested():
     spec = study({"a": {CAPACITY: 1}, "b": {CAPACITY: 1}})
     assert obstacle(spec, {BUILD: catalogue()}, is_requested=True) is None
 

@@ -55,7 +55,7 @@ def shown_after(record, events, width=100, height=30, plain=False):
     return [line.plain for line in screen.draw(live._board, clock.now(), width, height, plain=plain)]
 
 
-def test_the_screen_tells_block_phase_time_left_and_the_last_minute():
+def test_the_screen_reports_block_phase_time_left_and_the_last_minute():
     text = "\n".join(shown_after(example_studies.winner(), 800))
     assert "block 2 of about 5, about 38 min left, 14 min 21 s so far" in text
     assert "Trial 3 of the block: innodb_buffer_pool_instances = 16, warming up for 12 s" in text
@@ -173,7 +173,7 @@ def test_a_low_terminal_keeps_those_in_the_race_before_those_that_are_out():
     assert screen._most_telling(board, record.spec, 4) == {"1", "8", "16"}
 
 
-def test_a_fresh_trial_is_called_so_and_the_last_minute_tells_what_the_host_lost():
+def test_a_fresh_trial_is_called_so_and_the_last_minute_reports_what_the_host_lost():
     record = example_studies.safe_choice()
     fresh = next(trial for trial in record.trials if trial.purpose is Purpose.CONFIRM)
     board = Board()
@@ -198,7 +198,7 @@ def test_a_trial_that_collects_waits_is_called_so():
     assert ", collecting waits for 30 s" in text
 
 
-def test_where_several_numbers_of_threads_are_measured_the_step_tells_which():
+def test_where_several_numbers_of_threads_are_measured_the_step_reports_which():
     record = example_studies.no_difference()
     workload = record.spec.workload.model_copy(update={"levels": (1, 16)})
     board = Board()

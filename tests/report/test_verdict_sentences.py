@@ -119,7 +119,7 @@ def test_a_gain_by_another_goal_names_its_measure_its_direction_and_throughput_b
     assert text.endswith("Throughput: +11.2 % (+7.4 % to +15.1 %).")
 
 
-def test_the_goal_is_told_with_or_without_a_verdict():
+def test_the_goal_is_reported_with_or_without_a_verdict():
     assert verdict_sentences.goal(example_studies.unfinished()) == "throughput; higher is better."
     assert verdict_sentences.goal(example_studies.by_latency()) == "latency, by its p99; lower is better."
 

@@ -69,8 +69,6 @@ class Progress:
         blocks: how many blocks are planned, about; 0 until its trials begin.
         ends: when it is estimated to end; None until its trials begin.
         step: of the trial that runs; None between trials.
-        reason: why it failed, in a line.
-        hosts: what each host does, by name.
     """
 
     session: SessionState

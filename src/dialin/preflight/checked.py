@@ -29,11 +29,7 @@ class CheckedStudy:
     """A study that was checked and can begin.
 
     Attributes:
-        spec: its question, with candidates and baseline decided.
-        plan: what the budget allows.
         servers: per build id, what is known of it: `version`, `origin`, `flavour`; `instance`, where dialin is attached to one.
-        workload: the load.
-        site: where its trials take place.
         notes: what the user should know before it begins.
         changes: what it will change on a server that dialin did not start, in words; the user must agree to it.
         inspected: the effective settings of each candidate when it was inspected.

@@ -14,7 +14,6 @@ from dialin.model.build import BuildReference
 from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.tune import AtMost, MemoryFormula, TuneVariable
 from dialin.search import variable_choice
-from dialin.search.excluded_variables import Exclusion
 from dialin.search.ranges import RequestedVariable, VariableFacts, make_dimension, parse_requested
 from dialin.search.space import Dimension, Space
 from dialin.search.study_tuner import dimension_of
@@ -37,7 +36,6 @@ class Surroundings:
         memory: bytes that a server may take.
         disk: free bytes where the data are.
         data: bytes of the prepared data.
-        in_force: every variable of the baseline's server.
         counters: by how much each status counter grew in a trial of the baseline; empty where there was none.
         seconds: that they grew for.
     """
@@ -130,8 +128,7 @@ def propose_variables(catalogue: Catalogue, around: Surroundings, *, weaker: boo
     Raises:
         UserError: it has none to propose.
     """
-    admitted = (Exclusion.DURABILITY,) if weaker else ()
-    chosen = variable_choice.choose_variables(catalogue.variables, _situation(around), admitted=admitted).chosen
+    chosen = variable_choice.choose_variables(catalogue.variables, _situation(around), weaker=weaker)
     variables = [
         _variable(one.dimension, catalogue.variables[one.name], one.reason)
         for one in chosen

@@ -141,7 +141,7 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
     """Refuse what a tune does not do.
 
     Raises:
-        UserError: something of it is asked for.
+        UserError: something of it is requested.
     """
     requested = {
         "--waits": question.waits is not None,

@@ -54,10 +54,6 @@ class Board:
         blocks: how many blocks are planned, about.
         began: when the study began or went on, seconds since the epoch.
         ends: when it is estimated to end.
-        seconds: the trial's newest samples.
-        lines: what was said, with when.
-        notice: a line that stands all the time.
-        hosts: what each host does, by name.
     """
 
     spec: StudySpec | None = None

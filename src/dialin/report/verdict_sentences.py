@@ -197,8 +197,8 @@ def conditions(record: StudyRecord) -> str:
     spec = record.spec
     builds = list(dict.fromkeys(candidate.server for candidate in record.verdict.candidates)) if record.verdict else []
     builds = builds or list(dict.fromkeys(candidate.server for candidate in spec.candidates))
-    asked = ", ".join(spec.variables_under_test)
-    subject = f"{asked} " if asked else ""
+    variables = ", ".join(spec.variables_under_test)
+    subject = f"{variables} " if variables else ""
     alike = {**spec.fixed, **spec.held}
     fixed = f", with {describe(alike)} for all" if alike else ""
     return visible(f"{subject}on {' and '.join(builds)} under {spec.workload.describe()}{fixed}.")

@@ -38,7 +38,6 @@ class SearchSituation:
     """What a proposal starts from.
 
     Attributes:
-        model: what is known.
         best: the best setting so far, by the model.
         bases: settings that are worth varying: the best ones, the baseline and the rules.
         costs: seconds that a trial of each point takes.

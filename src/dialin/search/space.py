@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +116,6 @@ def is_log_range(low: float, high: float) -> bool:
 @dataclass(frozen=True)
 class Space:
     dimensions: tuple[Dimension, ...]
-    defaults: Mapping[str, Value] = field(init=False)
 
     def __post_init__(self) -> None:
         names = [dimension.name for dimension in self.dimensions]
@@ -123,19 +123,23 @@ class Space:
             raise ValueError("a variable is in the space twice")
         if missing := [dimension.name for dimension in self.dimensions if dimension.default is None]:
             raise ValueError(f"{missing[0]} has no default")
-        defaults = {one.name: one.default for one in self.dimensions if one.default is not None}
-        object.__setattr__(self, "defaults", defaults)
-        positions = np.array([one.position(defaults[one.name]) for one in self.dimensions], dtype=float)
-        object.__setattr__(self, "_default_point", positions)
 
     def __len__(self) -> int:
         return len(self.dimensions)
 
+    @cached_property
+    def defaults(self) -> Mapping[str, Value]:
+        """The baseline's values."""
+        return {one.name: one.default for one in self.dimensions if one.default is not None}
+
+    @cached_property
+    def _default_point(self) -> Point:
+        return np.array([one.position(self.defaults[one.name]) for one in self.dimensions], dtype=float)
+
     @property
     def default_point(self) -> Point:
         """The point of the baseline."""
-        point: Point = getattr(self, "_default_point")  # noqa: B009 - set past the frozen dataclass
-        return point.copy()
+        return self._default_point.copy()
 
     @property
     def static(self) -> NDArray[np.bool_]:

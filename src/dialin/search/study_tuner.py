@@ -32,7 +32,6 @@ class TrialAnswer:
     """A trial that ended, of those that were asked for.
 
     Attributes:
-        life: number of the server's life.
         cost: seconds of the budget that it took, with all since the trial before.
     """
 
@@ -55,11 +54,7 @@ class NextTrial:
 
 
 class StudyTuner:
-    """The tuner of one study.
-
-    Args:
-        spec: the study; its `tune` is the plan.
-    """
+    """The tuner of one study."""
 
     def __init__(self, spec: StudySpec) -> None:
         if spec.tune is None:

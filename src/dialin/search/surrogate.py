@@ -56,11 +56,8 @@ class Observations:
     """Completed trials, a row each.
 
     Attributes:
-        points: settings as points of the space.
         logs: logarithm of throughput.
         variances: of a trial's noise on the log scale, as assumed for its length.
-        minutes: when each trial took place.
-        lives: number of the server's life.
     """
 
     points: _Array
@@ -78,7 +75,6 @@ class Weights:
     """What is learnt of the kernel.
 
     Attributes:
-        variables: the weight of each variable.
         products: c, by which products count.
         noise: by how much the variance of noise is larger than was assumed.
     """

@@ -72,14 +72,7 @@ class _Proof:
 
 
 class Tuner:
-    """Searches a space and proves what it found.
-
-    Args:
-        space: the variables.
-        constraints: what a setting must satisfy before it runs.
-        options: budget and costs.
-        seed: of everything random.
-    """
+    """Searches a space and proves what it found."""
 
     def __init__(self, space: Space, constraints: Constraints, options: Options, seed: int = 0) -> None:
         self.space, self.options, self.seed = space, options, seed

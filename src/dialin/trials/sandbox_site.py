@@ -39,7 +39,6 @@ class Sandboxes:
     """Where a study on sandboxes takes place.
 
     Attributes:
-        builds: per build id.
         changes: what turns a running server from one candidate into another; None where each trial starts one.
     """
 

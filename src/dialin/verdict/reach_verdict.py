@@ -58,14 +58,12 @@ class _Case:
 
     Attributes:
         done: completed trials of the race with at least one second that counts.
-        figures: of these trials, by trial id.
         decision: by the study's goal.
         speed: by throughput; the same where that is the goal.
         first: the effective settings of each candidate in its first trial, and `last` in its last.
         identical: groups of candidates with identical effective settings throughout.
         failures: of each candidate's server.
         weaker: per candidate, the variables by which it gives up durability.
-        confounds: what differs but is not under test.
     """
 
     record: StudyRecord

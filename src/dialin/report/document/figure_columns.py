@@ -23,11 +23,9 @@ class FigureColumn:
     """A column of the candidates' table.
 
     Attributes:
-        title: what stands above it.
         rank: what is dropped first where there is little room: the highest.
         decides: whether the verdict was found by it.
         better: which way is better, in words, where that is not plain.
-        is_throughput: whether it shows the throughput itself.
         term: the key of the term that explains the title; empty for none.
     """
 
