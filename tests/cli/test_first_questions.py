@@ -2,6 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
+from dialin.cli import first_questions
 from dialin.cli.first_questions import FIND_OUT, Choices, command_of
 
 KNOWN = frozenset({"innodb_io_capacity", "innodb_flush_method"})
@@ -60,6 +61,16 @@ def test_files_must_be_there(tmp_path, capsys):
 
 def test_a_machine_without_a_build_is_offered_one():
     assert command("", "", "", builds=()) == "dialin advise --server mysql@9.7 --workload oltp_read_write"
+
+
+def test_on_a_terminal_dialin_alone_asks_and_shows_the_command(dialin, monkeypatch):
+    monkeypatch.setattr(first_questions, "is_terminal", lambda: True)
+    monkeypatch.setattr(first_questions, "choices_here", lambda: Choices(("mysql@9.7.4",), lambda _: KNOWN))
+    monkeypatch.setattr(first_questions, "_prompt", lambda _question, default: default)
+    code, out, err = dialin()
+    assert code == 0
+    assert out.strip() == "dialin advise --server mysql@9.7.4 --workload oltp_read_write"
+    assert "dialin advise --help" in err
 
 
 def test_nothing_is_asked_where_no_terminal_is(dialin):

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from dialin.model.progress import Standing
+from dialin.model.study import Goal
 from dialin.model.trial import Purpose, Step
 from dialin.report import screen
 from dialin.report.board import Board, sparkline
@@ -209,3 +210,27 @@ def test_where_several_numbers_of_threads_are_measured_the_step_reports_which():
     assert ", measuring with 1 thread for 30 s" in "\n".join(line.plain for line in screen.draw(board, 50, 100, 30))
     board.begin_step(Step.WARM_UP, now=50)
     assert ", warming up for 5 s" in "\n".join(line.plain for line in screen.draw(board, 55, 100, 30))
+
+
+def test_with_latency_as_the_goal_the_screen_ranks_by_latency_and_shows_it():
+    record = example_studies.safe_choice()
+    spec = record.spec.model_copy(update={"goal": Goal.LATENCY})
+    board = Board()
+    board.begin(spec, 7, 600, now=0)
+    latencies = {"1": 30.0, "2": None, "4": 9.0, "8": 12.0, "16": 25.0, "32": 28.0, "64": 29.0}
+    standings = {
+        # the fastest answers slowest
+        name: Standing(3, 0, tps, None if latency is None else latency / 30, latency=latency)
+        for tps, (name, latency) in enumerate(latencies.items(), start=1000)
+    }
+    board.end_trial(record.trials[-1], standings, now=0)
+    assert screen._most_telling(board, spec, 4) == {"1", "4", "8"}
+    lines = [line.plain for line in screen.draw(board, 0.0, 100, 30)]
+    head = next(line for line in lines if "to baseline" in line)
+    assert f"p{spec.workload.percentile} ms" in head
+    assert "tps" in head
+    row = next(line for line in lines if line.startswith("4 "))
+    assert row.split()[-3:] == ["9.00", "−70.0", "%"]
+    narrow = next(line.plain for line in screen.draw(board, 0.0, 36, 30) if "to baseline" in line.plain)
+    assert "tps" not in narrow
+    assert "ms" in narrow

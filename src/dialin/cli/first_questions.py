@@ -157,8 +157,8 @@ def choices_here() -> Choices:
     from dialin.servers import builds
 
     home = Home.of()
-    ids = list(dict.fromkeys(build.id for build in builds.discover(home, os.environ)))
-    return Choices(sorted(ids, key=lambda name: not name.startswith("mysql")), _known_variables)
+    found = sorted(builds.discover(home, os.environ), key=lambda build: (build.flavour, build.version), reverse=True)
+    return Choices(list(dict.fromkeys(build.id for build in found)), _known_variables)
 
 
 def _known_variables(build: str) -> frozenset[str]:
