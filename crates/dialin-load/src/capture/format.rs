@@ -319,7 +319,8 @@ mod tests {
             records.iter().for_each(|record| record.write(&mut out));
             let (_, mut reader) = Reader::open(&out[..]).unwrap();
             for record in &records {
-                prop_assert_eq!(reader.next().unwrap().as_ref(), Some(record));
+                let read = reader.next().unwrap();
+                prop_assert_eq!(read.as_ref(), Some(record));
             }
             prop_assert_eq!(reader.next().unwrap(), None);
         }
