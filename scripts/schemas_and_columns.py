@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from dialin.frames import columns
 from dialin.frames.columns import Columns
 from dialin.model.analysis import Analysis
+from dialin.model.capture import CaptureCounters, CaptureHeader, CaptureSummary
 from dialin.model.study_diff import StudyDiff
 from dialin.model.study_list import StudyList
 from dialin.model.verdict import Verdict
@@ -35,6 +36,9 @@ _MARKED = re.compile(r"(<!-- columns of (\w+) -->\n).*?(<!-- end -->)", re.DOTAL
 
 OUTPUTS: Mapping[str, type[BaseModel]] = {
     "analysis": Analysis,
+    "capture": CaptureHeader,
+    "capture-counters": CaptureCounters,
+    "capture-summary": CaptureSummary,
     "diff": StudyDiff,
     "studies": StudyList,
     "verdict": Verdict,

@@ -121,6 +121,8 @@ impl Digester {
             return length;
         }
         self.note_accounts(word, &rest[length..]);
+        // Servers write the one for the other.
+        let word = if word.eq_ignore_ascii_case(b"distinctrow") { b"distinct" } else { word };
         self.push(Token::Word, word);
         length
     }

@@ -128,5 +128,5 @@ pub(super) fn banner(line: &[u8]) -> Option<String> {
 
 /// Whether a line is one of the two that follow a [`banner`].
 pub(super) fn is_below_banner(line: &[u8]) -> bool {
-    line.starts_with(b"Tcp port: ") || (line.starts_with(b"Time ") && line.trim_ascii_end().ends_with(b"Argument"))
+    line.starts_with(b"Tcp port: ") || (line.starts_with(b"Time") && line.trim_ascii_end().ends_with(b"Argument"))
 }

@@ -176,8 +176,14 @@ impl Recorder {
 
     /// Take the server's own count of statements with a digest text.
     pub fn count_on_server(&mut self, digest_text: &[u8], statements: u64) {
-        // MySQL 9 counts prepared executions apart.
-        let text = digest_text.strip_prefix(b"EXECUTE ").filter(|rest| rest.starts_with(b"SELECT ") || !rest.starts_with(b"`"));
+        // MySQL 9 has digests of what the protocol prepares, executes and closes, without the backticks of a name in SQL.
+        let of_protocol = |verb: &[u8]| {
+            digest_text.strip_prefix(verb).filter(|rest| !rest.starts_with(b"`") && !rest.starts_with(b"PREPARE"))
+        };
+        if of_protocol(b"PREPARE ").or(of_protocol(b"DEALLOCATE ")).is_some() {
+            return;
+        }
+        let text = of_protocol(b"EXECUTE ").filter(|rest| !rest.starts_with(b"IMMEDIATE"));
         let (digest, _) = self.digests.of(text.unwrap_or(digest_text));
         self.digests.sums(digest).server += statements;
     }
@@ -205,7 +211,7 @@ impl Recorder {
                 rows_sent: sums.rows_sent,
                 rows_examined: sums.rows_examined,
                 logged: self.between.is_some().then_some(sums.counted),
-                counted: about.has_server_digests.then_some(sums.server),
+                counted: (about.has_server_digests && sums.server > 0).then_some(sums.server),
             }
         };
         let mut transactions: Vec<summary::Shape> = self

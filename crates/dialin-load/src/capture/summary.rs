@@ -65,7 +65,7 @@ pub struct Digest {
     pub rows_examined: Option<u64>,
     /// Logged between the two readings of counters.
     pub logged: Option<u64>,
-    /// Counted by the performance schema between them.
+    /// Counted by the performance schema between them; null where it has no such digest, as older servers have none of prepared statements.
     pub counted: Option<u64>,
 }
 
