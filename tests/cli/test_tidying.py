@@ -7,7 +7,7 @@ from dialin.cli import commands, restore
 TIDY = {"sweep", "compare", "tune", "run", "resume", "restore"}
 READ = {
     *("report", "explain", "export", "studies", "diff", "watch"),
-    *("analyze", "doctor", "fleet", "recipes", "servers", "variables"),
+    *("analyze", "capture", "doctor", "fleet", "recipes", "servers", "variables"),
 }
 ARGUMENTS = {
     "sweep": ["nonsense=1,2"],
@@ -15,6 +15,7 @@ ARGUMENTS = {
     "tune": ["nonsense"],
     "run": ["nowhere.toml"],
     "analyze": ["nowhere"],
+    "capture": ["show", "nowhere"],
     "studies": ["nowhere"],
     "diff": ["nowhere", "nowhere2"],
     "variables": ["--server", "nonsense"],

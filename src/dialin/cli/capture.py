@@ -35,9 +35,7 @@ def from_logs(
             help="What the server counted before and after, written by dialin capture counters: shows the coverage.",
         ),
     ] = None,
-    forget_text: Annotated[
-        bool, typer.Option("--forget-text", help="Keep no statements, only digests and figures.")
-    ] = False,
+    forget_text: Annotated[bool, typer.Option("--forget-text", help="Keep no statements, only digests and figures.")] = False,
     json: Json = False,
 ) -> None:
     """Make a capture of logs that a server of MySQL or MariaDB wrote.
