@@ -7,7 +7,7 @@ from rich.console import Console
 from dialin.model.capture import CapturedDigest, CaptureSummary, Obstacle, TransactionShape
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import TerminalColumn
-from dialin.text import NOTHING, clock_time, counted, duration, moment, number, percent, shorten, size, visible
+from dialin.text import NOTHING, clock_time, counted, duration, moment, number, percent, size, visible
 
 _MOST_DIGESTS = 20
 _MOST_SHAPES = 10
@@ -107,8 +107,9 @@ def _digests(page: Page, summary: CaptureSummary) -> None:
 
 
 def _last_column(title: str, texts: list[str], page: Page) -> TerminalColumn:
-    """Return a column of long texts, which are shortened to the room that the figures before it leave."""
-    return TerminalColumn(title, texts, [shorten(text, max(_NARROWEST, page.width - _FIGURES)) for text in texts], left=True)
+    """Return a column of long texts, which are cut to the room that the figures before it leave: they begin with what matters."""
+    room = max(_NARROWEST, page.width - _FIGURES)
+    return TerminalColumn(title, texts, [text if len(text) <= room else f"{text[: room - 1]}…" for text in texts], left=True)
 
 
 def _each(total: int | None, count: int) -> str:

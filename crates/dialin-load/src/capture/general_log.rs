@@ -138,6 +138,9 @@ impl<R: Read> GeneralLog<R> {
         loop {
             if let Some(found) = memchr(b'\n', &self.window.bytes()[from..]) {
                 let (end, next) = (from + found, from + found + 1);
+                if end - begin > MAX_STATEMENT {
+                    return Ok(self.too_long(begin));
+                }
                 from = next;
                 self.window.has(next + MOST_OF_A_PREFIX)?;
                 let rest = &self.window.bytes()[next..];
@@ -158,9 +161,7 @@ impl<R: Read> GeneralLog<R> {
             let length = self.window.bytes().len();
             from = length.max(begin);
             if length - begin > MAX_STATEMENT {
-                self.about.unread.too_long += 1;
-                self.window.consume(length);
-                return Ok(None);
+                return Ok(self.too_long(begin));
             }
             if !self.window.more()? {
                 // The last line has no end: more of it may be missing.
@@ -169,6 +170,13 @@ impl<R: Read> GeneralLog<R> {
                 return Ok(None);
             }
         }
+    }
+
+    /// Pass a statement that is too long.
+    fn too_long(&mut self, begin: usize) -> Option<usize> {
+        self.about.unread.too_long += 1;
+        self.window.consume(begin + MAX_STATEMENT);
+        None
     }
 
     fn continues(&self, this: &Prefix, next: &Prefix) -> bool {

@@ -96,7 +96,7 @@ impl<R: Read> SlowLog<R> {
             let kind = if line.starts_with(COMMAND) { Kind::Other } else { self.header.take(line) };
             match kind {
                 Kind::Header => at = end + 1,
-                Kind::Last => return Ok(Some(end + 1)),
+                Kind::Last => return Ok(Some((end + 1).min(self.window.bytes().len()))),
                 Kind::Other if self.header.has_figures => return Ok(Some(at)),
                 Kind::Top(version) => {
                     if version.is_some() {
@@ -127,6 +127,9 @@ impl<R: Read> SlowLog<R> {
         loop {
             if let Some(found) = memchr::memmem::find(&self.window.bytes()[from..], b";\n") {
                 let (end, next) = (from + found, from + found + 2);
+                if end - begin > MAX_STATEMENT {
+                    return Ok(self.too_long(begin, in_quotes));
+                }
                 from = next;
                 if !self.is_header(next)? {
                     continue;
@@ -145,24 +148,35 @@ impl<R: Read> SlowLog<R> {
             }
             let length = self.window.bytes().len();
             from = from.max(length.saturating_sub(1));
-            let too_long = length - begin > MAX_STATEMENT;
-            if !too_long && self.window.more()? {
+            if length - begin > MAX_STATEMENT {
+                return Ok(self.too_long(begin, in_quotes));
+            }
+            if self.window.more()? {
                 continue;
             }
-            if let Some(end) = in_quotes {
+            if in_quotes.is_some() {
                 self.about.unread.open_quotes += 1;
-                return Ok(Some(end));
+                return Ok(in_quotes);
             }
-            if too_long {
-                self.about.unread.too_long += 1;
-            } else if self.window.bytes()[begin..].ends_with(b";") {
+            if self.window.bytes()[begin..].ends_with(b";") {
                 return Ok(Some(length - 1));
-            } else {
-                self.about.unread.cut_off += 1;
             }
+            self.about.unread.cut_off += 1;
             self.window.consume(length);
             return Ok(None);
         }
+    }
+
+    /// The end of a statement with an open quote, if it had one within the longest that is read; else it is passed.
+    fn too_long(&mut self, begin: usize, in_quotes: Option<usize>) -> Option<usize> {
+        match in_quotes {
+            Some(_) => self.about.unread.open_quotes += 1,
+            None => {
+                self.about.unread.too_long += 1;
+                self.window.consume(begin + MAX_STATEMENT);
+            }
+        }
+        in_quotes
     }
 
     /// Whether the header of an entry, or the top of a file, begins at a place; the end of the log is one, too.
