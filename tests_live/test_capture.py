@@ -25,6 +25,10 @@ def sysbench(server, *words):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def leaves_out_begin(build):
+    return build.flavour == "mysql" and build.version < (5, 7)
+
+
 @pytest.fixture(scope="module", params=[build.id for build in INSTALLED])
 def logging(request):
     """A server whose slow log has a load of two seconds, sent as text, and its counters before and after."""
@@ -52,10 +56,13 @@ def test_a_capture_covers_what_the_server_counted(logging, dialin, tmp_path):
     out, _ = dialin("capture", "from", log, "--digests", "before.json,after.json", "--out", "shop.capture", "--json")
     summary = json.loads(out)
     coverage = summary["coverage"]
-    assert 0.999 <= coverage["logged"] / coverage["questions"] <= 1.001, coverage
+    # MySQL 5.6 leaves out statements of less than a microsecond, whatever long_query_time is: some BEGINs.
+    lost = [digest for digest in summary["digests"] if digest["digest"] == "begin"] if leaves_out_begin(server.build) else []
+    logged = coverage["logged"] + sum(digest["counted"] - digest["logged"] for digest in lost)
+    assert 0.999 <= logged / coverage["questions"] <= 1.001, coverage
     load = [digest for digest in summary["digests"] if "sbtest" in digest["digest"] or digest["digest"] in ("begin", "commit")]
     assert len(load) > 10
-    counted = [digest for digest in load if digest["counted"] is not None]
+    counted = [digest for digest in load if digest["counted"] is not None and digest not in lost]
     assert counted or server.build.flavour == "mariadb"  # whose performance schema is off by default
     assert [digest["logged"] for digest in counted] == [digest["counted"] for digest in counted]
     whole = [shape for shape in summary["transactions"] if len(shape["steps"]) > 5]

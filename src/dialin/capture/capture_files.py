@@ -31,7 +31,7 @@ def make_capture(logs: Sequence[Path], out: Path, *, counters: tuple[Path, Path]
         UserError: a log or a file of counters is none or cannot be read, or the directory exists or cannot be written.
         DialinError: dialin-load failed.
     """
-    words = [load_binary.need(), "--json", "capture", "--out", out.absolute()]
+    words: list[str | Path] = [load_binary.need(), "--json", "capture", "--out", out.absolute()]
     if counters is not None:
         words += ["--digests", ",".join(str(path.absolute()) for path in counters)]
     if forget_text:

@@ -107,7 +107,7 @@ def _digests(page: Page, summary: CaptureSummary) -> None:
 
 
 def _last_column(title: str, texts: list[str], page: Page) -> TerminalColumn:
-    """Return a column of long texts, which are cut to the room that the figures before it leave: they begin with what matters."""
+    """Return a column of long texts, cut at their end to the room that the figures before it leave."""
     room = max(_NARROWEST, page.width - _FIGURES)
     return TerminalColumn(title, texts, [text if len(text) <= room else f"{text[: room - 1]}…" for text in texts], left=True)
 
