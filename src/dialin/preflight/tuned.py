@@ -12,17 +12,18 @@ from pathlib import Path
 from dialin.cause_sentences import with_advice
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
+from dialin.model.dimension import Dimension
 from dialin.model.setting import Value
 from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec, Switch, Until
 from dialin.model.trial import Purpose, Trial, TrialState
-from dialin.model.tune import TunePlan, TuneVariable
+from dialin.model.tune import TunePlan
 from dialin.preflight import inspection, tune_space
 from dialin.preflight.admission import Admit
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus, with_plan
+from dialin.preflight.option_files import base_setting
 from dialin.preflight.sandboxes import check_candidate, check_disk, facts_of, inspect_of
 from dialin.preflight.tune_space import Surroundings
 from dialin.probes import host
-from dialin.question.candidates import canonical
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan, tune_warmup
 from dialin.search.proof import CONFIDENCE
@@ -71,31 +72,29 @@ def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     (build,) = chosen.values()
     catalogue = workshop.catalogue(build)
     elsewhere = {other.id: functools.partial(workshop.catalogue, other) for other in installed if other.id != build.id}
-    asked = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
-    setting = canonical(question.set)
-    check.check_setting(setting, catalogue, elsewhere)
+    requested = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
+    setting, left_out = base_setting(request, catalogue, elsewhere)
     dry_run.check(build, setting)
     check_disk(workshop, workload, 1)
     workshop.say("Reading the baseline's server")
-    inspect = inspection.make_inspect(workshop, {BASELINE: build}, [one.name for one in asked])
+    inspect = inspection.make_inspect(workshop, {BASELINE: build}, [one.name for one in requested])
     baseline = inspect(BASELINE, setting)
     if baseline is None:
         raise ServerError("No server starts as the baseline", "Correct --set")
 
-    around = _surroundings(request, workshop, baseline)
+    around = surroundings_of(request, workshop, baseline)
     weaker = question.accept_weaker_durability
-    if asked:
-        variables = tune_space.name_variables(asked, catalogue, around, weaker=weaker)
+    if requested:
+        variables = tune_space.name_variables(requested, catalogue, around, weaker=weaker)
     else:
         around = _with_counters(request, workshop, build, setting, catalogue, around)
         variables = tune_space.propose_variables(catalogue, around, weaker=weaker)
     for ends in tune_space.ends_of(variables):
         _check_ends(build, setting, ends)
-    spec = specify(request, build.id, setting, variables, catalogue, around)
-    allowed = plan(spec)
-    spec = with_plan(spec, allowed)
+    spec, allowed = with_plan(specify(request, build.id, setting, variables, catalogue, around))
     check_candidate(spec, spec.candidates[0], build, catalogue.defaults())
-    return _checked(spec, allowed, build, workload, workshop, catalogue, {BASELINE: baseline})
+    ready = _checked(spec, allowed, build, workload, workshop, catalogue, {BASELINE: baseline})
+    return replace(ready, notes=tuple(left_out))
 
 
 def resume_tuned(spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload) -> CheckedStudy:
@@ -143,9 +142,9 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
     """Refuse what a tune does not do.
 
     Raises:
-        UserError: something of it is asked for.
+        UserError: something of it is requested.
     """
-    asked = {
+    requested = {
         "--waits": question.waits is not None,
         "--hold": question.hold,
         "--confirm": question.confirm,
@@ -153,7 +152,7 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
         "--until": question.until is not Until.SAFE,
         "--confidence": question.confidence != CONFIDENCE,
     }
-    if refused := [option for option, is_asked in asked.items() if is_asked]:
+    if refused := [option for option, is_given in requested.items() if is_given]:
         raise UserError(f"A tune does not take {refused[0]}", "Leave it out")
     if question.rate and question.goal is not Goal.LATENCY:
         raise UserError(
@@ -176,7 +175,8 @@ def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, V
         raise
 
 
-def _surroundings(request: StudyRequest, workshop: Tools, baseline: EffectiveSettings) -> Surroundings:
+def surroundings_of(request: StudyRequest, workshop: Tools, baseline: EffectiveSettings) -> Surroundings:
+    """Return what is known of this machine and of the load, before anything is measured."""
     existing: Path = next(path for path in (workshop.home.root, *workshop.home.root.parents) if path.exists())
     return Surroundings(
         memory=host.memory_available(),
@@ -203,10 +203,29 @@ def _with_counters(
     Raises:
         ServerError: the trial fails.
     """
+    ended = measure_baseline(request, workshop, build, setting, catalogue, around, "to see which variables this load touches")
+    status = next((one for one in ended.evidence.watched if one.probe == "status"), None)
+    return replace(around, counters=status.counters, seconds=status.seconds) if status else around
+
+
+def measure_baseline(
+    request: StudyRequest,
+    workshop: Tools,
+    build: Build,
+    setting: Mapping[str, Value],
+    catalogue: Catalogue,
+    around: Surroundings,
+    purpose: str,
+) -> TrialEnded:
+    """Run one trial of the baseline, watched by all probes; `purpose` says what for.
+
+    Raises:
+        ServerError: the trial fails.
+    """
     variables = tune_space.propose_variables(catalogue, around, weaker=False)
     spec = specify(request, build.id, setting, variables, catalogue, around)
     allowed, clock = plan(spec), workshop.clock
-    workshop.say(f"Measuring the baseline once for {allowed.measure:.0f} s, to see which variables this load touches")
+    workshop.say(f"Measuring the baseline once for {allowed.measure:.0f} s, {purpose}")
     with Sandboxes(spec, {build.id: build}, request.workload, workshop).open(workshop.say) as site:
         watch = by_probes(clock)
         context = TrialContext(spec, allowed, clock, request.workload, stage=site.stage, watch=watch)
@@ -219,15 +238,14 @@ def _with_counters(
             "Correct --set or the load",
             failure.log_tail if failure else "",
         )
-    status = next((one for one in ended.evidence.watched if one.probe == "status"), None)
-    return replace(around, counters=status.counters, seconds=status.seconds) if status else around
+    return ended
 
 
 def specify(
     request: StudyRequest,
     build: str,
     setting: Mapping[str, Value],
-    variables: list[TuneVariable],
+    variables: list[Dimension],
     catalogue: Catalogue,
     around: Surroundings,
 ) -> StudySpec:
