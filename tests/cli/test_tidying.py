@@ -7,7 +7,7 @@ from dialin.cli import commands, restore
 TIDY = {"sweep", "compare", "tune", "run", "resume", "restore"}
 READ = {
     *("report", "explain", "export", "studies", "diff", "watch"),
-    *("advise", "analyze", "doctor", "fleet", "recipes", "servers", "variables"),
+    *("advise", "analyze", "capture", "doctor", "fleet", "recipes", "servers", "variables"),
 }
 ARGUMENTS = {
     "sweep": ["nonsense=1,2"],
@@ -16,6 +16,7 @@ ARGUMENTS = {
     "run": ["nowhere.toml"],
     "advise": ["--attach", "--defaults-file", "nowhere"],
     "analyze": ["nowhere"],
+    "capture": ["show", "nowhere"],
     "studies": ["nowhere"],
     "diff": ["nowhere", "nowhere2"],
     "variables": ["--server", "nonsense"],
