@@ -71,10 +71,13 @@ docs: $(SETUP)  ## write the docs of commands and columns, and the JSON Schemas
 	.venv/bin/typer dialin.cli.app utils docs --name dialin --title "The commands of dialin" --output docs/cli.md
 	.venv/bin/python scripts/schemas_and_columns.py
 
+site:  ## build the documentation site into site/ (search, dark theme, works offline)
+	@scripts/site.sh
+
 lock:  ## choose the newest versions and write requirements.lock and crates.lock
 	@scripts/lock.sh
 
 clean:  ## remove what make wrote here; servers, data and studies stay
-	rm -rf .venv .tools dist crates/dialin-load/target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .tools .site site dist crates/dialin-load/target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help setup driver wheel test-wheel try try-tune try-fleet test test-all lint bench bench-driver bench-decide screenshots published builds docs lock clean
+.PHONY: help setup driver wheel test-wheel try try-tune try-fleet test test-all lint bench bench-driver bench-decide screenshots published builds docs site lock clean

@@ -6,13 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from dialin.evidence import measured
+from dialin.evidence import scaling as evidence
 from dialin.evidence.cost import probe_costs
-from dialin.evidence.scaling import scaling
-from dialin.evidence.waits import summaries, trials
+from dialin.evidence.waits import summaries, wait_trials
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.trial import Purpose, TrialState
 from dialin.model.verdict import Estimate
+from fixtures.evidence_of import of_record
 from fixtures.example_evidence import LAW, LOCKS, levels, nothing_moved, waits_moved
+
+scaling = of_record(evidence.scaling)
+trials = of_record(wait_trials)
 
 NOTE = ProbeNote(ProbeNoteCode.DISK_UNKNOWN)
 
@@ -43,7 +48,7 @@ def test_one_block_compares_nobody() -> None:
     assert [point.to_highest.low for one in scaling(few) for point in one.points if point.to_highest.mean != 1] == [None] * 4
 
 
-def test_no_law_is_fitted_to_a_rate_that_was_asked_for() -> None:
+def test_no_law_is_fitted_to_a_rate_that_was_requested() -> None:
     record = levels()
     workload = record.spec.workload.model_copy(update={"rate": 200})
     found = scaling(replace(record, spec=record.spec.model_copy(update={"workload": workload})))
@@ -55,7 +60,7 @@ def test_one_number_of_threads_is_no_scaling() -> None:
     assert scaling(nothing_moved()) == []
 
 
-def test_raw_waits_are_told_in_nanoseconds_and_ticks() -> None:
+def test_raw_waits_are_reported_in_nanoseconds_and_ticks() -> None:
     found = summaries(waits_moved())
     one = found[0]
     assert (one.candidate, one.instrument, one.operation) == ("1", LOCKS, "(all)")
@@ -92,7 +97,7 @@ def test_waits_of_a_trial_that_did_not_end_well_count_nowhere(state: TrialState)
     assert trials(more) == trials(record)
 
 
-def test_lost_waits_are_reckoned_with_in_how_many_there_were_a_second() -> None:
+def test_lost_waits_are_estimated_with_in_how_many_there_were_a_second() -> None:
     record = waits_moved()
     lossy = {number: replace(raw, lost=3 * raw.events) for number, raw in record.waits.items()}
     found, kept = summaries(replace(record, waits=lossy))[0], summaries(record)[0]
@@ -112,13 +117,13 @@ def test_slowdown_is_unknown_without_clean_trials() -> None:
     assert [one.slowdown for one in trials(replace(record, trials=only))] == [None, None]
 
 
-def test_probes_tell_what_they_cost_the_dearest_first() -> None:
+def test_probes_report_what_they_cost_the_dearest_first() -> None:
     record = nothing_moved()
     seen = {
         number: {**own, "status": replace(own["status"], waited=10 * own["status"].waited, notes=(NOTE, NOTE))}
         for number, own in record.watched.items()
     }
-    first = probe_costs(replace(record, watched=seen))[0]
+    first = probe_costs(measured.of(replace(record, watched=seen)))[0]
     assert first.probe == "status"
     assert first.waited_ms_per_s == pytest.approx(20)
     assert first.notes == ["The disk of the data is unknown, so its figures are not available"]

@@ -9,15 +9,19 @@ from dataclasses import replace
 import pytest
 
 from dialin.evidence import measured
+from dialin.evidence import semaphores as evidence
 from dialin.evidence.measured import Measured
-from dialin.evidence.semaphores import MOST_PLACES, semaphores, waiting_threads
+from dialin.evidence.semaphores import MOST_PLACES, waiting_threads
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
 from dialin.probes.probe import Reading
 from dialin.probes.probe_watch import Watch
 from dialin.testing.fake_clock import FakeClock
+from fixtures.evidence_of import of_record
 from fixtures.example_evidence import levels, nothing_moved, waits_moved
 from fixtures.study_builder import HOSTILE
+
+semaphores = of_record(evidence.semaphores)
 
 PLACE = "semaphore_seen/btr0sea.cc:122/S-lock"
 SPINS = {f"spin/mutex/{figure}": value for figure, value in (("spins", 400.0), ("rounds", 9000.0), ("os_waits", 20.0))}
@@ -52,7 +56,7 @@ class Always:
 
 
 @pytest.mark.parametrize("windows", [1, 4])
-def test_as_many_threads_as_wait_at_each_reading_are_told_however_many_windows_there_are(windows: int) -> None:
+def test_as_many_threads_as_wait_at_each_reading_are_reported_however_many_windows_there_are(windows: int) -> None:
     clock = FakeClock()
     watch = Watch([Always()], clock)
     with ExitStack() as stack:
@@ -69,19 +73,19 @@ def test_a_trial_that_measures_several_numbers_of_threads_has_a_window_for_each(
     assert {one.windows for one in measured.of(waits_moved())} == {1}
 
 
-def test_a_trial_without_two_readings_of_a_window_tells_nothing_of_places() -> None:
+def test_a_trial_without_two_readings_of_a_window_reports_nothing_of_places() -> None:
     record = watched(waits_moved(), lambda _: SPINS | {PLACE: 3.0}, readings=1)
     assert semaphores(record).places == []
 
 
-def test_the_places_with_most_threads_are_told_and_those_without_any_are_not() -> None:
+def test_the_places_with_most_threads_are_reported_and_those_without_any_are_not() -> None:
     counters = {f"semaphore_seen/file0.cc:{line}/Mutex": float(line) for line in range(12)}
     found = semaphores(watched(waits_moved(), lambda _: SPINS | counters))
     assert [one.place for one in found.places] == [f"file0.cc:{line}" for line in range(11, 11 - MOST_PLACES, -1)]
     assert semaphores(watched(waits_moved(), lambda _: SPINS | {PLACE: 0.0})).places == []
 
 
-def test_spins_are_told_by_kind_and_second() -> None:
+def test_spins_are_reported_by_kind_and_second() -> None:
     (row,) = semaphores(watched(waits_moved(), lambda name: {key: value * int(name) for key, value in SPINS.items()})).spins
     assert row.kind == "mutex"
     assert row.spins == {"1": 40.0, "8": 320.0}
@@ -112,18 +116,18 @@ def test_a_server_that_leaves_its_section_empty_is_named_and_shows_no_zeros() ->
     assert note.startswith("The server's status does not report semaphores")
 
 
-def test_where_the_status_could_not_be_read_nothing_is_told_at_all() -> None:
+def test_where_the_status_could_not_be_read_nothing_is_reported_at_all() -> None:
     for record in (nothing_moved(), watched(waits_moved(), lambda _: {})):
         found = semaphores(record)
         assert not any((found.places, found.spins, found.notes))
 
 
 def test_a_reading_of_an_empty_section_is_no_thread_that_did_not_wait() -> None:
-    def told(counters: Mapping[str, float]) -> Measured:
+    def reported(counters: Mapping[str, float]) -> Measured:
         return measured.of(watched(waits_moved(), lambda _: counters))[0]
 
-    assert waiting_threads(PLACE)(told(OTHERS)) is None
-    assert waiting_threads(PLACE)(told(SPINS)) == 0.0
+    assert waiting_threads(PLACE)(reported(OTHERS)) is None
+    assert waiting_threads(PLACE)(reported(SPINS)) == 0.0
 
 
 def test_hostile_names_of_places_are_kept_as_they_are_for_what_shows_them() -> None:

@@ -11,7 +11,6 @@ from dialin.preflight import switch_mode
 from dialin.preflight.attached import NO_PERMISSION, check_attached
 from dialin.preflight.checked import StudyRequest, with_plan
 from dialin.question.options import StudyOptions
-from dialin.question.plan import plan
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.effective_settings import EffectiveSettings
 from fixtures.studies import BUILD, CAPACITY, study
@@ -87,7 +86,7 @@ def test_a_candidate_that_does_not_start_is_not_hidden_by_a_server_that_is_set(c
     assert "no server could be started as high" in result.reason
 
 
-def test_who_asks_for_restarts_gets_them_and_need_not_be_told(choose):
+def test_who_asks_for_restarts_gets_them_and_need_not_be_reported(choose):
     result = choose("restart", comes_to=AssertionError("no server is asked"))
     assert (result.changes, result.reason) == (None, "")
 
@@ -116,11 +115,10 @@ def test_set_that_cannot_be_is_refused_with_its_reason_before_a_server_is_asked(
 
 def test_a_study_stores_what_it_was_planned_with():
     spec = TWO.model_copy(update={"measure": 20, "switch": Switch.SET})
-    allowed = plan(spec)
-    spec = with_plan(spec, allowed)
+    spec, allowed = with_plan(spec)
     assert (spec.switch, spec.measure, spec.warmup) == (Switch.SET, 20, allowed.warmup)
 
 
-def test_an_attached_server_is_not_asked_for_a_way():
+def test_an_attached_server_is_not_requested_a_way():
     with pytest.raises(UserError, match="--switch is for sandboxes"):
         check_attached(StudyRequest(question("set", attach=True), Path(), WorkloadSpec(), None), None, NO_PERMISSION)

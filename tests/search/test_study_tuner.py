@@ -93,7 +93,7 @@ def test_a_tuner_that_learns_what_another_one_learnt_asks_the_same(ended):
     study = StudyTuner(spec)
     study.replay(spec, answered[:ended], throughputs(record))
     following, asked = study.next_trial(), record.course.asks[ended]
-    assert following.stage is asked.stage
+    assert following.purpose is asked.stage
     assert following.setting == changed(record.course.settings[asked.candidate], {})
     assert following.improvement == pytest.approx(asked.improvement)
 
@@ -106,7 +106,7 @@ def test_a_tuner_asks_the_rest_of_a_proof_as_it_would_have():
         study = StudyTuner(spec)
         study.replay(spec, answered[:ended], throughputs(record))
         following, asked = study.next_trial(), record.course.asks[ended]
-        assert (following.block, following.subset) == (asked.block, asked.subset)
+        assert (following.block, following.candidate) == (asked.block, asked.subset)
 
 
 def test_a_failed_trial_is_no_score():
@@ -123,7 +123,7 @@ def test_a_failed_trial_is_no_score():
     assert study.seconds_left == 20 * 60 - 9
 
 
-def test_several_numbers_of_threads_cost_as_many_times_the_seconds_and_are_asked_for_each():
+def test_several_numbers_of_threads_cost_as_many_times_the_seconds_and_are_requested_each():
     spec = tune_spec(20)
     spec = spec.model_copy(update={"workload": spec.workload.model_copy(update={"threads": 4, "levels": (1, 4)})})
     study = StudyTuner(spec)

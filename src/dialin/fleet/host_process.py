@@ -44,7 +44,6 @@ class HostStudy:
     """What a host must know of a study, before its first block; it can be pickled.
 
     Attributes:
-        host: the name of the host.
         begun_on: what was written down of the load when the study began.
     """
 
@@ -185,7 +184,6 @@ def _happened(turn: int, event: Event) -> Happened:
 
 
 def main() -> None:
-    """Run until the process is told to stop."""
     directory = Path(sys.argv[1])
     journal = JournalWriter(directory / "journal")
     try:

@@ -19,8 +19,9 @@ class Standing:
     Attributes:
         trials: completed ones.
         tps: throughput over the completed trials, at the machine's mean state, or None.
-        ratio: to the baseline, as far as the two can be compared, or None.
+        ratio: to the baseline, as far as the two can be compared, or None: of latency where that is the goal, else of tps.
         out: whether it gets no further trials, because it is unsafe or could never be measured.
+        latency: the percentile of latency over the completed trials, milliseconds, where it is the goal.
     """
 
     trials: int
@@ -28,6 +29,7 @@ class Standing:
     tps: float | None
     ratio: float | None
     out: bool = False
+    latency: float | None = None
 
 
 class SessionState(StrEnum):
@@ -67,8 +69,6 @@ class Progress:
         blocks: how many blocks are planned, about; 0 until its trials begin.
         ends: when it is estimated to end; None until its trials begin.
         step: of the trial that runs; None between trials.
-        reason: why it failed, in a line.
-        hosts: what each host does, by name.
     """
 
     session: SessionState

@@ -121,7 +121,6 @@ class Failure:
     """Why a trial failed, or was interrupted because its server went away.
 
     Attributes:
-        step: where it was.
         fault: `server` or `workload`.
         log_tail: the last lines of the server's or the driver's log.
     """
@@ -138,7 +137,6 @@ class VariableChange:
 
     Attributes:
         before: its value when dialin read it last.
-        after: its value now.
         under_test: whether the study sets it, or the server derives it from one that the study sets. A trial in which such a
             variable changed is no evidence: it is interrupted, and run again.
         step: when the change was noticed: `SET` before the trial's own values were set, `VERIFY` before the load began, and
@@ -233,6 +231,11 @@ class Trial:
     def seconds(self) -> float:
         """Wall-clock seconds of its steps; the wait for a server that went away is not the trial's."""
         return sum(seconds for step, seconds in self.steps.items() if step is not Step.WAIT)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was completed or failed, so that it is not run again."""
+        return self.state in (TrialState.DONE, TrialState.FAILED)
 
     @property
     def run(self) -> tuple[int, str]:

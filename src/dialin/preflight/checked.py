@@ -17,7 +17,7 @@ from dialin.model.workload import WorkloadSpec
 from dialin.preflight.admission import Admit
 from dialin.question.candidates import find_baseline
 from dialin.question.options import StudyOptions
-from dialin.question.plan import Plan
+from dialin.question.plan import Plan, plan
 from dialin.trials.site import Site
 from dialin.variables import check
 from dialin.verdict.effective_settings import EffectiveSettings
@@ -29,11 +29,7 @@ class CheckedStudy:
     """A study that was checked and can begin.
 
     Attributes:
-        spec: its question, with candidates and baseline decided.
-        plan: what the budget allows.
         servers: per build id, what is known of it: `version`, `origin`, `flavour`; `instance`, where dialin is attached to one.
-        workload: the load.
-        site: where its trials take place.
         notes: what the user should know before it begins.
         changes: what it will change on a server that dialin did not start, in words; the user must agree to it.
         inspected: the effective settings of each candidate when it was inspected.
@@ -66,6 +62,7 @@ class StudyRequest:
         load: the load as the study stores it.
         workload: what applies it.
         space: the variables that later candidates may set, beside those that the first ones set.
+        base_file: the option file that the settings of the baseline come from; None where there is none.
     """
 
     question: StudyOptions
@@ -73,6 +70,7 @@ class StudyRequest:
     load: WorkloadSpec
     workload: Workload
     space: Sequence[str] = ()
+    base_file: Path | None = None
 
     def specify(self, candidates: Sequence[Candidate], defaults: Mapping[str, Mapping[str, str]]) -> StudySpec:
         """Return the study, once its candidates are known; `defaults` holds, per build, the values without it.
@@ -88,18 +86,23 @@ class StudyRequest:
         return spec.model_copy(update={"space": tuple(self.space)})
 
 
-def with_plan(spec: StudySpec, allowed: Plan) -> StudySpec:
-    """Return a study that stores its plan: a larger budget, or another dialin, must not change how its trials are made."""
-    return spec.model_copy(update={"measure": allowed.measure, "warmup": allowed.warmup})
+def with_plan(spec: StudySpec) -> tuple[StudySpec, Plan]:
+    """Return a study that stores its plan, and the plan: a larger budget must not change how its trials are made.
+
+    Raises:
+        UserError: the budget holds fewer blocks than a verdict needs.
+    """
+    allowed = plan(spec)
+    return spec.model_copy(update={"measure": allowed.measure, "warmup": allowed.warmup}), allowed
 
 
-def _choose_baseline(asked: str | None, candidates: Sequence[Candidate], before: Mapping[str, Mapping[str, str]]) -> str:
+def _choose_baseline(requested: str | None, candidates: Sequence[Candidate], before: Mapping[str, Mapping[str, str]]) -> str:
     """Return the baseline: the one named, else the candidate that sets a server's own values, else the first.
 
     `before` holds, per build, the values without the study: its defaults, or those of an attached server.
     """
-    if asked:
-        return find_baseline(asked, candidates)
+    if requested:
+        return find_baseline(requested, candidates)
     for candidate in candidates:
         values = before[candidate.server]
         if candidate.setting and all(

@@ -7,82 +7,58 @@ What is known of variables beyond the catalogue (rules of thumb, ranges that mak
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
+from dialin.model.dimension import Dimension
 from dialin.model.setting import Setting, Value, as_number, same_value
-from dialin.model.tune import AtMost, MemoryFormula, TuneVariable
+from dialin.model.tune import AtMost, MemoryFormula
 from dialin.search import variable_choice
-from dialin.search.excluded_variables import Exclusion
-from dialin.search.ranges import AskedVariable, VariableFacts, make_dimension, parse_asked
-from dialin.search.space import Dimension, Space
-from dialin.search.study_tuner import dimension_of
+from dialin.search.ranges import RequestedVariable, VariableFacts, make_dimension, parse_requested
+from dialin.search.space import Space
+from dialin.search.variable_choice import Situation
+from dialin.servers.capabilities import Capability, has
 from dialin.variables import check, owned, rules, set_global
-from dialin.variables.catalogue import Catalogue, Kind, Variable
+from dialin.variables.catalogue import NUMBERS, Catalogue, Variable
 from dialin.variables.check import Elsewhere
 from dialin.variables.size_units import BYTES, unit_of
 
 _LOGS_OF_DATA = ("innodb_log_file_size", "innodb_log_files_in_group")
 """Part of prepared data, but made anew at the start by every server that can resize its redo log."""
-_RESIZES_LOGS_FROM = (5, 6)
 _MIB, _KIB = 2**20, 2**10
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What is known of the machine and the load before a tune.
-
-    Attributes:
-        memory: bytes that a server may take.
-        disk: free bytes where the data are.
-        data: bytes of the prepared data.
-        in_force: every variable of the baseline's server.
-        counters: by how much each status counter grew in a trial of the baseline; empty where there was none.
-        seconds: that they grew for.
-    """
-
-    memory: int
-    disk: int
-    cpus: int
-    connections: int
-    tables: int
-    data: int
-    in_force: Mapping[str, str]
-    counters: Mapping[str, float]
-    seconds: float = 0.0
-
-
-def parse_named(texts: Sequence[str]) -> list[AskedVariable]:
+def parse_named(texts: Sequence[str]) -> list[RequestedVariable]:
     """Read what a user named, as it is written.
 
     Raises:
         UserError: a text is neither a name, nor one with a range or a list; or a variable is named twice.
     """
-    named: dict[str, AskedVariable] = {}
+    named: dict[str, RequestedVariable] = {}
     for text in texts:
-        asked = parse_asked(text)
-        if asked.name in named:
-            raise UserError(f"{asked.name} is named twice", "Give all of its values in one place")
-        named[asked.name] = asked
+        requested = parse_requested(text)
+        if requested.name in named:
+            raise UserError(f"{requested.name} is named twice", "Give all of its values in one place")
+        named[requested.name] = requested
     return list(named.values())
 
 
-def resolve(named: Sequence[AskedVariable], catalogue: Catalogue, elsewhere: Elsewhere) -> list[AskedVariable]:
+def resolve(named: Sequence[RequestedVariable], catalogue: Catalogue, elsewhere: Elsewhere) -> list[RequestedVariable]:
     """Return the variables in the build's own spelling.
 
     Raises:
         UserError: one is no variable of the build, is named twice, cannot be tuned, or has values that the build does not take.
     """
-    resolved: dict[str, AskedVariable] = {}
-    for asked in named:
-        known = check.check_name(asked.name, catalogue, elsewhere)
+    resolved: dict[str, RequestedVariable] = {}
+    for requested in named:
+        known = check.check_name(requested.name, catalogue, elsewhere)
         if known.name in resolved:
             raise UserError(f"{known.name} is named twice", "Give all of its values in one place")
         _check_tunable(known, catalogue.build_id)
-        for value in (*asked.values, *(end for end in (asked.low, asked.high) if end is not None)):
+        for value in (*requested.values, *(end for end in (requested.low, requested.high) if end is not None)):
             check.check_value(known, value, catalogue.build_id)
-        resolved[known.name] = replace(asked, name=known.name)
+        resolved[known.name] = replace(requested, name=known.name)
     return list(resolved.values())
 
 
@@ -99,39 +75,38 @@ def _check_tunable(known: Variable, build: str) -> None:
 
 
 def _resizes_logs(build: str) -> bool:
-    return BuildReference.parse(build).version >= _RESIZES_LOGS_FROM
+    return has(BuildReference.parse(build), Capability.REDO_LOG_RESIZE)
 
 
 def name_variables(
-    asked: Sequence[AskedVariable], catalogue: Catalogue, around: Surroundings, *, weaker: bool
-) -> list[TuneVariable]:
+    requested: Sequence[RequestedVariable], catalogue: Catalogue, situation: Situation, *, weaker: bool
+) -> list[Dimension]:
     """Return the variables that a user named, with ranges.
 
     Raises:
         UserError: no range is known for one, or it could weaken durability and `weaker` does not allow that.
     """
     variables = []
-    for one in asked:
+    for one in requested:
         known = catalogue.variables[one.name]
-        facts = _facts(known, catalogue, around, weaker=weaker)
-        if one.low is not None and known.kind in (Kind.INTEGER, Kind.NUMERIC):  # whatever values dialin itself would try
+        facts = _facts(known, catalogue, situation, weaker=weaker)
+        if one.low is not None and known.kind in NUMBERS:  # whatever values dialin itself would try
             facts = replace(facts, choices=(), minimum=known.minimum, maximum=known.maximum)
-        if not one.values and one.low is None and not facts.choices and known.kind not in (Kind.INTEGER, Kind.NUMERIC):
+        if not one.values and one.low is None and not facts.choices and known.kind not in NUMBERS:
             raise UserError(f"No values are known for {one.name}", f"List them: {one.name}=VALUE,VALUE")
         dimension = make_dimension(facts, one)
-        _check_durability(dimension, around.in_force, weaker=weaker)
+        _check_durability(dimension, situation.in_force, weaker=weaker)
         variables.append(_variable(dimension, known, "" if one.values or one.low is not None else dimension.reason))
     return variables
 
 
-def propose_variables(catalogue: Catalogue, around: Surroundings, *, weaker: bool) -> list[TuneVariable]:
+def propose_variables(catalogue: Catalogue, situation: Situation, *, weaker: bool) -> list[Dimension]:
     """Return the variables that dialin proposes for a build, a machine and a load, the most important first.
 
     Raises:
         UserError: it has none to propose.
     """
-    admitted = (Exclusion.DURABILITY,) if weaker else ()
-    chosen = variable_choice.choose_variables(catalogue.variables, _situation(around), admitted=admitted).chosen
+    chosen = variable_choice.choose_variables(catalogue.variables, situation, weaker=weaker)
     variables = [
         _variable(one.dimension, catalogue.variables[one.name], one.reason)
         for one in chosen
@@ -143,11 +118,10 @@ def propose_variables(catalogue: Catalogue, around: Surroundings, *, weaker: boo
 
 
 def memory_and_order(
-    variables: Sequence[TuneVariable], catalogue: Catalogue, around: Surroundings
+    variables: Sequence[Dimension], catalogue: Catalogue, situation: Situation
 ) -> tuple[MemoryFormula | None, tuple[AtMost, ...]]:
-    """Return what limits the settings of a tune."""
-    space = Space(tuple(dimension_of(one) for one in variables))
-    constraints = variable_choice.make_constraints(space, _situation(around), catalogue.variables)
+    space = Space(tuple(variables))
+    constraints = variable_choice.make_constraints(space, situation, catalogue.variables)
     memory = constraints.memory
     if memory is None or not memory.factors:
         return None, constraints.order
@@ -155,18 +129,18 @@ def memory_and_order(
     return replace(memory, limit=max(memory.limit, memory.needed(space.defaults))), constraints.order
 
 
-def ends_of(variables: Sequence[TuneVariable]) -> list[dict[str, Value]]:
+def ends_of(variables: Sequence[Dimension]) -> list[dict[str, Value]]:
     """Return settings that hold each end of every range and each listed value once, for a server to look at."""
-    tried = [list(one.values) or [dimension_of(one).value(0.0), dimension_of(one).value(1.0)] for one in variables]
+    tried = [list(one.values) or [one.value(0.0), one.value(1.0)] for one in variables]
     count = max(map(len, tried), default=0)
     return [
         {one.name: values[place % len(values)] for one, values in zip(variables, tried, strict=True)} for place in range(count)
     ]
 
 
-def _facts(known: Variable, catalogue: Catalogue, around: Surroundings, *, weaker: bool) -> VariableFacts:
-    facts = variable_choice.variable_facts(known, _situation(around), catalogue.variables, weaker=weaker)
-    words = [word for word in facts.choices if weaker or not _weakens(known.name, word, around.in_force)]
+def _facts(known: Variable, catalogue: Catalogue, situation: Situation, *, weaker: bool) -> VariableFacts:
+    facts = variable_choice.variable_facts(known, situation, catalogue.variables, weaker=weaker)
+    words = [word for word in facts.choices if weaker or not _weakens(known.name, word, situation.in_force)]
     distinct = [word for place, word in enumerate(words) if not any(same_value(word, before) for before in words[:place])]
     return replace(facts, choices=tuple(distinct) if len(distinct) > 1 else ())
 
@@ -187,11 +161,10 @@ def _weakens(name: str, value: Value, in_force: Mapping[str, str]) -> bool:
     return name in in_force and name in rules.weaker_durability({**in_force, name: str(value)}, in_force)
 
 
-def _variable(dimension: Dimension, known: Variable, reason: str) -> TuneVariable:
+def _variable(dimension: Dimension, known: Variable, reason: str) -> Dimension:
     """Return a variable of a plan: what a running server cannot be set to as a start would have it takes a start."""
     dimension = replace(dimension, static=set_global.why_not(known.name, known) is not None, reason=reason)
-    dimension = _with_whole_ends(replace(dimension, step=_step(dimension)))
-    return TuneVariable(**{name: getattr(dimension, name) for name in TuneVariable.model_fields})
+    return _with_whole_ends(replace(dimension, step=_step(dimension)))
 
 
 def _with_whole_ends(dimension: Dimension) -> Dimension:
@@ -210,21 +183,7 @@ def _step(dimension: Dimension) -> float:
     return max(dimension.step, float(least))
 
 
-def _situation(around: Surroundings) -> variable_choice.Situation:
-    return variable_choice.Situation(
-        memory=float(around.memory),
-        cpus=around.cpus,
-        connections=around.connections,
-        data=float(around.data),
-        disk=float(around.disk),
-        tables=around.tables,
-        in_force=around.in_force,
-        counters=around.counters,
-        seconds=around.seconds,
-    )
-
-
-def split_base(setting: Setting, variables: Sequence[TuneVariable]) -> tuple[dict[str, Value], dict[str, Value]]:
+def split_base(setting: Setting, variables: Sequence[Dimension]) -> tuple[dict[str, Value], dict[str, Value]]:
     """Return what of a setting is the baseline's own, because it is tuned, and what all candidates have alike."""
     tuned = {one.name for one in variables}
     return (

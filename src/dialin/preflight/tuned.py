@@ -12,20 +12,21 @@ from pathlib import Path
 from dialin.cause_sentences import with_advice
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
+from dialin.model.dimension import Dimension
 from dialin.model.setting import Value
 from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec, Switch, Until
 from dialin.model.trial import Purpose, Trial, TrialState
-from dialin.model.tune import TunePlan, TuneVariable
+from dialin.model.tune import TunePlan
 from dialin.preflight import inspection, tune_space
 from dialin.preflight.admission import Admit
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus, with_plan
+from dialin.preflight.option_files import base_setting
 from dialin.preflight.sandboxes import check_candidate, check_disk, facts_of, inspect_of
-from dialin.preflight.tune_space import Surroundings
 from dialin.probes import host
-from dialin.question.candidates import canonical
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan, tune_warmup
 from dialin.search.proof import CONFIDENCE
+from dialin.search.variable_choice import Situation
 from dialin.servers import builds, dry_run
 from dialin.trials import trial_steps
 from dialin.trials.changes import changes_between
@@ -71,31 +72,29 @@ def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     (build,) = chosen.values()
     catalogue = workshop.catalogue(build)
     elsewhere = {other.id: functools.partial(workshop.catalogue, other) for other in installed if other.id != build.id}
-    asked = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
-    setting = canonical(question.set)
-    check.check_setting(setting, catalogue, elsewhere)
+    requested = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
+    setting, left_out = base_setting(request, catalogue, elsewhere)
     dry_run.check(build, setting)
     check_disk(workshop, workload, 1)
     workshop.say("Reading the baseline's server")
-    inspect = inspection.make_inspect(workshop, {BASELINE: build}, [one.name for one in asked])
+    inspect = inspection.make_inspect(workshop, {BASELINE: build}, [one.name for one in requested])
     baseline = inspect(BASELINE, setting)
     if baseline is None:
         raise ServerError("No server starts as the baseline", "Correct --set")
 
-    around = _surroundings(request, workshop, baseline)
+    situation = situation_of(request, workshop, baseline)
     weaker = question.accept_weaker_durability
-    if asked:
-        variables = tune_space.name_variables(asked, catalogue, around, weaker=weaker)
+    if requested:
+        variables = tune_space.name_variables(requested, catalogue, situation, weaker=weaker)
     else:
-        around = _with_counters(request, workshop, build, setting, catalogue, around)
-        variables = tune_space.propose_variables(catalogue, around, weaker=weaker)
+        situation = _with_counters(request, workshop, build, setting, catalogue, situation)
+        variables = tune_space.propose_variables(catalogue, situation, weaker=weaker)
     for ends in tune_space.ends_of(variables):
         _check_ends(build, setting, ends)
-    spec = specify(request, build.id, setting, variables, catalogue, around)
-    allowed = plan(spec)
-    spec = with_plan(spec, allowed)
+    spec, allowed = with_plan(specify(request, build.id, setting, variables, catalogue, situation))
     check_candidate(spec, spec.candidates[0], build, catalogue.defaults())
-    return _checked(spec, allowed, build, workload, workshop, catalogue, {BASELINE: baseline})
+    ready = _checked(spec, allowed, build, workload, workshop, catalogue, {BASELINE: baseline})
+    return replace(ready, notes=tuple(left_out))
 
 
 def resume_tuned(spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload) -> CheckedStudy:
@@ -143,9 +142,9 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
     """Refuse what a tune does not do.
 
     Raises:
-        UserError: something of it is asked for.
+        UserError: something of it is requested.
     """
-    asked = {
+    requested = {
         "--waits": question.waits is not None,
         "--hold": question.hold,
         "--confirm": question.confirm,
@@ -153,7 +152,7 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
         "--until": question.until is not Until.SAFE,
         "--confidence": question.confidence != CONFIDENCE,
     }
-    if refused := [option for option, is_asked in asked.items() if is_asked]:
+    if refused := [option for option, is_given in requested.items() if is_given]:
         raise UserError(f"A tune does not take {refused[0]}", "Leave it out")
     if question.rate and question.goal is not Goal.LATENCY:
         raise UserError(
@@ -176,9 +175,10 @@ def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, V
         raise
 
 
-def _surroundings(request: StudyRequest, workshop: Tools, baseline: EffectiveSettings) -> Surroundings:
+def situation_of(request: StudyRequest, workshop: Tools, baseline: EffectiveSettings) -> Situation:
+    """Return what is known of this machine and of the load, before anything is measured."""
     existing: Path = next(path for path in (workshop.home.root, *workshop.home.root.parents) if path.exists())
-    return Surroundings(
+    return Situation(
         memory=host.memory_available(),
         disk=shutil.disk_usage(existing).free,
         cpus=host.cpu_count(),
@@ -186,7 +186,6 @@ def _surroundings(request: StudyRequest, workshop: Tools, baseline: EffectiveSet
         tables=request.load.tables,
         data=request.workload.expected_bytes(),
         in_force=baseline.in_force,
-        counters={},
     )
 
 
@@ -196,17 +195,38 @@ def _with_counters(
     build: Build,
     setting: Mapping[str, Value],
     catalogue: Catalogue,
-    around: Surroundings,
-) -> Surroundings:
-    """Return the surroundings with the status counters of one trial of the baseline, which show what the load touches.
+    situation: Situation,
+) -> Situation:
+    """Return the situation with the status counters of one trial of the baseline, which show what the load touches.
 
     Raises:
         ServerError: the trial fails.
     """
-    variables = tune_space.propose_variables(catalogue, around, weaker=False)
-    spec = specify(request, build.id, setting, variables, catalogue, around)
+    ended = measure_baseline(
+        request, workshop, build, setting, catalogue, situation, "to see which variables this load touches"
+    )
+    status = next((one for one in ended.evidence.watched if one.probe == "status"), None)
+    return replace(situation, counters=status.counters, seconds=status.seconds) if status else situation
+
+
+def measure_baseline(
+    request: StudyRequest,
+    workshop: Tools,
+    build: Build,
+    setting: Mapping[str, Value],
+    catalogue: Catalogue,
+    situation: Situation,
+    purpose: str,
+) -> TrialEnded:
+    """Run one trial of the baseline, watched by all probes; `purpose` says what for.
+
+    Raises:
+        ServerError: the trial fails.
+    """
+    variables = tune_space.propose_variables(catalogue, situation, weaker=False)
+    spec = specify(request, build.id, setting, variables, catalogue, situation)
     allowed, clock = plan(spec), workshop.clock
-    workshop.say(f"Measuring the baseline once for {allowed.measure:.0f} s, to see which variables this load touches")
+    workshop.say(f"Measuring the baseline once for {allowed.measure:.0f} s, {purpose}")
     with Sandboxes(spec, {build.id: build}, request.workload, workshop).open(workshop.say) as site:
         watch = by_probes(clock)
         context = TrialContext(spec, allowed, clock, request.workload, stage=site.stage, watch=watch)
@@ -219,17 +239,16 @@ def _with_counters(
             "Correct --set or the load",
             failure.log_tail if failure else "",
         )
-    status = next((one for one in ended.evidence.watched if one.probe == "status"), None)
-    return replace(around, counters=status.counters, seconds=status.seconds) if status else around
+    return ended
 
 
 def specify(
     request: StudyRequest,
     build: str,
     setting: Mapping[str, Value],
-    variables: list[TuneVariable],
+    variables: list[Dimension],
     catalogue: Catalogue,
-    around: Surroundings,
+    situation: Situation,
 ) -> StudySpec:
     """Return the tune that a question asks for, once its variables are known; `setting` is that of the baseline."""
     question = request.question
@@ -242,9 +261,9 @@ def specify(
     levels = request.load.number_of_levels
     measure = question.measure or (SECONDS[question.goal] if levels == 1 else _OF_SEVERAL)
     warmup = tune_warmup(measure) if question.warmup is None else question.warmup
-    start_seconds = around.data / _COPIED + _BOOT + levels * warmup
+    start_seconds = (situation.data or 0.0) / _COPIED + _BOOT + levels * warmup
     is_set = switch is Switch.SET and not request.workload.traits.grows
-    memory, order = tune_space.memory_and_order(variables, catalogue, around)
+    memory, order = tune_space.memory_and_order(variables, catalogue, situation)
     tune = TunePlan(
         variables=tuple(variables),
         search_seconds=measure,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from dialin.errors import UserError
@@ -11,13 +12,12 @@ from dialin.preflight import attached as attached_server
 from dialin.preflight import tune_space
 from dialin.preflight.attached import Permission
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
-from dialin.preflight.tune_space import Surroundings
+from dialin.preflight.option_files import base_setting
 from dialin.preflight.tuned import refuse_options, specify, tune_admission
 from dialin.probes import host
-from dialin.question.candidates import canonical
-from dialin.question.plan import Plan, plan
+from dialin.question.plan import Plan
+from dialin.search.variable_choice import Situation
 from dialin.trials.tools import Tools
-from dialin.variables import check
 from dialin.workloads.base import Workload
 
 
@@ -42,15 +42,14 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
     attached = attached_server.reach_server(attachment, workshop)
     workload.check_account(attached.account)
     known = attached_server.read_catalogue(attached)
-    asked = tune_space.resolve(tune_space.parse_named(question.tune), known, {})
-    if at_start := attached.needs_restart([one.name for one in asked]):
+    requested = tune_space.resolve(tune_space.parse_named(question.tune), known, {})
+    if at_start := attached.needs_restart([one.name for one in requested]):
         raise UserError(
             f"{at_start[0]} can be set only when the server starts",
             "Leave it out, for an attached server is tuned without a restart; or tune a sandbox: --server",
         )
-    setting = canonical(question.set)
-    check.check_setting(setting, known, {})
-    around = Surroundings(
+    setting, left_out = base_setting(request, known, {})
+    situation = Situation(
         memory=host.memory_available() if attached.pid is not None else 0,  # elsewhere nothing may take more than it has
         disk=0,
         cpus=host.cpu_count(),
@@ -58,13 +57,10 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
         tables=request.load.tables,
         data=workload.expected_bytes(),
         in_force=attached.variables(),
-        counters={},
     )
-    named = tune_space.name_variables(asked, known, around, weaker=question.accept_weaker_durability)
-    variables = [one.model_copy(update={"static": False}) for one in named]
-    spec = specify(request, known.build_id, setting, variables, known, around)
-    allowed = plan(spec)
-    spec = with_plan(spec, allowed)
+    named = tune_space.name_variables(requested, known, situation, weaker=question.accept_weaker_durability)
+    variables = [replace(one, static=False) for one in named]
+    spec, allowed = with_plan(specify(request, known.build_id, setting, variables, known, situation))
     return attached_server.check_on_server(
         spec,
         allowed,
@@ -73,6 +69,7 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
         workshop,
         permission,
         values=known.defaults(),
+        notes=left_out,
         known=known,
         admission=lambda _: tune_admission(known),
     )

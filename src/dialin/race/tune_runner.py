@@ -14,7 +14,7 @@ from dialin.model.cause import Cause
 from dialin.model.progress import Standing, Watcher
 from dialin.model.record import LogCode, Look, StudyRecord, TuneCourse
 from dialin.model.setting import Value
-from dialin.model.study import Candidate, StudySpec
+from dialin.model.study import Candidate, Goal, StudySpec
 from dialin.model.trial import Failure, Purpose, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage
 from dialin.model.verdict import TuneFindings, Verdict
@@ -22,7 +22,8 @@ from dialin.preflight.admission import Admit, refuse
 from dialin.question.plan import Plan
 from dialin.race.runner import Runner
 from dialin.report.load_units import units
-from dialin.search.study_tuner import NextTrial, StudyTuner, answers
+from dialin.search.study_tuner import StudyTuner, answers
+from dialin.search.trial_records import Ask
 from dialin.search.tune_findings import final_findings, findings_so_far
 from dialin.stats.trial_figures import FIGURE_OF, value
 from dialin.store.proof_view import candidate_of, proof_view
@@ -39,7 +40,6 @@ _TRIES = 3
 """Times that a trial is run where the host stood still for most of it, or somebody else changed a variable."""
 _FAILURES_IN_A_ROW = 8
 """Failed trials in a row that end a tune: what broke is not a setting. Four in a row may share what only a start can change."""
-_ENDED = (TrialState.DONE, TrialState.FAILED)
 
 
 class TuneRunner(Runner):
@@ -92,8 +92,8 @@ class TuneRunner(Runner):
             self._check_whether_all_fail()
         return self._end()
 
-    def _run_next(self, following: NextTrial) -> None:
-        is_proof = following.stage is TuneStage.PROOF
+    def _run_next(self, following: Ask) -> None:
+        is_proof = following.purpose is TuneStage.PROOF
         if is_proof and (not self._asks or self._asks[-1].stage is not TuneStage.PROOF):
             self.log(LogCode.SEARCH_ENDED, trials=len(self._asks))
         number = len(self._asks) + 1
@@ -106,11 +106,11 @@ class TuneRunner(Runner):
         ask = TuneAsk(
             number,
             candidate.name,
-            following.stage,
+            following.purpose,
             following.seconds,
             following.improvement,
             following.block,
-            following.subset,
+            following.candidate,
         )
         began = self._clock.monotonic()
         refusal = None if known else self._refusal(candidate)
@@ -170,7 +170,7 @@ class TuneRunner(Runner):
             if floor and ended.state is TrialState.DONE and ended.steps[Step.MEASURE] < seconds - 1:
                 unit = units(self._spec.workload).title
                 self.log(LogCode.TRIAL_CUT_SHORT, trial=ended.id, candidate=candidate, floor=floor, unit=unit)
-            if ended.state in _ENDED:
+            if ended.has_ended:
                 return
         raise ServerError(
             f"The host stalled, or another client changed variables, in {_TRIES} trials in a row",
@@ -190,7 +190,7 @@ class TuneRunner(Runner):
         Raises:
             ServerError: the newest trials all failed, or all of the baseline.
         """
-        newest = [trial for trial in self._state.trials if trial.state in _ENDED][-_FAILURES_IN_A_ROW:]
+        newest = [trial for trial in self._state.trials if trial.has_ended][-_FAILURES_IN_A_ROW:]
         failures = [trial.failure for trial in newest if trial.failure is not None]
         of_baseline = [trial for trial in self._state.trials if trial.candidate == self._spec.baseline]
         reason = with_advice(failures[-1].cause) if failures else ""
@@ -224,16 +224,28 @@ class TuneRunner(Runner):
             elif trial.id in self._state.figures:
                 speeds.setdefault(trial.candidate, []).append(self._state.figures[trial.id].window.mean)
         means = {name: statistics.fmean(values) for name, values in speeds.items()}
-        base = means.get(self._spec.baseline)
+        latencies = self._latencies() if self._spec.goal is Goal.LATENCY else {}
+        shown = latencies if self._spec.goal is Goal.LATENCY else means
+        base = shown.get(self._spec.baseline)
         return {
             one.name: Standing(
                 trials=len(speeds.get(one.name, ())),
                 failed=failed.get(one.name, 0),
                 tps=means.get(one.name),
-                ratio=means[one.name] / base if base and one.name in means else None,
+                ratio=shown[one.name] / base if base and one.name in shown else None,
+                latency=latencies.get(one.name),
             )
             for one in self._spec.candidates
         }
+
+    def _latencies(self) -> dict[str, float]:
+        """Return each candidate's latency so far, milliseconds; without those that completed no transaction."""
+        by_candidate: dict[str, list[float]] = {}
+        for trial in self._state.trials:
+            measured = self._state.figures.get(trial.id)
+            if measured is not None and measured.latency:
+                by_candidate.setdefault(trial.candidate, []).append(measured.latency)
+        return {name: statistics.geometric_mean(values) for name, values in by_candidate.items()}
 
     def _seconds_left(self) -> float:
         return self._tuner.seconds_left

@@ -238,7 +238,6 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def names() -> list[str]:
-    """Return the names of all recipes."""
     return sorted(path.stem for path in DIRECTORY.glob("*.toml"))
 
 

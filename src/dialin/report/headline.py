@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dialin.model.measure import deciding
 from dialin.model.study import Goal, StudySpec
-from dialin.model.verdict import CandidateState, CandidateVerdict, DecidedBy, Estimate, Note, Outcome, Verdict
+from dialin.model.verdict import CandidateState, CandidateVerdict, DecidedBy, Estimate, Outcome, Verdict
 from dialin.report.host_sentences import effects_by_host
 from dialin.report.load_units import units
 from dialin.report.names import named, several
+from dialin.report.too_noisy import is_too_noisy, too_noisy
 from dialin.report.tune_words import tune_headline
 from dialin.text import change, counted, exact_percent, listed, number, percent
 
@@ -28,9 +27,7 @@ def headline(spec: StudySpec, verdict: Verdict) -> str:
 
 def before_and_after(verdict: Verdict, candidate: CandidateVerdict, spec: StudySpec) -> str:
     """Return the goal's figure under the baseline and under a candidate: `2,437 → 2,860 tps`; empty where one is missing."""
-    base = next((one for one in verdict.candidates if one.name == verdict.baseline), None)
-    if base is None:
-        return ""
+    base = verdict.candidate(verdict.baseline)
     pairs = {
         Goal.THROUGHPUT: (base.tps, candidate.tps),
         Goal.STABILITY: (base.cv, candidate.cv),
@@ -46,17 +43,6 @@ def before_and_after(verdict: Verdict, candidate: CandidateVerdict, spec: StudyS
     return f"{number(before.mean)} → {number(after.mean)} {units(spec.workload).title}"
 
 
-TOO_NOISY = "too noisy to tell"
-
-_MOST_TELLING = 10.0
-"""How many times its lower end the upper end of a ratio's interval may be for its figures to mean anything to a reader."""
-
-
-def is_too_noisy(ratio: Estimate) -> bool:
-    """Return whether the interval of a ratio is so wide that its ends say nothing but that."""
-    return ratio.low is not None and ratio.high is not None and ratio.high > _MOST_TELLING * ratio.low
-
-
 def detects(trials: int, detectable: float) -> str:
     """Return which differences a number of trials can detect, a clause; of those that are larger than the figures, none."""
     if detectable >= 1:
@@ -64,12 +50,12 @@ def detects(trials: int, detectable: float) -> str:
     return f"{counted(trials, 'trial')} can detect differences of {percent(detectable)} or more"
 
 
-def change_with_confidence(ratio: Estimate, confidence: float) -> str:
-    """Return a change with its confidence interval: `+17.4 %, 95 % CI +1.0 % to +36.0 %`."""
+def change_with_confidence(ratio: Estimate, confidence: float, trials: int | None = None) -> str:
+    """Return a change with its confidence interval: `+17.4 %, 95 % CI +1.0 % to +36.0 %`; after how many trials, if known."""
     if ratio.low is None or ratio.high is None:
         return f"{change(ratio.mean)}, no interval yet"
     if is_too_noisy(ratio):
-        return f"{change(ratio.mean)}, {TOO_NOISY}"
+        return too_noisy(trials)
     return f"{change(ratio.mean)}, {exact_percent(confidence)} CI {change(ratio.low)} to {change(ratio.high)}"
 
 
@@ -78,7 +64,8 @@ def gain(spec: StudySpec, verdict: Verdict, candidate: CandidateVerdict) -> str:
     ratio = deciding(candidate, verdict)
     if ratio is None:
         return ""
-    figures, relative = before_and_after(verdict, candidate, spec), change_with_confidence(ratio, verdict.confidence)
+    figures = before_and_after(verdict, candidate, spec)
+    relative = change_with_confidence(ratio, verdict.confidence, candidate.trials)
     return f"{figures} ({relative}{_typical(candidate, verdict)})" if figures else relative
 
 
@@ -88,8 +75,8 @@ def _typical(candidate: CandidateVerdict, verdict: Verdict) -> str:
     is_shown = ratio is not None and ratio.low is not None and ratio.low > 1
     if verdict.decided_by is not DecidedBy.TYPICAL_SPEED or typical is None or is_shown:
         return ""
-    shown = change_with_confidence(typical, verdict.confidence)
-    is_same = ratio is not None and shown == change_with_confidence(ratio, verdict.confidence)
+    shown = change_with_confidence(typical, verdict.confidence, candidate.trials)
+    is_same = ratio is not None and shown == change_with_confidence(ratio, verdict.confidence, candidate.trials)
     return "" if is_same else f"; typical speed {shown}"
 
 
@@ -107,7 +94,7 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
         return f"A tie for the best: {several(spec, verdict.winners)} differ by less than {exact_percent(verdict.worthwhile)}."
     if verdict.verdict is Outcome.INCONCLUSIVE:
         return f"Inconclusive: {_why_inconclusive(spec, verdict, near)}."
-    chosen = _candidate(verdict, verdict.winners[0]) if verdict.winners else _choice(verdict)
+    chosen = verdict.candidate(verdict.winners[0]) if verdict.winners else _choice(verdict)
     name = named(spec, chosen.name)
     if chosen.name == verdict.baseline:
         role = "what the server has now" if chosen.name == spec.initial else "the baseline"
@@ -201,16 +188,7 @@ def _along(verdict: Verdict) -> str:
 
 
 def _are_identical(verdict: Verdict) -> bool:
-    return any(note.code == IDENTICAL and len(_names_of(note)) == len(verdict.candidates) for note in verdict.warnings)
-
-
-def _names_of(note: Note) -> Sequence[object]:
-    names = note.data.get("candidates", ())
-    return names if isinstance(names, (list, tuple)) else ()
-
-
-def _candidate(verdict: Verdict, name: str) -> CandidateVerdict:
-    return next(one for one in verdict.candidates if one.name == name)
+    return any(note.code == IDENTICAL and len(note.data["candidates"]) == len(verdict.candidates) for note in verdict.warnings)
 
 
 def named_leader(verdict: Verdict) -> CandidateVerdict | None:

@@ -35,7 +35,6 @@ class PlainLines:
         self._lost: dict[int, int] = {}
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
-        """Say what is compared and how long it will take."""
         self._baseline = spec.baseline
         self._percentile = spec.workload.percentile if spec.goal is Goal.LATENCY else 0
         names = naming(spec)
@@ -61,11 +60,9 @@ class PlainLines:
         self._names = naming(spec).full
 
     def message(self, text: str) -> None:
-        """Write the line."""
         self._write(text)
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
-        """Say which trial begins and what time is left."""
         self._measured[trial.id] = []
         self._latencies[trial.id] = []
         self._lost[trial.id] = 0
@@ -97,12 +94,12 @@ class PlainLines:
         figure = f" with {self._figure(measured, latencies)}" if measured else ""
         so_far = ""
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
-            so_far = f"; {change(standing.ratio)} to the baseline after {counted(standing.trials, 'trial')}"
+            of = " latency" if self._percentile else ""
+            so_far = f"; {change(standing.ratio)}{of} to the baseline after {counted(standing.trials, 'trial')}"
         gone = f", {lost(lost_seconds)}" if lost_seconds else ""
         self._write(f"{where} ended{figure}{gone}{so_far}{out}.")
 
     def study_ended(self, verdict: Verdict) -> None:
-        """Write the verdict's sentence."""
         self._write(f"Verdict: {verdict.headline}")
 
     def _figure(self, measured: Sequence[float], latencies: Sequence[float]) -> str:

@@ -31,10 +31,7 @@ class NestedSet:
 def elimination(space: Space, point: Point, means: Callable[[_Array], _Array]) -> list[NestedSet]:
     """Return the sets from the whole one down to the baseline; each leaves out the variable that is expected to cost least.
 
-    Args:
-        space: the variables.
-        point: the whole set.
-        means: the expected log throughput of points, up to a constant.
+    `means` returns the expected log throughput of points, up to a constant.
     """
     default = space.default_point
     level = float(means(point[None, :])[0])
@@ -44,9 +41,9 @@ def elimination(space: Space, point: Point, means: Callable[[_Array], _Array]) -
         without = np.repeat(current[None, :], remaining.size, axis=0)
         without[np.arange(remaining.size), remaining] = default[remaining]
         expected = means(without)
-        kept = int(np.argmax(expected))
-        current = without[kept]
-        sets.append(NestedSet(current.copy(), int(remaining.size) - 1, level - float(expected[kept])))
+        best = int(np.argmax(expected))
+        current = without[best]
+        sets.append(NestedSet(current.copy(), int(remaining.size) - 1, level - float(expected[best])))
     return sets
 
 

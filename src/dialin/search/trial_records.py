@@ -1,4 +1,4 @@
-"""What a search asks for, what it is told, and what it ends with."""
+"""The trials that a search asks for, their outcomes, and its result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialin.model.setting import Value
 from dialin.model.tune import TuneStage
-from dialin.model.verdict import Estimate, FigureSource, TuneOutcome
+from dialin.model.verdict import Estimate, FigureSource, TunedPair, TuneOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +16,6 @@ class Options:
 
     Attributes:
         minutes: the budget, proof included.
-        search_seconds: measured in a trial of the search.
-        proof_seconds: measured in a trial of the proof.
         proof_share: the share of the budget that the proof has.
         start_seconds: what a start of the server takes before it can be measured.
         set_seconds: what a change by SET takes before it can be measured.
@@ -45,7 +43,6 @@ class Ask:
 
     Attributes:
         setting: what it changes of the baseline.
-        seconds: how long to measure.
         improvement: by how much it is expected to improve on the best setting so far, on the log scale; None where that is not
             what it is for.
         block: of the proof; 0 elsewhere.
@@ -61,7 +58,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TrialOutcome:
     """How a trial went.
 
     Attributes:
@@ -92,19 +89,6 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True)
-class Interaction:
-    """Two recommended variables that depend on each other.
-
-    Attributes:
-        ratio: what both do together, to the product of what each does without the other; above 1 each needs the other, below 1
-            one can replace the other.
-    """
-
-    variables: tuple[str, str]
-    ratio: Estimate
-
-
-@dataclass(frozen=True, slots=True)
 class Result:
     """What is recommended, and what fresh trials show of it.
 
@@ -121,4 +105,4 @@ class Result:
     gain: Estimate | None
     guess: Mapping[str, Value]
     carried: tuple[Carried, ...] = ()
-    interactions: tuple[Interaction, ...] = ()
+    interactions: tuple[TunedPair, ...] = ()

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from dialin.model.dimension import CATEGORY
 from dialin.model.study import Goal
 from dialin.model.tune import TuneStage
-from dialin.model.verdict import Estimate, TunedPair, TunedVariable, TuneFindings, TuneOutcome
-from dialin.search.space import CATEGORY, Point, Space
+from dialin.model.verdict import Estimate, TunedVariable, TuneFindings, TuneOutcome
+from dialin.search.space import Point, Space
 from dialin.search.study_tuner import StudyTuner
 from dialin.search.surrogate import Surrogate
 from dialin.search.trial_records import Result
@@ -24,19 +25,18 @@ def findings_so_far(study: StudyTuner) -> TuneFindings:
 
 
 def final_findings(study: StudyTuner) -> TuneFindings:
-    """Return what a tune ends with."""
     return _findings(study, study.tuner.result())
 
 
 def _findings(study: StudyTuner, result: Result) -> TuneFindings:
     space, tuner, goal = study.space, study.tuner, study.goal
     best = space.point(result.guess or tuner.best())
-    model = tuner.surrogate() if any(told.ok for told in tuner.history) else None
+    model = tuner.surrogate() if any(outcome.ok for outcome in tuner.history) else None
     expected = None
     if model is not None and (best != space.default_point).any():
         logs = float(model.differences(best[None, :], space.default_point)[0][0])
         expected = goal_ratio(Estimate(mean=math.exp(logs), low=None, high=None), goal)
-    proof = [told for told in tuner.history if told.ask.purpose is TuneStage.PROOF]
+    proof = [outcome for outcome in tuner.history if outcome.ask.purpose is TuneStage.PROOF]
     variables = _variables(space, model, best, result, goal)
     return TuneFindings(
         outcome=result.outcome,
@@ -46,12 +46,12 @@ def _findings(study: StudyTuner, result: Result) -> TuneFindings:
         gain=goal_ratio(result.gain, goal),
         worthwhile=tuner.options.worthwhile,
         variables=variables,
-        interactions=[TunedPair(variables=pair.variables, ratio=pair.ratio) for pair in result.interactions],
+        interactions=list(result.interactions),
         failures=list(study.failures),
         memory_limit=tuner.constraints.limit,
         fence=tuner.constraints.fence,
         searched=len(tuner.history) - len(proof),
-        proven=sum(told.ok for told in proof),
+        proven=sum(outcome.ok for outcome in proof),
     )
 
 

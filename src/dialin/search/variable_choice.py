@@ -1,70 +1,39 @@
-"""Which variables a search changes where nobody names them, in which ranges and why, and which it leaves out and why.
+"""Which variables a search changes where nobody names them, in which ranges and why.
 
 It reads the catalogue of the build, facts of the machine, and the status counters of one trial of the baseline; knowledge is
-in the tables of `performance_variables` and `excluded_variables`. No server is needed.
+in the table of `performance_variables`: what is not there is not searched. No server is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from dialin.errors import UserError
+from dialin.model.dimension import Dimension
 from dialin.model.setting import Value, as_number, parse_value, same_value
 from dialin.model.tune import AtMost, MemoryFormula
 from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
-from dialin.search.excluded_variables import REASONS, Exclusion, group_of
-from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, Memory, PerformanceVariable, Rule, Touch
+from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, Memory, PerformanceVariable, Rule
 from dialin.search.ranges import VariableFacts, make_dimension
-from dialin.search.space import Dimension, Space
+from dialin.search.space import Space
+from dialin.variables.catalogue import NUMBERS, Kind, Variable
 
 MOST = 30
 """How many variables are chosen at most: more than the trials of an hour can tell apart."""
-ADMISSIBLE = (
-    Exclusion.DURABILITY,
-    Exclusion.SECURITY,
-    Exclusion.REPLICATION,
-    Exclusion.LOGGING,
-    Exclusion.COMPATIBILITY,
-)
-"""Groups that a user may admit."""
 
 _TOUCHED = 1 / 500
 """A load touches a variable if its counters grow this often for each statement."""
 _PROBED = 2.0
 """What the counters must grow by per second: the probes of a trial make temporary tables, too."""
 _SLOW = 20.0
-"""A load of fewer statements per second cannot be told from the probes: it touches all that grows."""
+"""A load of fewer statements per second cannot be judged by the probes: it touches all that grows."""
 _ORDER = (
     AtMost("innodb_io_capacity", "innodb_io_capacity_max"),
     AtMost("innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"),
     AtMost("innodb_page_cleaners", "innodb_buffer_pool_instances"),
 )
-_NUMBERS = ("integer", "numeric")
-
-
-class CatalogueVariable(Protocol):
-    """What a catalogue says of a variable; `dialin.variables.catalogue.Variable` is one."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def minimum(self) -> int | float | None: ...
-    @property
-    def maximum(self) -> int | float | None: ...
-    @property
-    def choices(self) -> tuple[str, ...]: ...
-    @property
-    def block(self) -> int | None: ...
-    @property
-    def default(self) -> str | None: ...
-    @property
-    def dynamic(self) -> bool | None: ...
-    @property
-    def at_start(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +78,6 @@ class ChosenVariable:
 
     Attributes:
         dimension: its axis; its `reason` is why the range is as it is.
-        reason: why it is searched.
     """
 
     dimension: Dimension
@@ -121,91 +89,49 @@ class ChosenVariable:
         return self.dimension.name
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A variable that is not searched, and why."""
-
-    name: str
-    group: Exclusion
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """All variables of a build: those that are searched, the most important first, and the others by name."""
-
-    chosen: tuple[ChosenVariable, ...]
-    left_out: tuple[LeftOut, ...]
-
-    def space(self) -> Space:
-        """Return the space of what is searched."""
-        return Space(tuple(one.dimension for one in self.chosen))
-
-
 def choose_variables(
-    variables: Mapping[str, CatalogueVariable],
-    situation: Situation,
-    *,
-    admitted: Collection[Exclusion] = (),
-    most: int = MOST,
-) -> Choice:
-    """Choose among all variables of a build.
+    variables: Mapping[str, Variable], situation: Situation, *, weaker: bool = False, most: int = MOST
+) -> list[ChosenVariable]:
+    """Return the variables of a build that are searched, the most important first.
 
-    Args:
-        variables: the build's catalogue.
-        situation: what is known of machine, load and baseline.
-        admitted: groups of `ADMISSIBLE` that are searched as well, as far as ranges are known.
-        most: how many are chosen at most: those that a rule of thumb would change first, then in the order of the table.
+    `weaker` is whether weaker durability is accepted. `most` are chosen at most: those that a rule of thumb would change first,
+    then in the order of the table.
     """
-    chosen: list[ChosenVariable] = []
-    left_out: list[LeftOut] = []
+    chosen = []
     facts_known = _facts(variables, situation)
-    for name in [*(name for name in TABLE if name in variables), *(name for name in sorted(variables) if name not in TABLE)]:
-        variable = variables[name]
-        objection = _objection(variable, variables, situation, facts_known, admitted)
-        if objection is not None:
-            left_out.append(objection)
+    for name, row in TABLE.items():
+        if name not in variables or not _may_matter(variables[name], row, variables, situation, facts_known, weaker=weaker):
             continue
-        weaker = Exclusion.DURABILITY in admitted
-        try:
-            dimension = make_dimension(variable_facts(variable, situation, variables, weaker=weaker))
-        except UserError as error:
-            left_out.append(LeftOut(name, Exclusion.MACHINE, str(error)))
-            continue
-        chosen.append(ChosenVariable(dimension, _reason(TABLE[name], situation)))
-    chosen.sort(key=lambda one: not _moves(one.dimension))
-    left_out += [LeftOut(one.name, Exclusion.OTHERS, f"{most} others are more likely to matter") for one in chosen[most:]]
-    return Choice(tuple(chosen[:most]), tuple(sorted(left_out, key=lambda one: one.name)))
+        with suppress(UserError):  # the build takes nothing of the range
+            dimension = make_dimension(variable_facts(variables[name], situation, variables, weaker=weaker))
+            chosen.append(ChosenVariable(dimension, _reason(row, situation)))
+    return sorted(chosen, key=lambda one: not _moves(one.dimension))[:most]
 
 
 def _moves(dimension: Dimension) -> bool:
     """Return whether a rule of thumb would change the variable."""
-    return dimension.rule is not None and dimension.default is not None and not same_value(dimension.rule, dimension.default)
+    return dimension.rule is not None and not same_value(dimension.rule, dimension.default)
 
 
 def variable_facts(
-    variable: CatalogueVariable,
+    variable: Variable,
     situation: Situation,
-    variables: Mapping[str, CatalogueVariable],
+    variables: Mapping[str, Variable],
     *,
     weaker: bool = False,
 ) -> VariableFacts:
     """Return what is known of one variable of a build, named by a user or chosen: for `make_dimension`.
 
-    Args:
-        variable: any variable of the build.
-        situation: what is known of machine, load and baseline.
-        variables: the build's catalogue.
-        weaker: whether words of weaker durability may be tried.
+    `weaker` is whether words of weaker durability may be tried.
     """
     default = _in_force(variable, situation)
     known = TABLE.get(variable.name)
     row = known if known is not None else PerformanceVariable("")
     facts_known = _facts(variables, situation) | {Fact.DEFAULT: _number(default)}
-    numeric = variable.kind in _NUMBERS and not row.words
+    numeric = variable.kind in NUMBERS and not row.words
     least = variable.minimum if numeric else None
     most = variable.maximum if numeric else None
-    step = max(row.step or 0.0, float(variable.block or 0)) or (1.0 if variable.kind == "integer" else 0.0)
+    step = max(row.step or 0.0, float(variable.block or 0)) or (1.0 if variable.kind is Kind.INTEGER else 0.0)
     lowest, highest = amount(row.lowest, facts_known), amount(row.highest, facts_known)
     limits = f"up to {limit_text(row.highest, facts_known)}" if highest is not None else ""
     number = facts_known[Fact.DEFAULT]
@@ -230,7 +156,7 @@ def variable_facts(
     )
 
 
-def make_constraints(space: Space, situation: Situation, variables: Mapping[str, CatalogueVariable]) -> Constraints:
+def make_constraints(space: Space, situation: Situation, variables: Mapping[str, Variable]) -> Constraints:
     """Return the constraints of a space: memory of pool, connections and server, and variables that limit each other.
 
     What is not in the space counts with the baseline's value, if the load touches it.
@@ -262,7 +188,7 @@ def amount(limit: Limit, facts: Mapping[Fact, float | None]) -> float | None:
     return min(amounts, default=None)
 
 
-def _facts(variables: Mapping[str, CatalogueVariable], situation: Situation) -> dict[Fact, float | None]:
+def _facts(variables: Mapping[str, Variable], situation: Situation) -> dict[Fact, float | None]:
     """Return all facts; what a rule of thumb recommends for the pool is one of them."""
     redo = situation.counters.get("innodb_os_log_written")
     facts: dict[Fact, float | None] = {
@@ -285,7 +211,7 @@ def _facts(variables: Mapping[str, CatalogueVariable], situation: Situation) -> 
     return facts
 
 
-def _in_force(variable: CatalogueVariable, situation: Situation) -> Value:
+def _in_force(variable: Variable, situation: Situation) -> Value:
     text = situation.in_force.get(variable.name, variable.default)
     return parse_value(text) if text is not None else ""
 
@@ -299,14 +225,14 @@ def _number(value: Value) -> float | None:
     return None if number is None else float(number)
 
 
-def _words(variable: CatalogueVariable, row: PerformanceVariable, default: Value, *, weaker: bool) -> tuple[Value, ...]:
+def _words(variable: Variable, row: PerformanceVariable, default: Value, *, weaker: bool) -> tuple[Value, ...]:
     """Return the words that are searched: those of the table that the build has, in its spelling."""
-    if variable.kind == "boolean":
+    if variable.kind is Kind.BOOLEAN:
         return ("OFF", "ON")
     wanted = (*row.words, *(row.weaker if weaker else ()))
     if not wanted:
-        return variable.choices if variable.kind == "enumeration" else ()
-    if variable.kind in _NUMBERS:
+        return variable.choices if variable.kind is Kind.ENUMERATION else ()
+    if variable.kind in NUMBERS:
         low = variable.minimum if variable.minimum is not None else float("-inf")
         high = variable.maximum if variable.maximum is not None else float("inf")
         return tuple(word for word in wanted if low <= (_number(word) or 0.0) <= high)
@@ -344,6 +270,21 @@ def _recommended(
     return (int(number) if number.is_integer() else number), rule.source
 
 
+def facts_behind(name: str, variables: Mapping[str, Variable], situation: Situation) -> dict[Fact, float]:
+    """Return the facts that a variable's rule of thumb follows from here: of its amounts the smallest, and its conditions.
+
+    Empty where there is no rule, or where it recommends the same whatever the machine, its data and its load are.
+    """
+    row = TABLE.get(name)
+    if row is None or row.rule is None:
+        return {}
+    facts, rule = _facts(variables, situation), row.rule
+    smallest = amount(rule.limit, facts)
+    deciding = {one.fact for one in rule.limit if isinstance(one, Amount) and amount((one,), facts) == smallest}
+    deciding |= {fact for fact, _, _ in rule.when}
+    return {fact: value for fact in deciding if (value := facts.get(fact)) is not None}
+
+
 _TEXTS = {
     Fact.MEMORY: "{:.0%} of the free memory",
     Fact.DATA: "{:g} times the data",
@@ -365,54 +306,35 @@ def limit_text(limit: Limit, facts: Mapping[Fact, float | None]) -> str:
     return "the most that is worth trying"
 
 
-def _objection(
-    variable: CatalogueVariable,
-    variables: Mapping[str, CatalogueVariable],
+def _may_matter(
+    variable: Variable,
+    row: PerformanceVariable,
+    variables: Mapping[str, Variable],
     situation: Situation,
     facts: Mapping[Fact, float | None],
-    admitted: Collection[Exclusion],
-) -> LeftOut | None:
-    """Return why a variable is left out; None where it is searched."""
-    name, row = variable.name, TABLE.get(variable.name)
-    if row is None:
-        group = group_of(name)
-        return LeftOut(name, group, REASONS[group])
-    if row.group is not None and row.group not in admitted:
-        return LeftOut(name, row.group, REASONS[row.group])
-    if not variable.at_start:
-        return LeftOut(name, Exclusion.UNKNOWN, "this build takes it for a session only")
+    *,
+    weaker: bool,
+) -> bool:
+    """Return whether another value of a variable can be tried and may matter to this load on this machine."""
+    if (row.durability and not weaker) or not variable.at_start:
+        return False
     if variable.dynamic is not True and not situation.restarts:
-        return LeftOut(name, Exclusion.RESTART, "a change takes a restart of the server")
+        return False
     for other, accepted in row.needs.items():
         value = str(_in_force(variables[other], situation)) if other in variables else "OFF"
         if not _is_accepted(value, accepted):
-            return LeftOut(name, Exclusion.SWITCHED_OFF, f"it has no effect while {other} is {value}")
-    if row.waits and situation.connections < 2:
-        return LeftOut(name, Exclusion.UNTOUCHED, "one connection does not wait for another")
-    if row.touch is not None and _is_touched(row.touch, situation) is False:
-        return LeftOut(name, Exclusion.UNTOUCHED, row.touch.otherwise)
+            return False
+    if (row.waits and situation.connections < 2) or _is_touched(row.touch, situation) is False:
+        return False
     if row.room is not None and (facts.get(row.room[0]) or 0.0) < row.room[1]:
-        return LeftOut(name, Exclusion.MACHINE, f"it has no effect with a pool below {row.room[1] / 2**30:g} GiB")
-    return _no_range(variable, row, situation, facts, admitted)
-
-
-def _no_range(
-    variable: CatalogueVariable,
-    row: PerformanceVariable,
-    situation: Situation,
-    facts: Mapping[Fact, float | None],
-    admitted: Collection[Exclusion],
-) -> LeftOut | None:
+        return False
     default = _in_force(variable, situation)
     if row.words:
-        words = _words(variable, row, default, weaker=Exclusion.DURABILITY in admitted)
-        if not any(not same_value(word, default) for word in words):
-            return LeftOut(variable.name, Exclusion.MACHINE, "this build has no other value that is worth trying")
-        return None
-    highest, number = amount(row.highest, {**facts, Fact.DEFAULT: _number(default)}), _number(default)
-    if row.more_only and highest is not None and number is not None and highest <= 1.05 * number:
-        return LeftOut(variable.name, Exclusion.MACHINE, f"{number:g} is enough for the data, or is all that the machine has")
-    return None
+        return any(not same_value(word, default) for word in _words(variable, row, default, weaker=weaker))
+    number = _number(default)
+    highest = amount(row.highest, {**facts, Fact.DEFAULT: number})
+    # What is enough for the data already, or all that the machine has, needs no more.
+    return not (row.more_only and highest is not None and number is not None and highest <= 1.05 * number)
 
 
 def _is_accepted(value: str, accepted: Sequence[str]) -> bool:
@@ -421,11 +343,11 @@ def _is_accepted(value: str, accepted: Sequence[str]) -> bool:
     return not _is_one_of(value, (0, "OFF"))
 
 
-def _is_touched(touch: Touch | None, situation: Situation) -> bool | None:
+def _is_touched(touch: Sequence[str], situation: Situation) -> bool | None:
     """Return whether the load touches a variable; None where counters do not say."""
-    if touch is None:
+    if not touch:
         return True
-    counted = [situation.counters[name] for name in touch.counters if name in situation.counters]
+    counted = [situation.counters[name] for name in touch if name in situation.counters]
     if not counted:
         return None
     statements = max(situation.counters.get("questions", 0.0), situation.counters.get("queries", 0.0), 1.0)
@@ -437,8 +359,8 @@ def _is_touched(touch: Touch | None, situation: Situation) -> bool | None:
 
 def _reason(row: PerformanceVariable, situation: Situation) -> str:
     """Return why a variable is searched, with the counter that shows that the load touches it."""
-    if row.touch is None or situation.seconds <= 0:
+    if not row.touch or situation.seconds <= 0:
         return row.why
-    rates = {name: situation.counters.get(name, 0.0) / situation.seconds for name in row.touch.counters}
+    rates = {name: situation.counters.get(name, 0.0) / situation.seconds for name in row.touch}
     name = max(rates, key=lambda one: rates[one])
     return f"{row.why}; {name}: {rates[name]:,.3g} per second" if rates[name] > 0 else row.why

@@ -28,7 +28,6 @@ class LedgerEntry:
         directory: its private directory, removed with it.
         owner: the PID of the dialin that started it.
         owner_identity: what distinguishes that process from a later one with the same PID; see `processes.identity`.
-        origin: where that process runs.
         keep: it outlives the command that started it, until `dialin servers stop`.
         build: the build that it runs, in full.
         socket: its unix socket, which lives elsewhere where the directory's path is too long for one.
@@ -64,7 +63,6 @@ class Ledger:
         return [entry for entry in self._read() if self._relation(entry) is not Relation.ELSEWHERE]
 
     def entries_elsewhere(self) -> list[LedgerEntry]:
-        """Return the entries of other machines and containers."""
         return [entry for entry in self._read() if self._relation(entry) is Relation.ELSEWHERE]
 
     def _read(self) -> list[LedgerEntry]:

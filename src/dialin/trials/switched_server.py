@@ -29,9 +29,6 @@ _POLL = 0.02
 class SwitchedServer:
     """A server that is set to one candidate after another, each time from how it was when it was started.
 
-    Args:
-        server: it, just started.
-
     Raises:
         ServerError: it does not answer.
         VariablesChangedError: somebody else changed a variable under test since it was started.
@@ -44,7 +41,7 @@ class SwitchedServer:
         self._detector = detector
         with server.connect() as query:
             self._at_boot = global_variables(query)
-            self._exact = exact_values(query, sorted(changes.asked & self._at_boot.keys()))
+            self._exact = exact_values(query, sorted(changes.varied & self._at_boot.keys()))
         detector.check(self._at_boot, Step.SET)
 
     def become(self, candidate: str) -> None:

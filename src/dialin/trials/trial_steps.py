@@ -72,7 +72,6 @@ class TrialContext:
         check: makes sure, before each trial, that the study is still the one that it began as.
         driver_choices: what the load driver chose in the study's first completed trial; empty where this trial chooses.
         counted: per candidate, the real objects that can be counted only with instruments that no trial runs with.
-        host: the name of the machine.
         floor: transactions per second; a trial that stays below them for `_BELOW_FLOOR` measured seconds ends. 0 for no limit.
     """
 
@@ -92,8 +91,6 @@ class TrialContext:
 
 @dataclass(slots=True)
 class _Progress:
-    """What is known of a trial so far."""
-
     step: Step = Step.RESTORE
     steps: dict[Step, float] = field(default_factory=dict)
     warm_up_end: WarmUpEnd | None = None

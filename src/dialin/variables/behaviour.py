@@ -33,7 +33,6 @@ class Behaviour:
 
     Attributes:
         text: it, in a sentence without its full stop.
-        source: where it is documented or was observed.
         on: the builds that do it; all where nothing is named.
         dies_of: values that the server can die of.
     """
@@ -53,6 +52,7 @@ class Behaviour:
 
 
 _MYSQL, _MARIADB = Flavour.MYSQL, Flavour.MARIADB
+PERSISTS = Behaviour("SET PERSIST keeps values for the next starts", "manual: SET Syntax", on=(Span(_MYSQL, (8, 0)),))
 _CHUNKS = (Span(_MYSQL, (5, 7)), Span(_MARIADB, (10, 2), (10, 4)))
 """Builds with a pool of chunks and of instances."""
 

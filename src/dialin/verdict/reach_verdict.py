@@ -18,6 +18,7 @@ from dialin.model.verdict import (
     CandidateState,
     CandidateVerdict,
     Confirmation,
+    DecidedBy,
     Estimate,
     Note,
     Outcome,
@@ -32,8 +33,9 @@ from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.pareto import front
 from dialin.stats.safety import Failures
+from dialin.stats.standings import without_claims
 from dialin.stats.throughput import by_mean
-from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, goal_ratio, observations, trial_speeds
+from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, goal_ratio, observations, timed_trials, trial_speeds
 from dialin.variables import rules
 from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_notes, rates
 from dialin.verdict.effective_settings import EffectiveSettings
@@ -56,14 +58,12 @@ class _Case:
 
     Attributes:
         done: completed trials of the race with at least one second that counts.
-        figures: of these trials, by trial id.
         decision: by the study's goal.
         speed: by throughput; the same where that is the goal.
         first: the effective settings of each candidate in its first trial, and `last` in its last.
         identical: groups of candidates with identical effective settings throughout.
         failures: of each candidate's server.
         weaker: per candidate, the variables by which it gives up durability.
-        confounds: what differs but is not under test.
     """
 
     record: StudyRecord
@@ -94,16 +94,16 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     """Return the verdict on all completed trials; `known`, figures by trial id, are calculated unless they are given."""
     case = _case(record, known)
     spec, decision = case.spec, case.decision
-    names = [candidate.name for candidate in spec.candidates]
+    names = spec.names
     outcome, states = decision.outcome, dict(decision.states)
     # What could explain a difference could hide one as well; only candidates that are one leave no question.
     if case.serious and outcome is not Outcome.INCONCLUSIVE and not any(len(group) == len(names) for group in case.identical):
         outcome = Outcome.INCONCLUSIVE
-        states = _all_inconclusive(states)
+        states = without_claims(states)
     by_host = host_notes(record, case.done, case.figures, decision.decided_by)
     disagree = any(note.code == DISAGREE for note in by_host)
     if disagree and outcome is not Outcome.INCONCLUSIVE:
-        outcome, states = Outcome.INCONCLUSIVE, _all_inconclusive(states)
+        outcome, states = Outcome.INCONCLUSIVE, without_claims(states)
     recommended = recommend(spec, outcome, decision, case.weaker, case.serious, hosts_disagree=disagree)
     chosen = recommended.candidate
     is_choice = chosen == decision.choice and outcome is not Outcome.INCONCLUSIVE
@@ -157,17 +157,12 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     return Judgement(in_words(spec, verdict), decided)
 
 
-def _all_inconclusive(states: Mapping[str, CandidateState]) -> dict[str, CandidateState]:
-    out = (CandidateState.FAILED, CandidateState.UNSAFE)
-    return {name: state if state in out else CandidateState.INCONCLUSIVE for name, state in states.items()}
-
-
 def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
     spec = record.spec
     raced = comparison.racing(record.trials)
     by_trial = figures_of(record, raced) if known is None else known
     done = [trial for trial in raced if trial.id in by_trial]
-    names = [candidate.name for candidate in spec.candidates]
+    names = spec.names
     first, last = effective_settings.first_and_last(done)
 
     def decided(goal: Goal) -> Decision:
@@ -208,9 +203,14 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
     """
     raced = comparison.racing(trials)
     done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in figures]
-    names = [candidate.name for candidate in spec.candidates]
+    names = spec.names
     levels = point_levels(by_mean(trial_speeds(done, figures)), names)
-    base = levels.get(spec.baseline)
+    latencies: dict[str, float] = {}
+    if spec.goal is Goal.LATENCY:
+        inverse = point_levels(timed_trials(done, figures, DecidedBy.LATENCY), names)
+        latencies = {name: 1 / level for name, level in inverse.items() if level > 0}
+    shown = latencies if spec.goal is Goal.LATENCY else levels
+    base = shown.get(spec.baseline)
     unsafe = comparison.unsafe_candidates(spec, raced)
     standing = {}
     for name in names:
@@ -219,7 +219,8 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
             trials=len(completed),
             failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in raced),
             tps=levels.get(name),
-            ratio=levels[name] / base if base and name in levels else None,
+            ratio=shown[name] / base if base and name in shown else None,
+            latency=latencies.get(name),
             out=name in unsafe or comparison.given_up(name, raced),
         )
     return standing

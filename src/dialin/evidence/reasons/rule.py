@@ -21,7 +21,6 @@ class ReasonRule:
         theme: limits how many reasons are shown on one subject.
         name: the beginning of the sentence.
         unit: behind the figure, such as `a transaction`.
-        of: a trial's figure.
         floor: the mean that some candidate must reach for the figure to matter at all.
         least: the smallest relative change that matters.
         guard: a second figure that must change in the same direction. A figure that rises with time changes per transaction
@@ -86,8 +85,6 @@ def first_of(*ways: FigureOf) -> FigureOf:
 
 
 def mean_of(probe: str, gauge: str) -> FigureOf:
-    """Return the mean of a gauge over the measured seconds."""
-
     def figure(one: Measured) -> float | None:
         readings = one.gauge(probe, gauge)
         return None if readings is None else max(0.0, readings.mean)
@@ -96,5 +93,4 @@ def mean_of(probe: str, gauge: str) -> FigureOf:
 
 
 def setting(name: str) -> FigureOf:
-    """Return a variable in force."""
     return lambda one: one.setting(name)

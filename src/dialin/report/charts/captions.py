@@ -21,18 +21,19 @@ from dialin.text import change, counted, duration, number, percent, span, visibl
 
 def forest(verdict: Verdict, style: Mapping[str, Style]) -> str:
     """Return the forest plot in words: the ends of the field, which way is better, the band, and what has no interval."""
-    ratios = [(deciding(one, verdict), style[one.name].label) for one in verdict.candidates if one.name != verdict.baseline]
-    rated = sorted(((ratio, label) for ratio, label in ratios if ratio), key=lambda pair: pair[0].mean)
+    others = [one for one in verdict.candidates if one.name != verdict.baseline]
+    ratios = [(deciding(one, verdict), style[one.name].label, one.trials) for one in others]
+    rated = sorted(((ratio, label, trials) for ratio, label, trials in ratios if ratio), key=lambda one: one[0].mean)
     aim = measure_of(verdict)
     low, high = band(verdict)
     shaded = f"The shaded band, {change(low)} to {change(high)}, is too small to matter."
     better = "" if aim.higher_is_better else f"{capital(aim.noun)}: {aim.direction}. "
     if not rated:
         return f"{better}No candidate can be compared with the baseline. {shaded}"
-    parts = [f"Highest is {rated[-1][1]} at {change_with_interval(rated[-1][0])}"]
+    parts = [f"Highest is {rated[-1][1]} at {change_with_interval(rated[-1][0], rated[-1][2])}"]
     if len(rated) > 1:
-        parts.append(f"lowest is {rated[0][1]} at {change_with_interval(rated[0][0])}")
-    bare = sum(1 for ratio, _ in rated if ratio.low is None)
+        parts.append(f"lowest is {rated[0][1]} at {change_with_interval(rated[0][0], rated[0][2])}")
+    bare = sum(1 for ratio, *_ in rated if ratio.low is None)
     hollow = f" A hollow mark has no interval yet ({bare} of {len(rated)})." if bare else ""
     return f"{better}{'; '.join(parts)}. {shaded}{hollow}"
 
@@ -81,7 +82,6 @@ def over_time(series: Sequence[Series]) -> str:
 
 
 def latency_over_time(series: Sequence[Series], record: StudyRecord) -> str:
-    """Return the same trials' latency in words."""
     parts = [counted(len(series), "trial")]
     latencies = [
         [sample.latency_ms for sample in measured(record.samples.get(one.trial.id, ())) if sample.latency_ms > 0]
@@ -96,7 +96,6 @@ def latency_over_time(series: Sequence[Series], record: StudyRecord) -> str:
 
 
 def combined(series: Sequence[Series]) -> str:
-    """Return the whole study's trials in words."""
     ends = [one.base + one.tps.points[-1][0] for one in series if one.tps.points]
     if not ends:
         return f"No {_one(series)} was measured yet."
@@ -135,7 +134,6 @@ def windows(
 
 
 def latency(latencies: Mapping[str, Sequence[float]], style: Mapping[str, Style], percentile: int, threads: int | None) -> str:
-    """Return the chart of latency's percentiles in words."""
     figures = "; ".join(
         f"{style[name].label}: {', '.join(number(at_share(values, share)) for share in (0.5, 0.99, 1.0))}"
         for name, values in latencies.items()

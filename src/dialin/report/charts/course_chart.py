@@ -38,7 +38,6 @@ class CourseChart:
 
     Attributes:
         warm: the warm-up, up to the first measured second.
-        measured: what was measured.
         mean: the rolling mean of what was measured and not lost; empty where a trial is too short for one.
     """
 
@@ -58,7 +57,6 @@ class CourseChart:
 
 
 def course(samples: Sequence[Sample], figure: Figure, most: int, window: int | None) -> CourseChart:
-    """Return the course of a figure."""
     warm = [sample for sample in samples if sample.step is Step.WARM_UP]
     measured = [sample for sample in samples if sample.step is Step.MEASURE]
     of_warm = round(most * len(warm) / max(1, len(samples)))

@@ -48,8 +48,6 @@ class RowRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A sentence or two."""
-
     text: str
     role: Role = Role.PROSE
 
@@ -102,7 +100,6 @@ class Column:
     """A column of a table.
 
     Attributes:
-        key: identifies it within its table.
         rank: where there is little room the column with the highest rank is dropped first; 0 is never dropped.
         hint: which way is better, where that is not plain.
         is_figure: whether it holds figures, which are set to the right.
@@ -139,8 +136,6 @@ class Table:
     """A table.
 
     Attributes:
-        key: identifies it within the document.
-        caption: how to read it.
         empty: the sentence that stands for rows where there are none.
         is_sortable: whether a page lets the reader sort it.
         is_wide: whether it may be wider than the text.
@@ -182,15 +177,11 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """The main figures."""
-
     tiles: Sequence[Tile]
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Labels with their values."""
-
     pairs: Sequence[tuple[str, str]]
 
 
@@ -205,8 +196,6 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Words with their meanings."""
-
     terms: Sequence[Term]
 
 
@@ -294,23 +283,10 @@ class Beside:
     groups: Sequence[Group]
 
 
-Part = (
-    Paragraph
-    | Table
-    | Code
-    | Tiles
-    | Pairs
-    | Terms
-    | Caveats
-    | Reasons
-    | Log
-    | Chart
-    | MeasureSwitch
-    | Grid
-    | Fold
-    | Group
-    | Beside
-)
+PlainPart = Paragraph | Table | Code | Tiles | Pairs | Terms | Caveats | Reasons | Log | Chart | Fold | Group
+"""What any rendering shows."""
+
+Part = PlainPart | MeasureSwitch | Grid | Beside
 """Anything that a section may hold."""
 
 
@@ -330,10 +306,8 @@ class Document:
     Attributes:
         headline: the verdict in one sentence, or where the study stands.
         outcome: the same in two or three words; `outcome_key` for style sheets.
-        colophon: who made it, from what.
         sections: in their order; each key occurs once.
         candidates: by name, in the order of the study: what each is called in tables.
-        baseline: the name of the baseline.
     """
 
     headline: str
@@ -368,12 +342,25 @@ def every_part(parts: Sequence[Part]) -> Iterator[Part]:
                 pass
 
 
+def flat(parts: Sequence[Part]) -> Iterator[PlainPart]:
+    """Yield parts for a rendering without a layout: one below the other, without what only a page can do."""
+    for part in parts:
+        match part:
+            case Beside():
+                yield from part.groups
+            case Grid():
+                yield from part.charts
+            case MeasureSwitch():
+                pass
+            case _:
+                yield part
+
+
 def find(parts: Sequence[Part], key: str) -> Part | None:
     """Return the part with a key among parts and all that they hold; None where there is none."""
     return next((part for part in every_part(parts) if getattr(part, "key", "") == key), None)
 
 
 def text_table(key: str, caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], empty: str = "") -> Table:
-    """Return a table of plain cells."""
     columns = [Column(f"{key}-{place}", title) for place, title in enumerate(titles)]
     return Table(key, caption, columns, [Row([Cell(text) for text in row]) for row in rows], empty)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dialin.evidence.server_metrics import ServerMetrics, server_metrics
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.trial import Purpose, TrialState
 from dialin.model.why import Why
 from dialin.report import verdict_sentences
 from dialin.report.charts.style import styles
@@ -51,8 +51,4 @@ def study_document(
 
 def drawn(series: list[Series]) -> list[Series]:
     """Return the trials that charts over time show: no costly instrument ran in them, and they were not interrupted."""
-    return [one for one in series if one.trial.state is not TrialState.INTERRUPTED and _is_clean(one.trial)]
-
-
-def _is_clean(trial: Trial) -> bool:
-    return trial.purpose is not Purpose.WAITS
+    return [one for one in series if one.trial.state is not TrialState.INTERRUPTED and one.trial.purpose is not Purpose.WAITS]

@@ -23,13 +23,10 @@ class TerminalColumn:
     """A column, with one cell for each row.
 
     Attributes:
-        title: what stands above it.
-        cells: in full.
         brief: the same where there is little room; empty where they cannot be shorter.
         bare: the figures alone; empty where that is the same as `brief`.
         rank: what is dropped first where there is little room: the highest; 0 always stays.
         left: whether it is set to the left, as words are.
-        is_charted: whether a chart shows it too.
         bare_first: whether its cells are shown bare before those of others.
     """
 
@@ -88,12 +85,12 @@ def _attempts(columns: Sequence[TerminalColumn], width: int) -> Iterator[list[Te
         for name_width in (None, width):
             for limit in [None, *(rank for rank in ranks if rank > _INTERVALS)]:
                 ranked = [one for one in columns if limit is None or one.rank < limit]
-                kept = [_brief(one, bare=one.is_charted or one.bare_first) for one in ranked]
-                yield _named(kept, name_width)
-                yield _named([one for one in kept if not one.is_charted], name_width)
+                shortened = [_brief(one, bare=one.is_charted or one.bare_first) for one in ranked]
+                yield _named(shortened, name_width)
+                yield _named([one for one in shortened if not one.is_charted], name_width)
     for limit in [None, *ranks]:
-        kept = [_brief(one, bare=is_charted) for one in columns if limit is None or one.rank < limit]
-        yield _named(kept, width)
+        shortened = [_brief(one, bare=is_charted) for one in columns if limit is None or one.rank < limit]
+        yield _named(shortened, width)
 
 
 def _named(columns: Sequence[TerminalColumn], width: int | None) -> list[TerminalColumn]:
