@@ -1,7 +1,7 @@
 """Puts the sources of the documentation site together: docs/, and what its pages link to elsewhere in the repository.
 
-    python scripts/site/sources.py DIRECTORY          before it is built
-    python scripts/site/sources.py --offline SITE     once it is built
+    python scripts/website/sources.py DIRECTORY          before it is built
+    python scripts/website/sources.py --offline SITE     once it is built
 
 A page links to files of the repository by their paths from where it lies; in the site all of them lie in one folder, with the
 README as its first page.
