@@ -33,6 +33,7 @@ def test_the_manual_page_has_every_command_and_every_option(manual_page):
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
 def test_the_manual_page_is_sound_roff(manual_page):
-    done = subprocess.run(["groff", "-man", "-K", "utf8", "-T", "utf8", "-ww"], input=manual_page, capture_output=True, text=True)
+    command = ["groff", "-man", "-K", "utf8", "-T", "utf8", "-ww"]
+    done = subprocess.run(command, input=manual_page, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert "dialin - find the right value" in " ".join(done.stdout.split())

@@ -12,10 +12,11 @@ from pathlib import Path
 from dialin.cause_sentences import with_advice
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
+from dialin.model.dimension import Dimension
 from dialin.model.setting import Value
 from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec, Switch, Until
 from dialin.model.trial import Purpose, Trial, TrialState
-from dialin.model.tune import TunePlan, TuneVariable
+from dialin.model.tune import TunePlan
 from dialin.preflight import inspection, tune_space
 from dialin.preflight.admission import Admit
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus, with_plan
@@ -244,7 +245,7 @@ def specify(
     request: StudyRequest,
     build: str,
     setting: Mapping[str, Value],
-    variables: list[TuneVariable],
+    variables: list[Dimension],
     catalogue: Catalogue,
     around: Surroundings,
 ) -> StudySpec:

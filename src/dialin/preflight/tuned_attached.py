@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from dialin.errors import UserError
@@ -59,7 +60,7 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
         counters={},
     )
     named = tune_space.name_variables(requested, known, around, weaker=question.accept_weaker_durability)
-    variables = [one.model_copy(update={"static": False}) for one in named]
+    variables = [replace(one, static=False) for one in named]
     spec, allowed = with_plan(specify(request, known.build_id, setting, variables, known, around))
     return attached_server.check_on_server(
         spec,

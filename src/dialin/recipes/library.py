@@ -1,7 +1,7 @@
 """Recipes: published experiments as data, at the size of the paper, of a server and of a laptop.
 
-A recipe is a TOML file beside this module. Each of its studies is a study file in parts: what all scales share, and what each scale
-sets otherwise.
+A recipe is a TOML file beside this module. Each of its studies is a study file in parts: what all scales share, and what each
+scale sets otherwise.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dialin.report import headline as headlines
 from dialin.report import reason_sentences
 from dialin.report.names import the_baseline
 from dialin.report.note_sentences import note_text
-from dialin.report.too_noisy import is_too_noisy, too_noisy
+from dialin.report.too_noisy import is_too_noisy, is_too_noisy_level, too_noisy
 from dialin.report.tune_words import best_so_far
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
 
@@ -207,11 +207,11 @@ def conditions(record: StudyRecord) -> str:
 def interval(estimate: Estimate | None, show: Callable[[float], str]) -> str:
     """Return an interval alone: `1,220 to 1,248`; nothing where there is none, or where it is a point.
 
-    The interval of a change that says nothing is not shown.
+    An interval that says nothing is not shown.
     """
     if estimate is None or estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return ""
-    if show is change and is_too_noisy(estimate):
+    if is_too_noisy(estimate) if show is change else is_too_noisy_level(estimate):
         return too_noisy()
     return f"{show(estimate.low)} to {show(estimate.high)}"
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dialin.search.space import CATEGORY, Point, Space
+from dialin.model.dimension import CATEGORY
+from dialin.search.space import Point, Space
 from dialin.search.surrogate import Surrogate
 
 _Array = NDArray[np.float64]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dialin.search.space import CATEGORY, Point
+from dialin.model.dimension import CATEGORY
+from dialin.search.space import Point
 
 _CRASHES = 2
 """So many settings with a value must have crashed, and none with it have run."""

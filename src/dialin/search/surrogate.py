@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import minimize
 
-from dialin.search.space import CATEGORY, Point
+from dialin.model.dimension import CATEGORY
+from dialin.search.space import Point
 
 _Array = NDArray[np.float64]
 

@@ -11,12 +11,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from dialin.errors import UserError
+from dialin.model.dimension import Dimension
 from dialin.model.setting import Value, as_number, parse_value, same_value
 from dialin.model.tune import AtMost, MemoryFormula
 from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
 from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, Memory, PerformanceVariable, Rule
 from dialin.search.ranges import VariableFacts, make_dimension
-from dialin.search.space import Dimension, Space
+from dialin.search.space import Space
 from dialin.variables.catalogue import NUMBERS, Kind, Variable
 
 MOST = 30
@@ -109,7 +110,7 @@ def choose_variables(
 
 def _moves(dimension: Dimension) -> bool:
     """Return whether a rule of thumb would change the variable."""
-    return dimension.rule is not None and dimension.default is not None and not same_value(dimension.rule, dimension.default)
+    return dimension.rule is not None and not same_value(dimension.rule, dimension.default)
 
 
 def variable_facts(

@@ -11,7 +11,7 @@ from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.report.document.glossary import Word
 from dialin.report.document.parts import NO_INTERVAL, Cell
 from dialin.report.load_units import Units, mib_a_second, seconds_a_run, units_of
-from dialin.report.too_noisy import is_too_noisy, too_noisy
+from dialin.report.too_noisy import is_too_noisy, is_too_noisy_level, too_noisy
 from dialin.report.verdict_sentences import chance, interval
 from dialin.text import NOTHING, change, number, percent
 
@@ -85,6 +85,8 @@ def _estimate(estimate: Estimate | None, show: Callable[[float], str], scale: fl
         return Cell(show(estimate.mean), [NO_INTERVAL], "", estimate.mean)
     if estimate.low == estimate.high:
         return Cell(show(estimate.mean), order=estimate.mean)
+    if is_too_noisy_level(estimate):
+        return Cell(show(estimate.mean), [too_noisy()], "", estimate.mean)
     # Two digits will do, but for an interval so narrow that they would hide it.
     brief = number if estimate.high - estimate.low < _NARROW * estimate.mean else _rough
     ends = f"{brief(scale * estimate.low)}–{brief(scale * estimate.high)}"
