@@ -20,11 +20,12 @@ if [ ! -x "$tools/bin/auditwheel" ] || [ scripts/requirements-wheel.lock -nt "$t
 fi
 export PATH=$tools/bin:$PATH
 
-# add_standard_library TARGET: have rustup bring what Rust needs to compile for it; its last line is why it cannot.
+# add_standard_library TARGET: have rustup bring what Rust needs to compile for it; where it cannot, print why.
 add_standard_library() {
+    local output
     [ ! -e "$(rustc --print sysroot)/lib/rustlib/$1/lib" ] || return 0
     have rustup || { echo "it is not installed, and there is no rustup" && return 1; }
-    rustup target add "$1" 2>&1 | tail -n 1
+    output=$(rustup target add "$1" 2>&1) || { sed -n 's/^error: //p' <<<"$output" | head -n 1 && return 1; }
 }
 
 rm -rf dist
