@@ -39,13 +39,14 @@ class Purpose(StrEnum):
     """What a trial is for. Only those of the race decide; those that confirm are fresh, for a figure without selection.
 
     Trials for waits run with costly instruments on, so that they tell why and never who. Those of a search find the settings
-    that a race then proves.
+    that a race then proves. A live server is observed before anything is changed.
     """
 
     RACE = "race"
     CONFIRM = "confirm"
     WAITS = "waits"
     SEARCH = "search"
+    OBSERVE = "observe"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ class Failure:
 
     Attributes:
         step: where it was.
-        fault: `server` or `workload`.
+        fault: `server` or `workload`; `guard` where the guard of a live server ended it.
         log_tail: the last lines of the server's or the driver's log.
     """
 

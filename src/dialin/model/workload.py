@@ -62,6 +62,7 @@ class LoadTraits(FrozenModel):
         size: how much data there is, in words; empty where options of the workload say it.
         size_keys: the keys of a study file that say how much data there is, with their values.
         limits: figures of the load that add a caveat to the verdict.
+        observed: it is a server's own traffic: nobody applies it, and each trial measures exactly the planned seconds.
     """
 
     runs: Runs | None = None
@@ -71,6 +72,7 @@ class LoadTraits(FrozenModel):
     size: str = ""
     size_keys: Mapping[str, int] = Field(default_factory=dict)
     limits: tuple[LoadLimit, ...] = ()
+    observed: bool = False
 
 
 class LoadOptions(FrozenModel):
@@ -117,6 +119,8 @@ class WorkloadSpec(LoadOptions):
         return max(1, len(self.levels))
 
     def describe(self) -> str:
+        if self.traits.observed:
+            return "live, own traffic"
         threads = " and ".join(filter(None, [", ".join(map(str, self.levels[:-1])), str(self.threads)]))
         parts = [self.asked, f"{threads} {'thread' if self.threads == 1 else 'threads'}"]
         parts += [self.traits.size] if self.traits.size else []

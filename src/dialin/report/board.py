@@ -151,6 +151,7 @@ class Board:
             Purpose.CONFIRM: f"Fresh trial {trial.position} of the block",
             Purpose.WAITS: f"Trial {trial.position} for waits",
             Purpose.SEARCH: f"Trial {trial.block} of the search",
+            Purpose.OBSERVE: "Observing the baseline",
         }[trial.purpose]
         names = naming(self.spec).full if self.spec else {}
         name = names.get(trial.candidate, visible(trial.candidate))

@@ -118,6 +118,8 @@ class PlainLines:
         name = self._names.get(trial.candidate, trial.candidate)
         if trial.purpose is Purpose.CONFIRM:
             return f"Block {trial.block}, fresh trial {trial.position}: {name}"
+        if trial.purpose is Purpose.OBSERVE:
+            return f"Observing {name}"
         if trial.purpose is Purpose.SEARCH:
             return f"Trial {trial.id}: {name}"
         if trial.purpose is Purpose.WAITS:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from dialin.model.evidence import Watched
 from dialin.model.study import Goal
+from dialin.model.traffic import TrafficPeriod, of_watched
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.verdict import DecidedBy, Estimate
 from dialin.stats.blocks import Observation
@@ -35,6 +37,7 @@ class Figures:
         errors: errors per second that the driver ignored.
         lost: measured seconds that the host lost; of runs that it spoiled, what they took.
         seconds: of load that count.
+        traffic: what a live server did meanwhile; None of all other trials.
     """
 
     window: Window
@@ -46,6 +49,17 @@ class Figures:
     errors: float
     lost: int
     seconds: float
+    traffic: TrafficPeriod | None = None
+
+
+def with_traffic(figures: Figures, watched: Mapping[str, Watched]) -> Figures:
+    """Return the figures of a period of live traffic; its latency is the mean of its statements."""
+    traffic = of_watched(watched)
+    if traffic is None:
+        return figures
+    totals = traffic.totals
+    latency = sum(totals.times.values()) / totals.statements if totals.statements else None
+    return replace(figures, traffic=traffic, latency=latency)
 
 
 def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:

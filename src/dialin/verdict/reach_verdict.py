@@ -33,7 +33,7 @@ from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.pareto import front
 from dialin.stats.safety import Failures
 from dialin.stats.throughput import by_mean
-from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, goal_ratio, observations, trial_speeds
+from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, goal_ratio, observations, trial_speeds, with_traffic
 from dialin.variables import rules
 from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_notes, rates
 from dialin.verdict.effective_settings import EffectiveSettings
@@ -198,7 +198,9 @@ def figures_of(record: StudyRecord, trials: Sequence[Trial]) -> dict[int, Figure
     rate = record.spec.workload.rate
     done = [trial for trial in trials if trial.state is TrialState.DONE]
     by_trial = ((trial.id, figures(record.samples.get(trial.id, ()), rate=rate)) for trial in done)
-    return {number: of_trial for number, of_trial in by_trial if of_trial is not None}
+    return {
+        number: with_traffic(of_trial, record.watched.get(number, {})) for number, of_trial in by_trial if of_trial is not None
+    }
 
 
 def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> dict[str, Standing]:
