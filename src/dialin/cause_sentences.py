@@ -76,13 +76,17 @@ _DANGERS: Mapping[Danger, str] = {
 }
 
 
-def guard_text(figures: Figures) -> str:
-    """Return why the guard of a live server put the baseline back, when, and how long that took."""
-    danger = Danger(figures["danger"])
-    why = _DANGERS[danger].format(**{**figures, "usual": figures["usual"] or 0.0})
-    restored = figures["restored_in"]
-    back = "it could NOT be restored" if restored is None else f"restored in {restored:.2f} s"
-    return f"The guard restored the baseline {figures['after']:.1f} s after the change: {why}; {back}"
+def guard_reason(figures: Figures) -> str:
+    """Return what the guard of a live server saw, as a clause."""
+    return _DANGERS[Danger(figures["danger"])].format(**{**figures, "usual": figures["usual"] or 0.0})
+
+
+def _guard_tripped(figures: Figures) -> str:
+    """Return why the guard put the baseline back, when, and how long that took."""
+    restored, why = figures["restored_in"], guard_reason(figures)
+    if restored is None:
+        return f"The guard could NOT restore the baseline {figures['after']:.1f} s after the change: {why}"
+    return f"The guard restored the baseline {figures['after']:.1f} s after the change, within {restored:.2f} s: {why}"
 
 
 _SENTENCES: Mapping[CauseCode, str | Callable[[Figures], str]] = {
@@ -134,7 +138,7 @@ _SENTENCES: Mapping[CauseCode, str | Callable[[Figures], str]] = {
     CauseCode.OTHER_MACHINE: "it is a {there} machine, and the servers are built for {here}",
     CauseCode.DATASET_IN_USE: "it has other prepared data under the same name, which another study uses",
     CauseCode.NO_COPY_OF_BUILD: "it has no {build}, and dialin did not install the one here, so that it cannot be copied",
-    CauseCode.GUARD_TRIPPED: guard_text,
+    CauseCode.GUARD_TRIPPED: _guard_tripped,
     CauseCode.NO_TRAFFIC: "Nobody sent the server any statement in the measured time",
 }
 

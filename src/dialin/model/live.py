@@ -96,7 +96,6 @@ class LatencySource(StrEnum):
     HISTOGRAM = "histogram"
     SUMMARY = "summary"
     RESPONSE_TIME = "response_time"
-    RUNNING = "running"
 
 
 class Danger(StrEnum):

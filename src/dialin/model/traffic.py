@@ -86,6 +86,11 @@ class TrafficTotals:
     def statements(self) -> float:
         return sum(self.counts.values())
 
+    @property
+    def per_second(self) -> float:
+        """Statements that clients sent per second."""
+        return self.statements / self.seconds
+
     @classmethod
     def of(cls, parts: Iterable[TrafficSecond | TrafficTotals]) -> TrafficTotals:
         """Return the sum of some seconds, or of totals."""
@@ -132,6 +137,12 @@ class TrafficPeriod:
     @property
     def totals(self) -> TrafficTotals:
         return TrafficTotals.of(self.halves)
+
+
+def fixed_mix(periods: Iterable[TrafficPeriod]) -> dict[str, float]:
+    """Return the share of each kind of statement in all periods together: the mix in which latencies are compared."""
+    together = TrafficTotals.of(period.totals for period in periods)
+    return {kind: count / together.statements for kind, count in together.counts.items()} if together.statements else {}
 
 
 def as_watched(seconds: Sequence[TrafficSecond]) -> Watched:

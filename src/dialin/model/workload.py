@@ -75,6 +75,15 @@ class LoadTraits(FrozenModel):
     observed: bool = False
 
 
+MEAN = 0
+"""Stored in place of a percentile of latency where the mean is reported, as of live traffic."""
+
+
+def latency_name(percentile: int) -> str:
+    """Return what a latency is called: `p95`, or `mean`."""
+    return "mean" if percentile == MEAN else f"p{percentile}"
+
+
 class LoadOptions(FrozenModel):
     """The options of a load that no kind has another default of: the one home of each, for study files and the store."""
 
@@ -97,6 +106,7 @@ class WorkloadSpec(LoadOptions):
         levels: several numbers of threads, each of which every trial measures in turn; empty where there is one only.
         tables: how many tables are asked for.
         table_size: rows that are asked for in each of them.
+        percentile: that of latency which is reported; 0 for the mean.
         rand_type: the distribution that row numbers are drawn from; None leaves the driver's default.
         options: further options of the workload, by name without dashes in front.
         traits: what the study has to know of it; its workload says so.
@@ -104,6 +114,7 @@ class WorkloadSpec(LoadOptions):
 
     name: str = "oltp_read_write"
     kind: str = "sysbench"
+    percentile: int = Field(default=95, ge=0, le=99)
     asked: str = Field(default_factory=lambda given: given["name"])
     threads: int = Field(default=16, ge=1, le=MOST_THREADS, description="concurrent connections")
     levels: tuple[int, ...] = ()

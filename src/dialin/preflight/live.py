@@ -44,9 +44,8 @@ _TURNOVER = 1 / 3
 _SOURCES: Mapping[LatencySource, str] = {
     LatencySource.HISTOGRAM: "the performance schema, with percentiles",
     LatencySource.SUMMARY: "the performance schema, as means by kind of statement; this server has no percentiles",
-    LatencySource.RESPONSE_TIME: "query_response_time, as one mean of all statements",
-    LatencySource.RUNNING: "an estimate from Threads_running, because the performance schema is off or may not be read and "
-    "query_response_time is not there: it is noisy, and small differences take long",
+    LatencySource.RESPONSE_TIME: "query_response_time, as one mean of all statements: a change of their mix counts as one of "
+    "latency, unless the load explains it",
 }
 
 
@@ -218,6 +217,7 @@ def _watch(attached: Attached, workshop: Tools) -> dict[str, Any]:
         "is_replica": is_replica,
         "lag": lag,
         "statements": sum(one.statements for one in seconds) / sum(one.seconds for one in seconds),
+        "busy_ms": sum(sum(one.times.values()) for one in seconds),
         "connections": sum(one.figures.get("connections", 0.0) for one in seconds) / sum(one.seconds for one in seconds),
         "connected": seconds[-1].connected,
     }
@@ -250,6 +250,11 @@ def _check_state(
         raise UserError(
             f"The server has no traffic: {state['statements']:.1f} statements/s within {_WATCHED} s",
             "Study it when it is used, or apply a load of dialin's own (leave out --traffic)",
+        )
+    if state["busy_ms"] <= 0:
+        raise UserError(
+            "This server counts its statements, but does not time them",
+            "Time the instruments statement/% in performance_schema.setup_instruments, or restart it with the default ones",
         )
     if state["lag"] is not None and state["lag"] > live.guard_lag:
         raise UserError(

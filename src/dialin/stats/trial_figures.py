@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from dialin.model.course import Course
 from dialin.model.evidence import Watched
 from dialin.model.study import Goal
 from dialin.model.traffic import TrafficPeriod, of_watched
@@ -19,6 +20,7 @@ from dialin.stats.throughput import TrialSpeed
 from dialin.stats.trial_fit import TimedTrial
 from dialin.stats.window import Window, window
 
+_AS_IT_IS = Shape(begin=0, settled=True, course=Course.STEADY)
 _STEADIEST = 0.001
 """The coefficient of variation below which a trial is as steady as can be: a driver's own clock is no better."""
 
@@ -53,13 +55,9 @@ class Figures:
 
 
 def with_traffic(figures: Figures, watched: Mapping[str, Watched]) -> Figures:
-    """Return the figures of a period of live traffic; its latency is the mean of its statements."""
+    """Return the figures of a period of live traffic, which has its own hours and need not be steady."""
     traffic = of_watched(watched)
-    if traffic is None:
-        return figures
-    totals = traffic.totals
-    latency = sum(totals.times.values()) / totals.statements if totals.statements else None
-    return replace(figures, traffic=traffic, latency=latency)
+    return figures if traffic is None else replace(figures, traffic=traffic, shape=_AS_IT_IS)
 
 
 def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:

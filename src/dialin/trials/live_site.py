@@ -6,6 +6,7 @@ at the end of every period, at once where the guard trips, and once more at the 
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -67,9 +68,11 @@ class LiveServer:
         detector = ChangeDetector(names)
         detector.remember(entry.before)
         with undone_at_the_end(log, entry, attached, say), QuickRestore(attached, clock) as quick:
+            one_at_a_time = threading.Lock()  # the guard's thread may trip at the very end of a period
 
             def restore() -> None:
-                detector.remember(quick.put_back())
+                with one_at_a_time:
+                    detector.remember(quick.put_back())
 
             guard = LiveGuard(self.live, restore, clock, stop_file(self.live.stop_file))
             with self._meter() as meter:
@@ -206,7 +209,7 @@ class LiveStage:
 
         if not lasts():
             return
-        yield Step.WAIT
+        yield Step.PAUSE
         while lasts():
             before = guard.seconds
             clock.sleep(_POLL)

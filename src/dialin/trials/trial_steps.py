@@ -17,7 +17,7 @@ from dialin.model.evidence import Gauge, Watched
 from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.study import StudySpec
 from dialin.model.traffic import as_watched
-from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
+from dialin.model.trial import GUARD, Costs, Failure, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
 from dialin.model.workload import Runs
 from dialin.probes import host
 from dialin.probes.hiccups import HiccupProbe, Hiccups
@@ -189,7 +189,7 @@ class _RunningTrial:
             self._progress.changes = error.changes
             self._well = True
         except ServerError as error:
-            fault = "guard" if error.cause.code is CauseCode.GUARD_TRIPPED else "server"
+            fault = GUARD if error.cause.code is CauseCode.GUARD_TRIPPED else "server"
             return self._failure(fault, error.cause, error.log_tail)
         except WorkloadError as error:
             # A driver that loses its server dies too; the server is the one to name.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dialin.model.study import Goal, StudySpec
-from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.trial import GUARD, Purpose, Trial, TrialState
 from dialin.model.verdict import CandidateState, DecidedBy, Outcome
 from dialin.stats.decide import Decision, Rules, candidate_levels, decide, trials_to_choose
 from dialin.stats.safety import Failures, unsafe
@@ -51,7 +51,7 @@ def given_up(name: str, trials: Sequence[Trial]) -> bool:
 
 def trips_of(name: str, trials: Sequence[Trial]) -> int:
     """Return in how many periods of a candidate the guard of a live server restored the baseline."""
-    return sum(trial.candidate == name and trial.failure is not None and trial.failure.fault == "guard" for trial in trials)
+    return sum(trial.candidate == name and trial.failure is not None and trial.failure.fault == GUARD for trial in trials)
 
 
 def same_in_force(spec: StudySpec, trials: Sequence[Trial]) -> list[frozenset[str]]:
@@ -82,14 +82,15 @@ def server_failures(spec: StudySpec, trials: Sequence[Trial]) -> dict[str, Failu
 
 
 def unsafe_candidates(spec: StudySpec, trials: Sequence[Trial]) -> frozenset[str]:
-    """Return the candidates whose servers failed more often than the baseline's, or tripped the guard of a live server twice.
+    """Return the candidates whose servers failed more often than the baseline's; none in an A/A study.
 
-    None in an A/A study.
+    On a live server those that tripped its guard twice: any other failure there, such as a lost connection, is nobody's.
     """
     if spec.aa:
         return frozenset()
-    tripped = {one.name for one in spec.candidates if trips_of(one.name, trials) >= GIVE_UP_AFTER}
-    return unsafe(server_failures(spec, trials), spec.baseline) | tripped
+    if spec.live is not None:
+        return frozenset(one.name for one in spec.candidates if trips_of(one.name, trials) >= GIVE_UP_AFTER)
+    return unsafe(server_failures(spec, trials), spec.baseline)
 
 
 def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> Decision:

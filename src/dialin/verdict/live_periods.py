@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from dialin.model.study import Goal, StudySpec
-from dialin.model.traffic import TrafficPeriod, TrafficTotals
+from dialin.model.traffic import TrafficPeriod, TrafficTotals, fixed_mix
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.question.plan import Plan
 from dialin.stats.baseline_observation import detectable_in, observe
@@ -30,41 +30,37 @@ def measured_periods(trials: Sequence[Trial], figures: Mapping[int, Figures]) ->
     return [(trial, traffic) for trial, traffic in found if traffic is not None and traffic.totals.statements > 0]
 
 
-def fixed_mix(measured: Measured) -> dict[str, float]:
-    """Return the share of each kind of statement in all periods together: the mix in which latencies are compared."""
-    together = TrafficTotals.of(traffic.totals for _, traffic in measured)
-    return {kind: count / together.statements for kind, count in together.counts.items()} if together.statements else {}
-
-
 def latency_periods(measured: Measured) -> list[Period]:
-    """Return the periods with the inverse of their latency; the load is that offered, and what the mix alone would change."""
-    mix = fixed_mix(measured)
-    together = TrafficTotals.of(traffic.totals for _, traffic in measured)
-    usual = {kind: together.times.get(kind, 0.0) / count for kind, count in together.counts.items() if count > 0}
+    """Return the periods with the inverse of their latency in one mix of statements."""
+    mix = fixed_mix(traffic for _, traffic in measured)
 
     def inverse(totals: TrafficTotals) -> float:
         return 1 / latency if (latency := totals.latency(mix)) else 0.0
+
+    periods = figure_periods(measured, lambda traffic: inverse(traffic.totals))
+    return [
+        replace(period, halves=(inverse(traffic.halves[0]), inverse(traffic.halves[1])))
+        for period, (_, traffic) in zip(periods, measured, strict=True)
+    ]
+
+
+def figure_periods(measured: Measured, value: Callable[[TrafficPeriod], float]) -> list[Period]:
+    """Return the periods with a figure each; 0 where it is not known.
+
+    The load is the logarithm of what clients sent per second, and of the mean latency that the mix alone would have.
+    """
+    together = TrafficTotals.of(traffic.totals for _, traffic in measured)
+    usual = {kind: together.times.get(kind, 0.0) / count for kind, count in together.counts.items() if count > 0}
 
     def by_mix(totals: TrafficTotals) -> float:
         expected = sum(count * usual.get(kind, 0.0) for kind, count in totals.counts.items()) / totals.statements
         return math.log(expected) if expected > 0 else 0.0
 
-    periods = _periods(measured, lambda traffic: inverse(traffic.totals))
-    return [
-        replace(
-            period,
-            load=(*period.load, by_mix(traffic.totals)),
-            halves=(inverse(traffic.halves[0]), inverse(traffic.halves[1])),
-        )
-        for period, (_, traffic) in zip(periods, measured, strict=True)
-    ]
-
-
-def _periods(measured: Measured, value: Callable[[TrafficPeriod], float]) -> list[Period]:
     periods: list[Period] = []
     before: Trial | None = None
     for trial, traffic in measured:
         follows = before is not None and before.run == trial.run and trial.id == before.id + 1
+        totals = traffic.totals
         periods.append(
             Period(
                 run=trial.run,
@@ -72,18 +68,12 @@ def _periods(measured: Measured, value: Callable[[TrafficPeriod], float]) -> lis
                 at=trial.middle,
                 value=value(traffic),
                 quad=(*trial.run, (trial.block + 1) // 2),
-                load=(math.log(traffic.totals.statements / traffic.totals.seconds),),
+                load=(math.log(totals.per_second), by_mix(totals)),
                 previous=before.candidate if follows and before is not None else None,
             )
         )
         before = trial
     return periods
-
-
-def figure_periods(measured: Measured, value: Callable[[TrafficPeriod], float | None]) -> list[Period]:
-    """Return periods with another figure, such as CPU per statement; those without it are left out."""
-    known = [(trial, traffic) for trial, traffic in measured if value(traffic)]
-    return _periods(known, lambda traffic: value(traffic) or 0.0)
 
 
 def switchback(
@@ -111,9 +101,7 @@ def decide_live(
     found = switchback(trials, figures, names, spec.baseline, rules, identical).decision
     if goal is Goal.LATENCY:
         return found
-    offered = figure_periods(
-        measured_periods(trials, figures), lambda traffic: traffic.totals.statements / traffic.totals.seconds
-    )
+    offered = figure_periods(measured_periods(trials, figures), lambda traffic: traffic.totals.per_second)
     fitted = fit_periods(offered, names, with_load=False)
     return replace(
         found,

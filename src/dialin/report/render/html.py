@@ -83,6 +83,7 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
             data=embedded(shown.data),
             title=shown.title,
             has_search=record.course is not None,
+            has_live=record.spec.live is not None,
             main=shown.main,
             colophon=shown.colophon,
         )

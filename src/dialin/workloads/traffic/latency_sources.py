@@ -6,8 +6,9 @@ What they cost, and what they are worth:
   220 rows, about 1 ms. Percentiles, and means by kind of statement.
 - `summary`: the summary by event name alone (MySQL 5.6 and 5.7; MariaDB with the performance schema on). Means by kind.
 - `response_time`: the plugin query_response_time (MariaDB, Percona), with its statistics on. One mean for all statements.
-- `running`: threads that run, divided by statements per second (Little's law: what is in a system is its rate times the time
-  spent there). One mean for all statements, from one look per second: right on average, and noisy.
+
+A server with none of them is refused: Threads_running divided by statements per second would be a mean as well (Little's law),
+but one look per second sees a server with short statements idle nearly always.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dialin.errors import UserError
 from dialin.model.live import LatencySource
 from dialin.model.query import Query
 from dialin.model.traffic import ALL_STATEMENTS
@@ -47,11 +49,29 @@ class Statements:
 
 
 def choose(query: Query) -> LatencySource:
-    """Return the best source that answers."""
-    if _answers(query, "SELECT 1 FROM DUAL WHERE @@performance_schema = 1") and _answers(query, f"{_SUMMARY} LIMIT 1"):
+    """Return the best source that answers.
+
+    Raises:
+        UserError: there is none.
+    """
+    is_on = _answers(query, "SELECT 1 FROM DUAL WHERE @@performance_schema = 1")
+    if is_on and _answers(query, f"{_SUMMARY} LIMIT 1"):
         return LatencySource.HISTOGRAM if _answers(query, f"{_HISTOGRAM} LIMIT 1") else LatencySource.SUMMARY
-    on = _answers(query, "SELECT 1 FROM DUAL WHERE @@query_response_time_stats = 1")
-    return LatencySource.RESPONSE_TIME if on and _answers(query, f"{_RESPONSE_TIME} LIMIT 1") else LatencySource.RUNNING
+    counts = _answers(query, "SELECT 1 FROM DUAL WHERE @@query_response_time_stats = 1")
+    if counts and _answers(query, f"{_RESPONSE_TIME} LIMIT 1"):
+        return LatencySource.RESPONSE_TIME
+    raise UserError("This server does not show how long its statements take", _remedy(query, is_on=is_on))
+
+
+def _remedy(query: Query, *, is_on: bool) -> str:
+    if is_on:
+        return "Grant the account SELECT on performance_schema.*"
+    if "mariadb" in str(query("SELECT VERSION()")[0][0]).lower():
+        return (
+            "Without a restart: INSTALL SONAME 'query_response_time', then SET GLOBAL query_response_time_stats = ON. "
+            "Or start the server with performance_schema=ON"
+        )
+    return "Start the server with performance_schema=ON"
 
 
 def _answers(query: Query, statement: str) -> bool:
@@ -64,7 +84,7 @@ def _answers(query: Query, statement: str) -> bool:
 
 
 def read(query: Query, source: LatencySource) -> Statements:
-    """Read the cumulative figures of a source; none of `RUNNING`, which status variables show."""
+    """Read the cumulative figures of a source."""
     match source:
         case LatencySource.HISTOGRAM | LatencySource.SUMMARY:
             rows = [row for row in query(_SUMMARY) if not str(row[0]).startswith(_LEFT_OUT)]
@@ -79,8 +99,6 @@ def read(query: Query, source: LatencySource) -> Statements:
             counted = [(float(count), str(total).strip()) for count, total in query(_RESPONSE_TIME)]
             times = sum(float(total) for _, total in counted if total.replace(".", "", 1).isdecimal())
             return Statements({ALL_STATEMENTS: sum(count for count, _ in counted)}, {ALL_STATEMENTS: 1000 * times})
-        case LatencySource.RUNNING:
-            return Statements()
 
 
 def _histogram(query: Query) -> dict[float, float]:

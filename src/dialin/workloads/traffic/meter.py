@@ -39,7 +39,7 @@ class Meter:
         make_reader: makes what reads it.
 
     Attributes:
-        source: where latency is read.
+        source: where latency is read; None before the first connection.
         guard: told of each second.
         check: raises what must end a trial; asked before each second of it.
         cpu: CPU seconds that dialin itself used on this.
@@ -54,7 +54,7 @@ class Meter:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="dialin traffic", daemon=True)
         self._listeners: list[queue.SimpleQueue[TrafficSecond | ServerError]] = []
-        self.source = LatencySource.RUNNING
+        self.source: LatencySource | None = None
         self.guard: Guard = lambda _second: None
         self.check: Callable[[], None] = lambda: None
         self.cpu = 0.0

@@ -1,7 +1,7 @@
 """One reading of a live server per second, and the difference of two: what the server did, without what dialin itself asked.
 
 Cost: three or four statements per second, 1 to 3 ms of the server (docs/live.md). Privileges: PROCESS; SELECT on
-performance_schema for all but the noisiest latency; on a replica REPLICATION CLIENT (MariaDB 10.5 and later: REPLICA MONITOR).
+performance_schema where latency is read there; on a replica REPLICATION CLIENT (MariaDB 10.5 and later: REPLICA MONITOR).
 """
 
 from __future__ import annotations
@@ -148,16 +148,12 @@ class Reader:
         if self._source is LatencySource.RESPONSE_TIME:
             own = {ALL_STATEMENTS: tuple(each for times in own.values() for each in times)}
         figures["own"] = sum(map(sum, own.values())) / 1000
-        questions = max(figures.pop("questions") - asked, 0.0)
-        if self._source is LatencySource.RUNNING:
-            counts, times = {ALL_STATEMENTS: questions}, {ALL_STATEMENTS: 1000 * now.running * seconds if questions else 0.0}
-            buckets: dict[float, float] = {}
-        else:
-            counts = _without(_rises(now.statements.counts, before.statements.counts), {k: len(v) for k, v in own.items()})
-            times = _without(_rises(now.statements.times, before.statements.times), {k: sum(v) for k, v in own.items()})
-            buckets = _rises(now.statements.buckets, before.statements.buckets)
-            for duration in (each for times_of_kind in own.values() for each in times_of_kind):
-                _take_out(buckets, duration)
+        figures["questions"] = max(figures["questions"] - asked, 0.0)
+        counts = _without(_rises(now.statements.counts, before.statements.counts), {k: len(v) for k, v in own.items()})
+        times = _without(_rises(now.statements.times, before.statements.times), {k: sum(v) for k, v in own.items()})
+        buckets = _rises(now.statements.buckets, before.statements.buckets)
+        for duration in (each for times_of_kind in own.values() for each in times_of_kind):
+            _take_out(buckets, duration)
         figures["selects"] = max(figures["selects"] - len(before.own.get("sql/select", ())), 0.0)
         return TrafficSecond(
             seconds=seconds,

@@ -90,14 +90,13 @@ class TrafficLoad:
         per_second = {name: value / heard.seconds for name, value in heard.figures.items()}
         statements = heard.statements / heard.seconds
         reads, writes = per_second.get("selects", 0.0), per_second.get("changes", 0.0)
-        p95 = heard.p95_ms
         return Second(
             number=self._number,
             tps=statements,
             reads=reads,
             writes=writes,
             other=max(statements - reads - writes, 0.0),
-            latency_ms=heard.mean_ms if p95 is None else p95,
+            latency_ms=heard.mean_ms,
             errors=heard.errors,
             reconnects=per_second.get("connections", 0.0),
             traffic=heard,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 from dialin.errors import UserError
-from dialin.model.workload import WorkloadSpec
+from dialin.model.workload import MEAN, LoadOptions, WorkloadSpec
 from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind
 from dialin.workloads.load_request import LoadRequest
@@ -21,7 +21,7 @@ class NoOptions(BaseModel):
 
 def _specify(request: LoadRequest) -> WorkloadSpec:
     for name, value in request.given.items():
-        if name != "percentile" and value:
+        if value and (name, value) != ("percentile", LoadOptions.model_fields["percentile"].default):
             raise UserError(
                 f"--{name.replace('_', '-')} is for a load that dialin applies; --traffic own applies none", "Leave it out"
             )
@@ -29,7 +29,7 @@ def _specify(request: LoadRequest) -> WorkloadSpec:
         raise UserError(
             f"--workload-option {name} is for a load that dialin applies; --traffic own applies none", "Leave it out"
         )
-    return request.spec(TRAFFIC, {}, threads=1)
+    return WorkloadSpec(name=TRAFFIC, kind=TRAFFIC, asked=TRAFFIC, threads=1, percentile=MEAN)
 
 
 def _make(spec: WorkloadSpec) -> Workload:
