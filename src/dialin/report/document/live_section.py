@@ -76,6 +76,7 @@ def _summary(record: StudyRecord, findings: LiveFindings) -> str:
 
 def _effects(record: StudyRecord, findings: LiveFindings, names: Naming) -> Table:
     shown = [cost for cost in _COSTS if any(cost in one.costs for one in findings.candidates)]
+    of_baseline = [Cell("baseline"), *([Cell("")] * (2 + len(shown)))]
     columns = [
         Column("candidate", "value" if names.subject else "candidate"),
         Column("with", "latency", hint="lower is better", is_figure=True),
@@ -88,11 +89,7 @@ def _effects(record: StudyRecord, findings: LiveFindings, names: Naming) -> Tabl
         Row(
             [
                 Cell(names.labels[one.name], candidate=one.name),
-                *(
-                    [Cell("baseline"), *([Cell("")] * (2 + len(shown)))]
-                    if one.name == record.spec.baseline
-                    else _ratios(one, shown)
-                ),
+                *(of_baseline if one.name == record.spec.baseline else _ratios(one, shown)),
                 Cell(str(one.trips) if one.trips else "", order=one.trips),
             ],
             RowRole.BAD if one.trips else RowRole.PLAIN,
@@ -141,14 +138,8 @@ def _trips(periods: Sequence[LivePeriod], names: Naming) -> Table:
         if one.is_tripped and one.trial.failure is not None
         for figures in (one.trial.failure.cause.figures,)
     ]
-    return Table(
-        "live-guard-table",
-        "Every time that the guard restored the baseline.",
-        columns,
-        rows,
-        "It had no reason to act.",
-        is_wide=True,
-    )
+    caption = "Every time that the guard restored the baseline."
+    return Table("live-guard-table", caption, columns, rows, "It had no reason to act.", is_wide=True)
 
 
 def _periods(periods: Sequence[LivePeriod], names: Naming) -> Table:
