@@ -3,14 +3,19 @@
 import json
 import subprocess
 from contextlib import contextmanager
+from pathlib import Path
 
 from driving import BINARY
 
+DOCUMENT = Path(__file__).parent.parent / "docs" / "live.md"
 SIZES = ["--option", "tables=2", "--option", "table-size=5000"]
 SCHEMA = "shop"
 
-QUICK = ["--attach", "--traffic", "own", "--yes", "--observe", "30", "--measure", "3", "--warmup", "1"]
-"""Periods that are short enough for a test; 16 of each candidate are decided on."""
+QUICK = ["--attach", "--traffic", "own", "--yes", "--observe", "30", "--measure", "2", "--warmup", "1"]
+"""Periods that are short enough for a test."""
+
+WAVE = "40,60,80,60"
+"""Transactions per second, one rate after another."""
 
 
 def _account(server):
@@ -40,13 +45,12 @@ class Clients:
 
 
 @contextmanager
-def traffic(server, directory, *options, workload="oltp_read_write", connections=4, rate="60"):
-    """Clients of a server: at a rate, or at several one after another, which is a wave."""
-    path = directory / "clients.jsonl"
-    words = ["--connections", str(connections), "--rate", rate, "--text", "--json", "--time", "600", *options]
+def traffic(server, path, *words, workload="oltp_read_write", connections=4, rate="60", seconds=600):
+    """Clients of a server, who write what they see to a file; several rates, one after another, are a wave."""
+    load = ["--connections", str(connections), "--rate", rate, "--text", "--json", "--time", str(seconds), *words]
     with path.open("w") as out:
         process = subprocess.Popen(
-            [BINARY, "run", workload, *_account(server), *SIZES, *words], stdout=out, stderr=subprocess.DEVNULL
+            [BINARY, "run", workload, *_account(server), *SIZES, *load], stdout=out, stderr=subprocess.DEVNULL
         )
         try:
             yield Clients(process, path)

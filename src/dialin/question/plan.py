@@ -81,6 +81,8 @@ def plan(spec: StudySpec) -> Plan:
     return Plan(measure, warmup, _blocks(spec, trial_seconds, shorter), trial_seconds)
 
 
+_LEAST_WASHOUT = 1.0
+
 _SWITCHING = 0.5
 """Seconds that a period takes beside its washout and what counts: reading all variables, setting some, writing that down."""
 
@@ -89,9 +91,15 @@ def _plan_of_live(spec: StudySpec, live: LiveOptions) -> Plan:
     """Return the plan of a study on live traffic; its washout is the warm-up.
 
     Raises:
-        UserError: the budget holds fewer periods than anything can be said of.
+        UserError: the budget holds fewer periods than anything can be said of, or the washout is too short.
     """
     measure, washout = spec.measure or PERIOD, spec.warmup if spec.warmup is not None else DEFAULT_WASHOUT
+    if washout < _LEAST_WASHOUT:
+        raise UserError(
+            f"Periods of a live server have a washout of at least {_LEAST_WASHOUT:g} s: the second in which a value is set belongs "
+            "to both",
+            "Give a longer --warmup, or leave it out",
+        )
     slot = measure + washout + _SWITCHING
     block = slot * len(spec.candidates)
     blocks = int((spec.minutes * 60 - live.observe) // block)
