@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialin.model.traffic import TrafficSecond, TrafficTotals, as_watched, fixed_mix, of_watched, percentile
+from dialin.model.traffic import PROBE, TrafficSecond, TrafficTotals, as_watched, fixed_mix, of_watched, percentile
 
 
 def second(selects=90.0, updates=10.0, *, select_ms=1.0, update_ms=5.0, running=2.0, buckets=None):
@@ -18,7 +18,7 @@ def second(selects=90.0, updates=10.0, *, select_ms=1.0, update_ms=5.0, running=
 
 def period(*seconds):
     stored = as_watched(seconds)
-    return of_watched({stored.name: stored})
+    return of_watched({PROBE: stored})
 
 
 def test_what_is_stored_of_a_period_is_what_it_was():

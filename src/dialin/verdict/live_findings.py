@@ -102,9 +102,9 @@ def live_notes(findings: LiveFindings, trials: Sequence[Trial], given_up: Sequen
             data = {"candidate": one.name, **{name: ratio.model_dump() for name, ratio in ratios.items()}}
             notes.append(Note(code="load_disagrees", data=data))
         if one.carries_over or one.reverses:
-            data = {"candidate": one.name, "reverses": one.reverses}
-            data |= {name: ratio.mean for name in ("settling", "after_other") if (ratio := getattr(one, name)) is not None}
-            notes.append(Note(code="carries_over", data=data))
+            known = {"settling": one.settling, "after_other": one.after_other}
+            shown = {name: ratio.mean for name, ratio in known.items() if ratio is not None}
+            notes.append(Note(code="carries_over", data={"candidate": one.name, "reverses": one.reverses, **shown}))
     if findings.quads < findings.quads_needed:
         notes.append(Note(code="few_quads", data={"quads": findings.quads, "needed": findings.quads_needed}))
     if findings.cpu_share is not None and findings.cpu_share >= _SATURATED:

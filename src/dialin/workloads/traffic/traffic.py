@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
-import dialin
 from dialin.clock import Clock, SystemClock
 from dialin.errors import ServerError
 from dialin.model.traffic import TrafficSecond
@@ -65,7 +64,8 @@ class Traffic(Workload):
             return TrafficLoad(meter, opened.enter_context(meter.listening()), opened.pop_all())
 
     def version(self) -> str:
-        return f"dialin {dialin.__version__}"
+        """Return what applies the load: the server's own clients."""
+        return "its own clients"
 
 
 class TrafficLoad:
