@@ -2,8 +2,11 @@
 
 import json
 import subprocess
+import threading
 from contextlib import contextmanager
 from pathlib import Path
+
+import pymysql
 
 from driving import BINARY
 
@@ -42,6 +45,26 @@ class Clients:
     def seconds(self):
         lines = [json.loads(line) for line in self._path.read_text().splitlines() if line.startswith("{")]
         return [line for line in lines if line["type"] == "second"]
+
+
+@contextmanager
+def scans(server):
+    """A client that scans a table again and again: it keeps a thread of InnoDB busy."""
+    ended = threading.Event()
+    connection = pymysql.connect(unix_socket=server.entry.socket, user="client", database=SCHEMA, autocommit=True)
+
+    def scan():
+        with connection, connection.cursor() as cursor:
+            while not ended.is_set():
+                cursor.execute("SELECT COUNT(*) FROM sbtest1 a JOIN sbtest2 b ON a.k < b.k WHERE a.id <= 200")
+
+    thread = threading.Thread(target=scan)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 from dialin.servers.capabilities import Capability, has
 from driving import needs_dialin_load
 from live import INSTALLED, MYSQL, find, finish, interrupt, kill, only_with_all, until
-from live_traffic import DOCUMENT, QUICK, WAVE, prepare, traffic
+from live_traffic import DOCUMENT, QUICK, WAVE, prepare, scans, traffic
 from playground import option_file, playground
 
 pytestmark = needs_dialin_load
@@ -57,7 +57,7 @@ def test_a_candidate_that_stalls_the_server_trips_the_guard_and_is_given_up_with
 ):
     before = server.variables()
     sweep = ["sweep", f"{CONCURRENCY}=1", *account, *QUICK, "--minutes", "3", "--out", tmp_path / "study"]
-    with traffic(server, tmp_path / "clients", connections=32, rate="100") as clients:
+    with scans(server), traffic(server, tmp_path / "clients", connections=32, rate="100") as clients:
         out, err = dialin(*sweep, "--json", code=dialin.any_code)
     verdict = json.loads(out)
     assert server.variables() == before
