@@ -38,6 +38,11 @@ def account(server, tmp_path):
     return ["--defaults-file", option_file(server, tmp_path / "account.cnf")]
 
 
+def values(server):
+    """The server's variables, without the one that it adapts by itself while threads wait to enter InnoDB."""
+    return {name: value for name, value in server.variables().items() if name != "innodb_thread_sleep_delay"}
+
+
 def candidate(verdict, name):
     return next(one for one in verdict["candidates"] if one["name"] == name)
 
@@ -55,12 +60,12 @@ def bad_seconds(clients):
 def test_a_candidate_that_stalls_the_server_trips_the_guard_and_is_given_up_with_the_server_as_it_was(
     dialin, server, account, tmp_path, capsys
 ):
-    before = server.variables()
+    before = values(server)
     sweep = ["sweep", f"{CONCURRENCY}=1", *account, *QUICK, "--minutes", "3", "--out", tmp_path / "study"]
     with scans(server), traffic(server, tmp_path / "clients", connections=32, rate="100") as clients:
         out, err = dialin(*sweep, "--json", code=dialin.any_code)
     verdict = json.loads(out)
-    assert server.variables() == before
+    assert values(server) == before
     assert candidate(verdict, "1")["state"] == "unsafe"
     assert live_of(verdict, "1")["trips"] == 2
     (note,) = [note for note in verdict["warnings"] if note["code"] == "guard_tripped"]
@@ -74,11 +79,11 @@ def test_a_candidate_that_stalls_the_server_trips_the_guard_and_is_given_up_with
 
 @only_with_all
 def test_a_planted_effect_is_found_with_its_direction_while_the_load_rises_and_falls(dialin, server, account, tmp_path):
-    before = server.variables()
+    before = values(server)
     sweep = ["sweep", f"{LOG}=2", "--accept-weaker-durability", *account, *QUICK, "--minutes", "6", "--worthwhile", "10%"]
     with traffic(server, tmp_path / "clients", workload="oltp_write_only", rate=WAVE, seconds=40):
         verdict = dialin.verdict(*sweep, "--out", tmp_path / "study")
-    assert server.variables() == before
+    assert values(server) == before
     assert verdict["goal"] == "latency"
     assert candidate(verdict, "2")["goal_ratio"]["high"] < 1
     assert verdict["recommended_candidate"] == "2"
@@ -106,21 +111,21 @@ def test_identical_candidates_differ_in_nothing_that_is_claimed_while_the_load_r
 def test_a_study_that_was_killed_leaves_at_most_one_value_changed_which_the_next_command_puts_back(
     dialin, server, account, tmp_path
 ):
-    before = server.variables()
+    before = values(server)
     sweep = ["sweep", f"{LOG}=2", "--accept-weaker-durability", *account, *QUICK, "--minutes", "4", "--out", tmp_path / "study"]
     with traffic(server, tmp_path / "clients"):
         process = dialin.start(*sweep)
-        until(lambda: server.variables()[LOG] == "2", every=0.02)
+        until(lambda: values(server)[LOG] == "2", every=0.02)
         kill(process.pid)
         process.communicate()
-        now = server.variables()
+        now = values(server)
         assert {name: value for name, value in now.items() if before[name] != value} == {LOG: "2"}
         again = dialin.start("resume", tmp_path / "study", "--yes", "--minutes", "4")
-        until(lambda: server.variables()[LOG] == before[LOG], every=0.02)
-        until(lambda: server.variables()[LOG] == "2", every=0.02)  # it goes on
+        until(lambda: values(server)[LOG] == before[LOG], every=0.02)
+        until(lambda: values(server)[LOG] == "2", every=0.02)  # it goes on
         err = interrupt(again)
     assert "dialin resume" in err
-    assert server.variables() == before
+    assert values(server) == before
 
 
 REFUSED = [
@@ -140,11 +145,11 @@ REFUSED = [
 def test_what_must_not_be_done_to_a_live_server_is_refused_and_nothing_is_changed(
     server, account, refused, tmp_path, words, says
 ):
-    before = server.variables()
+    before = values(server)
     options = [*account, *QUICK, "--minutes", "5"]
     with traffic(server, tmp_path / "clients") if "sort_buffer" in words[0] else nullcontext():
         assert says in refused("sweep", words[0], *options, *words[1:])
-    assert server.variables() == before
+    assert values(server) == before
 
 
 def test_a_server_that_nobody_uses_and_an_account_that_lacks_a_privilege_are_refused(server, account, refused):
@@ -160,13 +165,13 @@ def test_a_server_that_nobody_uses_and_an_account_that_lacks_a_privilege_are_ref
 
 def test_a_value_that_somebody_else_sets_ends_the_study_and_stays(dialin, server, account, tmp_path):
     sweep = ["sweep", "innodb_io_capacity=300", *account, *QUICK, "--minutes", "4", "--out", tmp_path / "study"]
-    was = server.variables()["innodb_io_capacity"]
+    was = values(server)["innodb_io_capacity"]
     with traffic(server, tmp_path / "clients"):
         process = dialin.start(*sweep)
-        until(lambda: server.variables()["innodb_io_capacity"] == "300", every=0.02)
+        until(lambda: values(server)["innodb_io_capacity"] == "300", every=0.02)
         server.query("SET GLOBAL innodb_io_capacity = 450")
         code, _, err = finish(process)
     assert code == 1, err
     assert "Something other than dialin keeps changing innodb_io_capacity" in err
-    assert server.variables()["innodb_io_capacity"] == "450"
+    assert values(server)["innodb_io_capacity"] == "450"
     server.query(f"SET GLOBAL innodb_io_capacity = {was}")
