@@ -12,7 +12,8 @@ from dialin.dashboard.follow import Snapshot
 from dialin.dashboard.study_state import State, resume_command, text_of
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step
-from dialin.report.board import Board, newest_figures, study_title
+from dialin.model.workload import latency_name
+from dialin.report.board import Board, level_title, newest_figures, study_title
 from dialin.report.charts.style import styles
 from dialin.report.load_units import Units, units
 from dialin.report.names import naming
@@ -45,7 +46,7 @@ def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = Fa
         unit = units(board.spec.workload)
         page |= _what(board.spec) | {
             "rows": _rows(board, board.spec),
-            "unit": unit.title,
+            "unit": level_title(board.spec),
         }
         if state in _DRAWN:
             page |= _when(board, now, running=state is State.RUNNING) | {"chart": _chart(board.seconds, board.spec, unit)}
@@ -87,7 +88,7 @@ def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
                 "base": base,
                 "trials": str(standing.trials),
                 "failed": f"{standing.failed} failed" if standing.failed else "",
-                "rate": number(standing.tps),
+                "rate": number(standing.level),
                 "change": "baseline" if base else change(standing.ratio),
                 "out": standing.out,
                 "runs": board.trial is not None and board.trial.candidate == candidate.name,
@@ -100,7 +101,7 @@ def _chart(samples: Sequence[Sample], spec: StudySpec, unit: Units) -> dict[str,
     if not samples:
         return {"x": [], "rate": [], "latency": [], "warm": 0, "lost": [], "words": "", "about": "", "titles": ["", ""]}
     by_time = not unit.by_run
-    latency = f"p{spec.workload.percentile} latency, ms" if by_time else f"seconds per {unit.one}"
+    latency = f"{latency_name(spec.workload.percentile)} latency, ms" if by_time else f"seconds per {unit.one}"
     rates = [sample.tps for sample in samples]
     warm = sum(sample.step is Step.WARM_UP for sample in samples)
     grey = " Grey: the warm-up, which is not measured." if warm else ""

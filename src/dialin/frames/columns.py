@@ -57,6 +57,7 @@ TRIALS: Columns = {
     "state": FrameColumn(pl.String, "running, done, failed or interrupted; an interrupted one counts for nothing"),
     "started": FrameColumn(TIME, "when it started, UTC"),
     "wait_s": FrameColumn(pl.Float64, "seconds until an attached server that had gone away answered again; else null"),
+    "pause_s": FrameColumn(pl.Float64, "seconds that a live server kept the baseline until it could be changed; else null"),
     "restore_s": FrameColumn(pl.Float64, "seconds that each step took; null where it did not happen"),
     "boot_s": FrameColumn(pl.Float64, "starting the server"),
     "set_s": FrameColumn(pl.Float64, "setting the variables of a running server"),

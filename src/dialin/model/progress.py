@@ -19,8 +19,9 @@ class Standing:
     Attributes:
         trials: completed ones.
         tps: throughput over the completed trials, at the machine's mean state, or None.
-        ratio: to the baseline, as far as the two can be compared, or None.
+        ratio: to the baseline, as far as the two can be compared, or None; of latency on live traffic, else of throughput.
         out: whether it gets no further trials, because it is unsafe or could never be measured.
+        latency: mean latency on live traffic, ms; None in other studies.
     """
 
     trials: int
@@ -28,6 +29,12 @@ class Standing:
     tps: float | None
     ratio: float | None
     out: bool = False
+    latency: float | None = None
+
+    @property
+    def level(self) -> float | None:
+        """The figure to show: latency on live traffic, else throughput."""
+        return self.tps if self.latency is None else self.latency
 
 
 class SessionState(StrEnum):

@@ -17,7 +17,7 @@ from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
-from dialin.report.board import Board, newest_figures, sparkline, study_title
+from dialin.report.board import Board, level_title, newest_figures, sparkline, study_title
 from dialin.report.load_units import units
 from dialin.report.names import naming
 from dialin.text import about, ascii_only, change, counted, distinct, duration, number, stopwatch, visible
@@ -164,13 +164,11 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
     any_is_out = any(standing.out for standing in board.standings.values())
     columns = [column for column in (*_COLUMNS, *([_OUT] if any_is_out else [])) if width >= column.least]
     room = max(9, width - sum(column.width for column in columns))
-    unit = units(spec.workload)
+    title = level_title(spec)
     header = names.subject or "candidate"
     header = header if len(header) <= room else "value"
     left = min(room, max(cell_len(header), *map(len, names.labels.values())))
-    lines = [
-        _row(header, [(unit.title if column.title == _TPS else column.title, column.width) for column in columns], left, "dim")
-    ]
+    lines = [_row(header, [(title if column.title == _TPS else column.title, column.width) for column in columns], left, "dim")]
     shown = _most_telling(board, spec, rows)
     labels = dict(zip(names.labels, distinct(list(names.labels.values()), left), strict=True))
     for candidate in spec.candidates:
@@ -182,7 +180,7 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
         cells = {
             "trials": str(standing.trials),
             "failed": str(standing.failed) if standing.failed else "",
-            _TPS: number(standing.tps),
+            _TPS: number(standing.level),
             "to baseline": "baseline" if is_base else change(standing.ratio),
             "race": "out" if standing.out else "",
         }
