@@ -22,7 +22,7 @@ from surfaces import Machine, Surface, make_surface
 
 from dialin.model.setting import Value
 from dialin.model.verdict import TuneOutcome
-from dialin.search.trial_records import Options
+from dialin.search.trial_records import Options, TrialOutcome
 from dialin.search.tuner import Tuner
 
 SECONDS = 30.0
@@ -76,7 +76,7 @@ def dialin(surface: Surface, minutes: float, seed: int) -> Ended:
         before = time.process_time()
         ok, throughput, cost = machine.run(ask.setting, ask.seconds)
         simulated += time.process_time() - before
-        tuner.tell(ask, ok=ok, throughput=throughput, life=machine.life, cost=cost)
+        tuner.tell(TrialOutcome(ask, ok, throughput, machine.life, cost))
     result = tuner.result()
     cpu = time.process_time() - begun - simulated
     if machine.clock > 60 * minutes:

@@ -51,8 +51,8 @@ class Done:
 
 def finished(code, out, err):
     lines = out.splitlines()
-    told = "\n".join(line for line in lines if not line.startswith("{"))
-    return Done(code, told + err, [json.loads(line) for line in lines if line.startswith("{")])
+    reported = "\n".join(line for line in lines if not line.startswith("{"))
+    return Done(code, reported + err, [json.loads(line) for line in lines if line.startswith("{")])
 
 
 def account(sandbox, database="sbtest"):

@@ -241,15 +241,15 @@ def test_a_run_that_is_stopped_tells_what_it_measured(server, how):
 
 def refused(words, *, code, says, remedy=""):
     """Run what cannot go well: one line and a remedy, for people and for programs, and no more."""
-    told = subprocess.run([*words, "--json"], capture_output=True, text=True, timeout=LIMIT, stdin=subprocess.DEVNULL)
-    assert told.returncode == code, told.stdout[-1000:] + told.stderr
-    errors = [line for line in map(json.loads, told.stdout.splitlines()) if line["type"] == "error"]
-    assert len(errors) == 1, told.stdout[-1000:] + told.stderr
+    reported = subprocess.run([*words, "--json"], capture_output=True, text=True, timeout=LIMIT, stdin=subprocess.DEVNULL)
+    assert reported.returncode == code, reported.stdout[-1000:] + reported.stderr
+    errors = [line for line in map(json.loads, reported.stdout.splitlines()) if line["type"] == "error"]
+    assert len(errors) == 1, reported.stdout[-1000:] + reported.stderr
     assert says in errors[0]["what"], errors
     assert "\n" not in errors[0]["what"]
     assert errors[0]["remedy"]
     assert remedy in errors[0]["remedy"], errors
-    assert "panicked" not in told.stderr
+    assert "panicked" not in reported.stderr
 
 
 def run(workload, server, *words, **given):

@@ -90,8 +90,8 @@ def test_every_trial_uses_what_the_driver_chose_in_the_first_one_also_after_a_re
     assert first == []
     # One that was interrupted, and at least one more after the study was resumed.
     assert len(later) >= 2
-    told = [f"--load-threads={choice.load_threads}", f"--gather={'on' if choice.gather else 'off'}"]
-    assert [words for words in later if words != told] == []
+    reported = [f"--load-threads={choice.load_threads}", f"--gather={'on' if choice.gather else 'off'}"]
+    assert [words for words in later if words != reported] == []
     completed = [trial for trial in record.trials if trial.state is TrialState.DONE]
     assert {trial.driver_choices for trial in completed} == {(choice,)}
     driver = record.host["load_driver"]

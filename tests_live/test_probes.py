@@ -6,7 +6,6 @@ import pytest
 
 from dialin.evidence.probe_notes import probe_note_text
 from dialin.model.workload import WorkloadSpec
-from dialin.probes import innodb_text
 from dialin.probes.innodb_mutex import InnodbMutexProbe
 from dialin.probes.innodb_status import InnodbStatusProbe
 from dialin.probes.metrics import MetricsProbe
@@ -132,14 +131,11 @@ def test_the_process_and_the_machine_are_told(watched):
     assert "run_queue" in machine.gauges
 
 
-def test_innodb_tells_of_its_log_and_pool_and_every_line_is_understood(sandbox, watched):
+def test_innodb_reports_its_log_and_pool(watched):
     innodb = watched["innodb"]
     assert innodb.counters["log_bytes"] > 0
     assert 0 < innodb.gauges["free_pages"].least < innodb.gauges["pool_size_pages"].least
     assert innodb.gauges["checkpoint_age"].least >= 0
-    with sandbox.connect() as query:
-        unknown = innodb_text.parse(query("SHOW ENGINE INNODB STATUS")[0][2]).unknown
-    assert set(unknown) <= {"LATEST FOREIGN KEY ERROR", "LATEST DETECTED DEADLOCK", "TRANSACTIONS"}, unknown
 
 
 def test_semaphores_and_mutexes_are_told_or_said_not_to_be(sandbox, watched):

@@ -134,7 +134,7 @@ def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_on
         settings={"good": {CAPACITY: 300}, "bad": {"innodb_commit_concurrency": 4}},
         expected={},
         settable=frozenset(),
-        asked=frozenset(),
+        varied=frozenset(),
     )
     blank = workshop.preparer.blank(build, {})
     lives = SharedSandbox(

@@ -86,9 +86,9 @@ def cells(table):
     """Every cell of a table that is about a build that is installed: build, variable, what is told."""
     found = []
     for line in table.strip().splitlines():
-        name, *told = (part.strip() for part in line.split("|"))
+        name, *reported = (part.strip() for part in line.split("|"))
         last = ""
-        for build, cell in zip(COLUMNS, told, strict=True):
+        for build, cell in zip(COLUMNS, reported, strict=True):
             last = last if cell == "=" else cell
             if build in HERE:
                 found.append(pytest.param(build, name, last, id=f"{build}-{name}"))
@@ -180,8 +180,8 @@ def test_variables_of_rules_are_those_of_real_servers(catalogues):
 @pytest.mark.parametrize("build", sorted(HERE))
 def test_what_is_told_of_rounding_is_what_a_set_does(catalogues, sandboxed, build, asked, in_force):
     variable = catalogues(build)["read_buffer_size"]
-    told = min(max(asked, variable.minimum), variable.maximum)
-    assert told - told % variable.block == in_force
+    reported = min(max(asked, variable.minimum), variable.maximum)
+    assert reported - reported % variable.block == in_force
     query = sandboxed(build)
     query(f"SET GLOBAL read_buffer_size = {asked}")
     assert query("SELECT @@GLOBAL.read_buffer_size") == [(in_force,)]
@@ -222,12 +222,12 @@ def test_a_build_is_asked_within_seconds_and_once(tmp_path, catalogues):
     known = catalogues(build.id)
     assert found.variables.keys() == known.keys()
     # A default that is a place is another in every sandbox.
-    assert all(told == replace(known[name], default=told.default) for name, told in found.variables.items())
+    assert all(reported == replace(known[name], default=reported.default) for name, reported in found.variables.items())
 
 
 @pytest.mark.parametrize("build", sorted(HERE))
 def test_the_command_answers_for_every_build(build):
     words = [sys.executable, "-c", "import typer; from dialin.cli.variables import variables; typer.run(variables)"]
     done = subprocess.run([*words, "read_buffer_size", "--server", build, "--json"], capture_output=True, text=True, check=True)
-    told = json.loads(done.stdout)["builds"][build]
-    assert (told["minimum"], told["maximum"], told["block"]) == (8192, 2147479552, 4096)
+    reported = json.loads(done.stdout)["builds"][build]
+    assert (reported["minimum"], reported["maximum"], reported["block"]) == (8192, 2147479552, 4096)

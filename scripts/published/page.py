@@ -253,9 +253,8 @@ def _nanoseconds(picoseconds: float | None) -> str:
 def _semaphores(done: Done) -> str:
     names = [candidate.name for candidate in done.record.spec.candidates]
     candidates = semaphore_tables.candidates(done.why, names)
-    lines = semaphore_tables.places(done.why, candidates)
-    if not lines:
+    rows = [[prose(cell.text) for cell in row.cells] for row in semaphore_tables.places(done.why, candidates)]
+    if not rows:
         return ""
-    rows = [[prose(line.name), *line.figures] for line in lines]
     places = table(("place", *map(prose, candidates)), rows, f"l{'r' * len(candidates)}")
     return f"{prose(semaphore_tables.PLACES_READING)}\n\n{places}"

@@ -15,9 +15,9 @@ def test_the_version_and_a_mistyped_command_wait_for_nothing_that_only_studies_n
 
 
 def test_a_mistyped_command_is_told_the_nearest_one():
-    told = CliRunner().invoke(app, ["swep"])
-    assert told.exit_code == 2
-    assert "Did you mean 'sweep'?" in told.output
+    reported = CliRunner().invoke(app, ["swep"])
+    assert reported.exit_code == 2
+    assert "Did you mean 'sweep'?" in reported.output
 
 
 @pytest.mark.parametrize(

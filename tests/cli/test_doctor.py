@@ -105,14 +105,14 @@ def test_no_line_but_a_command_is_wider_than_the_terminal(doctor, width):
 
 def test_json_tells_the_same_and_the_facts(doctor):
     code, out = doctor("--json", facts=spoiled(load={"busy": 0.4, "busiest": (Busy("\x1b[2J", 7, 0.5),)}))
-    told = json.loads(out)
+    reported = json.loads(out)
     assert code == 1
-    assert told["fit"] is False
-    assert told["findings"][0]["subject"] == "other load"
-    assert set(told["findings"][0]) == {"subject", "observed", "severity", "effect", "remedy", "command"}
-    assert "turbo" in told["not_told"]
-    assert told["facts"]["load"]["busy"] == 0.4
-    assert told["facts"]["cpu"]["turbo"] is None
+    assert reported["fit"] is False
+    assert reported["findings"][0]["subject"] == "other load"
+    assert set(reported["findings"][0]) == {"subject", "observed", "severity", "effect", "remedy", "command"}
+    assert "turbo" in reported["not_told"]
+    assert reported["facts"]["load"]["busy"] == 0.4
+    assert reported["facts"]["cpu"]["turbo"] is None
     assert "\x1b" not in out
 
 

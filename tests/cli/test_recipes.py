@@ -118,9 +118,9 @@ def test_run_again_goes_on_with_what_is_there(quick, tmp_path):
 
 def test_json_is_a_list_with_each_studys_verdict_alone(quick, tmp_path, capsys):
     run(tmp_path / "out", as_json=True)
-    told = json.loads(capsys.readouterr().out)
-    assert [one["study"] for one in told] == [study.name for study in library.find(NAME).study]
-    assert {one["verdict"]["verdict"] for one in told} == {"winner"}
+    reported = json.loads(capsys.readouterr().out)
+    assert [one["study"] for one in reported] == [study.name for study in library.find(NAME).study]
+    assert {one["verdict"]["verdict"] for one in reported} == {"winner"}
 
 
 def test_json_of_a_hostile_study_does_not_act_on_a_terminal(quick, tmp_path, monkeypatch, capsys):

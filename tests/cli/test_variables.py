@@ -134,8 +134,8 @@ def test_a_pattern_that_nothing_fits_is_not_called_a_name(dialin):
 
 
 def test_what_is_known_is_json_too(dialin):
-    told = json.loads(dialin("read_buffer_size", "--json"))
-    assert told["builds"]["mysql@5.6.24"]["block"] == 4096
-    assert told["unit"] == "bytes"
+    reported = json.loads(dialin("read_buffer_size", "--json"))
+    assert reported["builds"]["mysql@5.6.24"]["block"] == 4096
+    assert reported["unit"] == "bytes"
     listed = json.loads(dialin("buffer", "--json"))
     assert [variable["name"] for variable in listed["variables"]] == ["innodb_buffer_pool_instances", "read_buffer_size"]

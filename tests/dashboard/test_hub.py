@@ -39,7 +39,7 @@ class Followed:
     def report(self):
         self.reports += 1
         self.takes()
-        return Body(f"report {self.reports}", f"<h1>{self.reports}</h1>", {"trials": {}, "charts": {}})
+        return Body(f"report {self.reports}", f"<h1>{self.reports}</h1>", "<a>", {"trials": {}, "charts": {}})
 
     def forget(self):
         self.forgotten += 1
@@ -135,6 +135,7 @@ def test_the_report_is_made_once_for_each_change(hub, followed):
             "number": 1,
             "title": "report 1",
             "main": "<h1>1</h1>",
+            "menu": "<a>",
             "data": {"trials": {}, "charts": {}},
         }
         followed.key = (2,)
@@ -284,11 +285,11 @@ def test_a_page_beside_a_study_stays_while_somebody_looks(followed, clock):
 
 
 def test_a_study_is_told_to_stop_once_for_a_second_time_would_hurt_it(hub, monkeypatch):
-    told = []
-    monkeypatch.setattr(hubs, "stop_now", lambda holder, directory, identity: told.append(holder) or True)
+    reported = []
+    monkeypatch.setattr(hubs, "stop_now", lambda holder, directory, identity: reported.append(holder) or True)
     assert hub.stop_now()
     assert hub.stop_now()
-    assert told == [Holder(4711, "boot/42")]
+    assert reported == [Holder(4711, "boot/42")]
 
 
 def test_a_study_that_nobody_runs_cannot_be_stopped(hub, followed):

@@ -72,10 +72,10 @@ def test_a_link_lets_in_once_and_leads_to_the_clean_address(served):
 
 
 def test_the_cookie_is_this_pages_own_and_no_script_and_no_other_site_gets_it(served):
-    told = served.client().get(served.link()).headers["set-cookie"]
-    assert told.startswith(f"{COOKIE}=")
-    assert {"HttpOnly", "SameSite=strict", f"Path={served.access.root}/"} <= set(told.split("; "))
-    assert "Max-Age" not in told
+    reported = served.client().get(served.link()).headers["set-cookie"]
+    assert reported.startswith(f"{COOKIE}=")
+    assert {"HttpOnly", "SameSite=strict", f"Path={served.access.root}/"} <= set(reported.split("; "))
+    assert "Max-Age" not in reported
 
 
 def test_a_browser_that_was_let_in_leaves_a_further_link_for_another_one(served, viewer):
@@ -208,6 +208,8 @@ def test_the_report_is_served_once_it_was_made(served):
     assert answer["number"] == 1
     assert "No verdict yet" in answer["title"]
     assert "<h1" in answer["main"]
+    assert '<a href="#over-time">Over time</a>' in answer["menu"]
+    assert "#candidates" not in answer["menu"], "a section that has nothing yet"
 
 
 def test_the_stream_is_one_of_events_and_closes_when_the_page_ends(served, viewer):

@@ -20,12 +20,12 @@ def board(spec, seconds=(), **others):
     return Board(spec=spec, seconds=deque(seconds), standings=RUNNING.standings, **{**given, **others})
 
 
-def told(state, board, **others):
+def reported(state, board, **others):
     return json.loads(view(Snapshot(state, board, progress=RUNNING, **others), Path("/st udy"), 1021.0))
 
 
 def test_a_running_study_tells_where_it_is_and_may_be_stopped(spec):
-    found = told(State.RUNNING, board(spec, [sample(1, Step.WARM_UP, 50.0), sample(2), sample(3, gap=0.9)]))
+    found = reported(State.RUNNING, board(spec, [sample(1, Step.WARM_UP, 50.0), sample(2), sample(3, gap=0.9)]))
     assert (found["name"], found["command"]) == ("Running", "")
     assert (found["block"], found["left"]) == ("block 1 of about 6", "about 10 min left")
     assert found["trial"] == ["Trial 2 of the block", "innodb_buffer_pool_instances = 4", "measuring for 20 s"]
@@ -38,7 +38,7 @@ def test_a_running_study_tells_where_it_is_and_may_be_stopped(spec):
 
 
 def test_candidates_are_told_as_they_stand(spec):
-    rows = told(State.RUNNING, board(spec))["rows"]
+    rows = reported(State.RUNNING, board(spec))["rows"]
     assert [(row["label"], row["trials"], row["failed"], row["rate"]) for row in rows] == [
         ("1", "1", "", "1,000"),
         ("4", "0", "1 failed", "–"),
@@ -50,7 +50,7 @@ def test_candidates_are_told_as_they_stand(spec):
 
 
 def test_a_study_that_died_tells_where_and_how_to_go_on_and_cannot_be_stopped(spec):
-    found = told(State.DEAD, board(spec, [sample(1)]))
+    found = reported(State.DEAD, board(spec, [sample(1)]))
     assert found["name"] == "Dead"
     assert found["command"] == "dialin resume '/st udy'"
     assert found["block"] == "in block 1 of about 6"
@@ -60,14 +60,14 @@ def test_a_study_that_died_tells_where_and_how_to_go_on_and_cannot_be_stopped(sp
 
 
 def test_a_finished_study_shows_its_candidates_and_no_seconds(spec):
-    found = told(State.FINISHED, board(spec, [sample(1)]))
+    found = reported(State.FINISHED, board(spec, [sample(1)]))
     assert found["rows"]
     assert "chart" not in found
     assert "block" not in found
 
 
 def test_a_study_that_is_still_to_come_can_be_told():
-    found = told(State.READYING, Board())
+    found = reported(State.READYING, Board())
     assert found["name"] == "Preparing"
     assert found["log"] == []
 
@@ -79,14 +79,14 @@ def test_a_study_that_was_told_to_stop_is_not_told_again(spec):
 
 
 def test_that_it_stops_after_its_block_is_told_while_it_runs(spec):
-    assert told(State.RUNNING, board(spec), stops=True)["stops"]
-    assert not told(State.STOPPED, board(spec), stops=True)["stops"]
+    assert reported(State.RUNNING, board(spec), stops=True)["stops"]
+    assert not reported(State.STOPPED, board(spec), stops=True)["stops"]
 
 
 def test_runs_of_a_timed_query_are_told_by_the_time_they_take(spec):
     traits = LoadTraits(unit="run", runs=Runs(warm_up=0, measured=3, most=6, seconds=1.0))
     scan = spec.model_copy(update={"workload": spec.workload.model_copy(update={"traits": traits})})
-    chart = told(State.RUNNING, board(scan, [sample(1, tps=0.25, seconds=4.0)]))["chart"]
+    chart = reported(State.RUNNING, board(scan, [sample(1, tps=0.25, seconds=4.0)]))["chart"]
     assert chart["latency"] == [4.0]
     assert chart["words"] == "0.25 runs/s, 4.00 s/run"
     assert chart["titles"] == ["runs/s", "seconds per run", "runs of the trial"]

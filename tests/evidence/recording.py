@@ -131,8 +131,8 @@ def thin(record: StudyRecord) -> dict[str, Any]:
 
 def _spec(spec: StudySpec) -> dict[str, Any]:
     """Return a study's spec, a script of its own by its name alone: where it lay is nobody's business."""
-    told = spec.model_dump(mode="json")
-    return {**told, "workload": {**told["workload"], "name": Path(spec.workload.name).name}}
+    reported = spec.model_dump(mode="json")
+    return {**reported, "workload": {**reported["workload"], "name": Path(spec.workload.name).name}}
 
 
 def _trial(trial: Trial, samples: Sequence[Sample], common: Mapping[str, str]) -> dict[str, Any]:

@@ -6,9 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.evidence.cost import ITEMS, costs
+from dialin.evidence import cost
+from dialin.evidence.cost import ITEMS
 from dialin.model.trial import Step, TrialState
-from fixtures.example_evidence import ORDINARY, Per, Told, nothing_moved, unseen, watched
+from fixtures.evidence_of import of_record
+from fixtures.example_evidence import ORDINARY, Per, Rise, nothing_moved, unseen, watched
+
+costs = of_record(cost.costs)
 
 QUERIES = 20
 """Of each transaction of an invented study."""
@@ -29,8 +33,8 @@ def test_every_item_is_told_where_every_source_is() -> None:
 
 
 def test_the_ratio_finds_what_is_different_and_holds_what_is_not() -> None:
-    told = (*ORDINARY[1:], Told("process", "server_cpu_user", Per.TRANSACTION, {"1": 1e-3, "16": 2e-3}, 0.02))
-    record = watched(unseen(), told)
+    reported = (*ORDINARY[1:], Rise("process", "server_cpu_user", Per.TRANSACTION, {"1": 1e-3, "16": 2e-3}, 0.02))
+    record = watched(unseen(), reported)
     found = row(record, "server CPU").ratio["16"]
     assert found.low < 2.3 / 1.3 < found.high
     assert found.low > 1.5
@@ -39,8 +43,8 @@ def test_the_ratio_finds_what_is_different_and_holds_what_is_not() -> None:
 
 
 def test_what_is_unknown_or_nothing_is_left_out() -> None:
-    told = [one for one in ORDINARY if one.name != "client_cpu" and one.name != "read_bytes"]
-    record = watched(nothing_moved(), [*told, Told("process", "read_bytes", Per.TRANSACTION, {"": 0.0})])
+    reported = [one for one in ORDINARY if one.name != "client_cpu" and one.name != "read_bytes"]
+    record = watched(nothing_moved(), [*reported, Rise("process", "read_bytes", Per.TRANSACTION, {"": 0.0})])
     names = [one.name for one in costs(record)]
     assert "client CPU" not in names
     assert "read" not in names
@@ -48,8 +52,8 @@ def test_what_is_unknown_or_nothing_is_left_out() -> None:
 
 
 def test_the_log_is_read_from_the_monitor_where_no_status_counter_tells() -> None:
-    told = [one for one in ORDINARY if one.name != "Innodb_os_log_written"]
-    record = watched(nothing_moved(), [*told, Told("innodb", "log_bytes", Per.TRANSACTION, {"": 700.0}, 0.0)])
+    reported = [one for one in ORDINARY if one.name != "Innodb_os_log_written"]
+    record = watched(nothing_moved(), [*reported, Rise("innodb", "log_bytes", Per.TRANSACTION, {"": 700.0}, 0.0)])
     assert row(record, "log").per_transaction["1"] == pytest.approx(700)
 
 
@@ -81,7 +85,7 @@ def test_failed_trials_and_studies_without_probes_cost_nothing() -> None:
 
 
 def test_a_candidate_that_spends_next_to_nothing_has_a_ratio_without_an_interval() -> None:
-    told = (*ORDINARY, Told("status", "Innodb_row_lock_waits", Per.TRANSACTION, {"1": 5.0, "16": 0.001}, 0.02))
-    found = row(watched(unseen(), told), "row lock waits").ratio["16"]
+    reported = (*ORDINARY, Rise("status", "Innodb_row_lock_waits", Per.TRANSACTION, {"1": 5.0, "16": 0.001}, 0.02))
+    found = row(watched(unseen(), reported), "row lock waits").ratio["16"]
     assert found.mean == pytest.approx(0.0002, rel=0.1)
     assert found.low is None

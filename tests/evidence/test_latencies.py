@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.evidence.latencies import latencies
+from dialin.evidence import latencies as evidence
 from dialin.model.load_driver import ALL_KINDS, TransactionTimes
 from dialin.model.trial import TrialState
 from fixtures import example_studies
+from fixtures.evidence_of import of_record
 from fixtures.example_readings import with_histograms
+
+latencies = of_record(evidence.latencies)
 
 
 def with_times(times):

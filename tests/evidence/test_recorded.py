@@ -104,9 +104,9 @@ def test_a_real_study_of_several_thread_counts_shows_how_each_candidate_scales()
 def test_of_what_moved_in_a_real_study_six_are_told_and_every_limit() -> None:
     # mysql@5.6.24, large rows written with a pool of 8 MiB, a log buffer of 256 KiB and a redo log of 32 MiB, or with far more
     why = explain(load("writes"))
-    told = [one.code for one in why.reasons if one.kind is ReasonKind.MOVED]
-    assert len(told) == 6
-    assert {"doublewrites", "read_calls"} <= set(told)
+    reported = [one.code for one in why.reasons if one.kind is ReasonKind.MOVED]
+    assert len(reported) == 6
+    assert {"doublewrites", "read_calls"} <= set(reported)
     assert [one.code for one in why.reasons if one.kind is ReasonKind.LIMIT] == [
         "log_buffer_full",
         "no_free_page",

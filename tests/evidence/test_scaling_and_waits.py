@@ -6,13 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from dialin.evidence import measured
+from dialin.evidence import scaling as evidence
 from dialin.evidence.cost import probe_costs
-from dialin.evidence.scaling import scaling
-from dialin.evidence.waits import summaries, trials
+from dialin.evidence.waits import summaries, wait_trials
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.trial import Purpose, TrialState
 from dialin.model.verdict import Estimate
+from fixtures.evidence_of import of_record
 from fixtures.example_evidence import LAW, LOCKS, levels, nothing_moved, waits_moved
+
+scaling = of_record(evidence.scaling)
+trials = of_record(wait_trials)
 
 NOTE = ProbeNote(ProbeNoteCode.DISK_UNKNOWN)
 
@@ -118,7 +123,7 @@ def test_probes_tell_what_they_cost_the_dearest_first() -> None:
         number: {**own, "status": replace(own["status"], waited=10 * own["status"].waited, notes=(NOTE, NOTE))}
         for number, own in record.watched.items()
     }
-    first = probe_costs(replace(record, watched=seen))[0]
+    first = probe_costs(measured.of(replace(record, watched=seen)))[0]
     assert first.probe == "status"
     assert first.waited_ms_per_s == pytest.approx(20)
     assert first.notes == ["The disk of the data is unknown, so its figures are not available"]

@@ -9,15 +9,19 @@ from dataclasses import replace
 import pytest
 
 from dialin.evidence import measured
+from dialin.evidence import semaphores as evidence
 from dialin.evidence.measured import Measured
-from dialin.evidence.semaphores import MOST_PLACES, semaphores, waiting_threads
+from dialin.evidence.semaphores import MOST_PLACES, waiting_threads
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
 from dialin.probes.probe import Reading
 from dialin.probes.probe_watch import Watch
 from dialin.testing.fake_clock import FakeClock
+from fixtures.evidence_of import of_record
 from fixtures.example_evidence import levels, nothing_moved, waits_moved
 from fixtures.study_builder import HOSTILE
+
+semaphores = of_record(evidence.semaphores)
 
 PLACE = "semaphore_seen/btr0sea.cc:122/S-lock"
 SPINS = {f"spin/mutex/{figure}": value for figure, value in (("spins", 400.0), ("rounds", 9000.0), ("os_waits", 20.0))}
@@ -119,11 +123,11 @@ def test_where_the_status_could_not_be_read_nothing_is_told_at_all() -> None:
 
 
 def test_a_reading_of_an_empty_section_is_no_thread_that_did_not_wait() -> None:
-    def told(counters: Mapping[str, float]) -> Measured:
+    def reported(counters: Mapping[str, float]) -> Measured:
         return measured.of(watched(waits_moved(), lambda _: counters))[0]
 
-    assert waiting_threads(PLACE)(told(OTHERS)) is None
-    assert waiting_threads(PLACE)(told(SPINS)) == 0.0
+    assert waiting_threads(PLACE)(reported(OTHERS)) is None
+    assert waiting_threads(PLACE)(reported(SPINS)) == 0.0
 
 
 def test_hostile_names_of_places_are_kept_as_they_are_for_what_shows_them() -> None:

@@ -9,11 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.evidence.statement_times import MOST, percentile, statement_times, statements
+from dialin.evidence import statement_times as evidence
+from dialin.evidence.statement_times import MOST, percentile
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
+from fixtures.evidence_of import of_record
 from fixtures.example_evidence import nothing_moved, waits_moved
 from fixtures.study_builder import HOSTILE
+
+statements = of_record(evidence.statements)
+statement_times = of_record(evidence.statement_times)
 
 READ = "SELECT `c` FROM `sbtest1` WHERE `id` = ? / ?"
 
@@ -52,15 +57,15 @@ def test_those_with_most_time_of_all_candidates_together_are_told_most_first() -
         counters = {key: value for place in range(8) for key, value in digest(f"S{place}", 1.0 + place).items()}
         return counters | (digest("ONLY ONE", 17.0) if name == "8" else {})
 
-    told = statements(watched(of))
-    assert [row.digest for row in told] == ["ONLY ONE", "S7", "S6", "S5", "S4"]
-    assert len(told) == MOST
-    assert told[0].candidates.keys() == {"8"}, "the other never ran it"
+    reported = statements(watched(of))
+    assert [row.digest for row in reported] == ["ONLY ONE", "S7", "S6", "S5", "S4"]
+    assert len(reported) == MOST
+    assert reported[0].candidates.keys() == {"8"}, "the other never ran it"
 
 
 def test_what_takes_less_than_a_hundredth_of_the_time_is_left_out() -> None:
-    told = statements(watched(lambda _: digest(READ, 9.9) | digest("SHOW STATUS", 0.09)))
-    assert [row.digest for row in told] == [READ]
+    reported = statements(watched(lambda _: digest(READ, 9.9) | digest("SHOW STATUS", 0.09)))
+    assert [row.digest for row in reported] == [READ]
 
 
 def test_a_statement_that_never_ran_meanwhile_is_not_told() -> None:

@@ -151,9 +151,9 @@ def test_raw_waits_are_summed_up_and_there_one_by_one(kept, tmp_path):
     waits_file.write(directory / "waits" / f"trial-{number}.parquet", [file])
     study = dialin.open_study(directory)
     row = raw.rows[0]
-    told = study.waits.filter(trial=number).row(0, named=True)
-    assert (told["instrument"], told["count"]) == (row.instrument, row.count)
-    assert told["p99_ns"] == row.p99 / 1000
+    reported = study.waits.filter(trial=number).row(0, named=True)
+    assert (reported["instrument"], reported["count"]) == (row.instrument, row.count)
+    assert reported["p99_ns"] == row.p99 / 1000
     bars = study.wait_histograms.filter(trial=number, instrument=row.instrument, operation=row.operation)
     assert bars["count"].to_list() == list(row.histogram)
     assert bars["below_ns"].to_list() == [float(2 ** (power + 1)) for power in range(len(row.histogram))]
@@ -206,9 +206,9 @@ def test_its_words_are_harmless_whatever_a_study_holds_and_even_if_it_is_gone(ke
 
 def test_the_columns_of_each_frame_are_told_with_their_meaning(kept):
     study = dialin.open_study(kept(example_studies.inconclusive()))
-    told = study.columns("samples")
-    assert told["column"].to_list() == list(columns.SAMPLES)
-    assert "milliseconds" in told.filter(pl.col("column") == "latency_ms")["meaning"].item()
+    reported = study.columns("samples")
+    assert reported["column"].to_list() == list(columns.SAMPLES)
+    assert "milliseconds" in reported.filter(pl.col("column") == "latency_ms")["meaning"].item()
     with pytest.raises(UserError, match="There is no frame sample"):
         study.columns("sample")
 

@@ -234,10 +234,10 @@ def test_what_runs_did_after_their_warm_up_is_told(analyzed):
         "bpi4.log": csv(series(1000, 1000, seed=4)),
     }
     found = analyzed(logs)
-    told = [note for note in found.warnings if note.code.startswith("course_")]
-    assert {note.code for note in told} >= {"course_oscillation"}
-    assert any("period of 2 min" in note.text for note in told)
-    assert not any(note.data["run"] == "bpi4.log" for note in told)
+    reported = [note for note in found.warnings if note.code.startswith("course_")]
+    assert {note.code for note in reported} >= {"course_oscillation"}
+    assert any("period of 2 min" in note.text for note in reported)
+    assert not any(note.data["run"] == "bpi4.log" for note in reported)
     assert {run.label: run.course for run in found.runs}["bpi4"] == "steady"
     assert all(run.course != "steady" or not run.settled for run in found.runs if run.label in ("bpi1", "bpi2"))
 

@@ -121,10 +121,10 @@ def test_a_log_with_lines_missing_or_less_than_its_summary_is_told(tmp_path):
     whole = csv(X)
     lines = whole.splitlines(keepends=True)
     write(tmp_path, a__log=whole, b__log="".join(lines[:60] + lines[100:]), c__log="".join(lines[:100] + lines[-4:]))
-    told = {run.name: incomplete(run) for run in load([tmp_path]).runs}
-    assert told["a.log"] is None
-    assert "40.0 of 200 lines are missing" in told["b.log"]
-    assert "its summary counts" in told["c.log"]
+    reported = {run.name: incomplete(run) for run in load([tmp_path]).runs}
+    assert reported["a.log"] is None
+    assert "40.0 of 200 lines are missing" in reported["b.log"]
+    assert "its summary counts" in reported["c.log"]
 
 
 def test_numbers_in_names_sort_by_size():

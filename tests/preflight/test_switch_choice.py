@@ -11,7 +11,6 @@ from dialin.preflight import switch_mode
 from dialin.preflight.attached import NO_PERMISSION, check_attached
 from dialin.preflight.checked import StudyRequest, with_plan
 from dialin.question.options import StudyOptions
-from dialin.question.plan import plan
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.effective_settings import EffectiveSettings
 from fixtures.studies import BUILD, CAPACITY, study
@@ -116,8 +115,7 @@ def test_set_that_cannot_be_is_refused_with_its_reason_before_a_server_is_asked(
 
 def test_a_study_stores_what_it_was_planned_with():
     spec = TWO.model_copy(update={"measure": 20, "switch": Switch.SET})
-    allowed = plan(spec)
-    spec = with_plan(spec, allowed)
+    spec, allowed = with_plan(spec)
     assert (spec.switch, spec.measure, spec.warmup) == (Switch.SET, 20, allowed.warmup)
 
 

@@ -79,7 +79,7 @@ def test_an_options_spelling_means_the_variable_that_the_server_has():
     spec = study({"a": {}, "b": {"transaction_isolation": "READ-COMMITTED"}})
     result = changes_between(spec, {}, catalogue(tx_isolation=True))
     assert result.settings["b"] == {"tx_isolation": "READ-COMMITTED"}
-    assert result.asked == {"tx_isolation"}
+    assert result.varied == {"tx_isolation"}
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ ARM = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"
 def machine(tmp_path, monkeypatch):
     """Makes a machine whose kernel tells this of its CPUs, and on which `lscpu` prints that, or is missing."""
 
-    def make(told, printed=None):
-        monkeypatch.setattr(host, "read", lambda path: told if path == Path("/proc/cpuinfo") else "")
+    def make(reported, printed=None):
+        monkeypatch.setattr(host, "read", lambda path: reported if path == Path("/proc/cpuinfo") else "")
         monkeypatch.setenv("PATH", str(tmp_path))
         if printed is not None:
             program = tmp_path / "lscpu"

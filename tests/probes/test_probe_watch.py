@@ -45,7 +45,7 @@ class StopClock(FakeClock):
         self.asleep.release()
 
 
-class Told:
+class ScriptedProbe:
     """A probe that tells what it is given, one after another, and the last for ever after."""
 
     def __init__(self, clock, *readings, name="told", period=0.0, takes=0.0):
@@ -85,14 +85,14 @@ def saw(watch, name="told"):
 
 
 def test_a_counter_is_told_by_how_much_it_rose_while_the_window_was_open(clock):
-    with watching(clock, Told(clock, count(5), count(12))) as watch:
+    with watching(clock, ScriptedProbe(clock, count(5), count(12))) as watch:
         with watch.window():
             clock.pass_time(10)
         assert (saw(watch).counters, saw(watch).seconds, saw(watch).readings) == ({"n": 7}, 10, 2)
 
 
 def test_what_happens_between_two_windows_is_nobodys(clock):
-    with watching(clock, Told(clock, count(0), count(3), count(1000), count(1004))) as watch:
+    with watching(clock, ScriptedProbe(clock, count(0), count(3), count(1000), count(1004))) as watch:
         for seconds in (10, 20):
             with watch.window():
                 clock.pass_time(seconds)
@@ -101,7 +101,7 @@ def test_what_happens_between_two_windows_is_nobodys(clock):
 
 
 def test_a_counter_that_did_not_move_is_kept(clock):
-    with watching(clock, Told(clock, count(5))) as watch:
+    with watching(clock, ScriptedProbe(clock, count(5))) as watch:
         with watch.window():
             clock.pass_time(10)
         assert saw(watch).counters == {"n": 0}
@@ -109,15 +109,15 @@ def test_a_counter_that_did_not_move_is_kept(clock):
 
 
 def test_a_counter_that_was_reset_began_anew_and_one_that_is_new_began_at_nothing(clock):
-    with watching(clock, Told(clock, count(100), Reading({"n": 4, "new": 9}))) as watch:
+    with watching(clock, ScriptedProbe(clock, count(100), Reading({"n": 4, "new": 9}))) as watch:
         with watch.window():
             clock.pass_time(10)
         assert saw(watch).counters == {"n": 4, "new": 9}
 
 
 def test_a_probe_is_read_at_its_own_pace(clock):
-    quick, slow = (Told(clock, count(1), name=name, period=period) for name, period in (("quick", 1), ("slow", 3)))
-    ends = Told(clock, count(1), name="ends")
+    quick, slow = (ScriptedProbe(clock, count(1), name=name, period=period) for name, period in (("quick", 1), ("slow", 3)))
+    ends = ScriptedProbe(clock, count(1), name="ends")
     with watching(clock, quick, slow, ends) as watch:
         with watch.window():
             for _ in range(12):
@@ -126,7 +126,7 @@ def test_a_probe_is_read_at_its_own_pace(clock):
 
 
 def test_no_probe_is_read_outside_of_a_window(clock):
-    probe = Told(clock, count(1), period=1)
+    probe = ScriptedProbe(clock, count(1), period=1)
     with watching(clock, probe):
         for _ in range(4):
             clock.tick(1)
@@ -134,7 +134,7 @@ def test_no_probe_is_read_outside_of_a_window(clock):
 
 
 def test_a_probe_that_answers_slowly_is_asked_less_often(clock):
-    probe = Told(clock, count(1), period=1, takes=0.5)
+    probe = ScriptedProbe(clock, count(1), period=1, takes=0.5)
     with watching(clock, probe) as watch, watch.window():
         for _ in range(18):
             clock.tick(0.5)
@@ -144,16 +144,16 @@ def test_a_probe_that_answers_slowly_is_asked_less_often(clock):
 
 
 def test_it_looks_when_something_is_due_and_seldom_in_between(clock):
-    fails = Told(clock, ServerError("It is broken"), name="fails", period=0.01)
-    with watching(clock, Told(clock, count(1), period=1), fails) as watch, watch.window():
+    fails = ScriptedProbe(clock, ServerError("It is broken"), name="fails", period=0.01)
+    with watching(clock, ScriptedProbe(clock, count(1), period=1), fails) as watch, watch.window():
         for seconds in (0.1, 0.4, 0.37, 0.1, 0.1):
             clock.tick(seconds)
         assert clock.naps[1:] == pytest.approx([0.5, 0.5, 0.13, 0.05, 0.5])
 
 
 def test_a_probe_that_fails_twice_is_left_alone_and_the_others_are_not(clock):
-    fails = Told(clock, ServerError("It is broken", "Mend it"), name="fails", period=1)
-    works = Told(clock, count(1), name="works", period=1)
+    fails = ScriptedProbe(clock, ServerError("It is broken", "Mend it"), name="fails", period=1)
+    works = ScriptedProbe(clock, count(1), name="works", period=1)
     with watching(clock, fails, works) as watch:
         with watch.window():
             for _ in range(5):
@@ -164,7 +164,7 @@ def test_a_probe_that_fails_twice_is_left_alone_and_the_others_are_not(clock):
 
 
 def test_a_reading_that_failed_once_costs_nothing_of_what_was_counted(clock):
-    probe = Told(clock, count(1), ServerError("Slow"), count(6), ServerError("Slow"), count(9), period=1)
+    probe = ScriptedProbe(clock, count(1), ServerError("Slow"), count(6), ServerError("Slow"), count(9), period=1)
     with watching(clock, probe) as watch:
         with watch.window():
             for _ in range(3):
@@ -174,7 +174,7 @@ def test_a_reading_that_failed_once_costs_nothing_of_what_was_counted(clock):
 
 
 def test_a_window_whose_first_reading_failed_is_told_from_the_second_on(clock):
-    with watching(clock, Told(clock, ServerError("Slow"), count(5), count(9), period=1)) as watch:
+    with watching(clock, ScriptedProbe(clock, ServerError("Slow"), count(5), count(9), period=1)) as watch:
         with watch.window():
             clock.tick(1)
             clock.pass_time(3)
@@ -182,7 +182,7 @@ def test_a_window_whose_first_reading_failed_is_told_from_the_second_on(clock):
 
 
 def test_a_fault_of_a_probe_is_noted_and_costs_no_trial(clock):
-    with watching(clock, Told(clock, count(1), ValueError("odd"), period=1)) as watch:
+    with watching(clock, ScriptedProbe(clock, count(1), ValueError("odd"), period=1)) as watch:
         with watch.window():
             clock.tick(1)
         assert texts(saw(watch).notes) == ("told could not be read: a fault of dialin, ValueError('odd')",)
@@ -190,7 +190,7 @@ def test_a_fault_of_a_probe_is_noted_and_costs_no_trial(clock):
 
 def test_what_goes_up_and_down_is_summed_up(clock):
     readings = [Reading(gauges={"g": value}) for value in (4, 1, 9, 2)]
-    with watching(clock, Told(clock, *readings, period=1)) as watch:
+    with watching(clock, ScriptedProbe(clock, *readings, period=1)) as watch:
         with watch.window():
             clock.tick(1)
             clock.tick(1)
@@ -199,7 +199,7 @@ def test_what_goes_up_and_down_is_summed_up(clock):
 
 def test_what_reading_costs_is_counted(clock):
     cpu = iter(range(100))
-    with watching(clock, Told(clock, count(1), takes=0.25), thread_cpu=lambda: next(cpu) / 1000) as watch:
+    with watching(clock, ScriptedProbe(clock, count(1), takes=0.25), thread_cpu=lambda: next(cpu) / 1000) as watch:
         with watch.window():
             clock.pass_time(10)
         assert saw(watch).waited == pytest.approx(0.5)
@@ -208,7 +208,7 @@ def test_what_reading_costs_is_counted(clock):
 
 
 def test_a_window_that_an_error_ends_asks_nobody_again(clock):
-    probe = Told(clock, count(1))
+    probe = ScriptedProbe(clock, count(1))
     with watching(clock, probe) as watch:
         with pytest.raises(ServerError), watch.window():
             raise ServerError("It is gone")
@@ -217,7 +217,7 @@ def test_a_window_that_an_error_ends_asks_nobody_again(clock):
 
 def test_rates_and_values_over_time_are_told_with_one_time_for_each_reading(clock):
     readings = [Reading({"n": n, "m": 2 * n, "still": 7}, {"g": -n}) for n in (0, 10, 40)]
-    with watching(clock, Told(clock, *readings, period=1)) as watch:
+    with watching(clock, ScriptedProbe(clock, *readings, period=1)) as watch:
         with watch.window():
             clock.tick(2)
             clock.pass_time(3)
@@ -235,7 +235,7 @@ def test_rates_and_values_over_time_are_told_with_one_time_for_each_reading(cloc
 
 
 def test_the_same_note_is_kept_once(clock):
-    with watching(clock, Told(clock, Reading(notes=(NO_DISK,)))) as watch:
+    with watching(clock, ScriptedProbe(clock, Reading(notes=(NO_DISK,)))) as watch:
         with watch.window():
             pass
         assert saw(watch).notes == (NO_DISK,)
@@ -243,13 +243,13 @@ def test_the_same_note_is_kept_once(clock):
 
 def test_without_a_probe_that_has_a_pace_no_thread_runs(clock):
     before = threading.active_count()
-    with Watch([Told(clock, count(1))], clock):
+    with Watch([ScriptedProbe(clock, count(1))], clock):
         assert threading.active_count() == before
 
 
 def test_its_thread_ends_with_it(clock):
     before = threading.active_count()
-    with watching(clock, Told(clock, count(1), period=1)):
+    with watching(clock, ScriptedProbe(clock, count(1), period=1)):
         assert threading.active_count() == before + 1
     assert threading.active_count() == before
 
@@ -264,7 +264,7 @@ def test_however_often_it_is_read_a_counter_rose_by_the_same(rises):
         for rise in window:
             at += rise
             readings.append(count(at))
-    with watching(clock, Told(clock, *readings, period=1)) as watch:
+    with watching(clock, ScriptedProbe(clock, *readings, period=1)) as watch:
         for window in rises:
             with watch.window():
                 for _ in window[:-1]:

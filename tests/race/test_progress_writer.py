@@ -12,7 +12,7 @@ TRIAL = Trial(1, 1, 1, 1, "4", TrialState.RUNNING, 5.0)
 STANDINGS = {"4": Standing(1, 0, 100.0, 1.1)}
 
 
-class Told:
+class RecordingWatcher:
     """A watcher that keeps the names of what it is told."""
 
     def __init__(self):
@@ -31,7 +31,7 @@ def store(tmp_path, spec):
 
 @pytest.fixture
 def kept(store, clock):
-    return ProgressWriter(store, clock, Told())
+    return ProgressWriter(store, clock, RecordingWatcher())
 
 
 def test_how_far_a_study_has_come_is_in_its_store_at_every_step(store, kept, clock, spec):
@@ -52,8 +52,8 @@ def test_how_far_a_study_has_come_is_in_its_store_at_every_step(store, kept, clo
 
 
 def test_who_watched_before_hears_everything_still(store, clock, spec):
-    told = Told()
-    kept = ProgressWriter(store, clock, told)
+    reported = RecordingWatcher()
+    kept = ProgressWriter(store, clock, reported)
     kept.study_began(spec, 6, 1.0)
     kept.message("text")
     kept.trial_began(TRIAL, 1.0)
@@ -61,7 +61,7 @@ def test_who_watched_before_hears_everything_still(store, clock, spec):
     kept.sampled(TRIAL, None)
     kept.trial_ended(TRIAL, {})
     kept.study_ended(None)
-    assert told.heard == ["study_began", "message", "trial_began", "step_began", "sampled", "trial_ended", "study_ended"]
+    assert reported.heard == ["study_began", "message", "trial_began", "step_began", "sampled", "trial_ended", "study_ended"]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_how_a_session_ends_is_kept_and_one_that_is_killed_says_no_more(store, k
 def test_a_session_that_goes_on_shows_the_figures_so_far(store, kept, clock):
     with kept.session():
         kept.trial_ended(TRIAL, STANDINGS)
-    again = ProgressWriter(store, clock, Told())
+    again = ProgressWriter(store, clock, RecordingWatcher())
     with again.session():
         assert store.progress().standings == STANDINGS
         assert store.progress().session is SessionState.RUNNING

@@ -10,8 +10,8 @@ from published.expectations import Agreement, check
 
 
 def expecting(rule, candidates, **more):
-    told = {"agrees": "as it should", "differs": "for this reason", "inconclusive": "too little"}
-    return Expectation(study="s", claim="A claim.", rule=rule, candidates=candidates, **{**told, **more})
+    reported = {"agrees": "as it should", "differs": "for this reason", "inconclusive": "too little"}
+    return Expectation(study="s", claim="A claim.", rule=rule, candidates=candidates, **{**reported, **more})
 
 
 def with_candidate(record, name, **changes):

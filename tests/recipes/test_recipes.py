@@ -119,7 +119,7 @@ def test_the_paper_scale_is_as_published():
 
 
 def test_claims_that_tell_how_much_have_the_published_figure_within_their_range():
-    told = 0
+    reported = 0
     for name in NAMES:
         recipe = library.find(name)
         for claim in (one for one in recipe.expect if one.low is not None):
@@ -127,8 +127,8 @@ def test_claims_that_tell_how_much_have_the_published_figure_within_their_range(
             low, high = claim.range
             baseline = spec_of(of(name, claim.study)[1], ScaleName.PAPER).baseline
             assert all(low <= row.relative(baseline)[candidate] <= high for candidate in claim.candidates), claim.claim
-            told += 1
-    assert told == 4
+            reported += 1
+    assert reported == 4
 
 
 def test_each_setting_of_the_article_is_a_candidate_alone_and_all_of_them_together():

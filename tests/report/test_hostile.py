@@ -250,8 +250,8 @@ def test_the_live_screen_and_the_plain_lines_show_it():
 def test_the_live_page_shows_it(tmp_path):
     stored_study.keep(record(), tmp_path)
     follower = Follower(tmp_path)
-    told = view(follower.look(), tmp_path / TRICKS.replace("/", ""), record().created + 60, trouble=NASTY)
-    assert not [text for text in texts(json.loads(told)) if ACTING.search(text)]
+    reported = view(follower.look(), tmp_path / TRICKS.replace("/", ""), record().created + 60, trouble=NASTY)
+    assert not [text for text in texts(json.loads(reported)) if ACTING.search(text)]
     main = str(follower.report().main)
     assert not ACTING.search(main)
     assert_harmless(Page(main), scripts=0)
@@ -299,9 +299,9 @@ def test_json_holds_it_whole_and_it_acts_nowhere():
     text = json_documents.render_verdict(record().verdict)
     assert not ACTING.search(text)
     assert Verdict.model_validate_json(text) == record().verdict
-    told = json_documents.render(why())
-    assert not ACTING.search(told)
-    assert json.loads(told)["summary"] == f"Because {NASTY}."
+    reported = json_documents.render(why())
+    assert not ACTING.search(reported)
+    assert json.loads(reported)["summary"] == f"Because {NASTY}."
 
 
 @pytest.mark.parametrize("render", [html.render, markdown.render])

@@ -191,8 +191,8 @@ def test_what_was_looked_for_and_not_found_is_said_and_what_was_found_is_not_amo
     clean = page_of("tie").words
     assert "Not found: other variables that differ, a load driver at its limit" in clean
     assert "seconds lost to the host." in clean
-    told = page_of("safe_choice").words.partition("Not found: ")[2].partition(".")[0]
-    assert "lost to the host" not in told
-    told = page_of("failed_candidate").words.partition("Not found: ")[2].partition(".")[0]
-    assert "failed trials" not in told
-    assert "other variables" not in told
+    reported = page_of("safe_choice").words.partition("Not found: ")[2].partition(".")[0]
+    assert "lost to the host" not in reported
+    reported = page_of("failed_candidate").words.partition("Not found: ")[2].partition(".")[0]
+    assert "failed trials" not in reported
+    assert "other variables" not in reported

@@ -76,8 +76,8 @@ def test_nobody_is_mentioned_and_nothing_is_emphasised():
 
 
 def test_the_line_that_folds_refers_to_nothing_and_mentions_nobody():
-    told = "see #12, o/r#3, @all: it's <b> & \u2060#4"
-    line = markdown_text.folded(told, "").splitlines()[0]
+    reported = "see #12, o/r#3, @all: it's <b> & \u2060#4"
+    line = markdown_text.folded(reported, "").splitlines()[0]
     shown = html.unescape(line.removeprefix("<details><summary>").removesuffix("</summary>"))
     assert shown == "see #\u206012, o/r#\u20603, @\u2060all: it's <b> & \\u2060#\u20604"
     assert "<b>" not in line

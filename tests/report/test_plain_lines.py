@@ -11,7 +11,7 @@ from fixtures import example_studies
 from fixtures.event_replay import drive
 
 
-def told(record):
+def reported(record):
     stream = io.StringIO()
     drive(record, PlainLines(stream))
     return stream.getvalue().splitlines()
@@ -19,7 +19,7 @@ def told(record):
 
 def test_each_event_is_one_line_and_a_second_is_none():
     record = example_studies.no_difference()
-    lines = told(record)
+    lines = reported(record)
     assert len(lines) == 3 + 1 + 2 * len(record.trials) + 1
     assert lines[0] == "Study of 3 values of innodb_buffer_pool_instances: 1, 4, 16; the baseline is 1."
     assert lines[2] == "About 6 blocks, about 27 min."
@@ -27,7 +27,7 @@ def test_each_event_is_one_line_and_a_second_is_none():
 
 
 def test_a_trial_is_told_with_its_figure_and_how_its_candidate_stands():
-    lines = told(example_studies.no_difference())
+    lines = reported(example_studies.no_difference())
     began = next(line for line in lines if line.startswith("Block 2, trial 2:"))
     assert began.endswith("left.")
     ended = [line for line in lines if "ended with" in line and "= 16" in line]
@@ -36,11 +36,11 @@ def test_a_trial_is_told_with_its_figure_and_how_its_candidate_stands():
 
 
 def test_a_failed_trial_is_said_to_have_failed():
-    assert sum("pool 900G failed" in line for line in told(example_studies.failed_candidate())) == 4
+    assert sum("pool 900G failed" in line for line in reported(example_studies.failed_candidate())) == 4
 
 
 def test_hostile_names_cannot_break_a_line_or_act():
-    text = "\n".join(told(example_studies.hostile()))
+    text = "\n".join(reported(example_studies.hostile()))
     assert "\x1b" not in text
     assert "\\x1b[31m" in text
 
@@ -64,12 +64,12 @@ def test_a_reader_that_went_away_does_not_end_the_study(error):
 def test_a_trial_tells_what_the_host_lost_of_it_and_its_figure_leaves_that_out():
     record = example_studies.safe_choice()
     trial = next(one for one in trial_series.all_series(record) if one.lost_seconds == 3)
-    line = next(line for line in told(record) if "3 s lost to the host" in line)
+    line = next(line for line in reported(record) if "3 s lost to the host" in line)
     assert f"ended with {number(trial.mean)} transactions/s, 3 s lost to the host" in line
 
 
 def test_trials_are_numbered_in_their_block_and_fresh_ones_are_called_so():
-    lines = told(example_studies.safe_choice())
+    lines = reported(example_studies.safe_choice())
     assert [line.partition(":")[0] for line in lines if line.startswith("Block 7, trial") and "begins" in line] == [
         f"Block 7, trial {number}" for number in (1, 2, 3)
     ]
@@ -77,15 +77,15 @@ def test_trials_are_numbered_in_their_block_and_fresh_ones_are_called_so():
 
 
 def test_a_candidate_that_is_out_with_its_trial_is_said_to_get_no_further_ones():
-    lines = told(example_studies.failed_candidate())
+    lines = reported(example_studies.failed_candidate())
     assert sum(line.endswith("pool 90G failed; it gets no further trials.") for line in lines) == 1
-    assert not any("no further trials" in line for line in told(example_studies.safe_choice()))
+    assert not any("no further trials" in line for line in reported(example_studies.safe_choice()))
 
 
 def test_a_trial_that_collects_waits_is_called_so_and_is_not_compared():
     record = example_studies.no_difference()
     last = replace(record.trials[-1], purpose=Purpose.WAITS, candidate="16")
-    lines = told(replace(record, trials=[*record.trials[:-1], last]))
+    lines = reported(replace(record, trials=[*record.trials[:-1], last]))
     ended = next(line for line in lines if "for waits" in line and "ended" in line)
     assert ended.startswith(f"Trial {last.position} for waits: innodb_buffer_pool_instances = 16 ended with")
     assert "to the baseline" not in ended

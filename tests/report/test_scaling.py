@@ -41,10 +41,10 @@ def test_a_peak_far_beyond_what_was_measured_is_not_told_as_a_figure():
 
 
 def test_the_chart_in_words_tells_the_highest_mean_at_both_ends_and_the_peaks():
-    told = scaling.description(full(), LABELS, "transactions/s")
-    assert told.startswith("1 thread: 64 has the highest mean (344 transactions/s)")
-    assert "; 64 threads: 64 has the highest mean" in told
-    assert "Threads at the peak of each curve: 1: 28; 2: 40;" in told
+    reported = scaling.description(full(), LABELS, "transactions/s")
+    assert reported.startswith("1 thread: 64 has the highest mean (344 transactions/s)")
+    assert "; 64 threads: 64 has the highest mean" in reported
+    assert "Threads at the peak of each curve: 1: 28; 2: 40;" in reported
 
 
 def test_a_candidate_whose_ratio_to_the_highest_may_be_one_is_inconclusive_however_the_levels_overlap():
@@ -62,8 +62,8 @@ def test_a_candidate_whose_ratio_to_the_highest_may_be_one_is_inconclusive_howev
         None,
     ]
     near = [with_mean(one, 100 - place, ratio) for place, (one, ratio) in enumerate(zip(why.scaling, ratios, strict=False))]
-    told = scaling.description(why.model_copy(update={"scaling": near}), LABELS, "runs/s")
-    assert "1 has the highest mean (100 runs/s); inconclusive against 4 and 8; 64 threads" in told
+    reported = scaling.description(why.model_copy(update={"scaling": near}), LABELS, "runs/s")
+    assert "1 has the highest mean (100 runs/s); inconclusive against 4 and 8; 64 threads" in reported
 
 
 def test_where_a_rate_was_asked_for_it_is_said_why_there_is_no_curve():

@@ -77,7 +77,7 @@ def done(record):
     return [line for one in sql_file.statements(record) for line in one.do]
 
 
-def told(script):
+def reported(script):
     """Return a script's text as it reads, comments unwrapped."""
     return " ".join(script.replace("\n--  ", "").split())
 
@@ -105,7 +105,7 @@ def test_what_only_a_start_can_set_is_persisted_for_the_next_one():
     record = recommending(known=[AT_START], before={"innodb_buffer_pool_instances": 1}, innodb_buffer_pool_instances=16)
     assert done(record) == ["SET PERSIST_ONLY innodb_buffer_pool_instances = 16;"]
     assert undone(record) == ["RESET PERSIST IF EXISTS innodb_buffer_pool_instances;"]
-    assert "taken back by the next start" in told(sql_file.render_undo(record))
+    assert "taken back by the next start" in reported(sql_file.render_undo(record))
     assert "in force after the next one" in " ".join(sql_of(record).replace("\n--  ", "").split())
     assert "after its next start" in sql_file.files_sentence(record)
 
@@ -251,7 +251,7 @@ def test_a_limit_moves_out_of_the_way_first(before, after, first, turned):
 def test_what_was_there_before_is_told_as_unknown_where_it_is():
     record = recommending(known=[DYNAMIC], innodb_io_capacity=2000)
     assert undone(record) == ["RESET PERSIST IF EXISTS innodb_io_capacity;"]
-    assert "to what recommended.sql printed." in told(sql_file.render_undo(record))
+    assert "to what recommended.sql printed." in reported(sql_file.render_undo(record))
 
 
 @pytest.mark.parametrize("build", ["mysql@9.7.4", "mysql@5.6.24", "mariadb@11.4.5"])
@@ -260,8 +260,8 @@ def test_what_only_a_sandbox_ran_with_is_never_set_by_undo_but_offered(build):
     text = sql_file.render_undo(record)
     assert not any(statement.startswith("SET") for statement in tokens(text)[0])
     assert "\n-- SET GLOBAL innodb_io_capacity = 200;\n" in text
-    assert "taken back by the next start" in told(text)
-    assert "what the study's baseline ran with, not necessarily your server" in told(text)
+    assert "taken back by the next start" in reported(text)
+    assert "what the study's baseline ran with, not necessarily your server" in reported(text)
     assert "(the study's baseline ran with 200)" in sql_of(record)
 
 
@@ -288,7 +288,7 @@ def test_what_an_attached_server_ran_with_is_its_own_so_undo_sets_it():
 def test_undo_tells_that_a_value_persisted_before_is_to_be_set_again(known, again, is_given_back):
     before = {known.name: 1}
     record = recommending(known=[known], before=before, **({"sync_binlog": 1} if is_given_back else {known.name: 2}))
-    text = told(sql_file.render_undo(record))
+    text = reported(sql_file.render_undo(record))
     assert "what recommended.sql printed under PERSISTED is to be set again" in text
     assert f"{known.name}: where recommended.sql printed it under PERSISTED, {again} that value again." in text
 
@@ -306,11 +306,11 @@ def test_a_variable_that_changes_without_its_limit_is_told_with_it_and_both_are_
     higher = f"{limit}: where {limited} of your server is higher, lower that first;"
     for name, note in ((limited, lower), (limit, higher)):
         record = recommending(known=[], before={name: 10}, **{name: 50})
-        assert note in told(sql_of(record))
+        assert note in reported(sql_of(record))
         for script in (sql_of(record), sql_file.render_undo(record)):
             assert all({limited, limit} <= set(tokens(line)[1]) for line in script.splitlines() if line.startswith("SHOW"))
     both = recommending(known=[], before={limited: 10, limit: 20}, **{limited: 50, limit: 90})
-    assert "of your server is" not in told(sql_of(both))
+    assert "of your server is" not in reported(sql_of(both))
 
 
 def test_the_html_report_has_the_statements_and_names_the_files():

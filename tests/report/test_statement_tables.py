@@ -31,19 +31,18 @@ def test_what_no_thread_did_is_no_line_and_what_a_server_does_not_tell_is_no_zer
     record = example_studies.winner()
     why = example_reasons.full(record)
     place, spin = why.semaphores.places[0], why.semaphores.spins[0]
-    told = why.semaphores.model_copy(
+    reported = why.semaphores.model_copy(
         update={
             "places": [place.model_copy(update={"waiting": {"1": 2.0, "4": 0.0}})],
             "spins": [spin.model_copy(update={"spins": {"1": 0.0}, "rounds": {"1": 8.0, "16": 2.0}, "os_waits": {"1": 0.0}})],
         }
     )
-    why = why.model_copy(update={"semaphores": told})
+    why = why.model_copy(update={"semaphores": reported})
     own = semaphore_tables.candidates(why, names(record))
     assert own == ["1", "4", "16"]
-    assert [line.figures for line in semaphore_tables.places(why, own)] == [["2.00", "0", "–"]]
-    assert [(line.name, line.figures) for line in semaphore_tables.spins(why, own)] == [
-        ("mutexes: rounds", ["8.00", "–", "2.00"])
-    ]
+    (place,), (spins,) = semaphore_tables.places(why, own), semaphore_tables.spins(why, own)
+    assert [cell.text for cell in place.cells[1:]] == ["2.00", "0", "–"]
+    assert [cell.text for cell in spins.cells] == ["mutexes: rounds", "8.00", "–", "2.00"]
 
 
 def test_no_character_of_a_digest_or_place_acts():
@@ -51,7 +50,7 @@ def test_no_character_of_a_digest_or_place_acts():
     own = names(example_studies.hostile())
     texts = [one.caption for one in statement_tables.statements(why, own, labels(example_studies.hostile()))]
     texts += [
-        line.name for line in (*semaphore_tables.places(why, own), *semaphore_tables.spins(why, own))
+        row.cells[0].text for row in (*semaphore_tables.places(why, own), *semaphore_tables.spins(why, own))
     ] + semaphore_tables.notes(why)
     assert len(texts) == 6
     assert not set("".join(texts)) & {"\x1b", "\x07", "\u202e", "\n"}

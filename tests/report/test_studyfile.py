@@ -70,9 +70,9 @@ def test_values_that_try_to_be_more_than_values_are_strings_with_nothing_in_them
 
 def test_an_attached_server_is_named_by_where_its_account_is_and_never_by_the_account():
     spec = example_studies.winner().spec
-    told = tomllib.loads(study_file(spec.model_copy(update={"attachment": Attachment(login_path="lab", database="bench")})))
-    assert (told["attach"], told["login-path"], told["database"]) == (True, "lab", "bench")
-    assert "server" not in told
+    reported = tomllib.loads(study_file(spec.model_copy(update={"attachment": Attachment(login_path="lab", database="bench")})))
+    assert (reported["attach"], reported["login-path"], reported["database"]) == (True, "lab", "bench")
+    assert "server" not in reported
 
 
 def test_several_numbers_of_threads_are_all_written():

@@ -13,7 +13,7 @@ SURE = PairComparison(Estimate(mean=1.1, low=1.05, high=1.15), Estimate(mean=3.0
 CHANCE = Estimate(mean=1.1, low=0.9, high=1.3)
 
 
-def told(record, compared=SURE, **changed):
+def sentence(record, compared=SURE, **changed):
     candidates = [one.model_copy(update=changed.get(f"c{one.name}", {})) for one in record.verdict.candidates]
     verdict = record.verdict.model_copy(update={"candidates": candidates})
     return trade_off.trade_off(verdict, naming(record.spec).labels, compared)
@@ -24,29 +24,32 @@ def test_the_front_goes_from_the_steadiest_to_the_fastest():
 
 
 def test_the_published_finding_can_be_said():
-    text = told(example_studies.by_stability(), c32={"pareto": False})
+    text = sentence(example_studies.by_stability(), c32={"pareto": False})
     assert text == "Fastest: 64; steadiest: 8. Every other candidate is worse in both than one of these."
 
 
 def test_where_one_is_best_at_both_there_is_nothing_to_choose_between():
-    assert told(example_studies.by_stability(), c32={"pareto": False}, c64={"pareto": False}) == ""
+    assert sentence(example_studies.by_stability(), c32={"pareto": False}, c64={"pareto": False}) == ""
 
 
 def test_a_difference_that_may_be_chance_is_inconclusive():
-    text = told(example_studies.by_stability(), replace(SURE, cv=CHANCE), c8={"state": CandidateState.INCONCLUSIVE})
+    text = sentence(example_studies.by_stability(), replace(SURE, cv=CHANCE), c8={"state": CandidateState.INCONCLUSIVE})
     assert text.endswith("Their difference in CV is inconclusive.")
-    assert told(example_studies.by_stability(), replace(SURE, throughput=None)).endswith("in throughput is inconclusive.")
+    assert sentence(example_studies.by_stability(), replace(SURE, throughput=None)).endswith("in throughput is inconclusive.")
 
 
 def test_what_the_verdict_proved_is_not_doubted():
-    assert "inconclusive" not in told(example_studies.by_stability(), replace(SURE, cv=CHANCE))
+    assert "inconclusive" not in sentence(example_studies.by_stability(), replace(SURE, cv=CHANCE))
 
 
 def test_where_both_differences_may_be_chance_nothing_is_told():
     for record in (example_studies.a_a(), example_studies.inconclusive()):
         ends = trade_off.compare_ends(record, record.verdict)
-        assert told(record, ends) == ""
-    assert told(example_studies.by_stability(), PairComparison(CHANCE, CHANCE), c8={"state": CandidateState.INCONCLUSIVE}) == ""
+        assert sentence(record, ends) == ""
+    assert (
+        sentence(example_studies.by_stability(), PairComparison(CHANCE, CHANCE), c8={"state": CandidateState.INCONCLUSIVE})
+        == ""
+    )
 
 
 def test_the_ends_are_compared_by_their_own_trials():

@@ -58,8 +58,8 @@ def test_a_figure_without_an_interval_claims_none(estimate, shown):
 
 def test_the_gain_names_the_baseline_the_interval_and_the_confidence():
     record = example_studies.winner()
-    told = verdict_sentences.gain(record, record.verdict)
-    assert told == "1,120 → 1,403 tps (+25.2 %, 95 % CI +21.4 % to +29.1 %) against the baseline."
+    reported = verdict_sentences.gain(record, record.verdict)
+    assert reported == "1,120 → 1,403 tps (+25.2 %, 95 % CI +21.4 % to +29.1 %) against the baseline."
 
 
 def test_keeping_the_baseline_gains_nothing_and_says_so():

@@ -12,16 +12,16 @@ def test_what_was_not_watched_is_said_in_a_plain_sentence():
 def test_correlation_is_called_correlation_and_the_rule_has_its_source():
     record = example_studies.winner()
     why = example_reasons.full(record)
-    told = why_sentences.remark(why.reasons[0], record)
-    assert told == "Correlation with throughput over the trials: r = −0.97."
+    reported = why_sentences.remark(why.reasons[0], record)
+    assert reported == "Correlation with throughput over the trials: r = −0.97."
     assert why_sentences.remark(why.reasons[3], record) == ""
     assert why_sentences.source(why.reasons[3]) == ("MySQL Reference Manual, Change Buffer", "")
     assert "p99 latency" in why_sentences.remark(why.reasons[0], example_studies.by_latency())
 
 
 def test_the_cost_of_watching_is_one_sentence_and_small_shares_are_not_said_to_be_none():
-    told = why_sentences.watching(example_reasons.full(example_studies.winner()))
-    assert told == (
+    reported = why_sentences.watching(example_reasons.full(example_studies.winner()))
+    assert reported == (
         "Probes took at most 0.3 % of the server's time: status 0.2 %, waits 0.1 %, innodb <0.1 %, machine 0.0 %. "
         "dialin itself used 0.2 % of a CPU."
     )

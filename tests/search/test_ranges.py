@@ -1,7 +1,7 @@
 import pytest
 
 from dialin.errors import UserError
-from dialin.search.ranges import AskedVariable, VariableFacts, make_dimension, parse_asked
+from dialin.search.ranges import RequestedVariable, VariableFacts, make_dimension, parse_requested
 
 CAPACITY = VariableFacts("innodb_io_capacity", 200, static=False, minimum=100, maximum=2**32 - 1)
 METHOD = VariableFacts("innodb_flush_method", "fsync", static=True, choices=("fsync", "O_DIRECT"), rule="O_DIRECT")
@@ -10,24 +10,24 @@ METHOD = VariableFacts("innodb_flush_method", "fsync", static=True, choices=("fs
 @pytest.mark.parametrize(
     ("text", "asked"),
     [
-        ("innodb-io-capacity=200..20000", AskedVariable("innodb_io_capacity", 200, 20000)),
-        ("innodb_redo_log_capacity=64M..8G", AskedVariable("innodb_redo_log_capacity", "64M", "8G")),
-        ("innodb_flush_method", AskedVariable("innodb_flush_method")),
-        ("innodb_buffer_pool_instances=1,4,8", AskedVariable("innodb_buffer_pool_instances", values=(1, 4, 8))),
+        ("innodb-io-capacity=200..20000", RequestedVariable("innodb_io_capacity", 200, 20000)),
+        ("innodb_redo_log_capacity=64M..8G", RequestedVariable("innodb_redo_log_capacity", "64M", "8G")),
+        ("innodb_flush_method", RequestedVariable("innodb_flush_method")),
+        ("innodb_buffer_pool_instances=1,4,8", RequestedVariable("innodb_buffer_pool_instances", values=(1, 4, 8))),
     ],
 )
-def test_a_variable_is_named_with_a_range_a_list_or_nothing(text: str, asked: AskedVariable) -> None:
-    assert parse_asked(text) == asked
+def test_a_variable_is_named_with_a_range_a_list_or_nothing(text: str, asked: RequestedVariable) -> None:
+    assert parse_requested(text) == asked
 
 
 @pytest.mark.parametrize("text", ["", "a b=1..2", "x=2..1", "x=1..", "x=a..b", "x=", "x=1", "x=1,"])
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(UserError):
-        parse_asked(text)
+        parse_requested(text)
 
 
 def test_a_range_that_was_asked_for_is_cut_by_what_the_server_takes() -> None:
-    axis = make_dimension(CAPACITY, parse_asked("innodb_io_capacity=50..20000"))
+    axis = make_dimension(CAPACITY, parse_requested("innodb_io_capacity=50..20000"))
     assert (axis.low, axis.high, axis.log) == (100, 20_000, True)
 
 
@@ -40,7 +40,7 @@ def test_without_a_range_it_spans_sixteen_times_the_default_unless_a_rule_says_m
 
 
 def test_the_baselines_value_is_always_a_choice() -> None:
-    axis = make_dimension(CAPACITY, parse_asked("innodb_io_capacity=1000..2000"))
+    axis = make_dimension(CAPACITY, parse_requested("innodb_io_capacity=1000..2000"))
     assert axis.special == (200,)
     assert axis.value(axis.position(200)) == 200
     concurrency = VariableFacts("innodb_thread_concurrency", 0, static=False, minimum=0, maximum=1000, lowest=1, highest=64)
@@ -51,7 +51,7 @@ def test_words_are_a_list() -> None:
     assert make_dimension(METHOD).values == ("fsync", "O_DIRECT")
     assert make_dimension(METHOD).rule == "O_DIRECT"
     with pytest.raises(UserError, match="takes words"):
-        make_dimension(METHOD, parse_asked("innodb_flush_method=1..2"))
+        make_dimension(METHOD, parse_requested("innodb_flush_method=1..2"))
 
 
 def test_a_variable_of_unknown_range_asks_for_one() -> None:

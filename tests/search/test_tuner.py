@@ -12,7 +12,7 @@ from dialin.model.tune import MemoryFormula, TuneStage
 from dialin.model.verdict import TuneOutcome
 from dialin.search.constraints import Constraints
 from dialin.search.space import Dimension, Space
-from dialin.search.trial_records import Options
+from dialin.search.trial_records import Options, TrialOutcome
 from dialin.search.tuner import BASELINE, Tuner
 
 SPACE = Space(
@@ -70,7 +70,7 @@ def play(tuner: Tuner, server: Server, most: int = 1000) -> Tuner:
         if (ask := tuner.ask()) is None:
             break
         ok, throughput, life, cost = server.run(ask.setting, ask.seconds)
-        tuner.tell(ask, ok=ok, throughput=throughput, life=life, cost=cost)
+        tuner.tell(TrialOutcome(ask, ok, throughput, life, cost))
     return tuner
 
 
@@ -101,7 +101,7 @@ def test_it_recommends_few_variables_that_carry_nothing(searched: Tuner) -> None
 
 
 def test_the_proof_rests_on_fresh_trials_in_blocks(searched: Tuner) -> None:
-    trials = [told.ask for told in searched.history if told.ask.purpose is TuneStage.PROOF]
+    trials = [outcome.ask for outcome in searched.history if outcome.ask.purpose is TuneStage.PROOF]
     assert searched.history[-1].ask.purpose is TuneStage.PROOF
     first = [ask.candidate for ask in trials if ask.block == 1]
     assert BASELINE in first
@@ -110,16 +110,16 @@ def test_the_proof_rests_on_fresh_trials_in_blocks(searched: Tuner) -> None:
 
 
 def test_it_keeps_to_the_budget(searched: Tuner) -> None:
-    assert sum(told.cost for told in searched.history) <= 60 * 60
+    assert sum(outcome.cost for outcome in searched.history) <= 60 * 60
 
 
 def test_the_search_begins_with_baseline_rules_baseline(searched: Tuner) -> None:
-    assert [dict(told.ask.setting) for told in searched.history[:3]] == [{}, {"pool": 200}, {}]
+    assert [dict(outcome.ask.setting) for outcome in searched.history[:3]] == [{}, {"pool": 200}, {}]
 
 
 def test_the_same_seed_asks_the_same() -> None:
     one, other = (play(tuner(30), Server(), 40) for _ in range(2))
-    assert [told.ask for told in one.history] == [told.ask for told in other.history]
+    assert [outcome.ask for outcome in one.history] == [outcome.ask for outcome in other.history]
 
 
 @pytest.mark.parametrize("after", [3, 17, 31, 60])
@@ -130,9 +130,9 @@ def test_a_tuner_that_was_killed_goes_on_as_it_would_have(searched: Tuner, after
 
 def test_one_killed_in_its_proof_ends_the_same(searched: Tuner) -> None:
     resumed = Tuner.resume(SPACE, CONSTRAINTS, Options(60), 1, searched.history[:-2])
-    for told in searched.history[-2:]:
-        assert resumed.ask() == told.ask
-        resumed.tell(told.ask, ok=told.ok, throughput=told.throughput, life=told.life, cost=told.cost)
+    for outcome in searched.history[-2:]:
+        assert resumed.ask() == outcome.ask
+        resumed.tell(outcome)
     assert resumed.ask() is None
     assert resumed.result() == searched.result()
 
@@ -146,7 +146,7 @@ def test_where_nothing_is_to_gain_nothing_changes(seed: int) -> None:
 
 def test_a_crash_is_no_score_and_moves_the_fence() -> None:
     ended = play(tuner(), Server(dies_above=400))
-    crashed = [told for told in ended.history if not told.ok]
+    crashed = [outcome for outcome in ended.history if not outcome.ok]
     assert 1 <= len(crashed) <= 3
     assert ended.constraints.limit is not None
     assert ended.constraints.limit < 800

@@ -7,7 +7,7 @@ import pytest
 from dialin.model.setting import as_number
 from dialin.search.excluded_variables import Exclusion
 from dialin.search.performance_variables import TABLE
-from dialin.search.ranges import AskedVariable, make_dimension
+from dialin.search.ranges import RequestedVariable, make_dimension
 from dialin.search.variable_choice import Choice, Situation, choose_variables, make_constraints, variable_facts
 from dialin.variables import memory, rules
 from fixtures.real_catalogues import BUILDS, real_catalogue
@@ -256,9 +256,9 @@ def test_what_limits_each_other_does() -> None:
 def test_a_variable_that_a_user_names_has_the_same_rules() -> None:
     variables = CATALOGUES["mysql@9.7.4"].variables
     facts = variable_facts(variables["innodb_io_capacity"], MACHINE, variables)
-    axis = make_dimension(facts, AskedVariable("innodb_io_capacity"))
+    axis = make_dimension(facts, RequestedVariable("innodb_io_capacity"))
     assert (axis.low, axis.high, axis.rule) == (100, 10_000, 2500)
-    ranged = make_dimension(facts, AskedVariable("innodb_io_capacity", 200, 20_000))
+    ranged = make_dimension(facts, RequestedVariable("innodb_io_capacity", 200, 20_000))
     assert (ranged.low, ranged.high) == (200, 20_000)
     unknown = variable_facts(variables["query_prealloc_size"], MACHINE, variables)
     assert make_dimension(unknown).high == 16 * 8192

@@ -153,7 +153,7 @@ def test_nothing_is_left_to_end_where_nothing_was_begun(site):
 
 def test_what_only_a_start_can_change_takes_another_life_and_the_rest_is_set(clock, monkeypatch):
     settings = {"a": {CAPACITY: 300}, "b": {CAPACITY: 400, "x": 2}, "c": {CAPACITY: 300, "x": 2}}
-    changes = replace(CHANGES, settings=settings, expected={}, asked=CHANGES.asked | {"x"}, at_start=frozenset({"x"}))
+    changes = replace(CHANGES, settings=settings, expected={}, varied=CHANGES.varied | {"x"}, at_start=frozenset({"x"}))
     monkeypatch.setattr(sys.modules[__name__], "CHANGES", changes)
     site = Site(clock)
     steps = [site.trial(name, block) for block, name in enumerate("abcba", start=1)]

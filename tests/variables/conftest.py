@@ -12,18 +12,18 @@ class Recorded:
     """Answers the catalogue's statements as a server did; sources can be hidden, as older servers lack them."""
 
     def __init__(self, name, hidden=()):
-        self.told = json.loads((Path(__file__).parent / "data" / f"{name}.json").read_text())
+        self.answers = json.loads((Path(__file__).parent / "data" / f"{name}.json").read_text())
         self.hidden = hidden
         self.asked = []
 
     def __call__(self, statement):
         self.asked.append(statement)
         if statement == "SHOW GLOBAL VARIABLES":
-            return [tuple(row) for row in self.told["show"]]
+            return [tuple(row) for row in self.answers["show"]]
         if "information_schema.tables" in statement:
-            return [(table,) for (table,) in self.told["tables"] if table not in self.hidden]
+            return [(table,) for (table,) in self.answers["tables"] if table not in self.hidden]
         source = statement.rpartition(".")[2].lower()
-        return [tuple(row) for row in self.told[source]]
+        return [tuple(row) for row in self.answers[source]]
 
 
 @pytest.fixture(scope="session")

@@ -70,8 +70,8 @@ def test_what_can_be_set_again_is_dynamic(mysql):
         asked.append(name)
         return errors.get(name, 1238)
 
-    told = Catalogue("x", {**mysql.variables, "gone": Variable("gone", Kind.UNKNOWN, default="1")})
-    result = catalogue.with_dynamic(told, set_again).variables
+    reported = Catalogue("x", {**mysql.variables, "gone": Variable("gone", Kind.UNKNOWN, default="1")})
+    result = catalogue.with_dynamic(reported, set_again).variables
     assert result["innodb_buffer_pool_instances"].dynamic is False
     assert result["sql_mode"].dynamic is True
     assert result["innodb_io_capacity"].dynamic is True, "another error is about the value"
@@ -93,13 +93,13 @@ def test_old_servers_tell_names_and_defaults_only(recorded):
 
 def test_a_source_that_is_empty_is_passed_over(recorded):
     asked = recorded("mysql-9.7.4")
-    asked.told["variables_metadata"] = []
+    asked.answers["variables_metadata"] = []
     assert catalogue.read(asked, "x").variables["innodb_buffer_pool_instances"].maximum == 64
 
 
 def test_answers_in_bytes_are_read_as_text(recorded):
     asked = recorded("mysql-9.7.4")
-    asked.told["show"] = [[name.encode(), value.encode()] for name, value in asked.told["show"]]
+    asked.answers["show"] = [[name.encode(), value.encode()] for name, value in asked.answers["show"]]
     assert catalogue.read(asked, "x").variables["sync_binlog"].default == "1"
 
 

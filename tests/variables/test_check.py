@@ -155,11 +155,11 @@ def test_unknown_members_of_a_set_are_refused(mariadb, name, value):
 )
 def test_text_that_only_a_start_looks_at_is_checked_by_what_any_build_takes(build, name, good, bad):
     """Read on 5.5.9, 5.6.24, 10.1.23 and 10.2.11: they call it text, and die of any other."""
-    told = Variable(name, Kind.STRING, default="" if name == "innodb_flush_method" else "all")
+    reported = Variable(name, Kind.STRING, default="" if name == "innodb_flush_method" else "all")
     for value in good:
-        check.check_value(told, value, build)
+        check.check_value(reported, value, build)
     for value in bad:
-        assert f"must be one of {good[0]}, " in refusal(check.check_value, told, value, build)
+        assert f"must be one of {good[0]}, " in refusal(check.check_value, reported, value, build)
 
 
 def test_text_of_no_known_words_is_anything():

@@ -25,19 +25,19 @@ BUFFER = number("read_buffer_size", 8192, 2147479552, 131072, block=4096)
 
 
 def test_range_unit_default_and_rounding_are_in_words():
-    told = lines("read_buffer_size", built("mysql@9.7.4", BUFFER))
-    assert told["Unit"] == ["bytes"]
-    assert told["Range"] == ["8192 to 2147479552 (8K to just under 2G)"]
-    assert told["Default"] == ["128K"]
-    assert told["Adjusted"] == [
+    reported = lines("read_buffer_size", built("mysql@9.7.4", BUFFER))
+    assert reported["Unit"] == ["bytes"]
+    assert reported["Range"] == ["8192 to 2147479552 (8K to just under 2G)"]
+    assert reported["Default"] == ["128K"]
+    assert reported["Adjusted"] == [
         "rounded down to a multiple of 4096; less than 8192 becomes 8192; more than 2147479552 becomes 2147479552"
     ]
-    assert "MyISAM" in told["Memory"][0]
+    assert "MyISAM" in reported["Memory"][0]
 
 
 def test_what_the_type_alone_limits_is_no_limit_and_below_zero_nothing_is_claimed():
-    told = lines("max_seeks_for_key", built("mysql@5.6.24", number("max_seeks_for_key", 0, 2**64 - 1, 100)))
-    assert "Adjusted" not in told
+    reported = lines("max_seeks_for_key", built("mysql@5.6.24", number("max_seeks_for_key", 0, 2**64 - 1, 100)))
+    assert "Adjusted" not in reported
 
 
 @pytest.mark.parametrize(
@@ -61,16 +61,16 @@ def test_builds_that_differ_are_told_apart_and_those_that_agree_together():
     def instances(low, default):
         return number("innodb_buffer_pool_instances", low, 64, default, dynamic=False)
 
-    told = lines(
+    reported = lines(
         "innodb_buffer_pool_instances",
         built("mariadb@10.2.11", instances(0, 1)),
         built("mysql@9.7.4", instances(0, 1)),
         built("mysql@5.5.9", instances(1, 1)),
         built("mariadb@10.1.23", instances(0, 8)),
     )
-    assert told["Set"] == ["at startup only: a change needs a restart"]
-    assert told["Range"] == ["1 to 64 [MySQL 5.5.9]", "0 to 64 [MySQL 9.7.4; MariaDB]"]
-    assert told["Default"] == ["1 [MySQL; MariaDB 10.2.11]", "8 [MariaDB 10.1.23]"]
+    assert reported["Set"] == ["at startup only: a change needs a restart"]
+    assert reported["Range"] == ["1 to 64 [MySQL 5.5.9]", "0 to 64 [MySQL 9.7.4; MariaDB]"]
+    assert reported["Default"] == ["1 [MySQL; MariaDB 10.2.11]", "8 [MariaDB 10.1.23]"]
 
 
 @pytest.mark.parametrize(
@@ -89,15 +89,15 @@ def test_since_and_until_are_of_the_builds_here(having, text):
         built(f"mysql@{version}", *([BUFFER] if has == "1" else []))
         for version, has in zip(("5.5.9", "5.6.24", "8.0.33", "9.7.4"), having, strict=True)
     ]
-    told = lines("read_buffer_size", *reversed(builds), built("mariadb@10.11.5", BUFFER))
-    assert told["Builds"] == [text, "MariaDB: in 10.11.5"]
+    reported = lines("read_buffer_size", *reversed(builds), built("mariadb@10.11.5", BUFFER))
+    assert reported["Builds"] == [text, "MariaDB: in 10.11.5"]
 
 
 def test_what_moves_with_it_is_told_both_ways_where_the_builds_have_it():
     capacity, most = number("innodb_io_capacity", 100, 9, 200), number("innodb_io_capacity_max", 100, 9, 2000)
-    told = lines("innodb_io_capacity", built("mysql@9.7.4", capacity, most))
-    assert told["Affects"][0].startswith("innodb_io_capacity_max: it is twice")
-    assert told["Derived from"][0].startswith("innodb_io_capacity_max: ")
+    reported = lines("innodb_io_capacity", built("mysql@9.7.4", capacity, most))
+    assert reported["Affects"][0].startswith("innodb_io_capacity_max: it is twice")
+    assert reported["Derived from"][0].startswith("innodb_io_capacity_max: ")
     assert not {"Affects", "Derived from"} & lines("innodb_io_capacity", built("mysql@5.5.9", capacity)).keys()
 
 
@@ -126,19 +126,19 @@ def test_rules_about_other_builds_are_not_told():
 
 
 def test_a_rule_about_some_of_the_builds_says_which():
-    told = lines("innodb_buffer_pool_instances", instances("mysql@9.7.4"), instances("mysql@8.0.33"))
-    assert next(text for text in told["Caution"] if "SIGFPE" in text).endswith("[MySQL 9.7.4]")
+    reported = lines("innodb_buffer_pool_instances", instances("mysql@9.7.4"), instances("mysql@8.0.33"))
+    assert next(text for text in reported["Caution"] if "SIGFPE" in text).endswith("[MySQL 9.7.4]")
     assert "[" not in lines("innodb_buffer_pool_instances", instances("mysql@9.7.4"))["Caution"][0]
 
 
 def test_what_moves_or_is_moved_is_told_of_builds_that_have_both():
-    told = lines(
+    reported = lines(
         "innodb_buffer_pool_size", instances("mysql@9.7.4", "innodb_buffer_pool_chunk_size"), instances("mysql@5.6.24")
     )
-    assert told["Derived from"][0].startswith(
+    assert reported["Derived from"][0].startswith(
         "innodb_buffer_pool_instances, innodb_buffer_pool_chunk_size: the pool grows to whole"
     )
-    assert told["Derived from"][0].endswith("[MySQL 9.7.4]")
+    assert reported["Derived from"][0].endswith("[MySQL 9.7.4]")
     data = explanation.explain_variable("innodb_buffer_pool_size", [instances("mysql@9.7.4")]).facts()
     assert [rule["of"] for rule in data["derived"]] == [["innodb_buffer_pool_instances"]]
     assert data["moves"][0]["builds"] == ["mysql@9.7.4"]
@@ -148,32 +148,32 @@ def test_other_names_durability_data_and_what_dialin_owns_are_told():
     mode = Variable("tx_isolation", Kind.ENUMERATION, choices=("READ-COMMITTED",), default="READ-COMMITTED", dynamic=True)
     assert lines("tx_isolation", built("mysql@5.6.24", mode))["Same as"] == ["transaction_isolation"]
     flush = number("innodb_flush_log_at_trx_commit", 0, 2, 1)
-    told = lines(flush.name, built("mysql@9.7.4", flush))
-    assert "crash" in told["Durability"][0]
-    assert told["Caution"] == ["3, which MariaDB has, becomes 2"]
+    reported = lines(flush.name, built("mysql@9.7.4", flush))
+    assert "crash" in reported["Durability"][0]
+    assert reported["Caution"] == ["3, which MariaDB has, becomes 2"]
     place = Variable("datadir", Kind.STRING, default="/home/x/.cache/dialin/sandboxes/1/data/", dynamic=False)
-    told = lines("datadir", built("mysql@9.7.4", place))
-    assert "cannot be chosen" in told["Sandbox"][0]
-    assert told["Default"] == ["of the sandbox"]
+    reported = lines("datadir", built("mysql@9.7.4", place))
+    assert "cannot be chosen" in reported["Sandbox"][0]
+    assert reported["Default"] == ["of the sandbox"]
     page = number("innodb_page_size", 4096, 65536, 16384, dynamic=False)
     assert "for each value" in lines("innodb_page_size", built("mysql@9.7.4", page))["Data"][0]
 
 
 def test_all_of_it_is_data_too(mysql, mariadb):
     for name in ("innodb_buffer_pool_instances", "read_buffer_size", "innodb_flush_log_at_trx_commit", "datadir"):
-        told = json.loads(json.dumps(explanation.explain_variable(name, [mysql, mariadb]).facts()))
-        assert told["variable"] == name
-        assert told["builds"]["mysql@9.7.4"]["default"] == mysql.variables[name].default
-    told = explanation.explain_variable("innodb_buffer_pool_instances", [mysql, mariadb]).facts()
-    assert told["lacking"] == ["mariadb@10.11.19"]
-    assert {moved["variable"] for moved in told["moves"]} >= {"innodb_buffer_pool_size"}
-    assert told["memory"]["allotted"] == "none"
+        reported = json.loads(json.dumps(explanation.explain_variable(name, [mysql, mariadb]).facts()))
+        assert reported["variable"] == name
+        assert reported["builds"]["mysql@9.7.4"]["default"] == mysql.variables[name].default
+    reported = explanation.explain_variable("innodb_buffer_pool_instances", [mysql, mariadb]).facts()
+    assert reported["lacking"] == ["mariadb@10.11.19"]
+    assert {moved["variable"] for moved in reported["moves"]} >= {"innodb_buffer_pool_size"}
+    assert reported["memory"]["allotted"] == "none"
 
 
 def test_every_variable_of_real_builds_can_be_explained(mysql, mariadb):
     for name in mysql.variables.keys() | mariadb.variables.keys():
-        told = explanation.explain_variable(name, [mysql, mariadb])
-        assert all(line.text for line in told.lines)
+        reported = explanation.explain_variable(name, [mysql, mariadb])
+        assert all(line.text for line in reported.lines)
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_a_real_object_that_differs_is_a_confound_though_the_variables_agree():
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "actual"),
     [
         ("innodb_flush_log_at_trx_commit", {"innodb_log_file_buffering"}),
         ("innodb_log_file_buffering", set()),
@@ -208,12 +208,12 @@ def test_a_real_object_that_differs_is_a_confound_though_the_variables_agree():
         ("innodb_data_file_buffering", {"innodb_log_file_buffering", "innodb_flush_method (as the redo files are open)"}),
     ],
 )
-def test_how_a_kind_of_files_is_open_is_no_confound_of_a_variable_that_decides_it(asked, told):
+def test_how_a_kind_of_files_is_open_is_no_confound_of_a_variable_that_decides_it(asked, actual):
     """As MariaDB opens its log, which innodb_flush_log_at_trx_commit = 2 has it buffer."""
     reported = {"a": {"innodb_log_file_buffering": "OFF"}, "b": {"innodb_log_file_buffering": "ON"}}
     real = {name: {"innodb_flush_method": f"data O_DIRECT, redo {how}"} for name, how in (("a", "O_DIRECT"), ("b", "buffered"))}
     result = in_force.confounds(in_force.effective_values(reported, real), [asked], "a")
-    assert {note.data["variable"] for note in result} == told
+    assert {note.data["variable"] for note in result} == actual
 
 
 def test_what_was_seen_of_one_candidate_s_files_alone_is_not_compared():

@@ -170,13 +170,13 @@ class Server:
     def _default(option):
         return option.default if isinstance(option, Text) else option.take(option.default)[0]
 
-    def catalogue(self, **told):
+    def catalogue(self, **reported):
         """All variables as a server without tables tells them: names and defaults."""
         known = {name: Variable(name, Kind.UNKNOWN, default=self._default(option)) for name, option in self.options.items()}
-        return Catalogue("mysql@5.6.24", known | told)
+        return Catalogue("mysql@5.6.24", known | reported)
 
-    def probed(self, **told):
-        return option_probing.completed(self.catalogue(**told), self).variables
+    def probed(self, **reported):
+        return option_probing.completed(self.catalogue(**reported), self).variables
 
 
 def bounds(variable):
@@ -230,15 +230,15 @@ def test_the_largest_number_of_all_is_not_asked_of_what_has_a_limit():
 
 def test_what_a_table_told_is_not_asked_again_but_for_blocks():
     server = Server(read_buffer_size=Number(8192, 2147479552, 4096, default=131072))
-    told = Variable("read_buffer_size", Kind.INTEGER, 8192, 2147483647, default="131072")
-    assert bounds(server.probed(read_buffer_size=told)["read_buffer_size"]) == (8192, 2147479552, 4096)
+    reported = Variable("read_buffer_size", Kind.INTEGER, 8192, 2147483647, default="131072")
+    assert bounds(server.probed(read_buffer_size=reported)["read_buffer_size"]) == (8192, 2147479552, 4096)
     assert all(8192 <= value <= 2**24 for asked in server.asked for value in asked.values())
 
 
 def test_mariadbs_table_needs_no_probing():
     server = Server(lower_case_table_names=Number(0, 2, default=0))
-    told = Variable("lower_case_table_names", Kind.INTEGER, 0, 2, default="0", dynamic=False)
-    assert server.probed(lower_case_table_names=told)["lower_case_table_names"] == told
+    reported = Variable("lower_case_table_names", Kind.INTEGER, 0, 2, default="0", dynamic=False)
+    assert server.probed(lower_case_table_names=reported)["lower_case_table_names"] == reported
     assert server.asked == [{}]
 
 
@@ -312,8 +312,8 @@ def test_switches_are_booleans_and_names_of_files_are_text():
 
 def test_what_is_no_option_cannot_be_given_at_the_start():
     server = Server(read_only=Text("OFF", takes=""), name_resolve=Text("OFF", takes=""), default_time_zone=Text("SYSTEM"))
-    told = {name: Variable(name, Kind.UNKNOWN, default="OFF") for name in ("hostname", "skip_name_resolve", "time_zone")}
-    result = server.probed(**told)
+    reported = {name: Variable(name, Kind.UNKNOWN, default="OFF") for name in ("hostname", "skip_name_resolve", "time_zone")}
+    result = server.probed(**reported)
     assert not result["hostname"].at_start
     assert result["read_only"].at_start
     assert result["skip_name_resolve"].at_start
@@ -391,8 +391,8 @@ def test_text_that_a_number_is_a_word_of_is_no_set_that_refuses_its_own_default(
 
     for option in (First(("zlib", "snappy")), Algorithms("zlib,zstd,uncompressed")):
         server = Server(protocol_compression_algorithms=option)
-        told = Variable("protocol_compression_algorithms", Kind.SET, default="zlib,zstd,uncompressed")
-        result = server.probed(protocol_compression_algorithms=told)["protocol_compression_algorithms"]
+        reported = Variable("protocol_compression_algorithms", Kind.SET, default="zlib,zstd,uncompressed")
+        result = server.probed(protocol_compression_algorithms=reported)["protocol_compression_algorithms"]
         assert result.choices == ()
 
 

@@ -47,9 +47,9 @@ def test_what_only_a_start_can_set_says_so_and_needs_no_rule():
     assert "can be set only" in set_global.why_not("rand_seed1", known("rand_seed1", default=None)), "a session's own"
 
 
-@pytest.mark.parametrize("told", [None, known("new_one", dynamic=None)])
-def test_what_is_not_known_to_be_dynamic_is_not_taken_to_be(told):
-    assert "is not known to be dynamic" in set_global.why_not("new_one", told)
+@pytest.mark.parametrize("reported", [None, known("new_one", dynamic=None)])
+def test_what_is_not_known_to_be_dynamic_is_not_taken_to_be(reported):
+    assert "is not known to be dynamic" in set_global.why_not("new_one", reported)
 
 
 @pytest.mark.parametrize("name", sorted(rules.SHAPES_DATA))

@@ -27,15 +27,15 @@ def measured(tps, *, took=1.0, lost=()):
 
 
 @pytest.mark.parametrize(
-    ("spec", "took", "told"),
+    ("spec", "took", "reported"),
     [
         (SECONDS, 1.0, "in 2 measured seconds (20.0 %), in 1 trial: they are excluded"),
         (RUNS, 30.0, "during runs of 1 trial, which took 60 seconds (20.0 %): these runs are excluded"),
     ],
 )
-def test_what_the_host_spoiled_is_counted_in_seconds_or_named_as_runs(spec, took, told):
+def test_what_the_host_spoiled_is_counted_in_seconds_or_named_as_runs(spec, took, reported):
     (note,) = lost_notes(*measured([100.0] * 10, took=took, lost=(3, 7)))
-    assert told in note_text(spec, note)
+    assert reported in note_text(spec, note)
     assert note.data["seconds"] == 2 * took
 
 

@@ -26,7 +26,7 @@ def seconds(tps, *, count=60, threads=16, begin=0):
     return [Sample(begin + n, 0.0, Step.MEASURE, tps, 0, 0, 0, 5.0, 0, 0, threads=threads) for n in range(1, count + 1)]
 
 
-def told(spec, reached, watched=None):
+def reported(spec, reached, watched=None):
     """Return the notes on a trial of each candidate, which came to so many transactions a second."""
     trials = [trial(number, name) for number, name in enumerate(reached, 1)]
     samples = {one.id: seconds(reached[one.candidate]) for one in trials}
@@ -38,12 +38,12 @@ def load_told(**figures):
 
 
 def test_a_rate_that_was_reached_or_never_asked_for_is_not_told_of():
-    assert told(at_rate(1000), {"a": 995, "b": 1000}) == {}
-    assert told(at_rate(0), {"a": 995, "b": 1000}) == {}
+    assert reported(at_rate(1000), {"a": 995, "b": 1000}) == {}
+    assert reported(at_rate(0), {"a": 995, "b": 1000}) == {}
 
 
 def test_a_rate_that_was_not_reached_is_told_with_what_was():
-    note = told(at_rate(1000), {"a": 900, "b": 1000})["rate_not_reached"]
+    note = reported(at_rate(1000), {"a": 900, "b": 1000})["rate_not_reached"]
     assert "The rate of 1000 transactions/s was not reached in 1 of 2 trials (a): the lowest was 900" in note.text
     assert "their latency includes the wait" in note.text
     assert note.data.items() >= {"asked": 1000, "achieved": 900, "candidates": ["a"], "trials": [1], "of": 2}.items()
@@ -53,7 +53,7 @@ def test_a_rate_that_was_not_reached_is_told_with_what_was():
     ("rate", "achieved", "missed"), [(10, 9.5, False), (10, 8.0, True), (5000, 4970, False), (5000, 4900, True)]
 )
 def test_what_chance_takes_from_a_low_rate_is_no_miss(rate, achieved, missed):
-    assert ("rate_not_reached" in told(at_rate(rate), {"a": achieved})) is missed
+    assert ("rate_not_reached" in reported(at_rate(rate), {"a": achieved})) is missed
 
 
 def test_each_number_of_threads_is_judged_by_its_own_seconds():
@@ -66,7 +66,7 @@ def test_each_number_of_threads_is_judged_by_its_own_seconds():
 
 
 def test_what_was_dropped_is_counted_and_latency_is_not_said_to_tell_of_it():
-    notes = told(at_rate(1000), {"a": 900}, load_told(dropped=1234.0, late_ms=0.1))
+    notes = reported(at_rate(1000), {"a": 900}, load_told(dropped=1234.0, late_ms=0.1))
     assert (
         "1,234 transactions were due and never began, in 1 of 1 trial (a), warm-up included"
         in notes["transactions_dropped"].text
@@ -84,7 +84,7 @@ def test_what_was_dropped_with_each_number_of_threads_is_summed_up():
 @pytest.mark.parametrize("achieved", [900, 1000])
 @pytest.mark.parametrize(("late", "named"), [(0.4, False), (12.0, True)])
 def test_a_driver_that_was_late_itself_is_named_whether_the_rate_was_reached_or_not(achieved, late, named):
-    notes = told(at_rate(1000), {"a": achieved}, load_told(late_ms=late))
+    notes = reported(at_rate(1000), {"a": achieved}, load_told(late_ms=late))
     assert ("driver_late" in notes) is named
     if named:
         assert "The load driver itself was 12 ms late on average" in notes["driver_late"].text
@@ -92,7 +92,7 @@ def test_a_driver_that_was_late_itself_is_named_whether_the_rate_was_reached_or_
 
 @pytest.mark.parametrize(("share", "named"), [(0.6, False), (0.97, True)])
 def test_a_load_thread_that_fills_a_cpu_is_named_as_the_limit(share, named):
-    notes = told(at_rate(0), {"a": 900}, load_told(busiest_thread=share))
+    notes = reported(at_rate(0), {"a": 900}, load_told(busiest_thread=share))
     assert ("busy_load_thread" in notes) is named
     if named:
         text = notes["busy_load_thread"].text
@@ -103,34 +103,34 @@ def test_a_load_thread_that_fills_a_cpu_is_named_as_the_limit(share, named):
 
 
 def test_transactions_that_were_open_at_the_end_are_reported_because_no_latency_includes_them():
-    notes = told(at_rate(0), {"a": 900}, load_told(unfinished=404.0, unfinished_ms=2010.0, failed_ms=0.0))
+    notes = reported(at_rate(0), {"a": 900}, load_told(unfinished=404.0, unfinished_ms=2010.0, failed_ms=0.0))
     text = notes["unfinished_transactions"].text
     assert "404 transactions had not finished at the end of 1 of 1 trial (a); the oldest was due 2.0 s before" in text
     assert "slow_failures" not in notes
-    assert told(at_rate(0), {"a": 900}, load_told(unfinished=16.0, unfinished_ms=20.0, failed_ms=40.0)) == {}
+    assert reported(at_rate(0), {"a": 900}, load_told(unfinished=16.0, unfinished_ms=20.0, failed_ms=40.0)) == {}
 
 
 def test_a_slow_failure_is_reported_because_latency_includes_successes_only():
-    note = told(at_rate(0), {"a": 900}, load_told(unfinished=0.0, unfinished_ms=0.0, failed_ms=50_000.0))["slow_failures"]
+    note = reported(at_rate(0), {"a": 900}, load_told(unfinished=0.0, unfinished_ms=0.0, failed_ms=50_000.0))["slow_failures"]
     assert "The slowest failed transaction took 50.0 s, longer than any that succeeded, in 1 of 1 trial (a)" in note.text
 
 
 def test_statements_that_could_not_be_prepared_are_reported_with_the_variable_to_raise():
-    note = told(at_rate(0), {"a": 900}, load_told(unprepared=640.0))["statements_unprepared"]
+    note = reported(at_rate(0), {"a": 900}, load_told(unprepared=640.0))["statements_unprepared"]
     assert "Up to 640 statements per trial could not be prepared, in 1 of 1 trial (a)" in note.text
     assert "max_prepared_stmt_count" in note.text
-    assert told(at_rate(0), {"a": 900}, load_told(unprepared=0.0)) == {}
+    assert reported(at_rate(0), {"a": 900}, load_told(unprepared=0.0)) == {}
 
 
 def test_throughput_is_said_to_tell_nothing_of_candidates_that_kept_up():
     spec = at_rate(1000, Goal.THROUGHPUT)
-    all_of_them = told(spec, {"a": 1000, "b": 1000, "c": 1000})["rate_reached"]
+    all_of_them = reported(spec, {"a": 1000, "b": 1000, "c": 1000})["rate_reached"]
     assert all_of_them.text.startswith("All candidates kept up with the rate of 1000 transactions/s")
     assert "--goal latency" in all_of_them.text
-    some = told(spec, {"a": 1000, "b": 1000, "c": 900})["rate_reached"]
+    some = reported(spec, {"a": 1000, "b": 1000, "c": 900})["rate_reached"]
     assert some.text.startswith("a and b kept up")
-    assert "rate_reached" not in told(spec, {"a": 1000, "b": 900, "c": 900})
-    assert "rate_reached" not in told(at_rate(1000), {"a": 1000, "b": 1000, "c": 1000})
+    assert "rate_reached" not in reported(spec, {"a": 1000, "b": 900, "c": 900})
+    assert "rate_reached" not in reported(at_rate(1000), {"a": 1000, "b": 1000, "c": 1000})
 
 
 def test_it_is_said_before_a_study_begins_that_a_rate_and_throughput_do_not_go_together():

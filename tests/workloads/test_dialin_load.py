@@ -26,8 +26,8 @@ exit $(cat "{code}")
 """
 
 
-def spec(**told):
-    return WorkloadSpec(**{"kind": "dialin-load", **told})
+def spec(**reported):
+    return WorkloadSpec(**{"kind": "dialin-load", **reported})
 
 
 @pytest.fixture
@@ -257,8 +257,8 @@ def test_workloads_on_the_same_tables_share_a_dataset_but_not_with_sysbench(prog
 
 
 def test_workloads_share_a_dataset_only_where_the_driver_makes_the_same_tables(program):
-    def facts(**told):
-        return DialinLoad(spec(**told), program.path).data_facts()
+    def facts(**reported):
+        return DialinLoad(spec(**reported), program.path).data_facts()
 
     points = facts(name="select_random_points")
     assert points == facts(name="oltp_read_write", tables=1)
@@ -332,7 +332,7 @@ def test_the_order_business_is_reckoned_with_all_of_its_sizes():
 
 
 @pytest.mark.parametrize(
-    ("told", "smaller"),
+    ("reported", "smaller"),
     [
         ({}, "a smaller --table-size"),
         ({"name": "tpcc-like"}, "a smaller --workload-option warehouses"),
@@ -341,5 +341,5 @@ def test_the_order_business_is_reckoned_with_all_of_its_sizes():
         ({"name": "bulk_insert"}, ""),
     ],
 )
-def test_less_data_is_had_by_what_the_workload_can_be_told(told, smaller):
-    assert DialinLoad(spec(**told)).smaller == smaller
+def test_less_data_is_had_by_what_the_workload_can_be_told(reported, smaller):
+    assert DialinLoad(spec(**reported)).smaller == smaller

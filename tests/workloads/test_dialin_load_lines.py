@@ -14,7 +14,7 @@ SCHEMA = Path(__file__).parents[2] / "schema"
 
 
 def second(**changes):
-    told = {
+    reported = {
         "type": "second",
         "second": 3,
         "seconds": 1.0,
@@ -37,7 +37,7 @@ def second(**changes):
         "busiest_thread_cpu": 0.4,
         "timers": {"count": 4, "late_mean": 0.5, "late_max": 1.5},
     }
-    return json.dumps({**told, **changes})
+    return json.dumps({**reported, **changes})
 
 
 def test_a_second_is_read_with_what_it_tells_of_the_driver():
@@ -89,13 +89,13 @@ def test_each_kind_of_transaction_has_its_times_as_the_driver_counted_them():
     times = parse_stream_line(json.dumps(sample)).second.times()
     assert {name: sum(counts.values()) for name, counts in times.items()} == sample["by_transaction"]
     for name, counts in times.items():
-        told = sample["latency_by_transaction"][name]["latency"]
+        reported = sample["latency_by_transaction"][name]["latency"]
         assert [round(known_percentile(counts, share), 4) for share in (0.5, 0.9, 0.95)] == [
-            told["p50"],
-            told["p90"],
-            told["p95"],
+            reported["p50"],
+            reported["p90"],
+            reported["p95"],
         ]
-        assert known_percentile(counts, 0.99) is told["p99"] is None
+        assert known_percentile(counts, 0.99) is reported["p99"] is None
 
 
 def test_an_error_is_told_with_its_remedy():

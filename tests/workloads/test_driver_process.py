@@ -60,12 +60,12 @@ def test_a_driver_that_ends_is_told_with_its_last_words(pipe):
 
 
 def test_a_driver_that_dies_silently_is_not_told_with_the_last_words_of_one_before_it(tmp_path):
-    for words, told in (("echo FATAL: the first", "FATAL: the first\n"), ("exit 1", "")):
+    for words, reported in (("echo FATAL: the first", "FATAL: the first\n"), ("exit 1", "")):
         driver = DriverProcess.start(["/bin/sh", "-c", words], tmp_path, cpus=None, environment=os.environ)
         with pytest.raises(EndedError) as ended:
             driver.read(number, 30)
         driver.stop()
-        assert ended.value.words == told.strip()
+        assert ended.value.words == reported.strip()
 
 
 def test_a_driver_is_started_in_its_directory_and_ended(tmp_path):

@@ -84,12 +84,12 @@ def test_the_percentiles_of_a_line_are_those_of_its_histograms(path):
     line = read(path)
     for part in objects(line):
         for times in ("latency", "service", "failed"):
-            for name, told in part.get(times, {}).items():
-                if told is None or name == "mean":
+            for name, reported in part.get(times, {}).items():
+                if reported is None or name == "mean":
                     continue
                 share = 1.0 if name == "max" else float(name.removeprefix("p")) / 100
                 found = quantile(part[f"{times}_histogram"], share) * line["histogram_unit_ns"] / 1e6
-                assert told == pytest.approx(found, abs=1e-9), name
+                assert reported == pytest.approx(found, abs=1e-9), name
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)

@@ -13,14 +13,12 @@ from enum import Enum
 from dialin.apply import limiting_pairs, option_file
 from dialin.apply.option_file import WIDTH, Change, Comments
 from dialin.errors import UserError
-from dialin.model.build import BuildReference, Flavour
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, as_number
 from dialin.text import visible, wrapped
 from dialin.variables.aliases import reported_name
+from dialin.variables.behaviour import PERSISTS
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-
-_PERSISTS_FROM = (8, 0)
 
 _PERSISTED = "SELECT VARIABLE_NAME, VARIABLE_VALUE AS PERSISTED FROM performance_schema.persisted_variables"
 _LETTERS = "SET NAMES utf8mb4;"
@@ -63,7 +61,7 @@ def statements(record: StudyRecord) -> list[Statements]:
     if verdict is None or not changed:
         return []
     server = verdict.chosen.server
-    persists, known, there = _persists(server), _known(record, server), _there(record, verdict.recommended_candidate)
+    persists, known, there = PERSISTS.is_of(server), _known(record, server), _there(record, verdict.recommended_candidate)
     items = [_statements(item, persists=persists, known=known, there=there) for item in limiting_pairs.ordered(changed)]
     names = {one.name for one in items if one.do}
     return [replace(one, notes=[*one.notes, limiting_pairs.alone(one.name, names)]) if one.do else one for one in items]
@@ -87,7 +85,7 @@ def render(record: StudyRecord, comments: Comments) -> str | None:
         *_comments(head),
         "",
         *_comments(["What is there before: keep what this prints."]),
-        *_shown(names, persists=_persists(server)),
+        *_shown(names, persists=PERSISTS.is_of(server)),
         *_session(done),
     ]
     for one in items:
@@ -117,7 +115,7 @@ def render_undo(record: StudyRecord) -> str | None:
         "they were your server's, so write them here instead.",
         "Remove lines of recommended.cnf from the option file, if they are there.",
     ]
-    if _persists(record.verdict.chosen.server):
+    if PERSISTS.is_of(record.verdict.chosen.server):
         head.append(
             "RESET PERSIST takes out older values, too: what recommended.sql printed under PERSISTED is to be set again."
         )
@@ -147,22 +145,13 @@ def _lasting(record: StudyRecord) -> str:
 
 
 def _lasts(server: str) -> str:
-    if _persists(server):
+    if PERSISTS.is_of(server):
         return (
             "SET PERSIST lasts across restarts, in mysqld-auto.cnf, which is read after every option file. It takes "
             "SYSTEM_VARIABLES_ADMIN, and PERSIST_ONLY takes PERSIST_RO_VARIABLES_ADMIN too; the few variables that a server "
             "refuses to persist (error 1238) go into the option file."
         )
     return "SET GLOBAL holds until the server stops, and is not seen by every open connection; recommended.cnf makes it last."
-
-
-def _persists(server: str) -> bool:
-    """Return whether a build knows SET PERSIST; an unknown build does not."""
-    try:
-        build = BuildReference.parse(server)
-    except ValueError:
-        return False
-    return build.flavour is Flavour.MYSQL and build.version >= _PERSISTS_FROM
 
 
 def _known(record: StudyRecord, server: str) -> Mapping[str, Variable]:

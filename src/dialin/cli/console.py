@@ -12,5 +12,4 @@ def errors() -> Console:
 
 
 def say(text: str) -> None:
-    """Print one line of progress."""
     errors().print(escape(text), soft_wrap=True)

@@ -182,7 +182,7 @@ class Hub:
     def _written(self, number: int) -> tuple[bytes, float]:
         began = self._cpu()
         made = self._follower.report()
-        report = {"number": number, "title": made.title, "main": made.main, "data": made.data}
+        report = {"number": number, "title": made.title, "main": made.main, "menu": made.menu, "data": made.data}
         return json.dumps(report, separators=(",", ":"), allow_nan=False).encode(), self._cpu() - began
 
     def _end_where_alone(self) -> None:

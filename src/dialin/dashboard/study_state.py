@@ -13,8 +13,6 @@ _SAFE = "Completed trials are safe"
 
 
 class State(StrEnum):
-    """How a study stands."""
-
     READYING = "readying"
     RUNNING = "running"
     FINISHED = "finished"
@@ -33,7 +31,6 @@ class StateText:
 
 
 def session_state(progress: Progress | None, verdict: Verdict | None, *, held: bool) -> State:
-    """Return how a study stands."""
     if progress is None:
         return State.READYING if held else State.FINISHED if verdict is not None else State.RESTING
     if held and progress.session is SessionState.RUNNING:
@@ -47,7 +44,6 @@ def session_state(progress: Progress | None, verdict: Verdict | None, *, held: b
 
 
 def text_of(state: State, progress: Progress | None, verdict: Verdict | None) -> StateText:
-    """Return the text of a state."""
     if state is State.FINISHED and _is_open(verdict):
         sentence = "The budget is spent and the result is inconclusive. Give it more minutes with:"
         return StateText("Ended, inconclusive", sentence)

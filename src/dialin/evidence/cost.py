@@ -52,7 +52,7 @@ ITEMS = (
 """`read` and `written` are bytes that went to and from the disk; `reads` are system calls."""
 
 
-def costs(record: StudyRecord) -> list[CostRow]:
+def costs(record: StudyRecord, trials: Sequence[Measured]) -> list[CostRow]:
     """Return the cost per query and per transaction of every candidate.
 
     A cost is the rate of a counter over the rate of queries (reads, writes and others; of a timed query, its runs) or of
@@ -63,7 +63,6 @@ def costs(record: StudyRecord) -> list[CostRow]:
     The ratio to the baseline is that per transaction, within blocks; the intervals of all candidates of one row hold together
     at the study's confidence.
     """
-    trials = measured.of(record)
     rows = (_row(item, trials, record) for item in ITEMS)
     return [row for row in rows if row is not None]
 
@@ -122,10 +121,10 @@ def cost_ratios(
     return estimates
 
 
-def probe_costs(record: StudyRecord) -> list[ProbeCost]:
+def probe_costs(trials: Sequence[Measured]) -> list[ProbeCost]:
     """Return what each probe cost over all trials of the race that it watched, the longest wait first."""
     by_probe: dict[str, list[Watched]] = {}
-    for one in measured.of(record):
+    for one in trials:
         for name, watched in one.watched.items():
             if watched.readings or watched.notes:  # gauges that a load reports took no reading
                 by_probe.setdefault(name, []).append(watched)

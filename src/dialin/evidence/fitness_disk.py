@@ -26,7 +26,6 @@ _ALIKE = "If your server has the same, measure here; else "
 
 
 def file_system(disk: DiskFacts) -> Finding | None:
-    """Judge the file system of a directory."""
     kind = disk.file_system
     if kind is None:
         return None
@@ -54,7 +53,6 @@ def file_system(disk: DiskFacts) -> Finding | None:
 
 
 def device(disk: DiskFacts) -> Finding | None:
-    """Judge the disk that a directory lies on."""
     if disk.disk is None:
         return None
     parts = [visible(disk.disk) + (f" ({visible(disk.model)})" if disk.model else "")]

@@ -32,7 +32,6 @@ def unknown_subjects(facts: Facts) -> list[str]:
 
 
 def other_load(load: LoadFacts, cpus: int) -> Finding | None:
-    """Judge what else runs now."""
     if load.busy is None:
         return None
     names = [f"{visible(busy.name)} ({busy.pid}) {percent(busy.cpus)} of one" for busy in load.busiest]
@@ -51,7 +50,6 @@ def other_load(load: LoadFacts, cpus: int) -> Finding | None:
 
 
 def waiting(load: LoadFacts) -> Finding | None:
-    """Judge whether tasks wait for what a server will need."""
     waits = {"a CPU": load.waited_cpu, "a disk": load.waited_io, "memory": load.waited_memory}
     shares = {what: share for what, share in waits.items() if share is not None}
     if not shares:
@@ -71,7 +69,6 @@ def waiting(load: LoadFacts) -> Finding | None:
 
 
 def steal(load: LoadFacts) -> Finding | None:
-    """Judge how much CPU time a hypervisor keeps."""
     now, since = load.stolen, load.stolen_since_boot
     if now is None or since is None:
         return None

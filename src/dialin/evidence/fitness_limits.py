@@ -14,7 +14,6 @@ _AIO_NEEDED = 2_661
 
 
 def open_files(limits: LimitFacts) -> Finding | None:
-    """Judge whether servers may open the files that they want."""
     if limits.files is None or limits.files_most is None:
         return None
     observed = f"{limits.files:,}, and up to {limits.files_most:,} on request"
@@ -57,7 +56,6 @@ def _mariadb_cut(files: int) -> str:
 
 
 def aio(limits: LimitFacts) -> Finding | None:
-    """Judge whether a server can reserve asynchronous requests."""
     used, most = limits.aio_used, limits.aio_most
     if used is None or most is None:
         return None
@@ -76,7 +74,6 @@ def aio(limits: LimitFacts) -> Finding | None:
 
 
 def container(limits: LimitFacts, place: PlaceFacts, cpus: int) -> Finding:
-    """Judge what a container allows."""
     quota = limits.cpu_quota
     observed = f"in {visible(place.container)}" if place.container else "none detected"
     observed += ", no CPU quota" if quota is None else f", a quota of {quota:g} CPUs"
@@ -95,7 +92,6 @@ def container(limits: LimitFacts, place: PlaceFacts, cpus: int) -> Finding:
 
 
 def hypervisor(place: PlaceFacts) -> Finding | None:
-    """Judge whether this machine is one of several on another."""
     if place.virtual is None:
         return None
     maker = f" ({visible(place.maker)})" if place.maker else ""

@@ -18,7 +18,6 @@ _HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage"
 
 
 def cpus(cpu: CpuFacts) -> Finding:
-    """Judge how many CPUs there are."""
     observed = counted(cpu.usable, "CPU")
     if cpu.usable > _FEW_CPUS:
         return Finding.good("CPUs", observed)
@@ -34,7 +33,6 @@ def cpus(cpu: CpuFacts) -> Finding:
 
 
 def governor(cpu: CpuFacts) -> Finding | None:
-    """Judge what chooses the CPUs' clock."""
     if not cpu.governors:
         return None
     names = set(cpu.governors)
@@ -59,7 +57,6 @@ def governor(cpu: CpuFacts) -> Finding | None:
 
 
 def turbo(cpu: CpuFacts) -> Finding | None:
-    """Judge whether the clock may go above its base."""
     if cpu.turbo is None or cpu.turbo_switch is None:
         return None
     if not cpu.turbo:
@@ -80,7 +77,6 @@ def turbo(cpu: CpuFacts) -> Finding | None:
 
 
 def clock(cpu: CpuFacts) -> Finding | None:
-    """Judge how long it takes to read the time."""
     if cpu.clock_source is None or cpu.clock_read is None:
         return None
     observed = f"{visible(cpu.clock_source)}, {number(cpu.clock_read * 1e9)} ns a reading"
@@ -99,7 +95,6 @@ def clock(cpu: CpuFacts) -> Finding | None:
 
 
 def numa(cpu: CpuFacts) -> Finding | None:
-    """Judge whether memory is nearer to some CPUs than to others."""
     if not cpu.nodes:
         return None
     if len(cpu.nodes) == 1:
@@ -117,7 +112,6 @@ def numa(cpu: CpuFacts) -> Finding | None:
 
 
 def memory(facts: MemoryFacts) -> Finding | None:
-    """Judge whether there is memory for a server."""
     if facts.available is None:
         return None
     observed = f"{size(facts.available)} available" + (f" of {size(facts.total)}" if facts.total else "")
@@ -157,7 +151,6 @@ def swap(facts: MemoryFacts, swapped: float | None) -> Finding | None:
 
 
 def huge_pages(facts: MemoryFacts) -> Finding | None:
-    """Judge when the kernel uses huge pages unasked."""
     if facts.huge_pages is None:
         return None
     observed = f"transparent ones: {visible(facts.huge_pages)}"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.evidence import measured
+from dialin.evidence.measured import Measured
 from dialin.model.load_driver import ALL_KINDS
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Trial
@@ -24,16 +25,15 @@ class _OfTrial:
     seconds: float
 
 
-def latencies(record: StudyRecord) -> list[TransactionLatency]:
+def latencies(record: StudyRecord, trials: Sequence[Measured]) -> list[TransactionLatency]:
     """Return the latency of all transactions and of each kind; empty where no trial has a histogram."""
-    trials = measured.of(record)
     kinds = {name for one in trials for name in _by_kind(one.trial)}
     several = sorted(kinds - {ALL_KINDS}) if len(kinds - {ALL_KINDS}) > 1 else []
     every = []
     for kind in [ALL_KINDS, *several]:
         for name in measured.names(trials, record):
-            own = [_of(one.trial, kind) for one in trials if one.trial.candidate == name]
-            known = [one for one in own if one is not None]
+            of_candidate = [_of(one.trial, kind) for one in trials if one.trial.candidate == name]
+            known = [one for one in of_candidate if one is not None]
             if known:
                 every.append(_figures(kind, name, known, 1 - record.spec.confidence))
     return every

@@ -94,7 +94,7 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
 def names(trials: Sequence[Measured], record: StudyRecord) -> list[str]:
     """Return the candidates that have such trials, in the order of the study."""
     present = {one.trial.candidate for one in trials}
-    return [candidate.name for candidate in record.spec.candidates if candidate.name in present]
+    return [name for name in record.spec.names if name in present]
 
 
 def values_of(of: FigureOf, trials: Sequence[Measured]) -> dict[int, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dialin.evidence import measured
+from dialin.evidence.measured import Measured
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Estimate
 from dialin.model.why import Scaling, ScalingPoint
@@ -12,7 +13,7 @@ from dialin.stats import blocks, usl
 from dialin.stats.trial_figures import by_threads
 
 
-def scaling(record: StudyRecord) -> list[Scaling]:
+def scaling(record: StudyRecord, trials: Sequence[Measured]) -> list[Scaling]:
     """Return throughput by number of threads of every candidate, where a trial measured several numbers.
 
     The intervals of all points together hold at the study's confidence; drift from block to block counts as noise in them.
@@ -21,7 +22,7 @@ def scaling(record: StudyRecord) -> list[Scaling]:
     """
     if len(record.spec.workload.levels) < 2:
         return []
-    trials, rate = measured.of(record), record.spec.workload.rate
+    rate = record.spec.workload.rate
     by_count: dict[int, list[blocks.Observation]] = {}
     for one in trials:
         for threads, level in by_threads(record.samples[one.trial.id], rate=rate).items():

@@ -28,9 +28,8 @@ _ZEROS = (
 )
 
 
-def semaphores(record: StudyRecord) -> Semaphores:
+def semaphores(record: StudyRecord, trials: Sequence[Measured]) -> Semaphores:
     """Return what InnoDB's status reports on semaphores, by candidate, from completed trials of the race."""
-    trials = measured.of(record)
     names = measured.names(trials, record)
     watched = _by_name([one for one in trials if _is_watched(one)], names)
     reporting = _by_name([one for one in trials if _reports_spins(one)], names)

@@ -179,7 +179,6 @@ class TrialMetrics:
     lines: Mapping[str, Values]
 
     def known(self, key: str) -> list[float]:
-        """Return the values of a line that are known."""
         return [value for value in self.lines.get(key, ()) if value is not None]
 
     def mean(self, key: str) -> float | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dialin.evidence import measured
+from dialin.evidence.measured import Measured
 from dialin.model.record import StudyRecord
 from dialin.model.why import StatementFigures, StatementRow, StatementTimes
 from dialin.stats import counted_times
@@ -25,19 +26,19 @@ _MICRO = 1e6
 _Sums = dict[str, float]
 
 
-def statements(record: StudyRecord) -> list[StatementRow]:
+def statements(record: StudyRecord, trials: Sequence[Measured]) -> list[StatementRow]:
     """Return the statements that took most time, with what each did by candidate.
 
     Candidates weigh alike: their seconds are divided by the measured seconds. Statements with less than a hundredth of the
     time of all are left out. A candidate's figures are sums over its completed trials of the race, divided by its executions
     or by its measured seconds.
     """
-    seconds, sums = _sums(record)
-    taken: dict[str, float] = {}
+    seconds, sums = _sums(record, trials)
+    seconds_of: dict[str, float] = {}
     for name, by_digest in sums.items():
         for digest, figures in by_digest.items():
-            taken[digest] = taken.get(digest, 0.0) + figures["seconds"] / seconds[name]
-    least = _LEAST * sum(taken.values())
+            seconds_of[digest] = seconds_of.get(digest, 0.0) + figures["seconds"] / seconds[name]
+    least = _LEAST * sum(seconds_of.values())
     return [
         StatementRow(
             digest=digest,
@@ -47,17 +48,16 @@ def statements(record: StudyRecord) -> list[StatementRow]:
                 if digest in by_digest and by_digest[digest]["count"] > 0
             },
         )
-        for digest, took in sorted(taken.items(), key=lambda item: -item[1])[:MOST]
+        for digest, took in sorted(seconds_of.items(), key=lambda item: -item[1])[:MOST]
         if took > 0 and took >= least
     ]
 
 
-def statement_times(record: StudyRecord) -> list[StatementTimes]:
+def statement_times(record: StudyRecord, trials: Sequence[Measured]) -> list[StatementTimes]:
     """Return percentiles of how long statements took, of each candidate whose server has a histogram of them.
 
     The histogram counts whole buckets, so a percentile is no finer than these. All statements of the server are in it.
     """
-    trials = measured.of(record)
     buckets: defaultdict[str, defaultdict[float, float]] = defaultdict(lambda: defaultdict(float))
     for one in trials:
         for counter, rise in one.watched[_PROBE].counters.items() if _PROBE in one.watched else ():
@@ -67,8 +67,7 @@ def statement_times(record: StudyRecord) -> list[StatementTimes]:
     return [_times(name, buckets[name]) for name in measured.names(trials, record) if name in buckets]
 
 
-def _sums(record: StudyRecord) -> tuple[dict[str, float], dict[str, dict[str, _Sums]]]:
-    trials = measured.of(record)
+def _sums(record: StudyRecord, trials: Sequence[Measured]) -> tuple[dict[str, float], dict[str, dict[str, _Sums]]]:
     seconds: dict[str, float] = {}
     sums: dict[str, dict[str, _Sums]] = {name: {} for name in measured.names(trials, record)}
     for one in trials:

@@ -31,7 +31,7 @@ def summaries(record: StudyRecord) -> list[WaitSummary]:
         for row in raw.rows:
             if row.count > 0:
                 grouped.setdefault((trial.candidate, row.instrument, row.operation), []).append((raw, row))
-    order = [candidate.name for candidate in record.spec.candidates]
+    order = record.spec.names
     results = [_summary(key, rows) for key, rows in grouped.items() if key[0] in order]
     return sorted(results, key=lambda one: (order.index(one.candidate), -one.total_ms))
 
@@ -76,10 +76,10 @@ def _weighed(values: Sequence[float], weights: Sequence[float]) -> float:
     return sum(v * w for v, w in zip(values, weights, strict=True)) / total if total > 0 else statistics.fmean(values)
 
 
-def trials(record: StudyRecord) -> list[WaitTrial]:
+def wait_trials(record: StudyRecord, trials: Sequence[Measured]) -> list[WaitTrial]:
     """Return the trials that collected raw waits, each with what that cost against the candidate's clean trials."""
     clean: dict[str, list[float]] = {}
-    for one in measured.of(record):
+    for one in trials:
         clean.setdefault(one.trial.candidate, []).append(one.transactions)
     slowed = {one.trial.id: one for one in measured.of(record, Purpose.WAITS)}
     return [

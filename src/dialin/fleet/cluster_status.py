@@ -32,13 +32,13 @@ def cluster_status(address: str) -> tuple[list[NodeStatus], int]:
     """
     with connected(address):
         nodes = named_nodes()
-        asked = []
+        requested = []
         for node_id, name in nodes:
             strategy = NodeAffinitySchedulingStrategy(node_id, soft=False)
             agent = ray.remote(HostAgent).options(num_cpus=0, scheduling_strategy=strategy).remote()
-            asked.append((name, agent, agent.state.remote()))
+            requested.append((name, agent, agent.state.remote()))
         statuses = []
-        for name, agent, answer in asked:
+        for name, agent, answer in requested:
             try:
                 statuses.append(NodeStatus(name, ray.get(answer, timeout=_WITHIN)))
                 ray.get(agent.stop.remote(), timeout=_WITHIN)

@@ -185,7 +185,6 @@ def _happened(turn: int, event: Event) -> Happened:
 
 
 def main() -> None:
-    """Run until the process is told to stop."""
     directory = Path(sys.argv[1])
     journal = JournalWriter(directory / "journal")
     try:

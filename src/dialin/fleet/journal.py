@@ -17,7 +17,6 @@ class JournalWriter:
         self._path = path
 
     def append(self, item: Any) -> None:
-        """Add the next record."""
         record = pickle.dumps(item, protocol=pickle.HIGHEST_PROTOCOL)
         with self._path.open("ab", buffering=0) as file:
             file.write(_LENGTH.pack(len(record)) + record)

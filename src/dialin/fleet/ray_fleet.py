@@ -131,8 +131,8 @@ class _Host:
         after, answered = 0, time.monotonic()
         while not self._stopping.is_set():
             try:
-                asked = self._actor.reports.remote(after, _WAIT)
-                records, runs = ray.get(asked, timeout=_WAIT + 10)
+                requested = self._actor.reports.remote(after, _WAIT)
+                records, runs = ray.get(requested, timeout=_WAIT + 10)
             except (ActorUnavailableError, GetTimeoutError):
                 if time.monotonic() - answered > self._fleet.patience.unreachable:
                     raise

@@ -54,7 +54,6 @@ class Arrival:
         self._archive = self._workplace / "archive.tar"
 
     def add(self, piece: bytes) -> None:
-        """Add the next piece."""
         with self._archive.open("ab") as file:
             file.write(piece)
 

@@ -14,8 +14,6 @@ TIME = pl.Datetime("us", "UTC")
 
 
 class FrameColumn(NamedTuple):
-    """One column of a frame."""
-
     kind: Kind
     meaning: str
 
@@ -245,7 +243,6 @@ _KINDS: Mapping[Kind, str] = {
 
 
 def schema(columns: Columns) -> dict[str, Kind]:
-    """Return the schema of a frame of these columns."""
     return {name: column.kind for name, column in columns.items()}
 
 

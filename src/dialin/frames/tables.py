@@ -129,10 +129,8 @@ def _ends(estimate: Estimate | None) -> tuple[float | None, float | None, float 
 
 
 def looks(rows: Sequence[Look]) -> pl.DataFrame:
-    """Return a row for each look at the data."""
     return frame(columns.LOOKS, ((look.number, look.blocks, look.trials, look.decided) for look in rows))
 
 
 def log(lines: Sequence[LogLine]) -> pl.DataFrame:
-    """Return the study's log."""
     return frame(columns.LOG, ((at(line.at), log_text(line)) for line in lines))

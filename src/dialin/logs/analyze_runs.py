@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dialin.errors import UserError
 from dialin.logs import analysis_sentences, cells, course_notes, factors, notes
 from dialin.logs.assignment import AssignmentRule, Sorted, sort
-from dialin.logs.cells import Cells, geometric_mean
+from dialin.logs.cells import Cells
 from dialin.logs.factors import Values
 from dialin.logs.log_folder import Folder, incomplete
 from dialin.logs.run_figures import RunFigures, sum_up_run
@@ -17,6 +17,7 @@ from dialin.model.study import WORTHWHILE, Goal
 from dialin.model.verdict import CandidateState, Estimate, Note
 from dialin.stats.blocks import Observation, levels
 from dialin.stats.intervals import stall_seconds_per_1000, typical
+from dialin.stats.means import geometric_mean
 from dialin.stats.runs import Comparison, compare, rank_candidates
 from dialin.stats.trial_figures import goal_ratio
 from dialin.text import listed

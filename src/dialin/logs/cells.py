@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from dialin.model.analysis import CellAnalysis, CellCandidate, FactorAnalysis, R
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate, Note
 from dialin.report.verdict_sentences import change_or_no_interval
+from dialin.stats.means import geometric_mean
 from dialin.stats.runs import Comparison
 from dialin.stats.splits import Split, find_split
 from dialin.stats.trial_figures import goal_ratio
@@ -57,12 +57,10 @@ class Cells:
         return goal_ratio(ratio, self.goal)
 
     def label(self, cell: Sequence[str]) -> str:
-        """Return what a cell is, in words."""
         return ", ".join(f"{key} {value}" for key, value in zip(self.keys, cell, strict=True)) or "same conditions"
 
 
 def analyze_cells(cells: Cells, runs: Sequence[RunAnalysis], names: Sequence[str], baseline: str) -> list[CellAnalysis]:
-    """Return each cell with the candidates that ran in it."""
     analyses = []
     for cell in cells.ordered():
         runs_here = [run for run in runs if run.cell == cell]
@@ -77,7 +75,6 @@ def analyze_cells(cells: Cells, runs: Sequence[RunAnalysis], names: Sequence[str
 
 
 def analyze_factors(settings: Values, of: Mapping[str, str], names: Sequence[str]) -> list[FactorAnalysis]:
-    """Return what differs between runs beside the candidate."""
     analyses = []
     for key in keys(settings):
         values = [{settings[file][key] for file in settings if of[file] == name} for name in names]
@@ -105,11 +102,6 @@ def claims(cells: Cells, name: str, baseline: str) -> dict[tuple[str, ...], Esti
     """Return the cells in which the interval of a candidate's ratio to the baseline excludes 1."""
     ratios = {cell: cells.ratio(cell, name, baseline) for cell in cells.ordered()}
     return {cell: ratio for cell, ratio in ratios.items() if ratio and ratio.excludes_one}
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    """Return the geometric mean; 0 where a value is 0."""
-    return math.exp(math.fsum(math.log(value) for value in values) / len(values)) if min(values) > 0 else 0.0
 
 
 def _dependence_of(cells: Cells, name: str, baseline: str, error: float) -> Note | None:

@@ -20,7 +20,6 @@ _SHOWN = 12
 
 
 def unsettled(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Return the note of runs that never became steady."""
     unsteady = [run for run in runs if not run.settled]
     text = f"{_some(unsteady, runs)} did not become steady within their first half: the level is not that of a steady server"
     return [Note(code="not_settled", text=text, data={"runs": [run.file for run in unsteady]})] if unsteady else []
@@ -54,11 +53,10 @@ def faster_starts(runs: Sequence[RunAnalysis]) -> list[Note]:
 
 
 def courses(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Return a note for each run whose level changed after its start."""
     return [
-        Note(code=f"course_{run.course}", text=f"{run.label} {said}", data={"run": run.file, "change": run.change})
+        Note(code=f"course_{run.course}", text=f"{run.label} {sentence}", data={"run": run.file, "change": run.change})
         for run in runs
-        if (said := _sentence(run))
+        if (sentence := _sentence(run))
     ]
 
 

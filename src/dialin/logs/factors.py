@@ -101,12 +101,10 @@ def sort_options(options: Values, factors: Values, of: Mapping[str, str], ignore
 
 
 def with_options(factors: Values, options: DifferingOptions) -> dict[str, dict[str, str]]:
-    """Return factors with the options that make cells."""
     return {name: {**values, **{key: options.values[name][key] for key in options.factors}} for name, values in factors.items()}
 
 
 def keys(factors: Values) -> list[str]:
-    """Return the names of factors."""
     return list(next(iter(factors.values()), {}))
 
 
@@ -116,7 +114,6 @@ def column(factors: Values, key: str) -> dict[str, str]:
 
 
 def factor_levels(factors: Values, key: str) -> list[str]:
-    """Return the values of a factor in their natural order."""
     return sorted(set(column(factors, key).values()), key=natural_order)
 
 

@@ -33,7 +33,6 @@ _ERRORS = 0.01
 
 
 def incomplete(text: str) -> Note:
-    """Return the note of a log that lacks lines."""
     return Note(code="incomplete", text=text)
 
 
@@ -75,7 +74,6 @@ def more_errors(runs: Sequence[RunAnalysis], names: Sequence[str], baseline: str
 
 
 def error_share(run: RunAnalysis) -> float:
-    """Return the share of a run's transactions that failed."""
     attempted = run.tps + run.errors_per_s
     return run.errors_per_s / attempted if attempted > 0 else 0.0
 
@@ -98,7 +96,6 @@ def differing_factors(runs: Sequence[RunAnalysis], names: Sequence[str], compari
 
 
 def differing_options(assigned: Sorted) -> list[Note]:
-    """Return the notes of options that the files beside the logs set differently."""
     options = assigned.options
     notes = []
     apart = [key for key in options.values and factors.keys(options.values) if key not in options.defining]
@@ -143,7 +140,6 @@ def one_after_the_other(runs: Sequence[RunAnalysis], assigned: Sorted, compariso
 
 
 def in_order(barred: Collection[frozenset[str]]) -> list[Note]:
-    """Return the note of candidates that ran one after the other."""
     pairs = sorted(sorted(pair, key=natural_order) for pair in barred)
     if not pairs:
         return []

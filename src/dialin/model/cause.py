@@ -77,11 +77,9 @@ class Cause:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Cause:
-        """Return a cause that `as_stored` made fit to store."""
         return cls(CauseCode(stored["code"]), stored["figures"])
 
     def as_stored(self) -> dict[str, Any]:
-        """Return what `read` reads."""
         return {"code": self.code, "figures": dict(self.figures)}
 
     @classmethod

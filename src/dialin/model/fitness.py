@@ -165,8 +165,6 @@ class PlaceFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that is read of a machine."""
-
     cpu: CpuFacts
     memory: MemoryFacts
     disk: DiskFacts

@@ -40,7 +40,6 @@ def measure(goal: Goal, percentile: int) -> Measure:
 
 
 def measure_of(verdict: Verdict) -> Measure:
-    """Return what a verdict's goal measures."""
     return measure(verdict.goal, verdict.percentile)
 
 

@@ -85,7 +85,6 @@ class CourseFigures:
     cv: float
 
     def of(self, goal: Goal) -> float | None:
-        """Return what a goal measures."""
         return {Goal.THROUGHPUT: self.throughput, Goal.LATENCY: self.latency, Goal.STABILITY: self.cv}[goal]
 
 

@@ -67,6 +67,11 @@ def same_value(requested: Value, in_force: Value) -> bool:
     return "," in a and sorted(filter(None, a.split(","))) == sorted(filter(None, b.split(",")))
 
 
+def same_setting(one: Setting, other: Setting) -> bool:
+    """Return whether two settings set the same variables, each to the same value."""
+    return one.keys() == other.keys() and all(same_value(value, other[name]) for name, value in one.items())
+
+
 def describe(setting: Setting) -> str:
     """Return a setting in one line, `name=value` parts in the order given; `as it is` for the empty one."""
     return ", ".join(f"{name}={value}" for name, value in setting.items()) or "as it is"

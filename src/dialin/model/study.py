@@ -155,7 +155,6 @@ class MethodOptions(FrozenModel):
         return value
 
     def method(self) -> dict[str, Any]:
-        """Return these options alone, by name."""
         return {name: getattr(self, name) for name in MethodOptions.model_fields}
 
 
@@ -207,6 +206,11 @@ class StudySpec(MethodOptions):
         if self.baseline not in names:
             raise ValueError(f"the baseline {self.baseline!r} is not one of the candidates")
         return self
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the candidates, in their order."""
+        return [candidate.name for candidate in self.candidates]
 
     def candidate(self, name: str) -> Candidate:
         """Return the candidate of that name; raise KeyError where there is none."""

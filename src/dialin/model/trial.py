@@ -247,6 +247,11 @@ class Trial:
         return self.steps.get(Step.WAIT, 0.0) + self.steps.get(Step.PAUSE, 0.0)
 
     @property
+    def has_ended(self) -> bool:
+        """Whether it was completed or failed, so that it is not run again."""
+        return self.state in (TrialState.DONE, TrialState.FAILED)
+
+    @property
     def run(self) -> tuple[int, str]:
         """The unbroken run of trials on one machine that it belongs to: its session and host."""
         return (self.session, self.host)

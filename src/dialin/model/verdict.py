@@ -357,6 +357,10 @@ class Verdict(FrozenModel):
 
     model_config = ConfigDict(populate_by_name=True)
 
+    def candidate(self, name: str) -> CandidateVerdict:
+        """Return the results of a candidate of the study."""
+        return next(candidate for candidate in self.candidates if candidate.name == name)
+
     @property
     def chosen(self) -> CandidateVerdict:
-        return next(candidate for candidate in self.candidates if candidate.name == self.recommended_candidate)
+        return self.candidate(self.recommended_candidate)

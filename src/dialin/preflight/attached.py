@@ -16,7 +16,7 @@ from dialin.preflight.initial_setting import with_initial
 from dialin.preflight.option_files import naming_lines, without_unknown
 from dialin.question.candidates import candidates_of
 from dialin.question.options import StudyOptions
-from dialin.question.plan import Plan, plan
+from dialin.question.plan import Plan
 from dialin.report.note_sentences import note_text
 from dialin.report.tune_words import range_text, value_text
 from dialin.servers.attached.client_options import find_account
@@ -88,9 +88,9 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
     spec = request.specify(candidates, {known.build_id: {**values, **exact}}).model_copy(update={"initial": initial})
     with naming_lines(files):
         notes = check.check_study(spec, {known.build_id: known}, {})
-    allowed = plan(spec)
+    spec, allowed = with_plan(spec)
     return check_on_server(
-        with_plan(spec, allowed),
+        spec,
         allowed,
         attached,
         workload,

@@ -17,7 +17,7 @@ from dialin.model.workload import WorkloadSpec
 from dialin.preflight.admission import Admit
 from dialin.question.candidates import find_baseline
 from dialin.question.options import StudyOptions
-from dialin.question.plan import Plan
+from dialin.question.plan import Plan, plan
 from dialin.trials.site import Site
 from dialin.variables import check
 from dialin.verdict.effective_settings import EffectiveSettings
@@ -88,18 +88,23 @@ class StudyRequest:
         return spec.model_copy(update={"space": tuple(self.space)})
 
 
-def with_plan(spec: StudySpec, allowed: Plan) -> StudySpec:
-    """Return a study that stores its plan: a larger budget, or another dialin, must not change how its trials are made."""
-    return spec.model_copy(update={"measure": allowed.measure, "warmup": allowed.warmup})
+def with_plan(spec: StudySpec) -> tuple[StudySpec, Plan]:
+    """Return a study that stores its plan, and the plan: a larger budget must not change how its trials are made.
+
+    Raises:
+        UserError: the budget holds fewer blocks than a verdict needs.
+    """
+    allowed = plan(spec)
+    return spec.model_copy(update={"measure": allowed.measure, "warmup": allowed.warmup}), allowed
 
 
-def _choose_baseline(asked: str | None, candidates: Sequence[Candidate], before: Mapping[str, Mapping[str, str]]) -> str:
+def _choose_baseline(requested: str | None, candidates: Sequence[Candidate], before: Mapping[str, Mapping[str, str]]) -> str:
     """Return the baseline: the one named, else the candidate that sets a server's own values, else the first.
 
     `before` holds, per build, the values without the study: its defaults, or those of an attached server.
     """
-    if asked:
-        return find_baseline(asked, candidates)
+    if requested:
+        return find_baseline(requested, candidates)
     for candidate in candidates:
         values = before[candidate.server]
         if candidate.setting and all(

@@ -30,12 +30,12 @@ Inspect = Callable[[str, Setting], EffectiveSettings | None]
 """Looks at a candidate with a setting; None where its server does not start."""
 
 
-def make_inspect(workshop: Tools, builds: Mapping[str, Build], asked: Iterable[str]) -> Inspect:
+def make_inspect(workshop: Tools, builds: Mapping[str, Build], requested: Iterable[str]) -> Inspect:
     """Return a function that inspects a candidate; `builds` is per candidate.
 
     The objects behind the variables in `asked` are counted, with instruments where that takes some.
     """
-    names = dict.fromkeys(asked)
+    names = dict.fromkeys(requested)
 
     def inspect(candidate: str, setting: Setting) -> EffectiveSettings | None:
         build = builds[candidate]

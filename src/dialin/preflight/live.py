@@ -15,7 +15,7 @@ from dialin.preflight.attached import check_options, facts_of_server, reach_agai
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.initial_setting import with_initial
 from dialin.question.candidates import candidates_of
-from dialin.question.plan import Plan, plan
+from dialin.question.plan import Plan
 from dialin.report.note_sentences import note_text
 from dialin.report.tune_words import value_text
 from dialin.servers.attached import activity
@@ -91,12 +91,12 @@ def check_live(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     spec = spec.model_copy(update={"warmup": settled})
     _check_safe(spec, values, attached)
     notes = [*left_out, *(note_text(spec, note) for note in check.check_study(spec, {known.build_id: known}, {}))]
-    allowed = plan(spec)
+    spec, allowed = with_plan(spec)
     state = _watch(attached, workshop)
     notes += _check_state(spec, live, attached, state, values)
     site = _site(spec, live, attached, workload, workshop, allowed, is_replica=state["is_replica"])
     return CheckedStudy(
-        spec=with_plan(spec, allowed),
+        spec=spec,
         plan=allowed,
         servers={attached.build.id: {**facts_of_server(attached), "latency_source": state["source"].value}},
         workload=workload,

@@ -105,7 +105,6 @@ def _load(spec: StudySpec) -> str:
 
 
 def expecting(spec: StudySpec, plan: Plan, known: Known | None) -> StudySpec:
-    """Return the study with the noise that is expected."""
     return spec.model_copy(update={"expected_noise": known.noise.of_trial(plan.measure) if known else None})
 
 

@@ -19,15 +19,15 @@ def without_unknown(
 ) -> tuple[list[Candidate], list[str]]:
     """Leave out the `loose_` options that a candidate's build does not know, as a server does, and say which those are."""
     loose = frozenset[str]().union(*(optionfile.read(path).loose for path in files))
-    kept: list[Candidate] = []
+    reduced: list[Candidate] = []
     notes: dict[str, None] = {}
     for candidate in candidates:
         unknown = [name for name in candidate.setting if name in loose and not known_as(name, catalogues[candidate.server])]
         setting = {name: value for name, value in candidate.setting.items() if name not in unknown}
-        kept.append(candidate.model_copy(update={"setting": setting}))
+        reduced.append(candidate.model_copy(update={"setting": setting}))
         if unknown:
             notes[f"{candidate.server} has no {listed(unknown)}: left out, as loose_ asks for"] = None
-    return kept, list(notes)
+    return reduced, list(notes)
 
 
 @contextmanager

@@ -56,8 +56,7 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     with naming_lines(files):
         notes = check.check_study(spec, catalogues, elsewhere)
     expected = expect_switch(question.switch, spec, catalogues)
-    spec = spec.model_copy(update={"switch": expected.mode})
-    allowed = plan(spec)  # a budget that is too small is refused before servers start
+    plan(spec.model_copy(update={"switch": expected.mode}))  # refuses a budget that is too small before servers start
     for candidate in spec.candidates:
         check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server])
     check_disk(workshop, workload, len(used))
@@ -70,10 +69,7 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
         spec, inspected = inspection.pin_confounds(spec, inspected, inspect)
 
     mode = choose_switch_mode(expected, spec, inspected, used[spec.candidates[0].server], catalogues, workshop)
-    if mode.switch is not expected.mode:
-        spec = spec.model_copy(update={"switch": mode.switch})
-        allowed = plan(spec)
-    spec = with_plan(spec, allowed)
+    spec, allowed = with_plan(spec.model_copy(update={"switch": mode.switch}))
     inspection_notes = _inspection_notes(spec, mode.inspected, catalogues)
     return CheckedStudy(
         spec=spec,
@@ -146,7 +142,6 @@ def admission(used: Mapping[str, Build], workload: Workload, workshop: Tools) ->
 
 
 def inspect_of(spec: StudySpec, used: Mapping[str, Build], workshop: Tools) -> inspection.Inspect:
-    """Return what inspects the candidates of a study."""
     builds_of = {candidate.name: used[candidate.server] for candidate in spec.candidates}
     return inspection.make_inspect(workshop, builds_of, spec.variables_under_test)
 
@@ -183,5 +178,4 @@ def check_disk(workshop: Tools, workload: Workload, count: int) -> None:
 
 
 def facts_of(build: Build) -> dict[str, str]:
-    """Return what a study stores of a build."""
     return {"version": build.version_text or build.id, "origin": build.origin, "flavour": build.flavour.value}

@@ -15,17 +15,17 @@ from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.tune import AtMost, MemoryFormula, TuneVariable
 from dialin.search import variable_choice
 from dialin.search.excluded_variables import Exclusion
-from dialin.search.ranges import AskedVariable, VariableFacts, make_dimension, parse_asked
+from dialin.search.ranges import RequestedVariable, VariableFacts, make_dimension, parse_requested
 from dialin.search.space import Dimension, Space
 from dialin.search.study_tuner import dimension_of
+from dialin.servers.capabilities import Capability, has
 from dialin.variables import check, owned, rules, set_global
-from dialin.variables.catalogue import Catalogue, Kind, Variable
+from dialin.variables.catalogue import NUMBERS, Catalogue, Variable
 from dialin.variables.check import Elsewhere
 from dialin.variables.size_units import BYTES, unit_of
 
 _LOGS_OF_DATA = ("innodb_log_file_size", "innodb_log_files_in_group")
 """Part of prepared data, but made anew at the start by every server that can resize its redo log."""
-_RESIZES_LOGS_FROM = (5, 6)
 _MIB, _KIB = 2**20, 2**10
 
 
@@ -53,36 +53,36 @@ class Surroundings:
     seconds: float = 0.0
 
 
-def parse_named(texts: Sequence[str]) -> list[AskedVariable]:
+def parse_named(texts: Sequence[str]) -> list[RequestedVariable]:
     """Read what a user named, as it is written.
 
     Raises:
         UserError: a text is neither a name, nor one with a range or a list; or a variable is named twice.
     """
-    named: dict[str, AskedVariable] = {}
+    named: dict[str, RequestedVariable] = {}
     for text in texts:
-        asked = parse_asked(text)
-        if asked.name in named:
-            raise UserError(f"{asked.name} is named twice", "Give all of its values in one place")
-        named[asked.name] = asked
+        requested = parse_requested(text)
+        if requested.name in named:
+            raise UserError(f"{requested.name} is named twice", "Give all of its values in one place")
+        named[requested.name] = requested
     return list(named.values())
 
 
-def resolve(named: Sequence[AskedVariable], catalogue: Catalogue, elsewhere: Elsewhere) -> list[AskedVariable]:
+def resolve(named: Sequence[RequestedVariable], catalogue: Catalogue, elsewhere: Elsewhere) -> list[RequestedVariable]:
     """Return the variables in the build's own spelling.
 
     Raises:
         UserError: one is no variable of the build, is named twice, cannot be tuned, or has values that the build does not take.
     """
-    resolved: dict[str, AskedVariable] = {}
-    for asked in named:
-        known = check.check_name(asked.name, catalogue, elsewhere)
+    resolved: dict[str, RequestedVariable] = {}
+    for requested in named:
+        known = check.check_name(requested.name, catalogue, elsewhere)
         if known.name in resolved:
             raise UserError(f"{known.name} is named twice", "Give all of its values in one place")
         _check_tunable(known, catalogue.build_id)
-        for value in (*asked.values, *(end for end in (asked.low, asked.high) if end is not None)):
+        for value in (*requested.values, *(end for end in (requested.low, requested.high) if end is not None)):
             check.check_value(known, value, catalogue.build_id)
-        resolved[known.name] = replace(asked, name=known.name)
+        resolved[known.name] = replace(requested, name=known.name)
     return list(resolved.values())
 
 
@@ -99,11 +99,11 @@ def _check_tunable(known: Variable, build: str) -> None:
 
 
 def _resizes_logs(build: str) -> bool:
-    return BuildReference.parse(build).version >= _RESIZES_LOGS_FROM
+    return has(BuildReference.parse(build), Capability.REDO_LOG_RESIZE)
 
 
 def name_variables(
-    asked: Sequence[AskedVariable], catalogue: Catalogue, around: Surroundings, *, weaker: bool
+    requested: Sequence[RequestedVariable], catalogue: Catalogue, around: Surroundings, *, weaker: bool
 ) -> list[TuneVariable]:
     """Return the variables that a user named, with ranges.
 
@@ -111,12 +111,12 @@ def name_variables(
         UserError: no range is known for one, or it could weaken durability and `weaker` does not allow that.
     """
     variables = []
-    for one in asked:
+    for one in requested:
         known = catalogue.variables[one.name]
         facts = _facts(known, catalogue, around, weaker=weaker)
-        if one.low is not None and known.kind in (Kind.INTEGER, Kind.NUMERIC):  # whatever values dialin itself would try
+        if one.low is not None and known.kind in NUMBERS:  # whatever values dialin itself would try
             facts = replace(facts, choices=(), minimum=known.minimum, maximum=known.maximum)
-        if not one.values and one.low is None and not facts.choices and known.kind not in (Kind.INTEGER, Kind.NUMERIC):
+        if not one.values and one.low is None and not facts.choices and known.kind not in NUMBERS:
             raise UserError(f"No values are known for {one.name}", f"List them: {one.name}=VALUE,VALUE")
         dimension = make_dimension(facts, one)
         _check_durability(dimension, around.in_force, weaker=weaker)
@@ -145,7 +145,6 @@ def propose_variables(catalogue: Catalogue, around: Surroundings, *, weaker: boo
 def memory_and_order(
     variables: Sequence[TuneVariable], catalogue: Catalogue, around: Surroundings
 ) -> tuple[MemoryFormula | None, tuple[AtMost, ...]]:
-    """Return what limits the settings of a tune."""
     space = Space(tuple(dimension_of(one) for one in variables))
     constraints = variable_choice.make_constraints(space, _situation(around), catalogue.variables)
     memory = constraints.memory

@@ -71,29 +71,27 @@ def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     (build,) = chosen.values()
     catalogue = workshop.catalogue(build)
     elsewhere = {other.id: functools.partial(workshop.catalogue, other) for other in installed if other.id != build.id}
-    asked = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
+    requested = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
     setting = canonical(question.set)
     check.check_setting(setting, catalogue, elsewhere)
     dry_run.check(build, setting)
     check_disk(workshop, workload, 1)
     workshop.say("Reading the baseline's server")
-    inspect = inspection.make_inspect(workshop, {BASELINE: build}, [one.name for one in asked])
+    inspect = inspection.make_inspect(workshop, {BASELINE: build}, [one.name for one in requested])
     baseline = inspect(BASELINE, setting)
     if baseline is None:
         raise ServerError("No server starts as the baseline", "Correct --set")
 
     around = _surroundings(request, workshop, baseline)
     weaker = question.accept_weaker_durability
-    if asked:
-        variables = tune_space.name_variables(asked, catalogue, around, weaker=weaker)
+    if requested:
+        variables = tune_space.name_variables(requested, catalogue, around, weaker=weaker)
     else:
         around = _with_counters(request, workshop, build, setting, catalogue, around)
         variables = tune_space.propose_variables(catalogue, around, weaker=weaker)
     for ends in tune_space.ends_of(variables):
         _check_ends(build, setting, ends)
-    spec = specify(request, build.id, setting, variables, catalogue, around)
-    allowed = plan(spec)
-    spec = with_plan(spec, allowed)
+    spec, allowed = with_plan(specify(request, build.id, setting, variables, catalogue, around))
     check_candidate(spec, spec.candidates[0], build, catalogue.defaults())
     return _checked(spec, allowed, build, workload, workshop, catalogue, {BASELINE: baseline})
 
@@ -145,7 +143,7 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
     Raises:
         UserError: something of it is asked for.
     """
-    asked = {
+    requested = {
         "--waits": question.waits is not None,
         "--hold": question.hold,
         "--confirm": question.confirm,
@@ -153,7 +151,7 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
         "--until": question.until is not Until.SAFE,
         "--confidence": question.confidence != CONFIDENCE,
     }
-    if refused := [option for option, is_asked in asked.items() if is_asked]:
+    if refused := [option for option, is_given in requested.items() if is_given]:
         raise UserError(f"A tune does not take {refused[0]}", "Leave it out")
     if question.rate and question.goal is not Goal.LATENCY:
         raise UserError(

@@ -15,7 +15,7 @@ from dialin.preflight.tune_space import Surroundings
 from dialin.preflight.tuned import refuse_options, specify, tune_admission
 from dialin.probes import host
 from dialin.question.candidates import canonical
-from dialin.question.plan import Plan, plan
+from dialin.question.plan import Plan
 from dialin.trials.tools import Tools
 from dialin.variables import check
 from dialin.workloads.base import Workload
@@ -42,8 +42,8 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
     attached = attached_server.reach_server(attachment, workshop)
     workload.check_account(attached.account)
     known = attached_server.read_catalogue(attached)
-    asked = tune_space.resolve(tune_space.parse_named(question.tune), known, {})
-    if at_start := attached.needs_restart([one.name for one in asked]):
+    requested = tune_space.resolve(tune_space.parse_named(question.tune), known, {})
+    if at_start := attached.needs_restart([one.name for one in requested]):
         raise UserError(
             f"{at_start[0]} can be set only when the server starts",
             "Leave it out, for an attached server is tuned without a restart; or tune a sandbox: --server",
@@ -60,11 +60,9 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
         in_force=attached.variables(),
         counters={},
     )
-    named = tune_space.name_variables(asked, known, around, weaker=question.accept_weaker_durability)
+    named = tune_space.name_variables(requested, known, around, weaker=question.accept_weaker_durability)
     variables = [one.model_copy(update={"static": False}) for one in named]
-    spec = specify(request, known.build_id, setting, variables, known, around)
-    allowed = plan(spec)
-    spec = with_plan(spec, allowed)
+    spec, allowed = with_plan(specify(request, known.build_id, setting, variables, known, around))
     return attached_server.check_on_server(
         spec,
         allowed,

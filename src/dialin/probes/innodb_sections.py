@@ -30,14 +30,12 @@ class Sections:
     Attributes:
         head: the lines before the first section.
         innodb: the lines of each section that is InnoDB's own.
-        users: the lines that may be a user's, under the name of the first section that they stand in.
         heads: what may be the first lines of the list of transactions; more than one where a user wrote something like it.
         cut: whether the end of the text is missing.
     """
 
     head: tuple[str, ...]
     innodb: Mapping[str, tuple[str, ...]]
-    users: Mapping[str, tuple[str, ...]]
     heads: tuple[tuple[str, ...], ...]
     cut: bool
 
@@ -49,7 +47,6 @@ class _Header:
 
 
 def split(text: str) -> Sections:
-    """Return the sections of a status text."""
     lines = text.replace("\r\n", "\n").split("\n")
     end = _end(lines)
     cut = end is None
@@ -70,7 +67,6 @@ def split(text: str) -> Sections:
     return Sections(
         head=tuple(lines[: starts[0]]),
         innodb={headers[index].name: bodies[index] for index in (*range(first), *range(behind, len(headers)))},
-        users={headers[first].name: tuple(lines[starts[first] + 3 : starts[behind]])} if first < behind else {},
         heads=_heads(headers[first:behind], bodies[first:behind], cut=cut),
         cut=cut,
     )

@@ -12,8 +12,6 @@ from dialin.race.state import RaceState
 _FAILURES_IN_A_ROW = 3
 """Failed trials in a row, of several candidates that could be measured before, that end a study."""
 
-_ENDED = (TrialState.DONE, TrialState.FAILED)
-
 
 def failed_in_a_row(state: RaceState, host: str) -> list[Failure]:
     """Return the failures of a host's newest trials where they are of several candidates that could be measured before.
@@ -21,7 +19,7 @@ def failed_in_a_row(state: RaceState, host: str) -> list[Failure]:
     Newest first; empty where they are too few to say that the host is what broke.
     """
     measured = {t.candidate for t in state.trials if t.state is TrialState.DONE}
-    ended = [t for t in state.trials if t.state in _ENDED and t.host == host]
+    ended = [t for t in state.trials if t.has_ended and t.host == host]
     failed = list(takewhile(lambda trial: trial.failure is not None and trial.candidate in measured, reversed(ended)))
     enough = min(_FAILURES_IN_A_ROW, len(state.in_the_race))
     if len(failed) < enough or len({trial.candidate for trial in failed}) < 2:
@@ -30,14 +28,12 @@ def failed_in_a_row(state: RaceState, host: str) -> list[Failure]:
 
 
 def now_failing(failures: list[Failure]) -> ServerError:
-    """Return the error of a study in which trials fail of candidates that could be measured before."""
     last = failures[0]
     what = f"The last {len(failures)} trials failed, of candidates that could be measured before: {with_advice(last.cause)}"
     return ServerError(what, "Correct that", last.log_tail, resumable=True)
 
 
 def all_failed(state: RaceState) -> ServerError:
-    """Return the error of a study in which no candidate could be measured."""
     failures = [t.failure for t in state.trials if t.failure]
     last = failures[-1] if failures else None
     if last is None and any(trial.is_disturbed for trial in state.trials):

@@ -28,12 +28,9 @@ def without_waits(state: RaceState) -> list[str]:
     """Return the candidates that lack a trial for raw waits; none where the study collects no waits."""
     if not state.spec.waits:
         return []
-    ended = {
-        t.candidate for t in state.trials if t.purpose is Purpose.WAITS and t.state in (TrialState.DONE, TrialState.FAILED)
-    }
+    ended = {t.candidate for t in state.trials if t.purpose is Purpose.WAITS and t.has_ended}
     raced = state.raced
-    names = [candidate.name for candidate in state.spec.candidates]
-    return [name for name in names if name not in ended and not comparison.given_up(name, raced)]
+    return [name for name in state.spec.names if name not in ended and not comparison.given_up(name, raced)]
 
 
 class Budget:
@@ -101,7 +98,6 @@ class Budget:
         return self._clock.monotonic() - self._began - waited
 
     def _reserved(self) -> float:
-        """Return the seconds that outstanding trials for raw waits take."""
         return len(without_waits(self._state)) * WAIT_TRIALS * wait_trial_seconds(self._state.spec, self.trial_seconds())
 
     def _by_run(self) -> dict[tuple[int, str], list[Trial]]:

@@ -52,7 +52,6 @@ class HostBlocks:
         return self._work
 
     def recorder(self, host: str) -> Recorder:
-        """Return what records the trials of a host."""
         return self._recorders.setdefault(host, self._make_recorder())
 
     def new_trials(self, block: int, purpose: Purpose, places: Sequence[Place], session: int, now: float) -> tuple[Trial, ...]:
@@ -64,7 +63,6 @@ class HostBlocks:
         )
 
     def begin(self, host: str, block: Block, request: BlockRequest) -> None:
-        """Have an idle host run the trials of a request."""
         self._work[host] = Work(block, request.trials[-1].id)
         self._fleet.begin_block(host, request)
 

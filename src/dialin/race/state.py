@@ -19,8 +19,6 @@ from dialin.verdict import comparison
 Place = tuple[int, str]
 """A trial that a block lacks: its place in the block's order, from 1, and its candidate."""
 
-_ENDED = (TrialState.DONE, TrialState.FAILED)
-
 
 class RaceState:
     """The trials of a study so far, their figures, and the looks that were taken.
@@ -68,12 +66,12 @@ class RaceState:
     @property
     def ended(self) -> list[Trial]:
         """The trials that decide and are not run again."""
-        return [trial for trial in self.raced if trial.state in _ENDED]
+        return [trial for trial in self.raced if trial.has_ended]
 
     def history(self, refused: Mapping[str, str]) -> History:
         """Return what a proposer may know; `refused` holds candidates that could not enter, with the reasons."""
         raced = self.raced
-        given_up = {one.name for one in self.spec.candidates if comparison.given_up(one.name, raced)}
+        given_up = {name for name in self.spec.names if comparison.given_up(name, raced)}
         out = given_up | comparison.unsafe_candidates(self.spec, raced)
         return History(self.spec, raced, self.figures, out, refused, comparison.same_in_force(self.spec, raced))
 
@@ -90,7 +88,7 @@ class RaceState:
         A block never spans hosts: trials that ended elsewhere are compared there, and do not count here.
         """
         trials = self._by_block.get((block.number, block.purpose), ())
-        ended = {t.candidate for t in trials if t.host == host and t.state in _ENDED}
+        ended = {t.candidate for t in trials if t.host == host and t.has_ended}
         return [(place, name) for place, name in enumerate(block.order, start=1) if name not in ended]
 
     def is_complete(self, number: int, purpose: Purpose) -> bool:

@@ -39,7 +39,6 @@ _TRIES = 3
 """Times that a trial is run where the host stood still for most of it, or somebody else changed a variable."""
 _FAILURES_IN_A_ROW = 8
 """Failed trials in a row that end a tune: what broke is not a setting. Four in a row may share what only a start can change."""
-_ENDED = (TrialState.DONE, TrialState.FAILED)
 
 
 class TuneRunner(Runner):
@@ -170,7 +169,7 @@ class TuneRunner(Runner):
             if floor and ended.state is TrialState.DONE and ended.steps[Step.MEASURE] < seconds - 1:
                 unit = units(self._spec.workload).title
                 self.log(LogCode.TRIAL_CUT_SHORT, trial=ended.id, candidate=candidate, floor=floor, unit=unit)
-            if ended.state in _ENDED:
+            if ended.has_ended:
                 return
         raise ServerError(
             f"The host stalled, or another client changed variables, in {_TRIES} trials in a row",
@@ -190,7 +189,7 @@ class TuneRunner(Runner):
         Raises:
             ServerError: the newest trials all failed, or all of the baseline.
         """
-        newest = [trial for trial in self._state.trials if trial.state in _ENDED][-_FAILURES_IN_A_ROW:]
+        newest = [trial for trial in self._state.trials if trial.has_ended][-_FAILURES_IN_A_ROW:]
         failures = [trial.failure for trial in newest if trial.failure is not None]
         of_baseline = [trial for trial in self._state.trials if trial.candidate == self._spec.baseline]
         reason = with_advice(failures[-1].cause) if failures else ""

@@ -243,7 +243,6 @@ def directory() -> Path:
 
 
 def names() -> list[str]:
-    """Return the names of all recipes."""
     return sorted(path.stem for path in directory().glob("*.toml"))
 
 

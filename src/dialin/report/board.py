@@ -76,11 +76,9 @@ class Board:
     hosts: dict[str, HostProgress] = field(default_factory=dict)
 
     def name_hosts(self, names: Sequence[str], now: float) -> None:
-        """Note which hosts there are."""
         self.hosts = {name: self.hosts.get(name, HostProgress(since=now)) for name in names}
 
     def note_host(self, host: str, now: float, **changes: Any) -> None:
-        """Note what a host does now."""
         if host in self.hosts:
             self.hosts[host] = replace(self.hosts[host], since=now, **changes)
 
@@ -95,17 +93,14 @@ class Board:
         ]
 
     def begin(self, spec: StudySpec, blocks: int, seconds: float, now: float) -> None:
-        """Note that the study begins."""
         self.spec, self.blocks, self.began, self.ends = spec, blocks, now, now + seconds
 
     def begin_trial(self, trial: Trial, seconds_left: float, now: float) -> None:
-        """Note that a trial begins."""
         self.trial, self.step, self.ends = trial, None, now + seconds_left
         self.seconds.clear()
         self.note_host(trial.host, now, trial=trial.id, block=trial.block, candidate=trial.candidate, step=None)
 
     def begin_step(self, step: Step, now: float) -> None:
-        """Note that a step of the trial begins."""
         self.step, self.step_began = step, now
 
     def end_trial(self, ended: Trial, standings: Mapping[str, Standing], now: float) -> None:
@@ -121,7 +116,6 @@ class Board:
         return self.standings.get(candidate, Standing(0, 0, None, None))
 
     def seconds_left(self, now: float) -> float:
-        """Return the estimate of what is left, never below nothing."""
         return max(0.0, self.ends - now)
 
     @property

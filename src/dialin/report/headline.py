@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dialin.model.measure import deciding
 from dialin.model.study import Goal, StudySpec
-from dialin.model.verdict import CandidateState, CandidateVerdict, DecidedBy, Estimate, LiveFindings, Note, Outcome, Verdict
+from dialin.model.verdict import CandidateState, CandidateVerdict, DecidedBy, Estimate, LiveFindings, Outcome, Verdict
 from dialin.model.workload import latency_name
 from dialin.report.host_sentences import effects_by_host
 from dialin.report.live_sentences import trips_text
@@ -30,9 +28,7 @@ def headline(spec: StudySpec, verdict: Verdict) -> str:
 
 def before_and_after(verdict: Verdict, candidate: CandidateVerdict, spec: StudySpec) -> str:
     """Return the goal's figure under the baseline and under a candidate: `2,437 → 2,860 tps`; empty where one is missing."""
-    base = next((one for one in verdict.candidates if one.name == verdict.baseline), None)
-    if base is None:
-        return ""
+    base = verdict.candidate(verdict.baseline)
     pairs = {
         Goal.THROUGHPUT: (base.tps, candidate.tps),
         Goal.STABILITY: (base.cv, candidate.cv),
@@ -109,7 +105,7 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
         return f"A tie for the best: {several(spec, verdict.winners)} differ by less than {exact_percent(verdict.worthwhile)}."
     if verdict.verdict is Outcome.INCONCLUSIVE:
         return f"Inconclusive: {_why_inconclusive(spec, verdict, near)}."
-    chosen = _candidate(verdict, verdict.winners[0]) if verdict.winners else _choice(verdict)
+    chosen = verdict.candidate(verdict.winners[0]) if verdict.winners else _choice(verdict)
     name = named(spec, chosen.name)
     if chosen.name == verdict.baseline:
         role = "what the server has now" if chosen.name == spec.initial else "the baseline"
@@ -219,16 +215,7 @@ def _along(verdict: Verdict) -> str:
 
 
 def _are_identical(verdict: Verdict) -> bool:
-    return any(note.code == IDENTICAL and len(_names_of(note)) == len(verdict.candidates) for note in verdict.warnings)
-
-
-def _names_of(note: Note) -> Sequence[object]:
-    names = note.data.get("candidates", ())
-    return names if isinstance(names, (list, tuple)) else ()
-
-
-def _candidate(verdict: Verdict, name: str) -> CandidateVerdict:
-    return next(one for one in verdict.candidates if one.name == name)
+    return any(note.code == IDENTICAL and len(note.data["candidates"]) == len(verdict.candidates) for note in verdict.warnings)
 
 
 def named_leader(verdict: Verdict) -> CandidateVerdict | None:

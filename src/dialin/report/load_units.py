@@ -48,17 +48,14 @@ SECONDS = units_from(LoadTraits())
 
 
 def units(workload: WorkloadSpec) -> Units:
-    """Return what a load is counted in."""
     return units_from(workload.traits)
 
 
 def units_of(verdict: Verdict) -> Units:
-    """Return what the load of a verdict was counted in."""
     return units_from(LoadTraits.model_validate(verdict.workload["traits"]))
 
 
 def units_in(record: StudyRecord) -> Units:
-    """Return what the load of a study is counted in."""
     return units(record.spec.workload)
 
 
@@ -67,8 +64,8 @@ def seconds_a_run(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
     threads = statistics.geometric_mean(verdict.workload.get("levels") or [verdict.workload.get("threads", 1)])
     if not _is_positive(rate):
         return None
-    taken = mapped(rate, lambda value: threads / value)
-    return Estimate(mean=taken.mean, low=taken.high, high=taken.low)
+    seconds = mapped(rate, lambda value: threads / value)
+    return Estimate(mean=seconds.mean, low=seconds.high, high=seconds.low)
 
 
 def mib_a_second(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
@@ -81,6 +78,14 @@ def mapped(estimate: Estimate, formula: Callable[[float], float]) -> Estimate:
     """Return an estimate in another unit: its mean and its ends, each by the formula."""
     low, high = (None if end is None else formula(end) for end in (estimate.low, estimate.high))
     return Estimate(mean=formula(estimate.mean), low=low, high=high)
+
+
+def in_percent(share: Estimate) -> Estimate:
+    return mapped(share, lambda value: 100 * value)
+
+
+def change_in_percent(ratio: Estimate) -> Estimate:
+    return mapped(ratio, lambda value: 100 * (value - 1))
 
 
 def _is_positive(rate: Estimate | None) -> TypeGuard[Estimate]:

@@ -34,7 +34,7 @@ class Naming:
 
 def naming(spec: StudySpec) -> Naming:
     """Return how candidates are called: by the values alone where variables are swept, since that is how they are named."""
-    names = [candidate.name for candidate in spec.candidates]
+    names = spec.names
     labels = {name: visible(name) for name in names}
     asked = spec.variables_under_test
     if not asked or not all(_is_by_value(candidate, asked) for candidate in spec.candidates if candidate.setting):

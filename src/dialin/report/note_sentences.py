@@ -147,5 +147,4 @@ def note_text(spec: StudySpec, note: Note) -> str:
 
 
 def with_texts(spec: StudySpec, notes: list[Note]) -> list[Note]:
-    """Return notes with their sentences."""
     return [note.model_copy(update={"text": note_text(spec, note)}) for note in notes]

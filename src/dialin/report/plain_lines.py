@@ -36,7 +36,6 @@ class PlainLines:
         self._lost: dict[int, int] = {}
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
-        """Say what is compared and how long it will take."""
         self._baseline = spec.baseline
         self._latency = latency_name(spec.workload.percentile) if spec.goal is Goal.LATENCY else ""
         names = naming(spec)
@@ -62,11 +61,9 @@ class PlainLines:
         self._names = naming(spec).full
 
     def message(self, text: str) -> None:
-        """Write the line."""
         self._write(text)
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
-        """Say which trial begins and what time is left."""
         self._measured[trial.id] = []
         self._latencies[trial.id] = []
         self._lost[trial.id] = 0
@@ -104,7 +101,6 @@ class PlainLines:
         self._write(f"{where} ended{figure}{gone}{so_far}{out}.")
 
     def study_ended(self, verdict: Verdict) -> None:
-        """Write the verdict's sentence."""
         self._write(f"Verdict: {verdict.headline}")
 
     def _figure(self, measured: Sequence[float], latencies: Sequence[float]) -> str:

@@ -23,12 +23,10 @@ _FURTHEST = 4
 
 
 def threads(why: Why) -> list[int]:
-    """Return every number of threads that was measured."""
     return sorted({point.threads for scaling in why.scaling for point in scaling.points})
 
 
 def has_curve(why: Why) -> bool:
-    """Return whether a curve was fitted to some candidate's points."""
     return any(one.usl for one in why.scaling)
 
 
@@ -40,7 +38,6 @@ def reading(why: Why, rate: int) -> str:
 
 
 def title(count: int) -> str:
-    """Return what a column of so many threads is called."""
     return "1 thread" if count == 1 else f"{count:,} threads"
 
 

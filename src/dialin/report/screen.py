@@ -68,32 +68,26 @@ class LiveScreen:
         yield Group(*lines)
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
-        """Note that the study begins."""
         with self._lock:
             self._board.begin(spec, blocks_planned, seconds_planned, self._clock.now())
 
     def hosts_changed(self, hosts: Sequence[str]) -> None:
-        """Show what each host does, where there are several."""
         with self._lock:
             self._board.name_hosts(hosts, self._clock.now())
 
     def candidates_entered(self, spec: StudySpec) -> None:
-        """Show the candidates beside the others."""
         with self._lock:
             self._board.spec = spec
 
     def message(self, text: str) -> None:
-        """Show a line among the last few."""
         with self._lock:
             self._board.lines.append((self._clock.now(), text))
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
-        """Note that a trial begins."""
         with self._lock:
             self._board.begin_trial(trial, seconds_left, self._clock.now())
 
     def step_began(self, trial: Trial, step: Step) -> None:
-        """Note that a step of the trial begins."""
         with self._lock:
             now = self._clock.now()
             self._board.note_host(trial.host, now, step=step)
@@ -108,12 +102,10 @@ class LiveScreen:
                 self._board.seconds.append(sample)
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
-        """Show the figures so far."""
         with self._lock:
             self._board.end_trial(trial, standings, self._clock.now())
 
     def study_ended(self, verdict: Verdict) -> None:
-        """Show the verdict's sentence."""
         with self._lock:
             self._board.verdict = verdict
 
@@ -202,7 +194,7 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
 
 def _most_telling(board: Board, spec: StudySpec, rows: int) -> set[str]:
     """Return the candidates to show: all, or the baseline, the one that runs and the fastest in the race, as rows allow."""
-    names = [candidate.name for candidate in spec.candidates]
+    names = spec.names
     if len(names) <= rows:
         return set(names)
     first = [spec.baseline, *([board.trial.candidate] if board.trial else [])]

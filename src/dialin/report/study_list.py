@@ -29,11 +29,11 @@ class StudyLister:
     """Reads the studies in a directory and below it, each once, without their samples."""
 
     def __init__(self, directory: Path) -> None:
-        found = find_studies(directory)
+        search = find_studies(directory)
         records: list[tuple[str, StudyRecord]] = []
         self._directory = directory
-        self._problems = [(str(place), reason) for place, reason in found.problems]
-        for place in found.studies:
+        self._problems = [(str(place), reason) for place, reason in search.problems]
+        for place in search.studies:
             try:
                 records.append((str(place), read_only.read(place, lambda store: store.read(samples=False))))
             except UserError as error:
@@ -41,7 +41,6 @@ class StudyLister:
         self._records = sorted(records, key=lambda each: each[1].created)
 
     def document(self) -> StudyList:
-        """Return the list for scripts."""
         studies = [_listed(directory, record) for directory, record in self._records]
         problems = [ListedStudy(directory=directory, problem=reason) for directory, reason in self._problems]
         return StudyList(directory=str(self._directory), studies=[*studies, *problems])

@@ -48,7 +48,6 @@ def outcome(record: StudyRecord) -> str:
 
 
 def headline(record: StudyRecord) -> str:
-    """Return the verdict in one sentence."""
     if record.verdict:
         return visible(headlines.headline(record.spec, record.verdict))
     if record.course is not None:
@@ -128,7 +127,6 @@ def goal(record: StudyRecord) -> str:
 
 
 def intervals(verdict: Verdict) -> str:
-    """Return what the quoted intervals mean."""
     return (
         f"Each interval holds by itself at {exact_percent(verdict.confidence)} confidence; states and claims rest on stricter "
         "thresholds, which hold for all candidates and looks together."

@@ -1,4 +1,4 @@
-"""Raw waits by instrument: the figures of each candidate and operation, in time and in cycles."""
+"""Raw waits by instrument."""
 
 from __future__ import annotations
 
@@ -7,35 +7,9 @@ from dataclasses import dataclass
 
 from dialin.model.evidence import ALL
 from dialin.model.why import WaitSummary, Why
-from dialin.text import NOTHING, listed, number, percent, visible
-
-WAIT_TITLES = ("mean", "p50", "p90", "p99", "p99.9", "max", "total")
-"""The times that are told of each row."""
+from dialin.text import listed, number, percent, visible
 
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
-_MILLI = 1e6
-
-
-@dataclass(frozen=True, slots=True)
-class WaitCells:
-    """One candidate's waits of one operation.
-
-    Attributes:
-        operation: nothing where it is all of them.
-        times: those of `WAIT_TITLES`.
-        cycles: the same in ticks of the timer.
-        worst: the share of the total that the longest 1 % are.
-        ten: the share of the total that the ten longest are.
-    """
-
-    candidate: str
-    operation: str
-    count: str
-    per_second: str
-    times: Sequence[str]
-    cycles: Sequence[str]
-    worst: str
-    ten: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +24,7 @@ class WaitGroup:
 
     instrument: str
     every: Sequence[WaitSummary]
-    rows: Sequence[WaitCells]
-    operations: Sequence[WaitCells]
+    operations: Sequence[WaitSummary]
     total_ms: float
 
 
@@ -94,30 +67,5 @@ def _group(instrument: str, waits: Sequence[WaitSummary], names: Sequence[str]) 
     ordered = sorted(waits, key=lambda one: place.get(one.candidate, len(place)))
     every = [one for one in ordered if one.operation == ALL]
     single = [one for one in ordered if one.operation != ALL]
-    several = len({one.operation for one in single}) > 1
-    rows = [_row(one) for one in every]
-    operations = [_row(one) for one in single] if several else []
-    return WaitGroup(visible(instrument), every, rows, operations, max(one.total_ms for one in waits))
-
-
-def _row(one: WaitSummary) -> WaitCells:
-    times = (one.mean_ns, one.p50_ns, one.p90_ns, one.p99_ns, one.p999_ns, one.max_ns, one.total_ms * _MILLI)
-    cycles = (
-        one.mean_cycles,
-        one.p50_cycles,
-        one.p90_cycles,
-        one.p99_cycles,
-        one.p999_cycles,
-        one.max_cycles,
-        one.total_cycles,
-    )
-    return WaitCells(
-        candidate=one.candidate,
-        operation="" if one.operation == ALL else visible(one.operation),
-        count=f"{one.count:,}",
-        per_second=number(one.per_second),
-        times=[nanoseconds(value) for value in times],
-        cycles=[number(value) if any(cycles) else NOTHING for value in cycles],
-        worst=percent(one.worst_share),
-        ten=percent(one.ten_share),
-    )
+    operations = single if len({one.operation for one in single}) > 1 else []
+    return WaitGroup(visible(instrument), every, operations, max(one.total_ms for one in waits))

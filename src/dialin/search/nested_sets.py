@@ -44,9 +44,9 @@ def elimination(space: Space, point: Point, means: Callable[[_Array], _Array]) -
         without = np.repeat(current[None, :], remaining.size, axis=0)
         without[np.arange(remaining.size), remaining] = default[remaining]
         expected = means(without)
-        kept = int(np.argmax(expected))
-        current = without[kept]
-        sets.append(NestedSet(current.copy(), int(remaining.size) - 1, level - float(expected[kept])))
+        best = int(np.argmax(expected))
+        current = without[best]
+        sets.append(NestedSet(current.copy(), int(remaining.size) - 1, level - float(expected[best])))
     return sets
 
 

@@ -21,36 +21,36 @@ from dialin.model.tune import MemoryFormula
 from dialin.model.verdict import TuneOutcome
 from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
 from dialin.search.space import Dimension, Space, is_log_range
-from dialin.search.trial_records import Options, Result
+from dialin.search.trial_records import Options, Result, TrialOutcome
 from dialin.search.tuner import Tuner
 
 _FRACTIONS = ("float", "double", "real", "numeric", "decimal")
 
 
-def read_dimension(asked: Mapping[str, Any]) -> Dimension:
+def read_dimension(facts: Mapping[str, Any]) -> Dimension:
     """Read one variable of a hello.
 
     Raises:
         KeyError: it lacks a name, a default, or both a range and values.
         ValueError: its range holds no two values.
     """
-    name, default = str(asked["name"]), asked["default"]
-    kind = str(asked.get("type") or "").lower()
-    values = tuple(asked.get("values") or (("OFF", "ON") if kind.startswith("bool") and asked.get("max") is None else ()))
-    special = tuple(asked.get("special") or ()) if not isinstance(asked.get("special"), (int, str)) else (asked["special"],)
-    static = bool(asked.get("static"))
+    name, default = str(facts["name"]), facts["default"]
+    kind = str(facts.get("type") or "").lower()
+    values = tuple(facts.get("values") or (("OFF", "ON") if kind.startswith("bool") and facts.get("max") is None else ()))
+    special = tuple(facts.get("special") or ()) if not isinstance(facts.get("special"), (int, str)) else (facts["special"],)
+    static = bool(facts.get("static"))
     if values:
         values = _with(values, default)
-        rule = asked.get("rule")
+        rule = facts.get("rule")
         known = rule is not None and any(same_value(rule, value) for value in values)
         return Dimension(name, values=values, static=static, default=default, rule=rule if known else None)
-    low, high = float(asked["min"]), float(asked["max"])
+    low, high = float(facts["min"]), float(facts["max"])
     special = tuple(value for value in special if isinstance(value, str) or not low <= value <= high)
     if isinstance(default, str) or not low <= default <= high:
         special = _with(special, default)
-    log = bool(asked["log"]) if asked.get("log") is not None else is_log_range(low, high)
+    log = bool(facts["log"]) if facts.get("log") is not None else is_log_range(low, high)
     whole = kind not in _FRACTIONS and low.is_integer() and high.is_integer()
-    rule = asked.get("rule")
+    rule = facts.get("rule")
     if isinstance(rule, str) and not any(same_value(rule, value) for value in special):
         rule = None
     return Dimension(
@@ -62,38 +62,38 @@ def _with(values: tuple[Value, ...], one: Value) -> tuple[Value, ...]:
     return values if any(same_value(one, value) for value in values) else (*values, one)
 
 
-def read_memory(asked: object, ram: float | None) -> MemoryFormula | None:
+def read_memory(facts: object, ram: float | None) -> MemoryFormula | None:
     """Read what a hello says of memory: bytes by variable, e.g. `{"pool": 1, "sort_buffer": 16}`; None where it says nothing.
 
     Also understood: a list of names, each of which counts its bytes once, and a mapping with `constant` and `factors`.
     """
-    if not ram or not asked:
+    if not ram or not facts:
         return None
     constant = SERVER_BYTES
-    if isinstance(asked, Mapping) and isinstance(asked.get("factors"), Mapping):
-        constant, asked = float(asked.get("constant", constant)), asked["factors"]
-    if isinstance(asked, Mapping):
-        factors = {str(name): float(factor) for name, factor in asked.items() if isinstance(factor, (int, float))}
-    elif isinstance(asked, list):
-        factors = {name: 1.0 for name in asked if isinstance(name, str)}
+    if isinstance(facts, Mapping) and isinstance(facts.get("factors"), Mapping):
+        constant, facts = float(facts.get("constant", constant)), facts["factors"]
+    if isinstance(facts, Mapping):
+        factors = {str(name): float(factor) for name, factor in facts.items() if isinstance(factor, (int, float))}
+    elif isinstance(facts, list):
+        factors = {name: 1.0 for name in facts if isinstance(name, str)}
     else:
         raise UserError("The memory of the hello is not understood", 'Give bytes by variable, e.g. {"pool": 1}')
     return MemoryFormula(constant, factors, MEMORY_SHARE * float(ram))
 
 
-def read_hello(asked: Mapping[str, Any], seed: int = 0) -> Tuner:
+def read_hello(facts: Mapping[str, Any], seed: int = 0) -> Tuner:
     """Return the tuner that a hello asks for.
 
     Raises:
         UserError: the hello is incomplete.
     """
     try:
-        space = Space(tuple(read_dimension(one) for one in asked["space"]))
-        minutes = float(asked["minutes"])
+        space = Space(tuple(read_dimension(one) for one in facts["space"]))
+        minutes = float(facts["minutes"])
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"The hello cannot be used: {error}", "See docs/tune.md for the protocol") from error
-    shortest, longest = asked.get("seconds") or (10, 300)
-    switch = asked.get("switch") or {}
+    shortest, longest = facts.get("seconds") or (10, 300)
+    switch = facts.get("switch") or {}
     usual = Options(minutes)
     options = Options(
         minutes,
@@ -102,7 +102,7 @@ def read_hello(asked: Mapping[str, Any], seed: int = 0) -> Tuner:
         start_seconds=float(switch.get("static", usual.start_seconds)),
         set_seconds=float(switch.get("dynamic", usual.set_seconds)),
     )
-    return Tuner(space, Constraints(memory=read_memory(asked.get("memory"), asked.get("ram"))), options, seed)
+    return Tuner(space, Constraints(memory=read_memory(facts.get("memory"), facts.get("ram"))), options, seed)
 
 
 def done(result: Result) -> dict[str, Any]:
@@ -144,9 +144,8 @@ def play(lines: Iterable[str], out: TextIO, seed: int = 0) -> None:
         cost = float(answer.get("cost") or 0.0)
         if (left := answer.get("left")) is not None:
             cost = max(0.0, tuner.seconds_left - float(left))
-        tuner.tell(
-            ask, ok=bool(answer.get("ok")), throughput=float(answer.get("throughput") or 0.0), life=_life(answer), cost=cost
-        )
+        throughput = float(answer.get("throughput") or 0.0)
+        tuner.tell(TrialOutcome(ask, bool(answer.get("ok")), throughput, _life(answer), cost))
         if (now := tuner.best()) != best:
             best = now
             write({"best": best})
@@ -171,7 +170,6 @@ def _object(line: str) -> Mapping[str, Any]:
 
 
 def main() -> int:
-    """Play over standard input and output."""
     try:
         play(sys.stdin, sys.stdout)
     except UserError as error:

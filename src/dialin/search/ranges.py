@@ -13,7 +13,7 @@ _SPAN = 16
 
 
 @dataclass(frozen=True, slots=True)
-class AskedVariable:
+class RequestedVariable:
     """A variable as a user named it; without `values` and limits its range is that of the catalogue, cut by rules."""
 
     name: str
@@ -56,7 +56,7 @@ class VariableFacts:
     limits: str = ""
 
 
-def parse_asked(text: str) -> AskedVariable:
+def parse_requested(text: str) -> RequestedVariable:
     """Read `NAME`, `NAME=LOW..HIGH` or `NAME=VALUE,VALUE`.
 
     Raises:
@@ -68,33 +68,33 @@ def parse_asked(text: str) -> AskedVariable:
     except ValueError as error:
         raise UserError(str(error), "Name a variable, e.g. innodb_io_capacity=200..20000") from error
     if not given:
-        return AskedVariable(name)
+        return RequestedVariable(name)
     if ".." in values:
         first, _, last = values.partition("..")
         low, high = parse_value(first), parse_value(last)
         lowest, highest = as_number(low), as_number(high)
         if lowest is None or highest is None or lowest >= highest:
             raise UserError(f"{text}: {values} is not a range", "A range is LOW..HIGH, two numbers, e.g. 64M..8G")
-        return AskedVariable(name, low, high)
+        return RequestedVariable(name, low, high)
     listed = tuple(parse_value(value) for value in values.split(","))
     if "" in listed or len(listed) < 2:
         raise UserError(f"{text}: a list takes at least two values", "A list is VALUE,VALUE, a range is LOW..HIGH")
-    return AskedVariable(name, values=listed)
+    return RequestedVariable(name, values=listed)
 
 
-def make_dimension(facts: VariableFacts, asked: AskedVariable | None = None) -> Dimension:
+def make_dimension(facts: VariableFacts, requested: RequestedVariable | None = None) -> Dimension:
     """Return the axis of a variable, with the reason for its range.
 
     Raises:
         UserError: the variable takes no range, nobody knows one, or the server takes nothing of the range.
     """
-    if asked is not None and asked.values:
-        return _listed(facts, asked.values, "listed")
+    if requested is not None and requested.values:
+        return _listed(facts, requested.values, "listed")
     if facts.choices:
-        if asked is not None and asked.low is not None:
+        if requested is not None and requested.low is not None:
             raise UserError(f"{facts.name} takes words, not a range", f"List them: {facts.name}={_words(facts.choices[:2])}")
         return _listed(facts, facts.choices, facts.limits or "all values that the server takes")
-    low, high, reason = _range(facts, asked)
+    low, high, reason = _range(facts, requested)
     if not low < high:
         raise UserError(f"{facts.name}: the server takes nothing between {low:g} and {high:g}", "Name another range")
     special = tuple(value for value in facts.special if not _within(value, low, high))
@@ -118,11 +118,11 @@ def make_dimension(facts: VariableFacts, asked: AskedVariable | None = None) -> 
     )
 
 
-def _range(facts: VariableFacts, asked: AskedVariable | None) -> tuple[float, float, str]:
+def _range(facts: VariableFacts, requested: RequestedVariable | None) -> tuple[float, float, str]:
     least = facts.minimum if facts.minimum is not None else float("-inf")
     most = facts.maximum if facts.maximum is not None else float("inf")
-    if asked is not None and asked.low is not None and asked.high is not None:
-        low, high = float(as_number(asked.low) or 0), float(as_number(asked.high) or 0)
+    if requested is not None and requested.low is not None and requested.high is not None:
+        low, high = float(as_number(requested.low) or 0), float(as_number(requested.high) or 0)
         return max(low, least), min(high, most), "range as requested"
     default = as_number(facts.default)
     if default is None or default <= 0:

@@ -114,8 +114,6 @@ def is_log_range(low: float, high: float) -> bool:
 
 @dataclass(frozen=True)
 class Space:
-    """All variables of a search."""
-
     dimensions: tuple[Dimension, ...]
     defaults: Mapping[str, Value] = field(init=False)
 

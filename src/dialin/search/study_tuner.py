@@ -18,10 +18,9 @@ from dialin.model.tune import TuneAsk, TunePlan, TuneStage, TuneVariable, ask_fi
 from dialin.model.verdict import TuneFailure
 from dialin.search.constraints import Constraints
 from dialin.search.space import Dimension, Space
-from dialin.search.trial_records import Ask, Options, Told
+from dialin.search.trial_records import Ask, Options, TrialOutcome
 from dialin.search.tuner import Tuner
 
-_ENDED = (TrialState.DONE, TrialState.FAILED)
 _OF_TUNE = (TrialPurpose.SEARCH, TrialPurpose.RACE)
 
 NOISE = {Goal.THROUGHPUT: (0.02, 0.12), Goal.LATENCY: (0.03, 0.25), Goal.STABILITY: (0.08, 0.7)}
@@ -72,57 +71,54 @@ class StudyTuner:
         self.failures: list[TuneFailure] = []
         self._arguments = (self.space, make_constraints(spec.tune), make_options(spec, spec.tune), spec.seed)
         self.tuner = Tuner(*self._arguments)
-        self._asked: Ask | None = None
 
     def replay(self, spec: StudySpec, answers: Sequence[TrialAnswer], speeds: Mapping[int, float]) -> None:
         """Learn from all trials that have ended; `speeds` has the figure that decides of those completed, by trial."""
-        told = [self._told(spec, answer, speeds) for answer in answers]
-        self.tuner = Tuner.resume(*self._arguments, told)
+        outcomes = [self._outcome(spec, answer, speeds) for answer in answers]
+        self.tuner = Tuner.resume(*self._arguments, outcomes)
 
     def next_trial(self) -> NextTrial | None:
         """Return what to run next; None when the budget is over or the answer is known."""
-        self._asked = asked = self.tuner.ask()
-        if asked is None:
+        ask = self.tuner.ask()
+        if ask is None:
             return None
         return NextTrial(
-            setting=dict(asked.setting),
-            stage=asked.purpose,
-            seconds=asked.seconds / self._levels,
-            improvement=asked.improvement,
-            block=asked.block + self._plan.searched if asked.block else 0,
-            subset=asked.candidate,
+            setting=dict(ask.setting),
+            stage=ask.purpose,
+            seconds=ask.seconds / self._levels,
+            improvement=ask.improvement,
+            block=ask.block + self._plan.searched if ask.block else 0,
+            subset=ask.candidate,
         )
 
     def learn(self, spec: StudySpec, answer: TrialAnswer, speeds: Mapping[int, float]) -> None:
         """Learn from the trial that was asked for last."""
-        told = self._told(spec, answer, speeds)
-        self.tuner.tell(told.ask, ok=told.ok, throughput=told.throughput, life=told.life, cost=told.cost)
+        self.tuner.tell(self._outcome(spec, answer, speeds))
 
     @property
     def seconds_left(self) -> float:
-        """What is left of the budget."""
         return max(0.0, self.tuner.seconds_left)
 
-    def _told(self, spec: StudySpec, answer: TrialAnswer, speeds: Mapping[int, float]) -> Told:
-        asked, trial = answer.ask, answer.trial
-        setting = changed(spec.candidate(asked.candidate).setting, self._base)
+    def _outcome(self, spec: StudySpec, answer: TrialAnswer, speeds: Mapping[int, float]) -> TrialOutcome:
+        requested, trial = answer.ask, answer.trial
+        setting = changed(spec.candidate(requested.candidate).setting, self._base)
         speed = speeds.get(trial.id)
         is_completed = trial.state is TrialState.DONE and speed is not None
         if not is_completed:
             reason = with_advice(trial.failure.cause) if trial.failure else "no second of it counts"
             self.failures.append(TuneFailure(trial=trial.id, setting=setting, reason=reason))
         effective = effective_point(self.space, setting, trial.in_force) if is_completed else setting
-        is_proof = asked.stage is TuneStage.PROOF and asked.number > self._plan.searched
-        stage = TuneStage.SEARCH if asked.stage is TuneStage.PROOF and not is_proof else asked.stage
+        is_proof = requested.stage is TuneStage.PROOF and requested.number > self._plan.searched
+        stage = TuneStage.SEARCH if requested.stage is TuneStage.PROOF and not is_proof else requested.stage
         ask = Ask(
             effective,
-            asked.seconds * self._levels,
+            requested.seconds * self._levels,
             stage,
-            asked.improvement if stage is TuneStage.SEARCH else None,
-            block=asked.block - self._plan.searched if is_proof else 0,
-            candidate=asked.subset if is_proof else "",
+            requested.improvement if stage is TuneStage.SEARCH else None,
+            block=requested.block - self._plan.searched if is_proof else 0,
+            candidate=requested.subset if is_proof else "",
         )
-        return Told(ask, is_completed, speed or 0.0, answer.life, answer.cost)
+        return TrialOutcome(ask, is_completed, speed or 0.0, answer.life, answer.cost)
 
 
 def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[TrialAnswer]:
@@ -143,7 +139,7 @@ def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[TrialA
         spent += max(took, end - ended.get(trial.run, trial.started)) - trial.waited
         ended[trial.run] = end
         ask = find(trial)
-        if ask is not None and trial.state in _ENDED:
+        if ask is not None and trial.has_ended:
             yield TrialAnswer(ask, trial, life, spent)
             spent = 0.0
 
@@ -177,22 +173,18 @@ def _is_placed(dimension: Dimension, value: Value) -> bool:
 
 
 def make_space(plan: TunePlan) -> Space:
-    """Return the space of a plan."""
     return Space(tuple(dimension_of(variable) for variable in plan.variables))
 
 
 def dimension_of(variable: TuneVariable) -> Dimension:
-    """Return the axis of a variable."""
     return Dimension(**{name: getattr(variable, name) for name in TuneVariable.model_fields})
 
 
 def make_constraints(plan: TunePlan) -> Constraints:
-    """Return the constraints of a plan."""
     return Constraints(plan.memory, plan.order)
 
 
 def make_options(spec: StudySpec, plan: TunePlan) -> Options:
-    """Return budget, costs and noise of a tune."""
     levels = spec.workload.number_of_levels
     return Options(
         spec.minutes,

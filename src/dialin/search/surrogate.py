@@ -100,15 +100,15 @@ def correlations(a: _Array, b: _Array) -> _Array:
     return table
 
 
-def learn_weights(seen: Observations, least: float = LEAST) -> Weights:
+def learn_weights(observed: Observations, least: float = LEAST) -> Weights:
     """Find the most probable weights, none below `least`: L-BFGS on likelihood and priors, with the analytic gradient."""
-    count, variables = seen.points.shape
+    count, variables = observed.points.shape
     upper = np.triu_indices(count, 1)
-    columns = [correlations(seen.points[:, j], seen.points[:, j])[upper] for j in range(variables)]
+    columns = [correlations(observed.points[:, j], observed.points[:, j])[upper] for j in range(variables)]
     k = np.array(columns).reshape(variables, -1)
     squares = k * k
-    fixed, noise = _nuisance(seen), seen.variances
-    y = seen.logs - np.median(seen.logs)
+    fixed, noise = _nuisance(observed), observed.variances
+    y = observed.logs - np.median(observed.logs)
     diagonal = np.diag_indices(count)
 
     def objective(theta: _Array) -> tuple[float, _Array]:
@@ -148,17 +148,17 @@ def learn_weights(seen: Observations, least: float = LEAST) -> Weights:
         return value, gradient * scale
 
     limits = [(low / unit, high / unit) for (low, high), unit in zip(bounds, scale, strict=True)]
-    found = minimize(scaled, start / scale, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": _ITERATIONS})
-    theta = np.asarray(found.x) * scale
+    optimum = minimize(scaled, start / scale, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": _ITERATIONS})
+    theta = np.asarray(optimum.x) * scale
     return Weights(theta[:-2], math.exp(theta[-2]), math.exp(theta[-1]))
 
 
-def _nuisance(seen: Observations) -> _Array:
+def _nuisance(observed: Observations) -> _Array:
     """Return the covariance of all that is not f nor noise: level, lack of fit, drift and life."""
-    apart = math.sqrt(3) * np.abs(seen.minutes[:, None] - seen.minutes[None, :]) / _DRIFT_MINUTES
+    apart = math.sqrt(3) * np.abs(observed.minutes[:, None] - observed.minutes[None, :]) / _DRIFT_MINUTES
     drift = _DRIFT**2 * (1 + apart) * np.exp(-apart)
-    life = _LIFE**2 * (seen.lives[:, None] == seen.lives[None, :])
-    _, setting = np.unique(seen.points, axis=0, return_inverse=True)
+    life = _LIFE**2 * (observed.lives[:, None] == observed.lives[None, :])
+    _, setting = np.unique(observed.points, axis=0, return_inverse=True)
     setting = np.asarray(setting).reshape(-1)
     lack = _LACK**2 * (setting[:, None] == setting[None, :])
     return np.asarray(_LEVEL**2 + drift + life + lack)
@@ -168,22 +168,22 @@ class Surrogate:
     """The process, given what was measured and the weights.
 
     Args:
-        seen: completed trials; at least one.
+        observed: completed trials; at least one.
         weights: of `learn_weights`, from these trials or most of them.
     """
 
-    def __init__(self, seen: Observations, weights: Weights) -> None:
+    def __init__(self, observed: Observations, weights: Weights) -> None:
         self.weights = weights
-        self._seen = seen
+        self._observed = observed
         self._active = [int(j) for j in np.flatnonzero(weights.variables > 1e-7)]
         total, squares = float(weights.variables.sum()), float(weights.variables @ weights.variables)
         self._prior = total + weights.products * (total**2 - squares) / 2
-        covariance = self.kernel(seen.points, seen.points) + _nuisance(seen)
-        noise = weights.noise * seen.variances
-        y = seen.logs - np.median(seen.logs)
+        covariance = self.kernel(observed.points, observed.points) + _nuisance(observed)
+        noise = weights.noise * observed.variances
+        y = observed.logs - np.median(observed.logs)
         for _ in range(3):
             lower = np.linalg.cholesky(covariance + np.diag(noise))
-            inverse = solve_triangular(lower, np.eye(len(seen)), lower=True, check_finite=False)
+            inverse = solve_triangular(lower, np.eye(len(observed)), lower=True, check_finite=False)
             precision = np.einsum("ij,ij->j", inverse, inverse)
             alpha = inverse.T @ (inverse @ y)
             left_out = alpha / np.sqrt(precision)  # leave-one-out residual in its own standard deviations
@@ -204,12 +204,12 @@ class Surrogate:
 
     def means(self, points: _Array) -> _Array:
         """Return the expected f of points, up to a constant that all points share."""
-        return np.asarray(self.kernel(points, self._seen.points) @ self._alpha)
+        return np.asarray(self.kernel(points, self._observed.points) @ self._alpha)
 
     def differences(self, points: _Array, reference: Point) -> tuple[_Array, _Array]:
         """Return by how much f of points is expected to exceed that of a reference, and the standard deviations."""
         rows = np.vstack([points, reference])
-        cross = self.kernel(rows, self._seen.points)
+        cross = self.kernel(rows, self._observed.points)
         cross -= cross[-1]
         cross = cross[:-1]
         reduced = cross @ self._inverse_lower.T
@@ -219,7 +219,7 @@ class Surrogate:
 
     def contrast(self, points: _Array, coefficients: _Array) -> tuple[float, float]:
         """Return the expected sum of f times coefficients that add to 0, and its standard deviation."""
-        cross = coefficients @ self.kernel(points, self._seen.points)
+        cross = coefficients @ self.kernel(points, self._observed.points)
         reduced = self._inverse_lower @ cross
         variance = coefficients @ self.kernel(points, points) @ coefficients - reduced @ reduced
         return float(cross @ self._alpha), math.sqrt(max(float(variance), 1e-10))

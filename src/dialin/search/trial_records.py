@@ -1,4 +1,4 @@
-"""What a search asks for, what it is told, and what it ends with."""
+"""The trials that a search asks for, their outcomes, and its result."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TrialOutcome:
     """How a trial went.
 
     Attributes:

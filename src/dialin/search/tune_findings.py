@@ -24,19 +24,18 @@ def findings_so_far(study: StudyTuner) -> TuneFindings:
 
 
 def final_findings(study: StudyTuner) -> TuneFindings:
-    """Return what a tune ends with."""
     return _findings(study, study.tuner.result())
 
 
 def _findings(study: StudyTuner, result: Result) -> TuneFindings:
     space, tuner, goal = study.space, study.tuner, study.goal
     best = space.point(result.guess or tuner.best())
-    model = tuner.surrogate() if any(told.ok for told in tuner.history) else None
+    model = tuner.surrogate() if any(outcome.ok for outcome in tuner.history) else None
     expected = None
     if model is not None and (best != space.default_point).any():
         logs = float(model.differences(best[None, :], space.default_point)[0][0])
         expected = goal_ratio(Estimate(mean=math.exp(logs), low=None, high=None), goal)
-    proof = [told for told in tuner.history if told.ask.purpose is TuneStage.PROOF]
+    proof = [outcome for outcome in tuner.history if outcome.ask.purpose is TuneStage.PROOF]
     variables = _variables(space, model, best, result, goal)
     return TuneFindings(
         outcome=result.outcome,
@@ -51,7 +50,7 @@ def _findings(study: StudyTuner, result: Result) -> TuneFindings:
         memory_limit=tuner.constraints.limit,
         fence=tuner.constraints.fence,
         searched=len(tuner.history) - len(proof),
-        proven=sum(told.ok for told in proof),
+        proven=sum(outcome.ok for outcome in proof),
     )
 
 

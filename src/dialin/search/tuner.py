@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from dialin.search.nested_sets import PRICES, PROVEN, lean_set, nested_sets
 from dialin.search.space import CATEGORY, Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights
-from dialin.search.trial_records import Ask, Options, Result, Told
+from dialin.search.trial_records import Ask, Options, Result, TrialOutcome
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 
 _Array = NDArray[np.float64]
@@ -84,7 +84,7 @@ class Tuner:
     def __init__(self, space: Space, constraints: Constraints, options: Options, seed: int = 0) -> None:
         self.space, self.options, self.seed = space, options, seed
         self.constraints = constraints
-        self.history: list[Told] = []
+        self.history: list[TrialOutcome] = []
         self.crashes: list[Point] = []
         self._points: list[Point] = []
         self._ends: list[float] = []
@@ -98,16 +98,14 @@ class Tuner:
         self._noise = 1.0
 
     @classmethod
-    def resume(cls, space: Space, constraints: Constraints, options: Options, seed: int, history: list[Told]) -> Tuner:
+    def resume(cls, space: Space, constraints: Constraints, options: Options, seed: int, history: list[TrialOutcome]) -> Tuner:
         """Return a tuner that goes on after a history as the one that made it would have."""
         tuner = cls(space, constraints, options, seed)
-        for told in history:
-            if told.ask.purpose is TuneStage.PROOF:
+        for outcome in history:
+            if outcome.ask.purpose is TuneStage.PROOF:
                 tuner.ask()  # brings the blocks to where they were
-            tuner.tell(told.ask, ok=told.ok, throughput=told.throughput, life=told.life, cost=told.cost)
+            tuner.tell(outcome)
         return tuner
-
-    # what is asked
 
     def ask(self) -> Ask | None:
         """Return the next trial; None when the budget is over or the answer is known."""
@@ -119,20 +117,13 @@ class Tuner:
             self._begin_proof()
         return self._proof_ask()
 
-    def tell(self, ask: Ask, *, ok: bool, throughput: float, life: int, cost: float) -> None:
-        """Take the result of a trial.
-
-        Args:
-            ask: the trial, as `ask` returned it.
-            ok: whether the server survived and the trial completed.
-            throughput: transactions per second, or another figure that is to be high.
-            life: number of the server's life.
-            cost: seconds of the budget that it took in all.
-        """
-        ok = ok and math.isfinite(throughput) and throughput > 0
+    def tell(self, outcome: TrialOutcome) -> None:
+        """Learn the outcome of the trial that `ask` returned."""
+        ask = outcome.ask
+        ok = outcome.ok and math.isfinite(outcome.throughput) and outcome.throughput > 0
         point = self.space.point(ask.setting)
-        self._spent += cost
-        self.history.append(Told(ask, ok, throughput, life, cost))
+        self._spent += outcome.cost
+        self.history.append(replace(outcome, ok=ok))
         self._points.append(point)
         self._ends.append(self._spent)
         if self.constraints.memory is not None and ok:
@@ -149,7 +140,6 @@ class Tuner:
 
     @property
     def seconds_left(self) -> float:
-        """What is left of the budget."""
         return 60 * self.options.minutes - self._spent
 
     @property
@@ -178,14 +168,14 @@ class Tuner:
     def _search_is_over(self) -> bool:
         total = 60 * self.options.minutes
         next_trial = self.options.search_seconds + self.options.set_seconds
-        if len(self.history) >= len(self._start) and not any(told.ok for told in self.history):
+        if len(self.history) >= len(self._start) and not any(outcome.ok for outcome in self.history):
             return True
         return self._spent + next_trial > (1 - self._proof_share) * total
 
     def _nothing_to_expect(self) -> bool:
         """Return whether the last five proposals promised little, so that more trials are not worth their time."""
-        asked = [told.ask.improvement for told in self.history if told.ask.purpose is TuneStage.SEARCH]
-        recent = [one for one in asked[-_NOTHING:] if one is not None]
+        expected = [outcome.ask.improvement for outcome in self.history if outcome.ask.purpose is TuneStage.SEARCH]
+        recent = [one for one in expected[-_NOTHING:] if one is not None]
         little = _LITTLE * math.sqrt(self.options.variance(self.options.search_seconds))
         if len(recent) < _NOTHING or max(recent) >= little:
             return False
@@ -277,7 +267,7 @@ class Tuner:
             for index in cause:
                 likeness = np.minimum(likeness, correlations(points[:, index], crash[None, index])[:, 0])
             allowed &= likeness < _CRASH_REACH
-        for variable, code in deadly_values(self._points, [told.ok for told in self.history], default):
+        for variable, code in deadly_values(self._points, [outcome.ok for outcome in self.history], default):
             allowed &= points[:, variable] != code
         return allowed
 
@@ -285,36 +275,36 @@ class Tuner:
 
     def _observations(self, count: int | None = None) -> Observations:
         """Return the trials that completed, or the first so many of them."""
-        completed = [index for index, told in enumerate(self.history) if told.ok][:count]
-        told = [self.history[index] for index in completed]
+        completed = [index for index, outcome in enumerate(self.history) if outcome.ok][:count]
+        outcomes = [self.history[index] for index in completed]
         return Observations(
             np.array([self._points[index] for index in completed]).reshape(len(completed), len(self.space)),
-            _softened(told),
-            np.array([self.options.variance(one.ask.seconds) for one in told]),
+            _softened(outcomes),
+            np.array([self.options.variance(one.ask.seconds) for one in outcomes]),
             np.array([self._ends[index] / 60 for index in completed]),
-            np.array([one.life for one in told], dtype=np.int64),
+            np.array([one.life for one in outcomes], dtype=np.int64),
         )
 
     def surrogate(self) -> Surrogate:
         """Return the model of all trials; its weights are learnt from the first 5, 10, 15, ... of them."""
-        seen = self._observations()
-        if self._model is not None and self._model[0] == len(seen):
+        observed = self._observations()
+        if self._model is not None and self._model[0] == len(observed):
             return self._model[1]
-        base = max(len(seen) - len(seen) % _REFIT, min(len(seen), 2))
+        base = max(len(observed) - len(observed) % _REFIT, min(len(observed), 2))
         if self._weights is None or self._weights[0] != base:
             self._weights = base, learn_weights(self._observations(base))
-        model = Surrogate(seen, self._weights[1])
-        self._model = len(seen), model
+        model = Surrogate(observed, self._weights[1])
+        self._model = len(observed), model
         return model
 
     def _sparse_model(self) -> Surrogate:
         """Return the model in which weights may be 0: what it leaves out may carry nothing, which the proof must show."""
-        seen = self._observations()
-        return Surrogate(seen, learn_weights(seen, least=0.0))
+        observed = self._observations()
+        return Surrogate(observed, learn_weights(observed, least=0.0))
 
     def _best_tried(self, model: Surrogate) -> list[Point]:
         """Return the settings that completed, the best first by the model, less the price of their changes."""
-        points = np.unique(np.array([p for p, told in zip(self._points, self.history, strict=True) if told.ok]), axis=0)
+        points = np.unique(np.array([p for p, outcome in zip(self._points, self.history, strict=True) if outcome.ok]), axis=0)
         points = points[self._allowed(points)] if len(points) > 1 else points
         if not len(points):
             points = self.space.default_point[None, :]
@@ -323,7 +313,7 @@ class Tuner:
 
     def best(self) -> dict[str, Value]:
         """Return the best setting that is known so far, without proof; the baseline while nothing completed."""
-        if not any(told.ok for told in self.history):
+        if not any(outcome.ok for outcome in self.history):
             return {}
         return self.space.setting(self._best_tried(self.surrogate())[0])
 
@@ -359,7 +349,7 @@ class Tuner:
     def _begin_proof(self) -> None:
         default = self.space.default_point
         settings: dict[str, dict[str, Value]] = {BASELINE: {}}
-        if any(told.ok for told in self.history):
+        if any(outcome.ok for outcome in self.history):
             model = self.surrogate()
             self._noise = model.weights.noise
             best = self._best_tried(model)
@@ -441,9 +431,9 @@ class Tuner:
 
     def _proof_trials(self) -> list[TimedTrial]:
         return [
-            TimedTrial(0, told.ask.candidate, end - told.ask.seconds / 2, told.throughput, self._trial_error())
-            for told, end in zip(self.history, self._ends, strict=True)
-            if told.ok and told.ask.purpose is TuneStage.PROOF
+            TimedTrial(0, outcome.ask.candidate, end - outcome.ask.seconds / 2, outcome.throughput, self._trial_error())
+            for outcome, end in zip(self.history, self._ends, strict=True)
+            if outcome.ok and outcome.ask.purpose is TuneStage.PROOF
         ]
 
     def result(self) -> Result:
@@ -477,9 +467,9 @@ class Tuner:
         return sorted(safe, key=lambda name: sizes[name])
 
 
-def _softened(trials: list[Told]) -> _Array:
+def _softened(trials: list[TrialOutcome]) -> _Array:
     """Return logarithms of throughput with losses compressed: how bad a bad setting is says little of good ones."""
-    logs = np.log([told.throughput for told in trials])
-    baseline = [log for log, told in zip(logs, trials, strict=True) if not told.ask.setting]
+    logs = np.log([outcome.throughput for outcome in trials])
+    baseline = [log for log, outcome in zip(logs, trials, strict=True) if not outcome.ask.setting]
     floor = min(float(np.median(logs)), float(np.mean(baseline)) if baseline else np.inf) - _SOFT
     return np.asarray(np.maximum(logs, floor) - _SOFT * np.log1p(np.maximum(floor - logs, 0.0) / _SOFT))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from dialin.errors import UserError
 from dialin.model.setting import Value, as_number, parse_value, same_value
@@ -18,6 +17,7 @@ from dialin.search.excluded_variables import REASONS, Exclusion, group_of
 from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, Memory, PerformanceVariable, Rule, Touch
 from dialin.search.ranges import VariableFacts, make_dimension
 from dialin.search.space import Dimension, Space
+from dialin.variables.catalogue import NUMBERS, Kind, Variable
 
 MOST = 30
 """How many variables are chosen at most: more than the trials of an hour can tell apart."""
@@ -35,36 +35,12 @@ _TOUCHED = 1 / 500
 _PROBED = 2.0
 """What the counters must grow by per second: the probes of a trial make temporary tables, too."""
 _SLOW = 20.0
-"""A load of fewer statements per second cannot be told from the probes: it touches all that grows."""
+"""A load of fewer statements per second cannot be judged by the probes: it touches all that grows."""
 _ORDER = (
     AtMost("innodb_io_capacity", "innodb_io_capacity_max"),
     AtMost("innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"),
     AtMost("innodb_page_cleaners", "innodb_buffer_pool_instances"),
 )
-_NUMBERS = ("integer", "numeric")
-
-
-class CatalogueVariable(Protocol):
-    """What a catalogue says of a variable; `dialin.variables.catalogue.Variable` is one."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def minimum(self) -> int | float | None: ...
-    @property
-    def maximum(self) -> int | float | None: ...
-    @property
-    def choices(self) -> tuple[str, ...]: ...
-    @property
-    def block(self) -> int | None: ...
-    @property
-    def default(self) -> str | None: ...
-    @property
-    def dynamic(self) -> bool | None: ...
-    @property
-    def at_start(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +119,7 @@ class Choice:
 
 
 def choose_variables(
-    variables: Mapping[str, CatalogueVariable],
+    variables: Mapping[str, Variable],
     situation: Situation,
     *,
     admitted: Collection[Exclusion] = (),
@@ -184,9 +160,9 @@ def _moves(dimension: Dimension) -> bool:
 
 
 def variable_facts(
-    variable: CatalogueVariable,
+    variable: Variable,
     situation: Situation,
-    variables: Mapping[str, CatalogueVariable],
+    variables: Mapping[str, Variable],
     *,
     weaker: bool = False,
 ) -> VariableFacts:
@@ -202,10 +178,10 @@ def variable_facts(
     known = TABLE.get(variable.name)
     row = known if known is not None else PerformanceVariable("")
     facts_known = _facts(variables, situation) | {Fact.DEFAULT: _number(default)}
-    numeric = variable.kind in _NUMBERS and not row.words
+    numeric = variable.kind in NUMBERS and not row.words
     least = variable.minimum if numeric else None
     most = variable.maximum if numeric else None
-    step = max(row.step or 0.0, float(variable.block or 0)) or (1.0 if variable.kind == "integer" else 0.0)
+    step = max(row.step or 0.0, float(variable.block or 0)) or (1.0 if variable.kind is Kind.INTEGER else 0.0)
     lowest, highest = amount(row.lowest, facts_known), amount(row.highest, facts_known)
     limits = f"up to {limit_text(row.highest, facts_known)}" if highest is not None else ""
     number = facts_known[Fact.DEFAULT]
@@ -230,7 +206,7 @@ def variable_facts(
     )
 
 
-def make_constraints(space: Space, situation: Situation, variables: Mapping[str, CatalogueVariable]) -> Constraints:
+def make_constraints(space: Space, situation: Situation, variables: Mapping[str, Variable]) -> Constraints:
     """Return the constraints of a space: memory of pool, connections and server, and variables that limit each other.
 
     What is not in the space counts with the baseline's value, if the load touches it.
@@ -262,7 +238,7 @@ def amount(limit: Limit, facts: Mapping[Fact, float | None]) -> float | None:
     return min(amounts, default=None)
 
 
-def _facts(variables: Mapping[str, CatalogueVariable], situation: Situation) -> dict[Fact, float | None]:
+def _facts(variables: Mapping[str, Variable], situation: Situation) -> dict[Fact, float | None]:
     """Return all facts; what a rule of thumb recommends for the pool is one of them."""
     redo = situation.counters.get("innodb_os_log_written")
     facts: dict[Fact, float | None] = {
@@ -285,7 +261,7 @@ def _facts(variables: Mapping[str, CatalogueVariable], situation: Situation) -> 
     return facts
 
 
-def _in_force(variable: CatalogueVariable, situation: Situation) -> Value:
+def _in_force(variable: Variable, situation: Situation) -> Value:
     text = situation.in_force.get(variable.name, variable.default)
     return parse_value(text) if text is not None else ""
 
@@ -299,14 +275,14 @@ def _number(value: Value) -> float | None:
     return None if number is None else float(number)
 
 
-def _words(variable: CatalogueVariable, row: PerformanceVariable, default: Value, *, weaker: bool) -> tuple[Value, ...]:
+def _words(variable: Variable, row: PerformanceVariable, default: Value, *, weaker: bool) -> tuple[Value, ...]:
     """Return the words that are searched: those of the table that the build has, in its spelling."""
-    if variable.kind == "boolean":
+    if variable.kind is Kind.BOOLEAN:
         return ("OFF", "ON")
     wanted = (*row.words, *(row.weaker if weaker else ()))
     if not wanted:
-        return variable.choices if variable.kind == "enumeration" else ()
-    if variable.kind in _NUMBERS:
+        return variable.choices if variable.kind is Kind.ENUMERATION else ()
+    if variable.kind in NUMBERS:
         low = variable.minimum if variable.minimum is not None else float("-inf")
         high = variable.maximum if variable.maximum is not None else float("inf")
         return tuple(word for word in wanted if low <= (_number(word) or 0.0) <= high)
@@ -366,8 +342,8 @@ def limit_text(limit: Limit, facts: Mapping[Fact, float | None]) -> str:
 
 
 def _objection(
-    variable: CatalogueVariable,
-    variables: Mapping[str, CatalogueVariable],
+    variable: Variable,
+    variables: Mapping[str, Variable],
     situation: Situation,
     facts: Mapping[Fact, float | None],
     admitted: Collection[Exclusion],
@@ -397,7 +373,7 @@ def _objection(
 
 
 def _no_range(
-    variable: CatalogueVariable,
+    variable: Variable,
     row: PerformanceVariable,
     situation: Situation,
     facts: Mapping[Fact, float | None],

@@ -30,6 +30,8 @@ class Capability(StrEnum):
     POOL_DUMP_PCT = "pool_dump_pct"
     """Has an option for how much of the pool that list holds."""
 
+    REDO_LOG_RESIZE = "redo_log_resize"
+    """Makes its redo log anew at a start with another size of it; older ones refuse to start."""
     X_PLUGIN = "x_plugin"
     """Opens a second port for the X protocol by default."""
 
@@ -100,6 +102,8 @@ _TABLE = (
     _Row(MYSQL, Capability.VALIDATE_CONFIG, (8, 0, 16)),
     _Row(MYSQL, Capability.POOL_DUMP, (5, 6)),
     _Row(MYSQL, Capability.POOL_DUMP_PCT, (5, 7, 2)),
+    _Row(MYSQL, Capability.REDO_LOG_RESIZE, (5, 6)),
+    _Row(MARIADB, Capability.REDO_LOG_RESIZE, (10, 0)),
     _Row(MYSQL, Capability.X_PLUGIN, (8, 0, 11)),
     _Row(MYSQL, Capability.DISABLE_LOG_BIN, (8, 0, 0)),
     _Row(MYSQL, Capability.ALTER_USER, (5, 7, 6)),
@@ -127,7 +131,6 @@ _TABLE = (
 
 
 def has(build: Versioned, capability: Capability) -> bool:
-    """Return whether a build has a capability."""
     return any(
         row.capability is capability
         and row.flavour is build.flavour

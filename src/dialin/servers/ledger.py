@@ -64,7 +64,6 @@ class Ledger:
         return [entry for entry in self._read() if self._relation(entry) is not Relation.ELSEWHERE]
 
     def entries_elsewhere(self) -> list[LedgerEntry]:
-        """Return the entries of other machines and containers."""
         return [entry for entry in self._read() if self._relation(entry) is Relation.ELSEWHERE]
 
     def _read(self) -> list[LedgerEntry]:

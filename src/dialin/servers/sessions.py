@@ -30,7 +30,6 @@ class ServerSession:
 
 
 def sessions(query: Query) -> list[ServerSession]:
-    """Return the list of processes."""
     return [
         ServerSession(int(number), str(user), str(host or "").rpartition(":")[0] or str(host or ""), str(command))
         for number, user, host, _, command, *_ in query("SHOW PROCESSLIST")

@@ -24,7 +24,6 @@ class BoxFigures:
 
 
 def box(values: Sequence[float]) -> BoxFigures | None:
-    """Return the box of some figures, or None where there are none."""
     if not values:
         return None
     if len(values) == 1:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import geometric_mean
 
 from dialin.model.study import Until
 from dialin.model.verdict import CandidateState, DecidedBy, Estimate, Outcome
 from dialin.stats.forecast import detectable
+from dialin.stats.means import geometric_mean
 from dialin.stats.posterior import Chances, chances
 from dialin.stats.standings import ROUNDING, leader_of, outcome_of, state_of_best
 from dialin.stats.thresholds import Thresholds, thresholds
@@ -215,7 +215,6 @@ def is_better(fitted: TrialFit, name: str, baseline: str | None, needed: Thresho
 
 
 def _standing(fitted: TrialFit, leader: str, name: str, needed: Thresholds, margin: float) -> CandidateState:
-    """Return how a candidate stands to the leader, by what is shown."""
     difference = fitted.difference(leader, name)
     if difference.z() >= needed.worse:
         return CandidateState.LOSES
@@ -272,7 +271,6 @@ def candidate_ratios(fitted: TrialFit | None, names: Sequence[str], baseline: st
 
 
 def candidate_levels(fitted: TrialFit | None, names: Sequence[str], alpha: float) -> dict[str, Estimate | None]:
-    """Return each candidate's level; None where it has no trial."""
     return {name: fitted.level(name, alpha) if fitted and name in fitted.names else None for name in names}
 
 
@@ -292,7 +290,7 @@ def _geometric_means(trials: Sequence[TimedTrial]) -> dict[str, float]:
     values: dict[str, list[float]] = {}
     for trial in trials:
         values.setdefault(trial.candidate, []).append(trial.value)
-    return {name: geometric_mean(own) if min(own) > 0 else 0.0 for name, own in values.items()}
+    return {name: geometric_mean(of_candidate) for name, of_candidate in values.items()}
 
 
 def _points(means: Mapping[str, float], names: Sequence[str]) -> dict[str, Estimate | None]:

@@ -6,7 +6,7 @@ import math
 
 from scipy.special import ndtr, ndtri, stdtrit
 
-from dialin.stats.thresholds import thresholds
+from dialin.stats.thresholds import at_confidence, thresholds
 
 _POWER = 0.8
 _MOST_TRIALS = 100_000
@@ -29,7 +29,7 @@ def detectable(sd: float, candidates: int, trials: int, *, confidence: float, wo
         confidence: how sure the choice must be.
         worthwhile: the smallest relative difference that matters, which is also the least that can be settled.
     """
-    reach = _reach(candidates, trials, _safe(confidence), _POWER) * sd * _spread(candidates) / math.sqrt(trials)
+    reach = _reach(candidates, trials, at_confidence(_SAFE, confidence), _POWER) * sd * _spread(candidates) / math.sqrt(trials)
     return max(worthwhile, math.expm1(min(reach - math.log1p(worthwhile), 50.0)))
 
 
@@ -48,7 +48,7 @@ def trials_for(
     A difference smaller than `worthwhile` need not be settled. With `proof` it is shown that nothing is better than the choice
     by more than what is worthwhile. `power` is the share of studies that need no more; 0.5 gives the median.
     """
-    deviate = thresholds(confidence).best if proof else _safe(confidence)
+    deviate = thresholds(confidence).best if proof else at_confidence(_SAFE, confidence)
     room = math.log1p(max(difference, worthwhile)) + math.log1p(worthwhile)
 
     def suffices(trials: int) -> bool:
@@ -61,11 +61,6 @@ def trials_for(
         middle = (low + high) // 2
         low, high = (low, middle) if suffices(middle) else (middle, high)
     return min(high, _MOST_TRIALS)
-
-
-def _safe(confidence: float) -> float:
-    scale = (1 - confidence) / 0.05
-    return -float(ndtri(min(scale * float(ndtr(-_SAFE)), 0.5)))
 
 
 def _spread(candidates: int) -> float:

@@ -42,6 +42,12 @@ def outcome_of(others: Collection[CandidateState]) -> Outcome:
     return Outcome.TIE if CandidateState.TIES in others else Outcome.WINNER
 
 
+def without_claims(states: Mapping[str, CandidateState]) -> dict[str, CandidateState]:
+    """Return states in which every candidate that was compared is inconclusive."""
+    out = (CandidateState.FAILED, CandidateState.UNSAFE)
+    return {name: state if state in out else CandidateState.INCONCLUSIVE for name, state in states.items()}
+
+
 def state_of_best(outcome: Outcome, others: Collection[CandidateState]) -> CandidateState:
     """Return the state of the best candidate, by the outcome and the states of the others."""
     all_tie = set(others) == {CandidateState.TIES}

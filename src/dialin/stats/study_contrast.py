@@ -52,7 +52,6 @@ def change_of_noise(first: TrialFit, second: TrialFit, alpha: float) -> Estimate
 
 
 def _change(before: FittedDifference, after: FittedDifference) -> FittedDifference:
-    """Return the change from one independent difference to another."""
     variances = before.error**2, after.error**2
     dof = sum(variances) ** 2 / (variances[0] ** 2 / before.dof + variances[1] ** 2 / after.dof)
     return FittedDifference(after.mean - before.mean, math.sqrt(sum(variances)), dof)

@@ -20,8 +20,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dialin.model.verdict import CandidateState, DecidedBy, Estimate, Outcome
+from dialin.model.verdict import DecidedBy, Estimate, Outcome
 from dialin.stats.decide import Decision, Rules, decide
+from dialin.stats.standings import without_claims
 from dialin.stats.trial_fit import FittedDifference, TimedTrial, TrialFit
 
 _Array = NDArray[np.float64]
@@ -110,7 +111,7 @@ def decide_periods(
     fits = adjusted(periods, names), plain(periods, names)
     loads = fit_periods([replace(one, value=math.exp(one.load[0])) for one in periods if one.load], names, with_load=False)
     disagreeing = tuple(name for name in others if _disagree(*fits, loads, name, baseline, rules.margin))
-    carry = {name: found for name in others if (found := carry_over(periods, name, baseline, rules.alpha)) is not None}
+    carry = {name: effect for name in others if (effect := carry_over(periods, name, baseline, rules.alpha)) is not None}
     table = _means_of_quads(periods, names)
     quads = len(set(table[1])) if table else 0
     if quads < QUADS_TO_DECIDE or disagreeing or any(one.is_reversed for one in carry.values()):
@@ -249,8 +250,7 @@ def _deviate(difference: FittedDifference) -> float:
 
 
 def _without_claims(decision: Decision) -> Decision:
-    out = (CandidateState.FAILED, CandidateState.UNSAFE)
-    states = {name: state if state in out else CandidateState.INCONCLUSIVE for name, state in decision.states.items()}
+    states = without_claims(decision.states)
     return replace(decision, outcome=Outcome.INCONCLUSIVE, choice=None, winners=(), states=states, shown_best=False, better=())
 
 

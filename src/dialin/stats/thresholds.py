@@ -32,17 +32,19 @@ class Thresholds:
 _AT_95 = Thresholds(probable=0.93, all_near=0.93, best=2.8, better=3.3, worse=3.7)
 
 
+def at_confidence(deviate: float, confidence: float) -> float:
+    """Return a normal deviate that was set for 95 % at another confidence: its error in proportion."""
+    scale = (1 - confidence) / (1 - CALIBRATED_FOR)
+    return -float(ndtri(min(scale * float(ndtr(-deviate)), 0.5)))
+
+
 def thresholds(confidence: float) -> Thresholds:
     """Return the thresholds of a study at a confidence, each error in proportion to that of 95 %."""
     scale = (1 - confidence) / (1 - CALIBRATED_FOR)
-
-    def scaled(deviate: float) -> float:
-        return -float(ndtri(min(scale * float(ndtr(-deviate)), 0.5)))
-
     return Thresholds(
         probable=1 - scale * (1 - _AT_95.probable),
         all_near=1 - scale * (1 - _AT_95.all_near),
-        best=scaled(_AT_95.best),
-        better=scaled(_AT_95.better),
-        worse=scaled(_AT_95.worse),
+        best=at_confidence(_AT_95.best, confidence),
+        better=at_confidence(_AT_95.better, confidence),
+        worse=at_confidence(_AT_95.worse, confidence),
     )

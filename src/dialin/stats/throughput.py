@@ -49,12 +49,10 @@ class TrialSpeed:
 
 
 def by_mean(trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
-    """Return each trial's throughput."""
     return [TimedTrial(trial.run, trial.candidate, trial.at, trial.mean, trial.error) for trial in trials]
 
 
 def by_typical_speed(trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
-    """Return each trial's typical speed."""
     return [TimedTrial(trial.run, trial.candidate, trial.at, trial.typical, trial.error) for trial in trials]
 
 

@@ -47,5 +47,4 @@ def fit(points: Mapping[int, float]) -> Usl | None:
 
 
 def throughput(usl: Usl, threads: float) -> float:
-    """Return the throughput that the law gives for a number of threads."""
     return usl.rate * threads / (1 + usl.contention * (threads - 1) + usl.coherency * threads * (threads - 1))

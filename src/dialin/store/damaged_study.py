@@ -20,7 +20,7 @@ def damaged(path: Path) -> UserError:
 
 def check_candidates(record: StudyRecord) -> None:
     """Raise LookupError where something is about a candidate that the study does not have."""
-    known = {candidate.name for candidate in record.spec.candidates}
+    known = set(record.spec.names)
     named = {record.spec.baseline, *(trial.candidate for trial in record.trials)}
     if record.verdict is not None:
         named |= {candidate.name for candidate in record.verdict.candidates}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dialin.model.record import CourseFigures, StudyRecord, TuneCourse
-from dialin.model.setting import Setting, same_value
+from dialin.model.setting import Setting, same_setting
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage
@@ -61,11 +61,7 @@ def proof_asks(spec: StudySpec, asks: Sequence[TuneAsk]) -> list[TuneAsk]:
 
 def candidate_of(spec: StudySpec, setting: Setting) -> Candidate | None:
     """Return the candidate that is a setting; None where no trial had it."""
-    return next((one for one in spec.candidates if _is_same(one.setting, setting)), None)
-
-
-def _is_same(one: Setting, other: Setting) -> bool:
-    return one.keys() == other.keys() and all(same_value(one[name], other[name]) for name in one)
+    return next((one for one in spec.candidates if same_setting(one.setting, setting)), None)
 
 
 def _is_done(trial: Trial) -> bool:

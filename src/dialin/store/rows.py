@@ -30,17 +30,14 @@ def host(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def candidate(row: Row[Any]) -> dict[str, Any]:
-    """Return the fields of a row's candidate."""
     return {"name": row.name, "setting": row.setting, "server": row.server, "born": row.born}
 
 
 def block(row: Row[Any]) -> Block:
-    """Return a row's block."""
     return Block(row.number, Purpose(row.purpose), tuple(row.candidates))
 
 
 def trial(row: Row[Any]) -> Trial:
-    """Return a row's trial."""
     typed = {
         "state": TrialState(row.state),
         "steps": {Step(step): seconds for step, seconds in row.steps.items()},
@@ -56,25 +53,21 @@ def trial(row: Row[Any]) -> Trial:
 
 
 def failure(stored: Mapping[str, Any]) -> Failure:
-    """Return why a trial failed."""
     cause = Cause.read(stored["cause"])
     return Failure(Step(stored["step"]), stored["fault"], cause, stored["log_tail"])
 
 
 def sample(row: Row[Any]) -> Sample:
-    """Return a row's sample."""
     fields = {**row._mapping, "step": Step(row.step)}
     del fields["trial"]
     return Sample(**fields)
 
 
 def ask(row: Row[Any]) -> TuneAsk:
-    """Return a row's trial of a tune."""
     return TuneAsk(**{**row._mapping, "stage": TuneStage(row.stage)})
 
 
 def progress(stands: Mapping[str, Any]) -> Progress:
-    """Return a stored progress."""
     step = Step(stands["step"]) if stands["step"] else None
     standings = {name: Standing(**figures) for name, figures in stands["standings"].items()}
     hosts = {name: _host_progress(does) for name, does in stands.get("hosts", {}).items()}
@@ -87,18 +80,15 @@ def _host_progress(does: Mapping[str, Any]) -> HostProgress:
 
 
 def watched(saw: Mapping[str, Any]) -> Watched:
-    """Return stored readings of a probe."""
     gauges = {name: Gauge(**figures) for name, figures in saw["gauges"].items()}
     return Watched(**{**saw, "gauges": gauges, "notes": probe_notes(saw["notes"])})
 
 
 def probe_notes(stored: Sequence[Mapping[str, Any]]) -> tuple[ProbeNote, ...]:
-    """Return the stored notes of a probe."""
     return tuple(ProbeNote(ProbeNoteCode(one["code"]), one["figures"]) for one in stored)
 
 
 def waits(summary: Mapping[str, Any]) -> RawWaits:
-    """Return a stored summary of raw waits."""
     rows = tuple(WaitRow(**{**row, "histogram": tuple(row["histogram"])}) for row in summary["rows"])
     return RawWaits(**{**summary, "rows": rows, "notes": probe_notes(summary["notes"])})
 
@@ -111,7 +101,6 @@ def log_column(line: LogLine) -> str:
 
 
 def log_line(row: Row[Any]) -> LogLine:
-    """Return a row's line of the log."""
     if not row.text.startswith(_CODED):
         return LogLine.of_text(row.at, row.text)
     stored = json.loads(row.text)

@@ -10,7 +10,6 @@ from dialin.model.evidence import PointColumns
 
 
 def file_name(trial_id: int) -> str:
-    """Return the name of a trial's file."""
     return f"trial-{trial_id}.parquet"
 
 
@@ -53,7 +52,7 @@ def read(path: Path, wanted: Collection[tuple[str, str]]) -> PointColumns:
     )
     try:
         readings = pl.scan_parquet(path).with_columns(pl.col("probe").cast(pl.String), pl.col("name").cast(pl.String))
-        found = readings.join(numbers, on=["probe", "name"], how="inner").sort("at").collect()
+        frame = readings.join(numbers, on=["probe", "name"], how="inner").sort("at").collect()
     except (OSError, pl.exceptions.PolarsError):
         return PointColumns()
-    return PointColumns(names, found["at"].to_list(), found["which"].to_list(), found["value"].to_list())
+    return PointColumns(names, frame["at"].to_list(), frame["which"].to_list(), frame["value"].to_list())

@@ -353,11 +353,9 @@ class Store:
             connection.execute(update(schema.look).where(schema.look.c.number == look.number).values(decided=decided))
 
     def say(self, at: float, text: str) -> None:
-        """Add a sentence to the study's log."""
         self.add_line(LogLine.of_text(at, text))
 
     def add_line(self, line: LogLine) -> None:
-        """Add a line to the study's log."""
         with self._write() as connection:
             connection.execute(insert(schema.log).values(at=line.at, text=rows.log_column(line)))
 

@@ -81,12 +81,12 @@ class ProposerConformance:
 
     def _course(self, proposer: Proposer) -> list[tuple[History, Room]]:
         """Return what it is asked, block by block, where all that it names enters and runs."""
-        history, asked = History(self.make_spec()), []
+        history, requested = History(self.make_spec()), []
         for number in range(1, self.blocks + 1):
             room = Room(number, 100)
-            asked.append((history, room))
+            requested.append((history, room))
             history = _after(history, number, proposer.propose(history, room))
-        return asked
+        return requested
 
 
 def _after(history: History, block: int, candidates: Sequence[Candidate]) -> History:

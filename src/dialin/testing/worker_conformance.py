@@ -59,13 +59,13 @@ class WorkerConformance:
             events.close()
             assert list(events) == []
 
-    def _is_one_trial(self, asked: Trial, events: list[Event]) -> None:
+    def _is_one_trial(self, requested: Trial, events: list[Event]) -> None:
         began = events.pop(0)
         assert isinstance(began, TrialBegan)
         trial = began.trial
         assert trial.state is TrialState.RUNNING
         assert trial.host, "the machine that runs a trial is part of what it is compared within"
-        assert replace(trial, state=asked.state, host=asked.host, started=asked.started) == asked
+        assert replace(trial, state=requested.state, host=requested.host, started=requested.started) == requested
         between = []
         while not isinstance(event := events.pop(0), TrialEnded):
             assert not isinstance(event, TrialBegan)

@@ -25,7 +25,7 @@ class Changes:
         settings: per candidate, the values that it asks for of the other variables.
         expected: per candidate, every variable of a server that was started as this candidate.
         settable: the variables that may be set for that: those that are asked for, and those that a start moves along.
-        asked: the variables that some candidate asks for, or may ask for later, and that are not alike for all.
+        varied: the variables that some candidate asks for, or may ask for later, and that are not alike for all.
         at_start: those of them that a server is started with: a candidate with another value of one takes another server.
     """
 
@@ -33,7 +33,7 @@ class Changes:
     settings: Mapping[str, Setting]
     expected: Mapping[str, Mapping[str, str]]
     settable: frozenset[str]
-    asked: frozenset[str]
+    varied: frozenset[str]
     at_start: frozenset[str] = frozenset()
 
     def boot_of(self, candidate: str) -> dict[str, Value]:
@@ -42,8 +42,8 @@ class Changes:
         return {**self.boot, **{name: chosen[name] for name in sorted(self.at_start & chosen.keys())}}
 
     def with_entered(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> Changes:
-        """Return these changes with those of the candidates that have entered; they set variables of `asked` only."""
-        entered = [candidate.name for candidate in spec.candidates if candidate.name not in self.settings]
+        """Return these changes with those of the candidates that have entered; they set variables of `varied` only."""
+        entered = [name for name in spec.names if name not in self.settings]
         settings = {
             name: {each: value for each, value in spec.setting_of(name).items() if each not in self.boot} for name in entered
         }
@@ -65,12 +65,12 @@ class Changes:
         """
         setting = {name: value for name, value in self.settings[candidate].items() if name not in self.at_start}
         expected = self.expected.get(candidate, {})
-        along = {
+        also_changed = {
             name: expected[name]
             for name in sorted(self.settable - setting.keys() - self.at_start)
             if name in at_boot and expected.get(name, at_boot[name]) != at_boot[name] and len(expected[name]) < _CUT
         }
-        return {**along, **setting}
+        return {**also_changed, **setting}
 
 
 def changes_between(spec: StudySpec, effective: Mapping[str, EffectiveSettings], catalogue: Catalogue) -> Changes:
@@ -91,7 +91,7 @@ def changes_between(spec: StudySpec, effective: Mapping[str, EffectiveSettings],
             for name, known in catalogue.variables.items()
             if known.at_start and not rules.identifies_instance(name) and set_global.why_not(name, known) is None
         ),
-        asked=frozenset(known_name(name, catalogue) for name in other),
+        varied=frozenset(known_name(name, catalogue) for name in other),
         at_start=spec.tune.at_start if spec.tune else frozenset(),
     )
 

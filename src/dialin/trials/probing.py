@@ -52,8 +52,6 @@ TrialWatcher = Callable[[Trial, Instance, Versioned, ClientCpu], AbstractContext
 
 
 class Nothing:
-    """Watches nothing."""
-
     def window(self) -> AbstractContextManager[None]:
         return nullcontext()
 
@@ -62,13 +60,10 @@ class Nothing:
 
 
 def nothing(_trial: Trial, _instance: Instance, _build: Versioned, _client_cpu: ClientCpu) -> AbstractContextManager[Watching]:
-    """Return what watches nothing."""
     return nullcontext(Nothing())
 
 
 class Probed:
-    """Watches by probes."""
-
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
 

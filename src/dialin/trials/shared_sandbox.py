@@ -110,7 +110,6 @@ class SharedStage:
 
     @property
     def detector(self) -> ChangeDetector:
-        """That of the sandbox that lives."""
         return self._shared.stage.detector
 
     def ready(self) -> Generator[Step, None, Instance]:

@@ -44,7 +44,7 @@ class SwitchedServer:
         self._detector = detector
         with server.connect() as query:
             self._at_boot = global_variables(query)
-            self._exact = exact_values(query, sorted(changes.asked & self._at_boot.keys()))
+            self._exact = exact_values(query, sorted(changes.varied & self._at_boot.keys()))
         detector.check(self._at_boot, Step.SET)
 
     def become(self, candidate: str) -> None:

@@ -22,8 +22,6 @@ from dialin.variables.catalogue import Catalogue
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The tools of a command, put together once."""
-
     home: Home
     clock: Clock
     ledger: Ledger
@@ -52,14 +50,14 @@ class Tools:
         check.check_setting(setting, self.catalogue(build), {})
         dry_run.check(build, setting)
 
-    def choose(self, asked: Sequence[str], installed: Sequence[Build]) -> dict[str, Build]:
+    def choose(self, requested: Sequence[str], installed: Sequence[Build]) -> dict[str, Build]:
         """Return the builds that are asked for, by what the user wrote; the newest MySQL, else MariaDB, where nothing is.
 
         Raises:
             UserError: one is not on this machine, or none is.
         """
-        if asked:
-            return {text: builds.find(text, installed) for text in asked}
+        if requested:
+            return {text: builds.find(text, installed) for text in requested}
         for flavour in ("mysql", "mariadb"):
             if any(build.flavour == flavour for build in installed):
                 return {flavour: builds.find(flavour, installed)}

@@ -93,8 +93,6 @@ class TrialContext:
 
 @dataclass(slots=True)
 class _Progress:
-    """What is known of a trial so far."""
-
     step: Step = Step.RESTORE
     steps: dict[Step, float] = field(default_factory=dict)
     warm_up_end: WarmUpEnd | None = None

@@ -53,6 +53,7 @@ class Behaviour:
 
 
 _MYSQL, _MARIADB = Flavour.MYSQL, Flavour.MARIADB
+PERSISTS = Behaviour("SET PERSIST keeps values for the next starts", "manual: SET Syntax", on=(Span(_MYSQL, (8, 0)),))
 _CHUNKS = (Span(_MYSQL, (5, 7)), Span(_MARIADB, (10, 2), (10, 4)))
 """Builds with a pool of chunks and of instances."""
 

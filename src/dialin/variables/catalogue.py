@@ -41,6 +41,9 @@ class Kind(StrEnum):
     UNKNOWN = "unknown"
 
 
+NUMBERS = (Kind.INTEGER, Kind.NUMERIC)
+
+
 @dataclass(frozen=True, slots=True)
 class Variable:
     """What is known of one variable; None stands for "the server does not report it".
@@ -246,7 +249,7 @@ def _kind(reported: str) -> Kind:
 
 def _bound(reported: object, kind: Kind) -> int | float | None:
     text = _text(reported)
-    number = as_number(text) if kind in (Kind.INTEGER, Kind.NUMERIC) and text else None
+    number = as_number(text) if kind in NUMBERS and text else None
     if kind is Kind.NUMERIC and isinstance(number, int) and abs(number) >= 2**60:
         # MySQL gives some limits of decimals as the bits of a double: 4719230590769954816 is 31536000.0 (read on 9.7.4).
         return float(struct.unpack("<d", struct.pack("<q", number))[0])

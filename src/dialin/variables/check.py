@@ -6,19 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dialin.errors import DialinError, UserError
 from dialin.model.build import BuildReference, Flavour
-from dialin.model.setting import Setting, Value, as_number, same_value
+from dialin.model.setting import Setting, Value, as_number, same_setting, same_value
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.verdict import Note
 from dialin.text import listed
 from dialin.variables import behaviour, owned, rules
 from dialin.variables.aliases import VARIABLE_OF, checked_name
-from dialin.variables.catalogue import Catalogue, Kind, Variable
+from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable
 from dialin.variables.size_units import about, plain_number, with_letter
 
 Elsewhere = Mapping[str, Callable[[], Catalogue]]
 """The catalogues of other builds by build id, each read when it is asked for."""
 
-_NUMBERS = (Kind.INTEGER, Kind.NUMERIC)
 _TRUTH = ("on", "off", "true", "false", "1", "0")
 _PREFIXES = ("loose_", "maximum_", "skip_", "enable_", "disable_")
 
@@ -102,7 +101,7 @@ def check_value(variable: Variable, value: Value, build_id: str = "") -> None:
     text = str(value)
     if any(not character.isprintable() and character != "\t" for character in text):
         raise _make_refusal(variable, "text without control characters", repr(text), build_id)
-    if variable.kind in _NUMBERS:
+    if variable.kind in NUMBERS:
         _check_number(variable, value, build_id)
     elif variable.kind is Kind.BOOLEAN and text.strip().lower() not in _TRUTH:
         raise _make_refusal(variable, "ON or OFF", text, build_id, "Servers take other words for OFF, or keep their default")
@@ -232,5 +231,4 @@ def _has(ask: Callable[[], Catalogue], name: str) -> bool:
 
 
 def _alike(one: Candidate, other: Candidate) -> bool:
-    a, b = one.setting, other.setting
-    return one.server == other.server and a.keys() == b.keys() and all(same_value(a[name], b[name]) for name in a)
+    return one.server == other.server and same_setting(one.setting, other.setting)

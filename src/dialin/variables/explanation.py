@@ -12,7 +12,7 @@ from dialin.model.setting import as_number
 from dialin.variables import behaviour, memory, owned, rules, set_global
 from dialin.variables.aliases import OPTION_OF, one_name
 from dialin.variables.behaviour import Behaviour
-from dialin.variables.catalogue import Catalogue, Kind, Variable
+from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable
 from dialin.variables.size_units import BYTES, plain_number, unit_of, with_letter
 
 _FLAVOURS = {Flavour.MYSQL: "MySQL", Flavour.MARIADB: "MariaDB"}
@@ -25,7 +25,6 @@ _KINDS = {
     Kind.STRING: "text",
     Kind.UNKNOWN: "not reported",
 }
-_NUMBERS = (Kind.INTEGER, Kind.NUMERIC)
 _ENDLESS = 2**63 - 2**21
 """A maximum this large or larger is the type's, not the variable's: nobody asks for more."""
 
@@ -91,7 +90,7 @@ def explain_variable(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
         ("Adjusted", {build: _limits(variable) for build, variable in builds.items()}),
     )
     lines = [ExplainLine(label, text) for label, by_build in reported if (text := _together(by_build))]
-    if (unit := unit_of(name)) and any(variable.kind in _NUMBERS for variable in builds.values()):
+    if (unit := unit_of(name)) and any(variable.kind in NUMBERS for variable in builds.values()):
         lines.insert(1, ExplainLine("Unit", unit))
     if others := _other_names(name, all_names):
         lines.append(ExplainLine("Same as", ", ".join(others)))
@@ -109,7 +108,7 @@ def range_of(variable: Variable, *, short: bool = False) -> str:
     if variable.choices:
         return ", ".join(variable.choices)
     low, high = variable.minimum, variable.maximum
-    if variable.kind not in _NUMBERS or low is None or high is None:
+    if variable.kind not in NUMBERS or low is None or high is None:
         return ""
     plain = f"{plain_number(low)} to {plain_number(high)}"
     if unit_of(variable.name) != BYTES:
@@ -157,9 +156,9 @@ def _limits(variable: Variable) -> str:
     if variable.block:
         parts.append(f"rounded down to a multiple of {variable.block}")
     # Below zero builds differ: -1 is the largest number of all to some, and others do not start.
-    if low is not None and low > 0 and variable.kind in _NUMBERS:
+    if low is not None and low > 0 and variable.kind in NUMBERS:
         parts.append(f"less than {plain_number(low)} becomes {plain_number(low)}")
-    if high is not None and high < _ENDLESS and variable.kind in _NUMBERS:
+    if high is not None and high < _ENDLESS and variable.kind in NUMBERS:
         parts.append(f"more than {plain_number(high)} becomes {plain_number(high)}")
     return "; ".join(parts)
 

@@ -129,35 +129,35 @@ class Asking:
     options: Mapping[str, str]
     unanswered: set[str] = field(default_factory=set)
 
-    def __call__(self, asked: Mapping[str, int]) -> dict[str, HelpAnswer]:
+    def __call__(self, requested: Mapping[str, int]) -> dict[str, HelpAnswer]:
         """Return the answer to each variable's value; none for those that were refused, crashed the server, or timed out."""
         answers: dict[str, HelpAnswer] = {}
-        for group in _apart(name for name in asked if name in self.options):
-            answers |= self._group({name: asked[name] for name in group})
+        for group in _apart(name for name in requested if name in self.options):
+            answers |= self._group({name: requested[name] for name in group})
         return answers
 
-    def _group(self, asked: dict[str, int]) -> dict[str, HelpAnswer]:
-        if not asked:
+    def _group(self, requested: dict[str, int]) -> dict[str, HelpAnswer]:
+        if not requested:
             return {}
-        reply = self.ask({self.options[name]: value for name, value in asked.items()})
-        rest = {name: value for name, value in asked.items() if self.options[name] not in reply.refused}
-        if len(rest) < len(asked):
+        reply = self.ask({self.options[name]: value for name, value in requested.items()})
+        rest = {name: value for name, value in requested.items() if self.options[name] not in reply.refused}
+        if len(rest) < len(requested):
             # Even where the run ends well: one option that InnoDB refuses leaves all of its others at their defaults.
             return self._group(rest)
         if reply.complete:
             return {
                 name: HelpAnswer(reply.values[option], reply.adjusted.get(option))
-                for name in asked
+                for name in requested
                 if (option := self.options[name]) in reply.values
             }
-        if len(asked) == 1:
+        if len(requested) == 1:
             if not reply.answered:
-                self.unanswered.update(asked)
+                self.unanswered.update(requested)
             return {}
-        names = list(asked)
+        names = list(requested)
         half = len(names) // 2
-        return self._group({name: asked[name] for name in names[:half]}) | self._group(
-            {name: asked[name] for name in names[half:]}
+        return self._group({name: requested[name] for name in names[:half]}) | self._group(
+            {name: requested[name] for name in names[half:]}
         )
 
 

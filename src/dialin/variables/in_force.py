@@ -157,7 +157,6 @@ def _confound(name: str, by_candidate: Mapping[str, str | None], requested: Coll
 
 
 def _deviation(name: str, requested: Value, reported: str, catalogue: Catalogue | None) -> str:
-    """Return the code of a deviation."""
     requested_number, reported_number = as_number(requested), as_number(reported)
     variable = catalogue.variables.get(name) if catalogue else None
     if requested_number is not None and reported_number is not None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from dialin.model.setting import as_number
 from dialin.variables import rules
 from dialin.variables.aliases import OPTION_OF
-from dialin.variables.catalogue import Catalogue, Kind, Variable, settled
+from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable, settled
 from dialin.variables.choices import may_be_choices, with_choices
 from dialin.variables.help_mode import Ask, Asking
 
@@ -46,18 +46,18 @@ def completed(catalogue: Catalogue, ask: Ask) -> Catalogue:
         for name, variable in catalogue.variables.items()
     }
     # MariaDB's table says of all its variables whether they are dynamic, and then everything else too.
-    asked = {
+    requested = {
         name: _kind_of(variable, plain.options.get(options.get(name, "")))
         for name, variable in variables.items()
         if variable.dynamic is None
     }
     complete = True
-    steps: tuple[_Step, ...] = (lambda asked, asking: with_choices(asked, asking, plain), _with_ranges, _with_blocks)
+    steps: tuple[_Step, ...] = (lambda requested, asking: with_choices(requested, asking, plain), _with_ranges, _with_blocks)
     for step in steps:
         asking = Asking(ask, options)
-        asked |= {name: variable for name, variable in step(asked, asking).items() if name not in asking.unanswered}
+        requested |= {name: variable for name, variable in step(requested, asking).items() if name not in asking.unanswered}
         complete = complete and not asking.unanswered
-    known = {name: settled(variable) for name, variable in (variables | asked).items()}
+    known = {name: settled(variable) for name, variable in (variables | requested).items()}
     return replace(catalogue, variables=known, complete=complete)
 
 
@@ -85,7 +85,7 @@ def _with_ranges(variables: Mapping[str, Variable], ask: Asking) -> dict[str, Va
     unknown = {
         name: variable
         for name, variable in variables.items()
-        if variable.kind in (Kind.INTEGER, Kind.NUMERIC) and variable.minimum is None and variable.maximum is None
+        if variable.kind in NUMBERS and variable.minimum is None and variable.maximum is None
     }
     low, high = _minima(unknown, ask), _maxima(unknown, ask)
     return {
@@ -120,14 +120,14 @@ def _maxima(names: Iterable[str], ask: Asking) -> dict[str, int | float]:
 
 def _with_blocks(variables: Mapping[str, Variable], ask: Asking) -> dict[str, Variable]:
     """Return the whole numbers that are rounded down, with the block that they are a multiple of."""
-    asked = {
+    requested = {
         name: probes
         for name, variable in variables.items()
         if variable.kind is Kind.INTEGER and variable.block is None and (probes := _block_probes(variable))
     }
-    answers = [ask({name: probes[turn] for name, probes in asked.items() if turn < len(probes)}) for turn in (0, 1)]
+    answers = [ask({name: probes[turn] for name, probes in requested.items() if turn < len(probes)}) for turn in (0, 1)]
     rounded = {}
-    for name, probes in asked.items():
+    for name, probes in requested.items():
         pairs = [(value, given[name].number) for value, given in zip(probes, answers, strict=False) if name in given]
         if len(pairs) == len(probes) and (block := _block(pairs)):
             rounded[name] = replace(variables[name], block=block)

@@ -264,7 +264,6 @@ def _unquoted(text: str) -> str:
 
 
 def line(name: str, value: Value | None) -> str:
-    """Return one line of an option file; see `render`."""
     written = _write_option(name, value)
     if len(written.encode()) > _LONGEST_LINE:
         raise UserError(f"The value of {name} is too long for an option file", "Give a shorter one")

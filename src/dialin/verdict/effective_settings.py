@@ -34,21 +34,21 @@ def confounds(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> lis
     return [
         note
         for group in _by_build(spec, settings)
-        for note in in_force.confounds(_values_to_compare(group), spec.variables_under_test, spec.baseline)
+        for note in in_force.confounds(values_to_compare(group), spec.variables_under_test, spec.baseline)
     ]
 
 
 def same(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> list[frozenset[str]]:
     """Return the groups of candidates with identical effective settings."""
     names = spec.variables_under_test
-    return [one for group in _by_build(spec, settings) for one in in_force.same_in_force(_values_to_compare(group), names)]
+    return [one for group in _by_build(spec, settings) for one in in_force.same_in_force(values_to_compare(group), names)]
 
 
 def same_notes(spec: StudySpec, settings: Mapping[str, EffectiveSettings], groups: Sequence[frozenset[str]]) -> list[Note]:
     """Return a note for each group of candidates with identical effective settings, with the real objects that they share."""
     notes = []
     for group in groups:
-        names = [candidate.name for candidate in spec.candidates if candidate.name in group]
+        names = [name for name in spec.names if name in group]
         real = {
             variable: settings[names[0]].real[variable]
             for variable in spec.variables_under_test
@@ -70,7 +70,7 @@ def changed_notes(spec: StudySpec, first: Mapping[str, EffectiveSettings], last:
 
 def changed(first: EffectiveSettings, last: EffectiveSettings) -> list[Note]:
     """Return a note for each variable that differs between two readings of one candidate and could matter."""
-    values = _values_to_compare({"first": first, "last": last})
+    values = values_to_compare({"first": first, "last": last})
     return [note for note in in_force.confounds(values, (), "first") if not note.data["inert"]]
 
 
@@ -96,7 +96,8 @@ def _by_build(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> lis
     return [group for group in groups if group]
 
 
-def _values_to_compare(group: Mapping[str, EffectiveSettings]) -> dict[str, dict[str, str]]:
+def values_to_compare(group: Mapping[str, EffectiveSettings]) -> dict[str, dict[str, str]]:
+    """Return what decides whether settings are the same: the real objects behind variables where they were counted."""
     return in_force.effective_values(
         {name: effective.in_force for name, effective in group.items()},
         {name: effective.real for name, effective in group.items()},

@@ -38,7 +38,7 @@ def host_notes(record: StudyRecord, done: Sequence[Trial], figures: Mapping[int,
     if len(hosts) < 2 or spec.aa:
         return []
     out = comparison.unsafe_candidates(spec, done)
-    names = [candidate.name for candidate in spec.candidates if candidate.name not in out]
+    names = [name for name in spec.names if name not in out]
     trials = timed_trials(done, figures, decided_by)
     kinds = {host: kind_of(record.hosts.get(host, {})) for host in hosts}
     of_kind: dict[Hashable, list[str]] = defaultdict(list)
@@ -74,7 +74,7 @@ def kinds_are_compared(
     kinds = {trial.host: kind_of(record.hosts.get(trial.host, {})) for trial in done}
     if len(set(kinds.values())) < 2 or record.spec.aa:
         return True
-    names = [candidate.name for candidate in record.spec.candidates]
+    names = record.spec.names
 
     def kind(run: Any) -> Hashable:
         return kinds[run[1]]
@@ -82,13 +82,13 @@ def kinds_are_compared(
     return can_be_compared(timed_trials(done, figures, decided_by), names, kind)
 
 
-def _note(found: Interaction, spec: StudySpec, groups: Sequence[Mapping[str, Any]], keys: Sequence[Hashable]) -> Note:
+def _note(interaction: Interaction, spec: StudySpec, groups: Sequence[Mapping[str, Any]], keys: Sequence[Hashable]) -> Note:
     effects = []
     for group, key in zip(groups, keys, strict=True):
-        difference = found.differences.get(key)
+        difference = interaction.differences.get(key)
         ratio = goal_ratio(difference.ratio(0.05), spec.goal) if difference is not None else None
         if ratio is not None:
             effects.append({**group, "ratio": ratio.mean, "low": ratio.low, "high": ratio.high})
-    data = {"candidate": found.candidate, "p": found.p, "worthwhile": spec.worthwhile, "effects": effects}
-    is_contradiction = found.contradicts(comparison.rules(spec).margin)
+    data = {"candidate": interaction.candidate, "p": interaction.p, "worthwhile": spec.worthwhile, "effects": effects}
+    is_contradiction = interaction.contradicts(comparison.rules(spec).margin)
     return Note(code="hosts_disagree", data=data) if is_contradiction else Note(code="hosts_differ", data=data)

@@ -24,7 +24,6 @@ def durability_notes(weaker: Mapping[str, Sequence[str]], winners: Sequence[str]
 
 
 def build_notes(spec: StudySpec) -> list[Note]:
-    """Return a note that candidates run on different builds."""
     if not spec.compares_builds:
         return []
     return [Note(code="different_builds", data={"builds": sorted({c.server for c in spec.candidates})})]

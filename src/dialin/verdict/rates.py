@@ -149,7 +149,7 @@ def _unprepared_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[N
 def _reached_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed]) -> list[Note]:
     rate = spec.workload.rate
     behind, measured = {one.trial.candidate for one in short}, {trial.candidate for trial in done}
-    reached = [one.name for one in spec.candidates if one.name in measured - behind]
+    reached = [name for name in spec.names if name in measured - behind]
     if not rate or spec.goal is not Goal.THROUGHPUT or len(reached) < 2:
         return []
     return [Note(code="rate_reached", data={"asked": rate, "candidates": reached})]
@@ -162,6 +162,5 @@ def _gauges(trials: Iterable[Trial], watched: _WatchedByTrial, name: str) -> Ite
 
 
 def _note(code: str, data: dict[str, Any], hit: Sequence[tuple[Trial, float]], done: Sequence[Trial]) -> Note:
-    """Return a note on some of the completed trials."""
     candidates = sorted({trial.candidate for trial, _ in hit})
     return Note(code=code, data={**data, "candidates": candidates, "trials": [trial.id for trial, _ in hit], "of": len(done)})

@@ -33,6 +33,7 @@ from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.pareto import front
 from dialin.stats.safety import Failures
+from dialin.stats.standings import without_claims
 from dialin.stats.throughput import by_mean
 from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, goal_ratio, observations, trial_speeds, with_traffic
 from dialin.variables import rules
@@ -98,16 +99,16 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     """Return the verdict on all completed trials; `known`, figures by trial id, are calculated unless they are given."""
     case = _case(record, known)
     spec, decision = case.spec, case.decision
-    names = [candidate.name for candidate in spec.candidates]
+    names = spec.names
     outcome, states = decision.outcome, dict(decision.states)
     # What could explain a difference could hide one as well; only candidates that are one leave no question.
     if case.serious and outcome is not Outcome.INCONCLUSIVE and not any(len(group) == len(names) for group in case.identical):
         outcome = Outcome.INCONCLUSIVE
-        states = _all_inconclusive(states)
+        states = without_claims(states)
     by_host = host_notes(record, case.done, case.figures, decision.decided_by)
     disagree = any(note.code == DISAGREE for note in by_host)
     if disagree and outcome is not Outcome.INCONCLUSIVE:
-        outcome, states = Outcome.INCONCLUSIVE, _all_inconclusive(states)
+        outcome, states = Outcome.INCONCLUSIVE, without_claims(states)
     recommended = recommend(spec, outcome, decision, case.weaker, case.serious, hosts_disagree=disagree)
     chosen = recommended.candidate
     is_choice = chosen == decision.choice and outcome is not Outcome.INCONCLUSIVE
@@ -163,17 +164,12 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     return Judgement(in_words(spec, verdict), decided)
 
 
-def _all_inconclusive(states: Mapping[str, CandidateState]) -> dict[str, CandidateState]:
-    out = (CandidateState.FAILED, CandidateState.UNSAFE)
-    return {name: state if state in out else CandidateState.INCONCLUSIVE for name, state in states.items()}
-
-
 def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
     spec = record.spec
     raced = comparison.racing(record.trials)
     by_trial = figures_of(record, raced) if known is None else known
     done = [trial for trial in raced if trial.id in by_trial]
-    names = [candidate.name for candidate in spec.candidates]
+    names = spec.names
     first, last = effective_settings.first_and_last(done)
 
     def decided(goal: Goal) -> Decision:
@@ -226,7 +222,7 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
         return live_standings(spec, trials, figures)
     raced = comparison.racing(trials)
     done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in figures]
-    names = [candidate.name for candidate in spec.candidates]
+    names = spec.names
     levels = point_levels(by_mean(trial_speeds(done, figures)), names)
     base = levels.get(spec.baseline)
     unsafe = comparison.unsafe_candidates(spec, raced)

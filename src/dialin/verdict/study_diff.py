@@ -11,7 +11,7 @@ from dialin.errors import UserError
 from dialin.model.load_driver import FIRST_DRIVER, LATER_DRIVERS, describe_driver
 from dialin.model.option_types import kebab
 from dialin.model.record import StudyRecord
-from dialin.model.setting import Setting, same_value
+from dialin.model.setting import same_setting
 from dialin.model.study import Candidate, Goal, StudySpec
 from dialin.model.study_diff import Area, CandidateChange, ComparedStudy, Difference, StudyDiff
 from dialin.model.trial import first_driver_choices
@@ -23,7 +23,7 @@ from dialin.stats.trial_fit import TrialFit, fit_trials
 from dialin.text import listed, size
 from dialin.variables import in_force
 from dialin.verdict import comparison
-from dialin.verdict.effective_settings import EffectiveSettings, first_and_last
+from dialin.verdict.effective_settings import first_and_last, values_to_compare
 from dialin.verdict.reach_verdict import figures_of
 
 _CONFIDENCE = 0.95
@@ -102,14 +102,10 @@ def _matches(a: StudySpec, b: StudySpec) -> dict[str, str]:
 
     def is_same(one: Candidate, other: Candidate) -> bool:
         same_server = one.server == other.server or not a.compares_builds
-        return same_server and (one.name == other.name or not a.aa) and _is_same_setting(one.setting, other.setting)
+        return same_server and (one.name == other.name or not a.aa) and same_setting(one.setting, other.setting)
 
     pairs = ((one.name, next((other.name for other in b.candidates if is_same(one, other)), None)) for one in a.candidates)
     return {name: other for name, other in pairs if other is not None}
-
-
-def _is_same_setting(one: Setting, other: Setting) -> bool:
-    return one.keys() == other.keys() and all(same_value(value, other[name]) for name, value in one.items())
 
 
 def _fitted(record: StudyRecord, letter: str) -> _Fitted:
@@ -122,7 +118,7 @@ def _fitted(record: StudyRecord, letter: str) -> _Fitted:
         else timed_trials(raced, figures, FIGURE_OF[spec.goal])
     )
     compared = [trial for trial in trials if trial.candidate not in unsafe]
-    fit = fit_trials(compared, [candidate.name for candidate in spec.candidates])
+    fit = fit_trials(compared, spec.names)
     if fit is None:
         raise UserError(f"{letter} has too few completed trials to compare", f"Resume it: dialin resume {record.directory}")
     return _Fitted(record, fit, len(compared))
@@ -160,7 +156,7 @@ def _summary(study: _Fitted) -> ComparedStudy:
 
 
 def _others(spec: StudySpec, common: list[str]) -> list[str]:
-    return [candidate.name for candidate in spec.candidates if candidate.name not in common]
+    return [name for name in spec.names if name not in common]
 
 
 def _differences(a: StudyRecord, b: StudyRecord, name_in_b: Mapping[str, str]) -> Iterator[Difference]:
@@ -192,17 +188,11 @@ def _effective_values(a: StudyRecord, b: StudyRecord, name_in_b: Mapping[str, st
     settings = {letter: reading for letter, reading in zip("AB", readings, strict=True) if reading is not None}
     if len(settings) < 2 or not all(reading.in_force for reading in settings.values()):
         return {}, {}
-    asked = {*a.spec.set_variables, *b.spec.set_variables}
-    notes = in_force.confounds(_values(settings), asked, "A")
+    tested = {*a.spec.set_variables, *b.spec.set_variables}
+    notes = in_force.confounds(values_to_compare(settings), tested, "A")
     differing = [note.data for note in notes if not note.data["inert"]]
     of_a, of_b = ({str(one["variable"]): one["values"][letter] for one in differing} for letter in "AB")
     return {n: v for n, v in of_a.items() if v is not None}, {n: v for n, v in of_b.items() if v is not None}
-
-
-def _values(settings: Mapping[str, EffectiveSettings]) -> dict[str, dict[str, str]]:
-    return in_force.effective_values(
-        {letter: one.in_force for letter, one in settings.items()}, {letter: one.real for letter, one in settings.items()}
-    )
 
 
 def _host_facts(record: StudyRecord) -> dict[str, str]:

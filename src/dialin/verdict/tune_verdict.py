@@ -11,7 +11,6 @@ from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Step, TrialState
 from dialin.model.verdict import (
     CandidateState,
-    CandidateVerdict,
     Outcome,
     ReasonCode,
     TuneFindings,
@@ -49,7 +48,7 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
     best = _proven(spec, findings.best)
     chosen = _proven(spec, findings.recommended)
     if best is not None:
-        findings = findings.model_copy(update={"gain": deciding(_candidate(judged, best.name), judged)})
+        findings = findings.model_copy(update={"gain": deciding(judged.candidate(best.name), judged)})
     objection = _objection(judged, chosen) if findings.outcome is TuneOutcome.GAIN else None
     if objection is not None:
         findings = _without_recommendation(findings)
@@ -93,7 +92,7 @@ def _objection(judged: Verdict, chosen: Candidate | None) -> Recommendation | No
     base = judged.baseline
     if chosen is None:
         return Recommendation(base, ReasonCode.CHOICE_NOT_PROVEN)
-    one = _candidate(judged, chosen.name)
+    one = judged.candidate(chosen.name)
     serious = [note for note in judged.confounds if note.data.get("could_explain")]
     if serious:
         return Recommendation(base, ReasonCode.CONFOUNDED, {"variable": serious[0].data["variable"]})
@@ -123,7 +122,3 @@ def _reason(spec: StudySpec, findings: TuneFindings, chosen: Candidate | None) -
     if findings.outcome is TuneOutcome.NOTHING:
         return Recommendation(spec.baseline, ReasonCode.GAIN_EXCLUDED, {"worthwhile": findings.worthwhile})
     return Recommendation(spec.baseline, ReasonCode.GAIN_NOT_SHOWN)
-
-
-def _candidate(judged: Verdict, name: str) -> CandidateVerdict:
-    return next(one for one in judged.candidates if one.name == name)

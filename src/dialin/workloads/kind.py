@@ -98,5 +98,4 @@ def option_error(kind: str, error: ValidationError, model: type[BaseModel], see:
 
 
 def option_names(model: type[BaseModel]) -> list[str]:
-    """Return the names of the options of a kind, as users write them."""
     return [kebab(name) for name in model.model_fields]

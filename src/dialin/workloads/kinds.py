@@ -57,7 +57,6 @@ def asked_as(kind: WorkloadKind, name: str) -> str:
 
 
 def is_path(name: str) -> bool:
-    """Tell whether a workload's name is the path of a file."""
     return "/" in name or any(name.endswith(kind.suffixes) for kind in KINDS if kind.suffixes)
 
 

@@ -203,8 +203,6 @@ class Sysbench(Workload):
 
 
 class SysbenchLoad(DriverLoad):
-    """A running sysbench."""
-
     def read(self, timeout: float) -> Second | None:
         try:
             return self._driver.read(parse_line, timeout)

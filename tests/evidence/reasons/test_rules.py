@@ -13,7 +13,7 @@ from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
 from dialin.model.why import ReasonKind
 from fixtures.all_rules import WAIT_RULES
-from fixtures.example_evidence import Per, Told, unseen, watched
+from fixtures.example_evidence import Per, Rise, unseen, watched
 
 T, S, G = Per.TRANSACTION, Per.SECOND, Per.GAUGE
 
@@ -101,14 +101,14 @@ MOVES: dict[str, list[tuple[str, str, Per, float, float]]] = {
 _IN_FORCE = {"innodb_redo_log_capacity": "100000000"}
 
 
-def study(told: list[Told]) -> StudyRecord:
-    record = watched(unseen(), told)
+def study(reported: list[Rise]) -> StudyRecord:
+    record = watched(unseen(), reported)
     return replace(record, trials=[replace(one, in_force={**one.in_force, **_IN_FORCE}) for one in record.trials])
 
 
-def figures(code: str, *, alike: bool = False) -> list[Told]:
+def figures(code: str, *, alike: bool = False) -> list[Rise]:
     return [
-        Told(probe, name, per, {"1": before, "16": before if alike else after})
+        Rise(probe, name, per, {"1": before, "16": before if alike else after})
         for probe, name, per, before, after in MOVES[code]
     ]
 
@@ -172,7 +172,7 @@ def test_larger_reads_are_told_with_their_calls_and_their_time() -> None:
 
 def test_names_from_outside_are_made_visible() -> None:
     name = "semaphore_seen/evil\x1b[31m.cc:1/S-lock"
-    (reason,) = explain(study([Told("innodb", name, S, {"1": 3.0, "16": 0.1})])).reasons
+    (reason,) = explain(study([Rise("innodb", name, S, {"1": 3.0, "16": 0.1})])).reasons
     assert "\x1b" not in reason.text
     assert "\x1b" not in reason.chart.title
 

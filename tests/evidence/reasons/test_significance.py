@@ -13,7 +13,17 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
 from dialin.model.trial import Purpose
 from dialin.model.why import ReasonKind
-from fixtures.example_evidence import LOCKS, ORDINARY, Per, Told, nothing_moved, room_unused, unseen, waits_moved, watched
+from fixtures.example_evidence import (
+    LOCKS,
+    ORDINARY,
+    Per,
+    Rise,
+    nothing_moved,
+    room_unused,
+    unseen,
+    waits_moved,
+    watched,
+)
 
 
 def moved(record: StudyRecord) -> list:
@@ -26,7 +36,7 @@ def codes(record: StudyRecord) -> list[str]:
 
 def with_told(values: Mapping[str, float], per: Per = Per.TRANSACTION, name: str = "Innodb_data_fsyncs") -> StudyRecord:
     """Return the study of 1 and 16, in which 16 is faster, with one figure of its own."""
-    return watched(unseen(), [*(one for one in ORDINARY if one.name != name), Told("status", name, per, values)])
+    return watched(unseen(), [*(one for one in ORDINARY if one.name != name), Rise("status", name, per, values)])
 
 
 def without_raw_waits() -> StudyRecord:
@@ -106,14 +116,14 @@ def test_luck_is_told_in_no_more_studies_than_the_error_allows() -> None:
 def test_what_follows_throughput_by_the_second_is_no_reason() -> None:
     # 16 is 19 % faster: each of these is as it was for every transaction.
     assert "event_waits" not in codes(
-        watched(unseen(), [*ORDINARY, Told("waits", "wait/synch/mutex/sql/LOCK_open/seconds", Per.TRANSACTION, {"": 5e-4})])
+        watched(unseen(), [*ORDINARY, Rise("waits", "wait/synch/mutex/sql/LOCK_open/seconds", Per.TRANSACTION, {"": 5e-4})])
     )
 
 
 def test_what_goes_on_at_its_own_pace_is_no_reason() -> None:
     # Of each transaction it is less, because there are more transactions.
     assert "event_waits" not in codes(
-        watched(unseen(), [*ORDINARY, Told("waits", "wait/synch/cond/sql/COND_x/seconds", Per.SECOND, {"": 0.9}, 0.001)])
+        watched(unseen(), [*ORDINARY, Rise("waits", "wait/synch/cond/sql/COND_x/seconds", Per.SECOND, {"": 0.9}, 0.001)])
     )
 
 
@@ -122,8 +132,8 @@ def test_a_change_too_small_to_matter_is_not_told() -> None:
 
 
 def test_a_figure_that_differs_while_throughput_does_not_is_told_as_that() -> None:
-    told = [*ORDINARY, Told("status", "Handler_read_rnd_next", Per.TRANSACTION, {"25": 100.0, "26": 10.0})]
-    why = explain(watched(room_unused(), told))
+    figures = [*ORDINARY, Rise("status", "Handler_read_rnd_next", Per.TRANSACTION, {"25": 100.0, "26": 10.0})]
+    why = explain(watched(room_unused(), figures))
     assert why.reasons[0].code == "rows_scanned"
     assert why.summary.startswith("No difference in throughput was detected, though ")
     assert "rows read in a scan" in why.summary
@@ -151,12 +161,12 @@ def test_next_to_nothing_is_told_as_it_is() -> None:
 
 
 def test_of_one_theme_one_reason_is_told() -> None:
-    told = [
+    figures = [
         *(one for one in ORDINARY if "fsyncs" not in one.name),
-        Told("status", "Innodb_data_fsyncs", Per.TRANSACTION, {"1": 2.0, "16": 0.2}),
-        Told("status", "Innodb_os_log_fsyncs", Per.TRANSACTION, {"1": 1.0, "16": 0.05}),
+        Rise("status", "Innodb_data_fsyncs", Per.TRANSACTION, {"1": 2.0, "16": 0.2}),
+        Rise("status", "Innodb_os_log_fsyncs", Per.TRANSACTION, {"1": 1.0, "16": 0.05}),
     ]
-    assert codes(watched(unseen(), told)) == ["log_fsyncs"]
+    assert codes(watched(unseen(), figures)) == ["log_fsyncs"]
 
 
 def test_strongest_come_first_and_six_are_told() -> None:
@@ -170,8 +180,8 @@ def test_strongest_come_first_and_six_are_told() -> None:
         "Sort_merge_passes": 7.0,
         "Select_full_join": 6.0,
     }
-    told = [Told("status", name, Per.TRANSACTION, {"1": 500.0 * factor, "16": 500.0}) for name, factor in names.items()]
-    found = moved(watched(unseen(), told))
+    figures = [Rise("status", name, Per.TRANSACTION, {"1": 500.0 * factor, "16": 500.0}) for name, factor in names.items()]
+    found = moved(watched(unseen(), figures))
     assert [one.code for one in found] == [
         "pool_misses",
         "sort_passes",

@@ -16,7 +16,7 @@ from dialin.model.evidence import Gauge
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Costs
 from dialin.model.why import Reason, ReasonKind
-from fixtures.example_evidence import Per, Told, nothing_moved, room_unused, watched
+from fixtures.example_evidence import Per, Rise, nothing_moved, room_unused, watched
 
 S, G, T = Per.SECOND, Per.GAUGE, Per.TRANSACTION
 Figure = tuple[str, str, Per, float]
@@ -151,8 +151,8 @@ LIMITS: dict[str, tuple[Mapping[str, str], list[Figure], list[Figure], str]] = {
 
 
 def study(in_force: Mapping[str, str], figures: list[Figure], about: str | None = None) -> StudyRecord:
-    told = [Told(probe, name, per, {"": value}, 0.0) for probe, name, per, value in figures]
-    record = watched(nothing_moved(), told)
+    reported = [Rise(probe, name, per, {"": value}, 0.0) for probe, name, per, value in figures]
+    record = watched(nothing_moved(), reported)
     if about:
         candidates = tuple(one.model_copy(update={"setting": {about: 1}}) for one in record.spec.candidates)
         record = replace(record, spec=record.spec.model_copy(update={"candidates": candidates}))
@@ -195,8 +195,8 @@ def test_what_costs_little_is_named_only_where_a_study_is_about_it(code: str) ->
 
 
 def test_what_holds_for_some_candidates_names_them() -> None:
-    told = [Told("status", "Innodb_log_waits", S, {"4": 3.0, "16": 9.0}, 0.0)]
-    (reason,) = told_of("log_buffer_full", watched(nothing_moved(), told))
+    reported = [Rise("status", "Innodb_log_waits", S, {"4": 3.0, "16": 9.0}, 0.0)]
+    (reason,) = told_of("log_buffer_full", watched(nothing_moved(), reported))
     assert reason.text.endswith("9.00 times per second, with 4 and 16.")
 
 

@@ -3,7 +3,7 @@
 
   const root = document.documentElement;
   const at = (id) => document.getElementById(id);
-  let told = null;
+  let latest = null;
   let shown = 0;
   let fetching = false;
   let lost = 0;
@@ -23,7 +23,7 @@
     return made;
   }
 
-  // The state as a whole: what a reader of screens is told, and what colours the lamp.
+  // The state as a whole: what a screen reader says, and what colours the lamp.
   function stand(state, name, sentence) {
     if (root.dataset.state === state && at("state-name").textContent === name) return;
     root.dataset.state = state;
@@ -60,11 +60,11 @@
   }
 
   function draw() {
-    const chart = told && told.chart;
+    const chart = latest && latest.chart;
     if (!chart || !chart.x.length || document.hidden || at("running").hidden) return;
     const style = getComputedStyle(root);
     const colour = (name) => style.getPropertyValue(name).trim();
-    const runs = told.rows.find((row) => row.runs);
+    const runs = latest.rows.find((row) => row.runs);
     const own = colour(/var\((.*)\)/.exec(runs ? runs.colour : "var(--base)")[1]);
     const part = (values, axis, from, to, line) => ({
       x: chart.x.slice(from, to), y: values.slice(from, to), yaxis: axis, mode: "lines", line,
@@ -102,8 +102,8 @@
   }
 
   function tell(live) {
-    const before = told;
-    told = live;
+    const before = latest;
+    latest = live;
     root.toggleAttribute("data-runs", ["running", "readying"].includes(live.state));
     const place = live.block ? `${live.block}` : "";
     const also = live.stops ? "The study stops after this block." : "";
@@ -163,6 +163,7 @@
       const answer = await fetch("report");
       if (answer.status === 200) {
         const made = await answer.json();
+        document.getElementById("sections").innerHTML = made.menu;
         const shows = window.dialin.show(made.data, made.main);
         shown = made.number;
         root.dataset.report = made.number;
@@ -172,7 +173,7 @@
       // The stream tells of a server that is gone.
     } finally {
       fetching = false;
-      if (told && told.report > shown && !lost) setTimeout(() => { if (told.report > shown) report(); }, 1000);
+      if (latest && latest.report > shown && !lost) setTimeout(() => { if (latest.report > shown) report(); }, 1000);
     }
   }
 
@@ -191,7 +192,7 @@
   document.querySelectorAll("[data-live-copies]").forEach((button) => {
     button.addEventListener("click", () => window.dialin.copy(button, at(button.dataset.liveCopies)));
   });
-  at("after-block").addEventListener("click", () => ask("stop", { when: told.stops ? "never" : "after_block" }));
+  at("after-block").addEventListener("click", () => ask("stop", { when: latest.stops ? "never" : "after_block" }));
   at("stop-now").addEventListener("click", () => { at("stop-dialog").returnValue = ""; at("stop-dialog").showModal(); });
   at("stop-dialog").addEventListener("close", () => {
     if (at("stop-dialog").returnValue === "stop") ask("stop", { when: "now" });
@@ -213,7 +214,7 @@
     root.removeAttribute("data-runs");
   }
 
-  const over = () => gone("This page is no longer served and shows its last state. Serve it again with:", told ? told.watch : "dialin watch DIR");
+  const over = () => gone("This page is no longer served and shows its last state. Serve it again with:", latest ? latest.watch : "dialin watch DIR");
   const stream = new EventSource("events");
   stream.addEventListener("message", (event) => {
     clearTimeout(lost);

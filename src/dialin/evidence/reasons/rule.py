@@ -86,8 +86,6 @@ def first_of(*ways: FigureOf) -> FigureOf:
 
 
 def mean_of(probe: str, gauge: str) -> FigureOf:
-    """Return the mean of a gauge over the measured seconds."""
-
     def figure(one: Measured) -> float | None:
         readings = one.gauge(probe, gauge)
         return None if readings is None else max(0.0, readings.mean)
@@ -96,5 +94,4 @@ def mean_of(probe: str, gauge: str) -> FigureOf:
 
 
 def setting(name: str) -> FigureOf:
-    """Return a variable in force."""
     return lambda one: one.setting(name)

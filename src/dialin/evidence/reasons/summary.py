@@ -12,9 +12,9 @@ from dialin.model.why import Reason
 
 
 def summary(
-    record: StudyRecord, trials: Sequence[Measured], changes: Sequence[Reason], found: int, compared: Pair | None
+    record: StudyRecord, trials: Sequence[Measured], changes: Sequence[Reason], count: int, compared: Pair | None
 ) -> str:
-    """Return one sentence: what changed with the verdict, or that nothing did; `found` counts those not shown, too."""
+    """Return one sentence: what changed with the verdict, or that nothing did; `count` counts those not shown, too."""
     goal = GOALS[record.spec.goal]
     if not any(one.watched for one in trials):
         return "No probe ran while load was measured, so no reason is available."
@@ -27,10 +27,10 @@ def summary(
             return f"No metric changed with {goal}: no recorded metric explains the difference, or it is noise."
         return f"No metric changed, and no difference in {goal} was detected."
     first = _subject(changes[0])
-    subject = f"{found:,} metrics" if found > 1 else first
-    most = f", {first} most" if found > 1 else ""
+    subject = f"{count:,} metrics" if count > 1 else first
+    most = f", {first} most" if count > 1 else ""
     strongest = "the strongest is" if len(changes) == 1 else f"the {len(changes)} strongest are"
-    shown = f"; {strongest} shown" if found > len(changes) else ""
+    shown = f"; {strongest} shown" if count > len(changes) else ""
     if not compared.differ:
         return f"No difference in {goal} was detected, though {subject} changed{most}{shown}."
     if changes[0].correlation is None:
@@ -38,7 +38,7 @@ def summary(
     else:
         r = f"{changes[0].correlation:.2f}".replace("-", "−")
         text = f"{subject} changed with {goal}{most} (r = {r}; correlation, not cause){shown}."
-    return text if found == 1 and first == _subject_of(changes[0]) else f"{text[:1].upper()}{text[1:]}"
+    return text if count == 1 and first == _subject_of(changes[0]) else f"{text[:1].upper()}{text[1:]}"
 
 
 def _subject(reason: Reason) -> str:

@@ -13,7 +13,7 @@ from dialin.model.workload import latency_name
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, axis, blank, error_bars, plain, safe
 from dialin.report.charts.style import Style
-from dialin.report.load_units import mapped, units_of
+from dialin.report.load_units import in_percent, units_of
 from dialin.report.verdict_sentences import deciding_of, with_interval
 from dialin.text import NOTHING, change, number, percent, visible
 
@@ -140,7 +140,7 @@ def _number(candidate: CandidateVerdict, variable: str) -> float | None:
 def _second(verdict: Verdict) -> tuple[str, str, _Of, Callable[[float], str]]:
     if verdict.goal is Goal.LATENCY:
         return latency_name(verdict.percentile), "ms", lambda one: one.latency_ms, number
-    return "CV", "%", lambda one: one.cv and mapped(one.cv, lambda value: 100 * value), number
+    return "CV", "%", lambda one: one.cv and in_percent(one.cv), number
 
 
 def _second_figure(candidate: CandidateVerdict, verdict: Verdict) -> str:

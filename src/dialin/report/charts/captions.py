@@ -82,7 +82,6 @@ def over_time(series: Sequence[Series]) -> str:
 
 
 def latency_over_time(series: Sequence[Series], record: StudyRecord) -> str:
-    """Return the same trials' latency in words."""
     parts = [counted(len(series), "trial")]
     latencies = [
         [sample.latency_ms for sample in measured(record.samples.get(one.trial.id, ())) if sample.latency_ms > 0]
@@ -99,7 +98,6 @@ def latency_over_time(series: Sequence[Series], record: StudyRecord) -> str:
 
 
 def combined(series: Sequence[Series]) -> str:
-    """Return the whole study's trials in words."""
     ends = [one.base + one.tps.points[-1][0] for one in series if one.tps.points]
     if not ends:
         return f"No {_one(series)} was measured yet."
@@ -138,7 +136,6 @@ def windows(
 
 
 def latency(latencies: Mapping[str, Sequence[float]], style: Mapping[str, Style], percentile: int, threads: int | None) -> str:
-    """Return the chart of latency's percentiles in words."""
     figures = "; ".join(
         f"{style[name].label}: {', '.join(number(at_share(values, share)) for share in (0.5, 0.99, 1.0))}"
         for name, values in latencies.items()

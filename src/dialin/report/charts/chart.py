@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from dialin.model.workload import latency_name
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.forest import ForestPlot
 from dialin.report.charts.style import Style
+from dialin.text import shorten
 
 NARROW_LABEL = 13
 """Characters of a label on a narrow screen."""
@@ -114,7 +115,6 @@ def blank(**layout: Any) -> go.Figure:
 
 
 def axis(title: str) -> dict[str, Any]:
-    """Return an axis of this title."""
     return {
         "title": {"text": title, "font": {"size": 12, "color": "var(--ink-2)"}, "standoff": 8},
         "gridcolor": "var(--grid)",
@@ -200,3 +200,56 @@ def safe(text: str) -> str:
 def label_margin(labels: Sequence[str], most: int = 60) -> int:
     """Return the pixels to leave for labels; fixed, for a margin that fits itself can change for ever."""
     return round(18 + 7.9 * min(most, max(map(len, labels), default=0)))
+
+
+def rows_with_figures(
+    labels: Sequence[str],
+    figures: Sequence[str],
+    xaxis: Mapping[str, Any],
+    *,
+    strong: Collection[int] = (),
+    narrow: Mapping[str, Any] | None = None,
+) -> go.Figure:
+    """Return a figure with a row for each label, from below, and its figure on the right.
+
+    Args:
+        labels: on the left.
+        figures: on the right, where the screen is not narrow.
+        xaxis: the axis below.
+        strong: places of the labels in bold.
+        narrow: what else differs on a narrow screen.
+    """
+    rows: Mapping[str, Any] = {
+        "tickvals": list(range(len(labels))),
+        "range": [-0.6, len(labels) - 0.4],
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+    def shown(texts: Iterable[str]) -> list[str]:
+        return [f"<b>{safe(text)}</b>" if place in strong else safe(text) for place, text in enumerate(texts)]
+
+    figure = blank(
+        margin={"l": label_margin(labels), "r": label_margin(figures), "t": 12, "b": 44},
+        xaxis=xaxis,
+        yaxis={**axis(""), **rows, "ticktext": shown(labels)},
+        yaxis2={
+            **rows,
+            "overlaying": "y",
+            "side": "right",
+            "ticktext": list(figures),
+            "ticklabelstandoff": 6,
+            "fixedrange": True,
+        },
+        meta={
+            "narrow": {
+                **(narrow or {}),
+                "margin": {"l": label_margin(labels, NARROW_LABEL), "r": 16},
+                "yaxis": {"ticktext": shown(shorten(label, NARROW_LABEL) for label in labels)},
+                "yaxis2": {"showticklabels": False},
+            }
+        },
+    )
+    # An axis without a trace is not drawn.
+    figure.add_trace(go.Scatter(x=[0], y=[0], yaxis="y2", mode="markers", marker={"opacity": 0}, hoverinfo="skip"))
+    return figure

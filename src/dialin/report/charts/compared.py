@@ -11,11 +11,11 @@ from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.model.workload import latency_name
 from dialin.report.charts import captions
 from dialin.report.charts import plotly_data as go
-from dialin.report.charts.chart import NARROW_LABEL, Chart, axis, blank, error_bars, label_margin, plain, safe
+from dialin.report.charts.chart import NARROW_LABEL, Chart, axis, blank, error_bars, plain, rows_with_figures, safe
 from dialin.report.charts.forest import plot, scale, widened
 from dialin.report.charts.placing import positions
 from dialin.report.charts.style import Style
-from dialin.report.load_units import mapped, units_of
+from dialin.report.load_units import change_in_percent, in_percent, units_of
 from dialin.report.trade_off import front, placed
 from dialin.report.verdict_sentences import deciding_of, with_interval
 from dialin.text import percent, shorten
@@ -31,59 +31,28 @@ _REACH = 1.5
 def forest(verdict: Verdict, style: Mapping[str, Style]) -> Chart:
     """Return the forest plot: each candidate's deciding ratio to the baseline, its interval, and the worthwhile band."""
     rows = list(reversed(verdict.candidates))
-    places = {candidate.name: place for place, candidate in enumerate(rows)}
     figures = [deciding_of(candidate, verdict) for candidate in rows]
     labels = [style[candidate.name].label for candidate in rows]
     aim, drawn = measure_of(verdict), plot(verdict)
     ends = scale(drawn, 2)
     lower = "" if aim.higher_is_better else f" ({aim.direction})"
-    figure = blank(
-        margin={"l": label_margin(labels), "r": label_margin(figures), "t": 12, "b": 44},
-        xaxis={
+    figure = rows_with_figures(
+        labels,
+        figures,
+        {
             **axis(f"change of {aim.noun} against the baseline{lower}"),
             "ticksuffix": " %",
             "zeroline": False,
             "range": [100 * (ends.low - 1), 100 * (ends.high - 1)],
         },
-        yaxis={
-            **axis(""),
-            "tickvals": list(places.values()),
-            "ticktext": [_label(candidate, verdict, label) for candidate, label in zip(rows, labels, strict=True)],
-            "range": [-0.6, len(rows) - 0.4],
-            "showgrid": False,
-            "zeroline": False,
-        },
-        yaxis2={
-            "overlaying": "y",
-            "side": "right",
-            "tickvals": list(places.values()),
-            "ticktext": figures,
-            "range": [-0.6, len(rows) - 0.4],
-            "showgrid": False,
-            "zeroline": False,
-            "ticklabelstandoff": 6,
-            "fixedrange": True,
-        },
-        meta={
-            "narrow": {
-                "margin": {"l": label_margin(labels, NARROW_LABEL), "r": 16},
-                "xaxis": {"title": {"text": f"change of {aim.noun}{lower}"}},
-                "yaxis": {
-                    "ticktext": [
-                        _label(candidate, verdict, shorten(label, NARROW_LABEL))
-                        for candidate, label in zip(rows, labels, strict=True)
-                    ]
-                },
-                "yaxis2": {"showticklabels": False},
-            }
-        },
+        strong=[place for place, candidate in enumerate(rows) if candidate.name == verdict.recommended_candidate],
+        narrow={"xaxis": {"title": {"text": f"change of {aim.noun}{lower}"}}},
     )
     low, high = band(verdict)
     figure.add_vrect(x0=100 * (low - 1), x1=100 * (high - 1), fillcolor="var(--band)", line={"width": 0}, layer="below")
     figure.add_vline(x=0, line={"color": "var(--base)", "width": 1.5})
-    for candidate in rows:
-        figure.add_trace(_forest_row(candidate, verdict, style[candidate.name], places[candidate.name]))
-    figure.add_trace(go.Scatter(x=[0], y=[0], yaxis="y2", mode="markers", marker={"opacity": 0}, hoverinfo="skip"))
+    for place, candidate in enumerate(rows):
+        figure.add_trace(_forest_row(candidate, verdict, style[candidate.name], place))
     return Chart(
         "forest",
         f"{capital(aim.noun)} against the baseline",
@@ -143,7 +112,7 @@ def _forest_row(candidate: CandidateVerdict, verdict: Verdict, look: Style, plac
     if ratio is None:
         return go.Scatter(x=[], y=[])
     is_baseline = candidate.name == verdict.baseline
-    change = mapped(ratio, lambda value: 100 * (value - 1))
+    change = change_in_percent(ratio)
     bars = None if is_baseline else _bars(change, look.colour, 2.5)
     return go.Scatter(
         x=[change.mean],
@@ -201,7 +170,7 @@ def _range(estimates: Sequence[Estimate | None]) -> list[float]:
 
 
 def _percent(estimate: Estimate | None) -> Estimate | None:
-    return estimate and mapped(estimate, lambda value: 100 * value)
+    return estimate and in_percent(estimate)
 
 
 def _x(candidate: CandidateVerdict) -> float:

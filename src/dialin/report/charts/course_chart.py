@@ -58,7 +58,6 @@ class CourseChart:
 
 
 def course(samples: Sequence[Sample], figure: Figure, most: int, window: int | None) -> CourseChart:
-    """Return the course of a figure."""
     warm = [sample for sample in samples if sample.step is Step.WARM_UP]
     measured = [sample for sample in samples if sample.step is Step.MEASURE]
     of_warm = round(most * len(warm) / max(1, len(samples)))

@@ -50,7 +50,6 @@ class ForestPlot:
 
 
 def plot(verdict: Verdict) -> ForestPlot:
-    """Return the forest plot of a verdict."""
     rows = [
         ForestRow(
             candidate.name,

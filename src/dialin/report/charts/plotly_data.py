@@ -20,26 +20,18 @@ class Trace(dict[str, Any]):
 
 
 class Scatter(Trace):
-    """Points, lines, or both."""
-
     kind = "scatter"
 
 
 class Bar(Trace):
-    """Bars."""
-
     kind = "bar"
 
 
 class Box(Trace):
-    """Boxes of given quartiles."""
-
     kind = "box"
 
 
 class Heatmap(Trace):
-    """Coloured cells."""
-
     kind = "heatmap"
 
 
@@ -64,11 +56,9 @@ class Figure:
             self.layout.setdefault("annotations", []).append({**place, **annotation})
 
     def add_vline(self, x: float, **properties: Any) -> None:
-        """Draw a line from the bottom to the top of the chart."""
         self._add_shape(type="line", x0=x, x1=x, **properties)
 
     def add_hline(self, y: float, **properties: Any) -> None:
-        """Draw a line from the left to the right of the chart."""
         line = {"type": "line", "xref": "x domain", "x0": 0, "x1": 1, "yref": "y", "y0": y, "y1": y}
         self.layout.setdefault("shapes", []).append({**line, **properties})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,22 +12,21 @@ from dialin.model.measure import Measure, capital, measure
 from dialin.model.record import TuneCourse
 from dialin.model.setting import Value
 from dialin.model.study import Goal, StudySpec
-from dialin.model.trial import Trial, TrialState
+from dialin.model.trial import Trial
 from dialin.model.tune import TuneAsk, TuneStage, ask_finder
 from dialin.model.verdict import Estimate, FigureSource, TunedVariable, TuneFindings
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import (
-    NARROW_LABEL,
     Chart,
     LegendKey,
     axis,
     blank,
     error_bars,
-    label_margin,
     plain,
+    rows_with_figures,
     safe,
 )
-from dialin.report.load_units import units
+from dialin.report.load_units import change_in_percent, units
 from dialin.report.tune_words import STAGES, setting_text, value_text
 from dialin.report.verdict_sentences import change_with_interval
 from dialin.text import change, counted, number, percent, shorten
@@ -59,7 +58,7 @@ def course_points(course: TuneCourse, goal: Goal) -> list[CoursePoint]:
     points: list[CoursePoint] = []
     for trial in course.trials:
         ask = find(trial)
-        if ask is None or trial.state not in (TrialState.DONE, TrialState.FAILED):
+        if ask is None or not trial.has_ended:
             continue
         figures = course.figures.get(trial.id)
         points.append(CoursePoint(len(points) + 1, ask, trial, figures.of(goal) if figures else None))
@@ -161,7 +160,7 @@ def effects(variables: Sequence[TunedVariable], noun: str) -> Chart | None:
         return None
     labels = [one.name for one, _ in known]
     figures = [percent(effect) for _, effect in known]
-    figure = _rows(labels, figures, f"change of {noun} along the range, all else as in the best setting", len(known))
+    figure = _rows(labels, figures, f"change of {noun} along the range, all else as in the best setting")
     figure.add_trace(
         go.Bar(
             x=[100 * effect for _, effect in known],
@@ -197,7 +196,7 @@ def waterfall(findings: TuneFindings, aim: Measure) -> Chart | None:
         steps.append(_Step("all, in fresh trials", change_with_interval(gain), 1.0, gain.mean, "var(--c1)", gain))
     places = list(range(len(steps)))[::-1]
     labels, figures = [step.label for step in steps], [step.figure for step in steps]
-    drawn = _rows(labels[::-1], figures[::-1], f"{aim.noun} against the baseline", len(steps))
+    drawn = _rows(labels[::-1], figures[::-1], f"{aim.noun} against the baseline")
     drawn.add_trace(
         go.Bar(
             x=[100 * (step.end - step.begin) for step in steps],
@@ -212,7 +211,7 @@ def waterfall(findings: TuneFindings, aim: Measure) -> Chart | None:
         )
     )
     with_ends = [(place, step.interval) for place, step in zip(places, steps, strict=True) if step.interval]
-    ends = [_in_percent(interval) for _, interval in with_ends]
+    ends = [change_in_percent(interval) for _, interval in with_ends]
     drawn.add_trace(
         go.Scatter(
             x=[one.mean for one in ends],
@@ -257,39 +256,6 @@ def _carried_step(one: TunedVariable, ratio: Estimate, value: Value, level: floa
     )
 
 
-def _in_percent(ratio: Estimate) -> Estimate:
-    low, high = (None if end is None else 100 * (end - 1) for end in (ratio.low, ratio.high))
-    return Estimate(mean=100 * (ratio.mean - 1), low=low, high=high)
-
-
-def _rows(labels: Sequence[str], figures: Sequence[str], title: str, count: int) -> Any:
-    """Return a figure with a row for each label, from below, and its figure on the right."""
-    short = [shorten(label, _LABEL) for label in labels]
-    rows: Mapping[str, Any] = {
-        "tickvals": list(range(count)),
-        "range": [-0.6, count - 0.4],
-        "showgrid": False,
-        "zeroline": False,
-    }
-    figure = blank(
-        margin={"l": label_margin(short), "r": label_margin(figures), "t": 12, "b": 44},
-        xaxis={**axis(title), "ticksuffix": " %", "zeroline": True, "zerolinecolor": "var(--base)"},
-        yaxis={**axis(""), **rows, "ticktext": [safe(label) for label in short]},
-        yaxis2={
-            **rows,
-            "overlaying": "y",
-            "side": "right",
-            "ticktext": list(figures),
-            "ticklabelstandoff": 6,
-            "fixedrange": True,
-        },
-        meta={
-            "narrow": {
-                "margin": {"l": label_margin(short, NARROW_LABEL), "r": 16},
-                "yaxis": {"ticktext": [safe(shorten(label, NARROW_LABEL)) for label in short]},
-                "yaxis2": {"showticklabels": False},
-            }
-        },
-    )
-    figure.add_trace(go.Scatter(x=[0], y=[0], yaxis="y2", mode="markers", marker={"opacity": 0}, hoverinfo="skip"))
-    return figure
+def _rows(labels: Sequence[str], figures: Sequence[str], title: str) -> go.Figure:
+    xaxis = {**axis(title), "ticksuffix": " %", "zeroline": True, "zerolinecolor": "var(--base)"}
+    return rows_with_figures([shorten(label, _LABEL) for label in labels], figures, xaxis)

@@ -34,7 +34,7 @@ _Show = Callable[[float], str]
 def before_after(record: StudyRecord, verdict: Verdict, why: Why) -> list[Tile]:
     """Return a tile for each main figure that is known: throughput, queries, latency, CPU per query and memory."""
     unit = units_in(record)
-    base = next(one for one in verdict.candidates if one.name == verdict.baseline)
+    base = verdict.candidate(verdict.baseline)
     trials = measured.of(record)
     every = [
         _throughput(verdict, base, unit),
@@ -59,13 +59,13 @@ def _variation(verdict: Verdict, base: CandidateVerdict) -> Tile | None:
 
 def _latencies(verdict: Verdict, base: CandidateVerdict, why: Why) -> list[Tile | None]:
     """Return p50, p95 and p99: the one that the study reports is that of its table, the others are of histograms."""
-    own, tiles = latency_name(verdict.percentile), {}
+    reported, tiles = latency_name(verdict.percentile), {}
     of = {one.candidate: one for one in why.latencies if one.transaction == ALL_KINDS}
     before, after = of.get(verdict.baseline), of.get(verdict.recommended_candidate)
     for name, field in _PERCENTILES.items():
         pair = (getattr(before, field, None), getattr(after, field, None))
         tiles[name] = _of_estimates(name, f"{name} latency", *pair, verdict, number, "ms", _ALL_TRANSACTIONS)
-    tiles[own] = _latency(verdict, base)
+    tiles[reported] = _latency(verdict, base)
     return [tiles[name] for name in sorted(tiles, key=lambda name: name[1:].zfill(2))]
 
 

@@ -49,8 +49,8 @@ Pairs = list[tuple[str, str]]
 
 def time_spent(trials: Sequence[Trial]) -> dict[str, float]:
     """Return the seconds of each step over all trials, by its name; steps that no trial took are left out."""
-    taken = [step for step in Step if any(step in trial.steps for trial in trials)]
-    return {STEP_NAMES[step]: sum(trial.steps.get(step, 0.0) for trial in trials) for step in taken}
+    steps = [step for step in Step if any(step in trial.steps for trial in trials)]
+    return {STEP_NAMES[step]: sum(trial.steps.get(step, 0.0) for trial in trials) for step in steps}
 
 
 def time_sentence(trials: Sequence[Trial]) -> str:
@@ -76,8 +76,8 @@ def requested_and_effective(record: StudyRecord) -> list[tuple[str, str, str, st
     for candidate in record.spec.candidates:
         for name, value in record.spec.setting_of(candidate.name).items():
             booted = first.get(candidate.name)
-            said, real = (booted.in_force.get(name), booted.real.get(name)) if booted else (None, None)
-            labels_by_row.setdefault((name, value, said, real), []).append(labels[candidate.name])
+            reported, real = (booted.in_force.get(name), booted.real.get(name)) if booted else (None, None)
+            labels_by_row.setdefault((name, value, reported, real), []).append(labels[candidate.name])
     return [_forced(*key, "all" if len(names) == len(labels) else ", ".join(names)) for key, names in labels_by_row.items()]
 
 
@@ -156,7 +156,6 @@ def _measured(spec: StudySpec) -> Pairs:
 
 
 def log_lines(record: StudyRecord) -> list[tuple[str, str]]:
-    """Return the study's log."""
     return [(clock_time(line.at), visible(log_text(line))) for line in record.log]
 
 

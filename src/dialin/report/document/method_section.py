@@ -116,8 +116,7 @@ def _not_default(record: StudyRecord) -> list[Part]:
     groups = []
     for place, build in enumerate(builds, start=1):
         title = f"Variables not at their default{f': {build.build}' if len(builds) > 1 else ''}"
-        rows = [(one.name, one.default, one.in_force) for one in build.rows]
-        table = text_table(f"changed-{place}-table", caption, ("variable", "default", "effective"), rows, "None.")
+        table = text_table(f"changed-{place}-table", caption, ("variable", "default", "effective"), build.rows, "None.")
         summary = f"{counted(len(build.rows), 'variable')}, as {build.candidate} had them"
         groups.append(Group(f"changed-{place}", title, [Fold(f"changed {build.build}", summary, [table])]))
     return list(groups)

@@ -19,7 +19,7 @@ class SectionKey(StrEnum):
 
     VERDICT = "verdict"
     SEARCH = "search"
-    LIVE = "live"
+    LIVE = "live-traffic"
     CANDIDATES = "candidates"
     WHY = "why"
     OVER_TIME = "over-time"
@@ -49,8 +49,6 @@ class RowRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A sentence or two."""
-
     text: str
     role: Role = Role.PROSE
 
@@ -183,15 +181,11 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """The main figures."""
-
     tiles: Sequence[Tile]
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Labels with their values."""
-
     pairs: Sequence[tuple[str, str]]
 
 
@@ -206,8 +200,6 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Words with their meanings."""
-
     terms: Sequence[Term]
 
 
@@ -375,6 +367,5 @@ def find(parts: Sequence[Part], key: str) -> Part | None:
 
 
 def text_table(key: str, caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], empty: str = "") -> Table:
-    """Return a table of plain cells."""
     columns = [Column(f"{key}-{place}", title) for place, title in enumerate(titles)]
     return Table(key, caption, columns, [Row([Cell(text) for text in row]) for row in rows], empty)

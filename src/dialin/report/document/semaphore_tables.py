@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from dialin.model.why import Why
 from dialin.report.document.parts import Cell, Column, Row, Table
@@ -29,14 +28,6 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SemaphoreLine:
-    """A line of a table that has a column for each candidate."""
-
-    name: str
-    figures: Sequence[str]
-
-
 def candidates(why: Why, names: Sequence[str]) -> list[str]:
     """Return the candidates with figures of semaphores, in the order of the study."""
     figures_by_candidate = [one.waiting for one in why.semaphores.places]
@@ -44,19 +35,19 @@ def candidates(why: Why, names: Sequence[str]) -> list[str]:
     return [name for name in names if any(name in figures for figures in figures_by_candidate)]
 
 
-def places(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
+def places(why: Why, names: Sequence[str]) -> list[Row]:
     """Return the places at which threads were seen waiting, those with most of them first."""
-    return [SemaphoreLine(visible(f"{one.place} ({one.lock})"), _cells(one.waiting, names)) for one in why.semaphores.places]
+    return [_row(visible(f"{one.place} ({one.lock})"), one.waiting, names) for one in why.semaphores.places]
 
 
-def spins(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
+def spins(why: Why, names: Sequence[str]) -> list[Row]:
     """Return spins, rounds and OS waits by kind of lock; lines without any are left out."""
     lines: Iterable[tuple[str, Mapping[str, float]]] = (
         (f"{_KINDS.get(one.kind, visible(one.kind))}: {what}", figures)
         for one in why.semaphores.spins
         for what, figures in (("spins", one.spins), ("rounds", one.rounds), ("OS waits", one.os_waits))
     )
-    return [SemaphoreLine(name, _cells(figures, names)) for name, figures in lines if any(figures.values())]
+    return [_row(name, figures, names) for name, figures in lines if any(figures.values())]
 
 
 def notes(why: Why) -> list[str]:
@@ -75,13 +66,13 @@ def tables(why: Why, names: Sequence[str], labels: Mapping[str, str], important:
             f"semaphores-{noun}",
             reading,
             [Column(noun, noun), *columns],
-            [Row([Cell(line.name), *map(Cell, line.figures)]) for line in lines],
+            rows,
             is_wide=True,
         )
-        for noun, reading, lines in (("place", PLACES_READING, places(why, names)), ("lock", SPINS_READING, spins(why, names)))
-        if lines
+        for noun, reading, rows in (("place", PLACES_READING, places(why, names)), ("lock", SPINS_READING, spins(why, names)))
+        if rows
     ]
 
 
-def _cells(figures: Mapping[str, float], names: Sequence[str]) -> list[str]:
-    return [number(figures[name]) if name in figures else NOTHING for name in names]
+def _row(name: str, figures: Mapping[str, float], names: Sequence[str]) -> Row:
+    return Row([Cell(name), *(Cell(number(figures[one]) if one in figures else NOTHING) for one in names)])

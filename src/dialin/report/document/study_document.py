@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dialin.evidence.server_metrics import ServerMetrics, server_metrics
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.trial import Purpose, TrialState
 from dialin.model.why import Why
 from dialin.report import verdict_sentences
 from dialin.report.charts.style import styles
@@ -56,8 +56,5 @@ def drawn(series: list[Series]) -> list[Series]:
 
     To observe a live server before its study is no trial of a candidate.
     """
-    return [one for one in series if one.trial.state is not TrialState.INTERRUPTED and _is_clean(one.trial)]
-
-
-def _is_clean(trial: Trial) -> bool:
-    return trial.purpose not in (Purpose.WAITS, Purpose.OBSERVE)
+    left_out = (Purpose.WAITS, Purpose.OBSERVE)
+    return [one for one in series if one.trial.state is not TrialState.INTERRUPTED and one.trial.purpose not in left_out]

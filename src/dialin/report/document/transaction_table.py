@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from dialin.model.verdict import TransactionFigures, Verdict
+from dialin.model.verdict import Verdict
 from dialin.report.document.parts import Cell, Column, Row, Table
 from dialin.text import number, visible
 
@@ -16,40 +16,28 @@ READING = (
 )
 """How to read the table."""
 
-KIND_TITLES = ("per second", "p95 ms", "p99 ms")
-"""What stands above the figures."""
-
-_RANKS = (1, 2, 0)
-
-KindRow = tuple[str, str, Sequence[str]]
-"""A kind of transaction, a candidate, and its figures."""
-
-
-def rows(verdict: Verdict) -> list[KindRow]:
-    """Return the table's rows: by kind, so that candidates stand below each other; none where there is one kind only."""
-    names = dict.fromkeys(one.name for candidate in verdict.candidates for one in candidate.transactions)
-    return [
-        (visible(name), candidate.name, _figures(one))
-        for name in names
-        for candidate in verdict.candidates
-        for one in candidate.transactions
-        if one.name == name
-    ]
+_FIGURES = {"per second": 1, "p95 ms": 2, "p99 ms": 0}
+"""The columns of figures, with their ranks: the highest is dropped first where there is little room."""
 
 
 def table(verdict: Verdict, labels: Mapping[str, str]) -> Table | None:
-    """Return the table; None where there is one kind only."""
-    every = rows(verdict)
-    if not every:
+    """Return the table, by kind, so that candidates stand below each other; None where there is one kind only."""
+    kinds = dict.fromkeys(one.name for candidate in verdict.candidates for one in candidate.transactions)
+    if not kinds:
         return None
     columns = [Column("transaction", "transaction"), Column("candidate", "candidate")]
-    columns += [Column(title, title, rank, is_figure=True) for title, rank in zip(KIND_TITLES, _RANKS, strict=True)]
-    cells = [
-        Row([Cell(name), Cell(labels[candidate], candidate=candidate), *map(Cell, figures)])
-        for name, candidate, figures in every
+    columns += [Column(title, title, rank, is_figure=True) for title, rank in _FIGURES.items()]
+    rows = [
+        Row(
+            [
+                Cell(visible(kind)),
+                Cell(labels[candidate.name], candidate=candidate.name),
+                *(Cell(number(figure)) for figure in (one.per_second, one.p95_ms, one.p99_ms)),
+            ]
+        )
+        for kind in kinds
+        for candidate in verdict.candidates
+        for one in candidate.transactions
+        if one.name == kind
     ]
-    return Table("transactions", READING, columns, cells)
-
-
-def _figures(one: TransactionFigures) -> list[str]:
-    return [number(one.per_second), number(one.p95_ms), number(one.p99_ms)]
+    return Table("transactions", READING, columns, rows)

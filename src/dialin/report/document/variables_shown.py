@@ -25,21 +25,12 @@ class Differing:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """A variable that was not at its default."""
-
-    name: str
-    default: str
-    in_force: str
-
-
-@dataclass(frozen=True, slots=True)
 class NotDefault:
-    """The variables of one build that were not at their default."""
+    """The variables of one build that were not at their default: each with its default and its effective value."""
 
     build: str
     candidate: str
-    rows: Sequence[Changed]
+    rows: Sequence[tuple[str, str, str]]
 
 
 def differing(record: StudyRecord) -> list[Differing]:
@@ -81,9 +72,10 @@ def not_default(record: StudyRecord) -> list[NotDefault]:
         }
         notes = sorted(confounds(sides, (), _DEFAULT), key=lambda note: str(note.data["variable"]))
         rows = [
-            Changed(
+            (
                 visible(note.data["variable"]),
-                *(value_text(note.data["variable"], note.data["values"][side]) or "empty" for side in sides),
+                value_text(note.data["variable"], note.data["values"][_DEFAULT]) or "empty",
+                value_text(note.data["variable"], note.data["values"][_IN_FORCE]) or "empty",
             )
             for note in notes
         ]
@@ -100,8 +92,7 @@ def _defaults(record: StudyRecord) -> dict[str, dict[str, str]]:
     defaults = {}
     for build, text in record.catalogues.items():
         try:
-            known = Catalogue.from_json(text)
+            defaults[build] = Catalogue.from_json(text).defaults()
         except ValueError:  # of another dialin
             continue
-        defaults[build] = {name: one.default for name, one in known.variables.items() if one.default is not None}
     return defaults

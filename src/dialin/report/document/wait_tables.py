@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dialin.model.why import WaitTrial
+from dialin.model.why import WaitSummary, WaitTrial
 from dialin.report.document.parts import Cell, Column, Row, Table
-from dialin.report.wait_groups import WAIT_TITLES, WaitCells, WaitGroup
+from dialin.report.wait_groups import WaitGroup, nanoseconds
 from dialin.text import NOTHING, change, duration, number, percent, visible
 
-_RANKS = (0, 7, 8, 0, 6, 1, 2)
-"""Of each of `WAIT_TITLES`: the column with the highest rank is dropped first where there is little room."""
+_TIMES = {"mean": 0, "p50": 7, "p90": 8, "p99": 0, "p99.9": 6, "max": 1, "total": 2}
+"""The times of each row, with the rank of their columns: the highest is dropped first where there is little room."""
+_MILLI = 1e6
+"""Nanoseconds in a millisecond."""
 
 COLLECTED_READING = (
     "Trials that collected waits. Lost: events that the server counted and no longer held when it was read. Throughput: its "
@@ -49,14 +51,14 @@ def _of(one: WaitTrial) -> tuple[str, ...]:
 
 def table(group: WaitGroup, place: int, labels: Mapping[str, str], *, by_operation: bool) -> Table:
     """Return the table of an instrument, of all operations together or of each."""
-    rows = group.operations if by_operation else group.rows
+    rows = group.operations if by_operation else group.every
     operation = [Column("operation", "operation")] if by_operation else []
     columns = [
         Column("candidate", "candidate"),
         *operation,
         Column("waits", "waits", 5, is_figure=True),
         Column("per-second", "per second", 4, is_figure=True),
-        *(Column(title, title, rank, is_figure=True) for title, rank in zip(WAIT_TITLES, _RANKS, strict=True)),
+        *(Column(title, title, rank, is_figure=True) for title, rank in _TIMES.items()),
         Column("longest", "longest 1 %", 2, is_figure=True),
         Column("ten", "ten longest", 3, is_figure=True),
     ]
@@ -64,12 +66,26 @@ def table(group: WaitGroup, place: int, labels: Mapping[str, str], *, by_operati
         f"waits-table-{place}{'-operations' if by_operation else ''}",
         f"{group.instrument}{' by operation' if by_operation else ''}: times, and beside each the same in cycles of the timer.",
         columns,
-        [_cells(row, labels, by_operation=by_operation) for row in rows],
+        [_row(one, labels, by_operation=by_operation) for one in rows],
         is_wide=True,
     )
 
 
-def _cells(row: WaitCells, labels: Mapping[str, str], *, by_operation: bool) -> Row:
-    times = [Cell(time, [cycles]) for time, cycles in zip(row.times, row.cycles, strict=True)]
-    first = [Cell(labels[row.candidate], candidate=row.candidate), *([Cell(row.operation)] if by_operation else [])]
-    return Row([*first, Cell(row.count), Cell(row.per_second), *times, Cell(row.worst), Cell(row.ten)])
+def _row(one: WaitSummary, labels: Mapping[str, str], *, by_operation: bool) -> Row:
+    times = (one.mean_ns, one.p50_ns, one.p90_ns, one.p99_ns, one.p999_ns, one.max_ns, one.total_ms * _MILLI)
+    cycles = (
+        *(one.mean_cycles, one.p50_cycles, one.p90_cycles, one.p99_cycles, one.p999_cycles),
+        *(one.max_cycles, one.total_cycles),
+    )
+    in_cycles = [number(value) if any(cycles) else NOTHING for value in cycles]
+    return Row(
+        [
+            Cell(labels[one.candidate], candidate=one.candidate),
+            *([Cell(visible(one.operation))] if by_operation else []),
+            Cell(f"{one.count:,}"),
+            Cell(number(one.per_second)),
+            *(Cell(nanoseconds(time), [shown]) for time, shown in zip(times, in_cycles, strict=True)),
+            Cell(percent(one.worst_share)),
+            Cell(percent(one.ten_share)),
+        ]
+    )

@@ -56,10 +56,10 @@ def remark(reason: Reason, record: StudyRecord) -> str:
 def source(reason: Reason) -> tuple[str, str]:
     """Return where the rule of a reason comes from, and the address of that; the address is empty where none is known."""
     text = visible(reason.source).rstrip(".")
-    found = _ADDRESS.search(text)
-    if found is None:
+    address = _ADDRESS.search(text)
+    if address is None:
         return text, ""
-    return f"{text[: found.start()].rstrip(', ')}{text[found.end() :]}", f"https://{found[0]}"
+    return f"{text[: address.start()].rstrip(', ')}{text[address.end() :]}", f"https://{address[0]}"
 
 
 def kinds_of(reasons: Sequence[Reason]) -> str:

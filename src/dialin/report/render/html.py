@@ -32,12 +32,14 @@ class Body:
     Attributes:
         title: the verdict's sentence, or where the study stands: plain text.
         main: what stands inside `<main>`.
+        menu: the links to its sections.
         data: what the page's script draws from: `trials`, `metrics`, `charts`.
         colophon: who made it, from what.
     """
 
     title: str
     main: Markup
+    menu: Markup
     data: Mapping[str, Any]
     colophon: str = ""
 
@@ -52,7 +54,6 @@ class Assets:
 
 
 def assets() -> Assets:
-    """Return what every page of a report needs."""
     return Assets(asset("report.css"), asset("report.js"), library())
 
 
@@ -67,7 +68,7 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
         "charts": {chart.key: chart.figure for chart in document.charts()},
     }
     main = rendered("body.html.j2", document=document, style=styles(record.spec))
-    return Body(document.headline, main, data, document.colophon)
+    return Body(document.headline, main, rendered("menu.html.j2", document=document), data, document.colophon)
 
 
 def render(record: StudyRecord, why: Why | None = None) -> str:
@@ -82,8 +83,7 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
             library=_packed(),
             data=embedded(shown.data),
             title=shown.title,
-            has_search=record.course is not None,
-            has_live=record.spec.live is not None,
+            menu=shown.menu,
             main=shown.main,
             colophon=shown.colophon,
         )

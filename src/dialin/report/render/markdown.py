@@ -38,7 +38,6 @@ _FIRST = "candidates-table"
 
 
 def render(record: StudyRecord, why: Why | None = None) -> str:
-    """Return the report as GitHub-flavoured Markdown."""
     return to_markdown(study_document(record, why))
 
 

@@ -27,7 +27,6 @@ def embedded(data: Mapping[str, Any]) -> Markup:
 
 @cache
 def asset(name: str) -> str:
-    """Return the text of a file beside the templates."""
     return files("dialin.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
@@ -38,7 +37,6 @@ def packed_library() -> bytes:
 
 @cache
 def library() -> str:
-    """Return the charts' library as text."""
     return gzip.decompress(packed_library()).decode("utf-8")
 
 

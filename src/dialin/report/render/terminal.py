@@ -80,7 +80,6 @@ def print_why(record: StudyRecord, why: Why, console: Console) -> None:
 
 
 def print_document(document: Document, console: Console) -> None:
-    """Print all of a document."""
     page = Page(console)
     writer = _Writer(page, document, is_whole=True)
     page.text(document.headline, "bold")

@@ -26,17 +26,11 @@ class Page:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._ascii = console.options.ascii_only
+        self.is_ascii = console.options.ascii_only
         self.width = max(20, console.width)
         self._prose = min(self.width, _LONGEST_LINE)
 
-    @property
-    def is_ascii(self) -> bool:
-        """Whether it shows ASCII alone."""
-        return self._ascii
-
     def gap(self) -> None:
-        """Leave a line free."""
         self._console.print()
 
     def text(self, text: str, style: str = "", indent: str = "", hanging: str = "") -> None:
@@ -45,7 +39,6 @@ class Page:
             self._console.print(Text(line, style=style), soft_wrap=True)
 
     def labelled(self, label: str, text: str, style: str = "dim") -> None:
-        """Print a paragraph that begins with a label."""
         self._labelled(label, f"{label} ", "", text, style)
 
     def fact(self, label: str, text: str, style: str = "dim") -> None:
@@ -75,7 +68,7 @@ class Page:
         """Print one line of parts with their styles, cut off where the terminal ends."""
         line = Text.assemble(*((self._fit(text), style) for text, style in parts))
         line.rstrip()
-        self._console.print(line, no_wrap=True, overflow="crop" if self._ascii else "ellipsis", crop=True)
+        self._console.print(line, no_wrap=True, overflow="crop" if self.is_ascii else "ellipsis", crop=True)
 
     def table(self, columns: Sequence[TerminalColumn], *, styles: Sequence[str] = ()) -> None:
         """Print a table, each row in its style; what does not fit is shortened, then left out, and the page says so."""
@@ -94,4 +87,4 @@ class Page:
             self.text(f"Left out at this width: {', '.join(dropped)}.", "dim")
 
     def _fit(self, text: str) -> str:
-        return ascii_only(text) if self._ascii else text
+        return ascii_only(text) if self.is_ascii else text

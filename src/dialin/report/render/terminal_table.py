@@ -88,12 +88,12 @@ def _attempts(columns: Sequence[TerminalColumn], width: int) -> Iterator[list[Te
         for name_width in (None, width):
             for limit in [None, *(rank for rank in ranks if rank > _INTERVALS)]:
                 ranked = [one for one in columns if limit is None or one.rank < limit]
-                kept = [_brief(one, bare=one.is_charted or one.bare_first) for one in ranked]
-                yield _named(kept, name_width)
-                yield _named([one for one in kept if not one.is_charted], name_width)
+                shortened = [_brief(one, bare=one.is_charted or one.bare_first) for one in ranked]
+                yield _named(shortened, name_width)
+                yield _named([one for one in shortened if not one.is_charted], name_width)
     for limit in [None, *ranks]:
-        kept = [_brief(one, bare=is_charted) for one in columns if limit is None or one.rank < limit]
-        yield _named(kept, width)
+        shortened = [_brief(one, bare=is_charted) for one in columns if limit is None or one.rank < limit]
+        yield _named(shortened, width)
 
 
 def _named(columns: Sequence[TerminalColumn], width: int | None) -> list[TerminalColumn]:

@@ -119,7 +119,7 @@ def _read_usual(gathered: _Gathered, path: Path) -> None:
 def _take_file(gathered: _Gathered, options: Sequence[Option]) -> None:
     for source in {option.path: None for option in options if option.name == "password" and option.value}:
         if source.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
-            gathered.notes.append(f"{source} holds a password and others may read it; chmod 600 {source} mends that")
+            gathered.notes.append(f"{source} holds a password and others may read it; run chmod 600 {source}")
     gathered.take(options)
 
 

@@ -25,7 +25,6 @@ def check_absent(query: Query, name: str) -> None:
 
 
 def exists(query: Query, name: str) -> bool:
-    """Tell whether a schema is there."""
     return bool(query("SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", (name,)))
 
 

@@ -141,7 +141,6 @@ class AptPackages:
 
 
 def parse_uris(listing: str) -> list[Package]:
-    """Read what `apt-get --print-uris` prints."""
     matches = map(_URI_LINE.fullmatch, listing.splitlines())
     return [Package(match["file"], int(match["size"])) for match in matches if match]
 
@@ -179,7 +178,6 @@ class AptServer:
         return f"{self.packages.names[0]} of Debian {self.packages.suite}"
 
     def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients) -> Layout:
-        """Fetch the server and unpack it into an empty directory."""
         files = self.packages.fetch(downloads, clients)
         self._check_version(reference, files)
         clients.say(f"unpacking into {into.parent}")

