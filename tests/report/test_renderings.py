@@ -69,17 +69,10 @@ def study(name):
 @cache
 def rendered(name):
     """Return the document of a study, and its text in each rendering."""
-<<<<<<< HEAD
     record = with_readings(study(name)) if name != "live" else study(name)
     why = example_reasons.full(record) if name not in ("tune", "live") else Why.empty()
     if record.verdict is not None and name != "live":
-        why = why.model_copy(update={"latencies": latencies(with_histograms(record, KINDS.get(name, (ALL_KINDS,))))})
-=======
-    record = with_readings(study(name))
-    why = example_reasons.full(record) if name != "tune" else Why.empty()
-    if record.verdict is not None:
         why = why.model_copy(update={"latencies": of_record(latencies)(with_histograms(record, KINDS.get(name, (ALL_KINDS,))))})
->>>>>>> live-on-main
     document = study_document(record, why)
     written = io.StringIO()
     print_document(document, Console(file=written, width=4000, highlight=False))

@@ -96,13 +96,8 @@ def _plan_of_live(spec: StudySpec, live: LiveOptions) -> Plan:
     measure, washout = spec.measure or PERIOD, spec.warmup if spec.warmup is not None else DEFAULT_WASHOUT
     if washout < _LEAST_WASHOUT:
         raise UserError(
-<<<<<<< HEAD
-            f"Periods of a live server have a washout of at least {_LEAST_WASHOUT:g} s: a value is set "
-            "in the midst of a second",
-=======
             f"Periods of a live server have a washout of at least {_LEAST_WASHOUT:g} s: in the second in which a value is set "
             "both values are in force",
->>>>>>> live-on-main
             "Give a longer --warmup, or leave it out",
         )
     slot = measure + washout + _SWITCHING
