@@ -100,8 +100,10 @@ class Playground:
 
 
 @contextmanager
-def playground(build, document=DOCUMENT):
-    done = subprocess.run([sys.executable, "-m", "dialin", "servers", "start", build.id], capture_output=True, text=True)
+def playground(build, document=DOCUMENT, *words):
+    """A server of a build, with the account of a document; `words` are more of `dialin servers start`."""
+    command = [sys.executable, "-m", "dialin", "servers", "start", build.id, *words]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     name = re.search(r"dialin servers stop (\w+)", done.stderr)[1]
     ledger = Ledger(Home.of().ledger)

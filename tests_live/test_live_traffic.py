@@ -9,7 +9,7 @@ import pytest
 
 from dialin.servers.capabilities import Capability, has
 from driving import needs_dialin_load
-from live import INSTALLED, MYSQL, find, finish, interrupt, kill, only_with_all, until
+from live import FAST, INSTALLED, MYSQL, find, finish, interrupt, kill, only_with_all, until
 from live_traffic import DOCUMENT, QUICK, WAVE, prepare, scans, traffic
 from playground import option_file, playground
 
@@ -26,9 +26,7 @@ BUILDS = [
 
 @pytest.fixture(scope="module", params=BUILDS)
 def server(request):
-    with playground(request.param, DOCUMENT) as made:
-        if request.param.flavour == "mariadb":
-            made.query("INSTALL SONAME 'query_response_time'", "SET GLOBAL query_response_time_stats = ON")
+    with playground(request.param, DOCUMENT, "--set", "performance_schema=ON") as made:
         prepare(made)
         yield made
 
@@ -52,9 +50,10 @@ def live_of(verdict, name):
 
 
 def bad_seconds(clients):
-    """Seconds in which clients completed less than half of what they usually do."""
-    done = [second["transactions"] for second in clients.seconds]
-    return sum(count < statistics.median(done) / 2 for count in done)
+    """Seconds in which clients completed less than half of what they usually do, or waited five times as long."""
+    seconds = [(second["transactions"], second["latency"]["mean"] or 0.0) for second in clients.seconds]
+    count, wait = (statistics.median(values) for values in zip(*seconds, strict=True))
+    return sum(done < count / 2 or waited > 5 * wait for done, waited in seconds)
 
 
 def test_a_candidate_that_stalls_the_server_trips_the_guard_and_is_given_up_with_the_server_as_it_was(
@@ -175,3 +174,12 @@ def test_a_value_that_somebody_else_sets_ends_the_study_and_stays(dialin, server
     assert "Something other than dialin keeps changing innodb_io_capacity" in err
     assert values(server)["innodb_io_capacity"] == "450"
     server.query(f"SET GLOBAL innodb_io_capacity = {was}")
+
+
+@pytest.mark.skipif(not FAST.startswith("mariadb"), reason="it takes a server that starts with the performance schema off")
+def test_a_server_that_does_not_time_its_statements_is_refused_with_what_helps(refused, tmp_path):
+    with playground(find(FAST), DOCUMENT) as made:
+        account = ["--defaults-file", option_file(made, tmp_path / "account.cnf")]
+        said = refused("sweep", "innodb_io_capacity=300", *account, *QUICK, "--minutes", "5")
+    assert "does not show how long its statements take" in said
+    assert "INSTALL SONAME 'query_response_time'" in said
