@@ -17,8 +17,8 @@ SCHEMA = "shop"
 QUICK = ["--attach", "--traffic", "own", "--yes", "--observe", "30", "--measure", "2", "--warmup", "1"]
 """Periods that are short enough for a test."""
 
-WAVE = "40,60,80,60"
-"""Transactions per second, one rate after another."""
+WAVE = ",".join(["40", "60", "80", "60"] * 6)
+"""Transactions per second, one rate after another for as long as a study may take."""
 
 
 def _account(server):

@@ -97,7 +97,7 @@ def test_identical_candidates_differ_in_nothing_that_is_claimed_while_the_load_r
 ):
     study = tmp_path / "aa.toml"
     study.write_text(
-        f'attach = true\ntraffic = "own"\naa = 2\ndefaults-file = "{account[1]}"\nminutes = 4\nobserve = 30\nmeasure = 2\n'
+        f'attach = true\ntraffic = "own"\naa = 2\ndefaults-file = "{account[1]}"\nminutes = 3\nobserve = 30\nmeasure = 2\n'
         "warmup = 1\n"
     )
     with traffic(server, tmp_path / "clients", rate=WAVE, seconds=40):
