@@ -50,10 +50,9 @@ def live_of(verdict, name):
 
 
 def bad_seconds(clients):
-    """Seconds in which clients completed less than half of what they usually do, or waited five times as long."""
-    seconds = [(second["transactions"], second["latency"]["mean"] or 0.0) for second in clients.seconds]
-    count, wait = (statistics.median(values) for values in zip(*seconds, strict=True))
-    return sum(done < count / 2 or waited > 5 * wait for done, waited in seconds)
+    """Seconds in which clients completed less than half of what they usually do."""
+    done = [second["transactions"] for second in clients.seconds]
+    return sum(count < statistics.median(done) / 2 for count in done)
 
 
 def test_a_candidate_that_stalls_the_server_trips_the_guard_and_is_given_up_with_the_server_as_it_was(
