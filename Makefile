@@ -9,6 +9,8 @@ help:  ## list the chores
 	@sed -n 's/^\([a-z][a-z-]*\):.*##[ ]*\(.*\)$$/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 setup: $(SETUP) driver  ## make .venv, after which .venv/bin/dialin is the command
+	@mkdir -p .venv/share/man/man1
+	@.venv/bin/python scripts/man_page.py >.venv/share/man/man1/dialin.1
 	@echo "dialin is set up: .venv/bin/dialin"
 
 driver: $(SETUP)  ## build the load driver, dialin-load, if cargo is installed
@@ -17,6 +19,12 @@ driver: $(SETUP)  ## build the load driver, dialin-load, if cargo is installed
 $(SETUP): requirements.lock pyproject.toml scripts/setup.sh scripts/requirements-uv.lock
 	@scripts/setup.sh
 	@touch $@
+
+wheel: $(SETUP)  ## build dist/*.whl, which hold dialin and its load driver; needs cargo
+	@scripts/wheel.sh
+
+test-wheel: wheel  ## install the wheel of this machine as an ordinary user without cargo, and run a study
+	@scripts/test-wheel.sh
 
 try: $(SETUP) driver  ## install what is missing and run a real study of a few minutes
 	@scripts/try.sh
@@ -63,10 +71,13 @@ docs: $(SETUP)  ## write the docs of commands and columns, and the JSON Schemas
 	.venv/bin/typer dialin.cli.app utils docs --name dialin --title "The commands of dialin" --output docs/cli.md
 	.venv/bin/python scripts/schemas_and_columns.py
 
+site:  ## build the documentation site into site/ (search, dark theme, works offline)
+	@scripts/site.sh
+
 lock:  ## choose the newest versions and write requirements.lock and crates.lock
 	@scripts/lock.sh
 
 clean:  ## remove what make wrote here; servers, data and studies stay
-	rm -rf .venv .tools dist crates/dialin-load/target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .tools .site site dist crates/dialin-load/target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help setup driver try try-tune try-fleet test test-all lint bench bench-driver bench-decide screenshots published builds docs lock clean
+.PHONY: help setup driver wheel test-wheel try try-tune try-fleet test test-all lint bench bench-driver bench-decide screenshots published builds docs site lock clean

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dialin.model.dimension import Dimension
 from dialin.model.setting import Value
 from dialin.model.tune import MemoryFormula
 from dialin.search.constraints import Constraints
-from dialin.search.space import Dimension, Space
+from dialin.search.space import Space
 
 GIB = 2**30
 RAM = 16 * GIB

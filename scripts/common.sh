@@ -86,12 +86,15 @@ find_uv() {
     touch "$UV"
 }
 
+# The dialin that chores run; a chore may have another one.
+dialin() { .venv/bin/dialin "$@"; }
+
 # install_server BUILD...: install the first that can be installed on this machine, and set SERVER to its name.
 install_server() {
     local build code
     for build in "$@"; do
         code=0
-        .venv/bin/dialin servers install "$build" || code=$?
+        dialin servers install "$build" || code=$?
         case $code in
         0)
             # shellcheck disable=SC2034  # read by the chore that sources this

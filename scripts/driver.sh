@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The load driver, dialin-load: `build` it and put it next to dialin, `compile` it only, `lint` its source, or pass its tests
-# (`test`). Each first writes Cargo.lock from crates.lock; `lock` does only that, and `lock-fuzz` does it for the fuzz targets.
-# Without a cargo that is new enough it does nothing, and sysbench applies the loads of dialin.
+# The load driver, dialin-load: `build` it and put it next to dialin, `lint` its source, or pass its tests (`test`).
+# Each first writes Cargo.lock from crates.lock; `lock` does only that, and `lock-fuzz` does it for the fuzz targets.
+# Without a cargo that is new enough `lock` fails; the others do nothing, and sysbench applies the loads of dialin.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -37,7 +37,9 @@ if ! is_new_enough "$version"; then
     else
         why="cargo is $version"
     fi
-    say "dialin-load is not built, sysbench applies the loads: it needs cargo $needed or newer ($why)"
+    why="it needs cargo $needed or newer ($why)"
+    case ${1:-} in lock) fail "dialin-load cannot be built: $why" ;; esac
+    say "dialin-load is not built, sysbench applies the loads: $why"
     exit 0
 fi
 
@@ -49,7 +51,6 @@ lock-fuzz)
     cd fuzz
     write_cargo_lock fuzz/
     ;;
-compile) cargo build --quiet --release --locked ;;
 build)
     cargo build --quiet --release --locked
     # Moved into place whole: a study may be running the one that is there.
@@ -61,5 +62,5 @@ lint)
     cargo clippy --quiet --release --locked --all-targets -- -D warnings
     ;;
 test) cargo test --quiet --release --locked ;;
-*) fail "build, compile, lock, lock-fuzz, lint or test" ;;
+*) fail "build, lock, lock-fuzz, lint or test" ;;
 esac

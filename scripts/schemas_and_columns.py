@@ -19,6 +19,7 @@ from pydantic import BaseModel
 
 from dialin.frames import columns
 from dialin.frames.columns import Columns
+from dialin.model.advice import Advice
 from dialin.model.analysis import Analysis
 from dialin.model.study_diff import StudyDiff
 from dialin.model.study_list import StudyList
@@ -34,6 +35,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MARKED = re.compile(r"(<!-- columns of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 OUTPUTS: Mapping[str, type[BaseModel]] = {
+    "advice": Advice,
     "analysis": Analysis,
     "diff": StudyDiff,
     "studies": StudyList,

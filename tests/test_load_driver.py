@@ -47,3 +47,7 @@ def test_a_cargo_that_cannot_build_the_driver_costs_one_line(tmp_path, cargo, sa
     (line,) = done.stdout.splitlines()
     assert "sysbench applies the loads" in line
     assert says in line
+    # A wheel is not made without the driver: it begins with the lock file.
+    refused = subprocess.run([driver, "lock"], capture_output=True, text=True, env={**os.environ, "PATH": path}, timeout=60)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert says in refused.stderr

@@ -7,13 +7,14 @@ from dialin.cli import commands, restore
 TIDY = {"sweep", "compare", "tune", "run", "resume", "restore"}
 READ = {
     *("report", "explain", "export", "studies", "diff", "watch"),
-    *("analyze", "doctor", "fleet", "recipes", "servers", "variables"),
+    *("advise", "analyze", "doctor", "fleet", "recipes", "servers", "variables"),
 }
 ARGUMENTS = {
     "sweep": ["nonsense=1,2"],
     "compare": ["nowhere.cnf", "nowhere2.cnf"],
     "tune": ["nonsense"],
     "run": ["nowhere.toml"],
+    "advise": ["--attach", "--defaults-file", "nowhere"],
     "analyze": ["nowhere"],
     "studies": ["nowhere"],
     "diff": ["nowhere", "nowhere2"],
@@ -60,6 +61,11 @@ def test_a_command_that_starts_servers_tidies_first(dialin, tidied, command):
 def test_restore_leaves_attached_servers_to_its_own_slower_way(dialin, tidied):
     assert dialin("restore")[0] == 0
     assert tidied == ["sandboxes"]
+
+
+def test_advice_on_a_sandbox_tidies_first(dialin, tidied):
+    dialin("advise", "--server", "nonsense@0")
+    assert tidied == ["sandboxes", "attached"]
 
 
 def test_starting_a_server_to_play_with_tidies_first(dialin, tidied):

@@ -24,7 +24,7 @@ def follower(study):
     return Follower(study.directory, lambda _: study.holder)
 
 
-def test_a_running_study_is_told_with_its_trial_and_its_seconds(study, follower):
+def test_a_running_study_is_reported_with_its_trial_and_its_seconds(study, follower):
     study.stands()
     study.begin_trial()
     seen = follower.look()
@@ -104,7 +104,7 @@ def test_a_study_runs_though_nobody_can_read_who_its_process_is(study, follower)
     assert follower.look().state is State.RUNNING
 
 
-def test_where_it_cannot_be_told_who_runs_a_study_nobody_does(study):
+def test_where_it_cannot_be_reported_who_runs_a_study_nobody_does(study):
     def stale(_):
         raise OSError(errno.ESTALE, "Stale file handle")
 
@@ -127,7 +127,7 @@ def test_a_report_of_before_is_not_taken_for_the_one_of_now_though_all_was_forgo
     ("session", "state"),
     [(SessionState.STOPPED, State.STOPPED), (SessionState.FAILED, State.FAILED), (SessionState.FINISHED, State.FINISHED)],
 )
-def test_how_a_study_ended_is_told_as_it_wrote_it_down(study, follower, session, state):
+def test_how_a_study_ended_is_reported_as_it_wrote_it_down(study, follower, session, state):
     study.stands(session=session, step=None)
     study.holder = None
     assert follower.look().state is state
@@ -181,7 +181,7 @@ def test_a_lock_that_is_really_held_is_seen_and_hinders_nobody(study):
     assert follower.look().state is State.DEAD
 
 
-def test_a_study_of_an_older_dialin_is_told_by_its_verdict(study, follower):
+def test_a_study_of_an_older_dialin_is_reported_by_its_verdict(study, follower):
     study.holder = None
     assert follower.look().state is State.RESTING
     follower.forget()
@@ -216,7 +216,7 @@ def test_the_verdict_is_read_when_it_comes(study, follower):
     assert follower.look().board.verdict.headline == example_studies.winner().verdict.headline
 
 
-def test_a_study_that_is_being_made_is_awaited_and_one_that_is_damaged_is_told(tmp_path):
+def test_a_study_that_is_being_made_is_awaited_and_one_that_is_damaged_is_reported(tmp_path):
     making = tmp_path / "making"
     making.mkdir()
     (making / "study.db").touch()

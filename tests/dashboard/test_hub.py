@@ -95,7 +95,7 @@ def test_while_nobody_looks_the_store_is_left_alone(hub, followed):
     assert followed.looks == 0
 
 
-def test_a_viewer_is_told_what_is_new_and_nothing_twice(hub, followed):
+def test_a_viewer_is_reported_what_is_new_and_nothing_twice(hub, followed):
     async def scene():
         viewer = hub.stream()
         await hub.look()
@@ -169,7 +169,7 @@ def test_there_is_no_report_of_a_study_that_is_still_to_come(hub, followed):
     assert hub.report == b""
 
 
-def test_a_study_that_cannot_be_read_is_told_and_tried_again(hub, followed):
+def test_a_study_that_cannot_be_read_is_reported_and_tried_again(hub, followed):
     async def scene():
         followed.error = UserError("it is damaged", "Restore it")
         viewer = hub.stream()
@@ -187,7 +187,7 @@ def test_a_study_that_cannot_be_read_is_told_and_tried_again(hub, followed):
     assert followed.forgotten == 1
 
 
-def test_what_cannot_be_shown_is_told_and_tried_again(hub, followed, monkeypatch):
+def test_what_cannot_be_shown_is_reported_and_tried_again(hub, followed, monkeypatch):
     whole = hubs.view
 
     def shown(seen, *rest, **others):
@@ -234,7 +234,7 @@ def test_the_page_goes_on_looking_whatever_fails(followed, clock):
     asyncio.run(scene())
 
 
-def test_a_report_that_cannot_be_made_is_told_and_the_page_goes_on(hub, followed):
+def test_a_report_that_cannot_be_made_is_reported_and_the_page_goes_on(hub, followed):
     def fail():
         raise ZeroDivisionError
 
@@ -284,7 +284,7 @@ def test_a_page_beside_a_study_stays_while_somebody_looks(followed, clock):
     assert ended
 
 
-def test_a_study_is_told_to_stop_once_for_a_second_time_would_hurt_it(hub, monkeypatch):
+def test_a_study_is_reported_to_stop_once_for_a_second_time_would_hurt_it(hub, monkeypatch):
     reported = []
     monkeypatch.setattr(hubs, "stop_now", lambda holder, directory, identity: reported.append(holder) or True)
     assert hub.stop_now()
@@ -297,7 +297,7 @@ def test_a_study_that_nobody_runs_cannot_be_stopped(hub, followed):
     assert not hub.stop_now()
 
 
-def test_a_page_that_was_told_to_stop_its_study_says_so_until_it_has(hub, followed, monkeypatch):
+def test_a_page_that_was_reported_to_stop_its_study_says_so_until_it_has(hub, followed, monkeypatch):
     monkeypatch.setattr(hubs, "stop_now", lambda *_: True)
 
     async def scene():
@@ -314,7 +314,7 @@ def test_a_page_that_was_told_to_stop_its_study_says_so_until_it_has(hub, follow
     assert asyncio.run(scene()) == ("Stopping", "Stopped")
 
 
-def test_stopping_after_the_block_is_asked_for_in_the_directory_and_taken_back(hub, followed):
+def test_stopping_after_the_block_is_requested_in_the_directory_and_taken_back(hub, followed):
     hub.stop_after_block(wanted=True)
     assert [path.name for path in followed.directory.iterdir()] == ["stop-after-block"]
     hub.stop_after_block(wanted=False)

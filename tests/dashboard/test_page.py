@@ -171,7 +171,7 @@ def test_a_post_of_another_page_is_refused_though_the_cookie_comes_along(served,
     assert not requests.is_asked_to_stop(served.study.directory)
 
 
-def test_stopping_after_the_block_is_asked_for_and_taken_back(served, viewer):
+def test_stopping_after_the_block_is_requested_and_taken_back(served, viewer):
     own = {"Origin": HERE}
     assert viewer.post("/stop", json={"when": "after_block"}, headers=own).status_code == 200
     assert requests.is_asked_to_stop(served.study.directory)

@@ -26,7 +26,7 @@ def test_the_link_is_taken_over_and_the_page_stands_alone_from_then_on():
     assert process.wait(30) == 1, "it has a session of its own and its streams are nobody's"
 
 
-def test_a_page_that_does_not_begin_is_told_in_its_own_words():
+def test_a_page_that_does_not_begin_is_reported_in_its_own_words():
     with pytest.raises(DialinError, match="The live page did not start: it cannot be"):
         page_process.start(program("print('dialin: it cannot be', file=sys.stderr)"))
 
@@ -50,7 +50,7 @@ def test_what_lies_where_the_user_stands_is_not_run(tmp_path):
     assert (found.returncode, found.stderr) == (0, "")
 
 
-def test_a_page_that_cannot_be_started_at_all_is_told_too(tmp_path):
+def test_a_page_that_cannot_be_started_at_all_is_reported_too(tmp_path):
     with pytest.raises(
         DialinError, match=r"The live page did not start: No such file or directory\. The study continues without"
     ):

@@ -7,7 +7,7 @@ from dialin.dashboard import page_server
 from dialin.errors import UserError
 
 
-def test_a_free_port_of_loopback_is_taken_unless_told():
+def test_a_free_port_of_loopback_is_taken_unless_reported():
     listening, place = page_server.listen("127.0.0.1", 0)
     with listening:
         assert place.port == listening.getsockname()[1] > 0
@@ -28,7 +28,7 @@ def test_a_host_that_is_not_this_machine_is_refused():
         page_server.listen("192.0.2.1", 0)
 
 
-def test_all_addresses_are_served_only_where_that_is_asked_for():
+def test_all_addresses_are_served_only_where_that_is_requested():
     listening, place = page_server.listen("0.0.0.0", 0)
     with listening:
         assert (place.is_loopback, place.is_wildcard) == (False, True)

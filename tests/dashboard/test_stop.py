@@ -26,7 +26,7 @@ def running(tmp_path):
         yield tmp_path
 
 
-def test_the_process_that_wrote_itself_down_is_told_to_stop_in_its_own_order(running):
+def test_the_process_that_wrote_itself_down_is_reported_to_stop_in_its_own_order(running):
     sent = []
 
     def send(process, number):
@@ -56,7 +56,7 @@ def test_a_link_in_place_of_the_lock_to_what_a_process_has_open_is_not_followed(
         assert not stop_now(HOLDER, tmp_path, itself, never)
 
 
-def test_where_the_study_is_gone_nobody_is_told(tmp_path):
+def test_where_the_study_is_gone_nobody_is_reported(tmp_path):
     assert not stop_now(HOLDER, tmp_path / "none", itself, never)
 
 
@@ -66,7 +66,7 @@ def test_a_number_that_no_process_has_is_nobody(running, pid):
 
 
 @pytest.mark.parametrize("error", [ProcessLookupError, PermissionError])
-def test_a_process_that_is_gone_or_another_users_cannot_be_told(running, error):
+def test_a_process_that_is_gone_or_another_users_cannot_be_reported(running, error):
     def refuse(*_):
         raise error
 

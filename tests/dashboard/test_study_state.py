@@ -49,6 +49,6 @@ def test_a_study_that_spent_its_minutes_is_offered_more():
     assert resume_command(State.DEAD, None, COMMAND, 20) == COMMAND
 
 
-def test_a_failure_is_told_in_its_own_words_and_nothing_in_them_acts():
+def test_a_failure_is_reported_in_its_own_words_and_nothing_in_them_acts():
     text = text_of(State.FAILED, progress(SessionState.FAILED, reason="The disk is full\x1b[2J."), None)
     assert text.sentence.startswith("The disk is full\\x1b[2J. Completed trials are safe")

@@ -24,7 +24,7 @@ def reported(state, board, **others):
     return json.loads(view(Snapshot(state, board, progress=RUNNING, **others), Path("/st udy"), 1021.0))
 
 
-def test_a_running_study_tells_where_it_is_and_may_be_stopped(spec):
+def test_a_running_study_reports_where_it_is_and_may_be_stopped(spec):
     found = reported(State.RUNNING, board(spec, [sample(1, Step.WARM_UP, 50.0), sample(2), sample(3, gap=0.9)]))
     assert (found["name"], found["command"]) == ("Running", "")
     assert (found["block"], found["left"]) == ("block 1 of about 6", "about 10 min left")
@@ -37,7 +37,7 @@ def test_a_running_study_tells_where_it_is_and_may_be_stopped(spec):
     assert chart["about"] == "The last 3 seconds: 50.0 to 100 transactions/s. Grey: the warm-up, which is not measured."
 
 
-def test_candidates_are_told_as_they_stand(spec):
+def test_candidates_are_reported_as_they_stand(spec):
     rows = reported(State.RUNNING, board(spec))["rows"]
     assert [(row["label"], row["trials"], row["failed"], row["rate"]) for row in rows] == [
         ("1", "1", "", "1,000"),
@@ -49,7 +49,7 @@ def test_candidates_are_told_as_they_stand(spec):
     assert len({row["colour"] for row in rows}) == 3
 
 
-def test_a_study_that_died_tells_where_and_how_to_go_on_and_cannot_be_stopped(spec):
+def test_a_study_that_died_reports_where_and_how_to_go_on_and_cannot_be_stopped(spec):
     found = reported(State.DEAD, board(spec, [sample(1)]))
     assert found["name"] == "Dead"
     assert found["command"] == "dialin resume '/st udy'"
@@ -66,24 +66,24 @@ def test_a_finished_study_shows_its_candidates_and_no_seconds(spec):
     assert "block" not in found
 
 
-def test_a_study_that_is_still_to_come_can_be_told():
+def test_a_study_that_is_still_to_come_can_be_reported():
     found = reported(State.READYING, Board())
     assert found["name"] == "Preparing"
     assert found["log"] == []
 
 
-def test_a_study_that_was_told_to_stop_is_not_told_again(spec):
+def test_a_study_that_was_reported_to_stop_is_not_reported_again(spec):
     found = json.loads(view(Snapshot(State.RUNNING, board(spec)), Path("/s"), 1021.0, stopping=True))
     assert found["name"] == "Stopping"
     assert (found["may_stop"], found["may_end_block"]) == (False, False)
 
 
-def test_that_it_stops_after_its_block_is_told_while_it_runs(spec):
+def test_that_it_stops_after_its_block_is_reported_while_it_runs(spec):
     assert reported(State.RUNNING, board(spec), stops=True)["stops"]
     assert not reported(State.STOPPED, board(spec), stops=True)["stops"]
 
 
-def test_runs_of_a_timed_query_are_told_by_the_time_they_take(spec):
+def test_runs_of_a_timed_query_are_reported_by_the_time_they_take(spec):
     traits = LoadTraits(unit="run", runs=Runs(warm_up=0, measured=3, most=6, seconds=1.0))
     scan = spec.model_copy(update={"workload": spec.workload.model_copy(update={"traits": traits})})
     chart = reported(State.RUNNING, board(scan, [sample(1, tps=0.25, seconds=4.0)]))["chart"]

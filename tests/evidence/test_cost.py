@@ -28,7 +28,7 @@ def test_a_query_costs_its_part_of_what_a_transaction_costs() -> None:
     assert cpu.per_query["4"] == pytest.approx(cpu.per_transaction["4"] / QUERIES, rel=1e-3)
 
 
-def test_every_item_is_told_where_every_source_is() -> None:
+def test_every_item_is_reported_where_every_source_is() -> None:
     assert [one.name for one in costs(nothing_moved())] == [item.name for item in ITEMS]
 
 
@@ -51,7 +51,7 @@ def test_what_is_unknown_or_nothing_is_left_out() -> None:
     assert "written" in names
 
 
-def test_the_log_is_read_from_the_monitor_where_no_status_counter_tells() -> None:
+def test_the_log_is_read_from_the_monitor_where_no_status_counter_reports() -> None:
     reported = [one for one in ORDINARY if one.name != "Innodb_os_log_written"]
     record = watched(nothing_moved(), [*reported, Rise("innodb", "log_bytes", Per.TRANSACTION, {"": 700.0}, 0.0)])
     assert row(record, "log").per_transaction["1"] == pytest.approx(700)

@@ -55,7 +55,7 @@ def found(subject, **groups):
     return finding
 
 
-def test_of_a_good_machine_everything_is_told_and_nothing_is_to_mend():
+def test_of_a_good_machine_everything_is_reported_and_nothing_is_to_mend():
     findings = fitness_findings.findings(GOOD, NEEDED)
     assert {finding.severity for finding in findings} == {Severity.GOOD}
     assert not any(finding.remedy or finding.command for finding in findings)
@@ -63,7 +63,7 @@ def test_of_a_good_machine_everything_is_told_and_nothing_is_to_mend():
     assert len(findings) == len({finding.subject for finding in findings}) == 19
 
 
-def test_what_is_not_told_is_neither_good_nor_bad():
+def test_what_is_not_reported_is_neither_good_nor_bad():
     assert [finding.subject for finding in fitness_findings.findings(NOTHING, NEEDED)] == ["CPUs", "container"]
     unknown = fitness_findings.unknown_subjects(NOTHING)
     assert {"CPU governor", "fsync", "free space", "steal", "hypervisor"} <= set(unknown)
@@ -238,7 +238,7 @@ counts = st.none() | st.integers(0, 2**50)
         place=st.builds(PlaceFacts),
     )
 )
-def test_whatever_a_machine_tells_each_subject_is_found_or_not_told(facts):
+def test_whatever_a_machine_reports_each_subject_is_found_or_not_reported(facts):
     findings, unknown = fitness_findings.findings(facts, NEEDED), fitness_findings.unknown_subjects(facts)
     assert sorted([finding.subject for finding in findings] + unknown) == sorted(
         [finding.subject for finding in fitness_findings.findings(GOOD, NEEDED)]

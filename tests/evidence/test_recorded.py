@@ -69,7 +69,7 @@ def test_larger_reads_bring_the_same_bytes_in_fewer_calls() -> None:
     assert reads.per_query == reads.per_transaction
 
 
-def test_raw_waits_of_a_real_trial_are_told_with_what_collecting_cost() -> None:
+def test_raw_waits_of_a_real_trial_are_reported_with_what_collecting_cost() -> None:
     # mysql@5.6.24, oltp_read_only, innodb_buffer_pool_instances 1, 2 and 4, --waits hash_table_locks
     why = explain(load("raw"))
     waited = {one.candidate: one for one in why.waits if one.operation == "(all)"}
@@ -81,7 +81,7 @@ def test_raw_waits_of_a_real_trial_are_told_with_what_collecting_cost() -> None:
     assert all(0 < (one.slowdown or 0.0) < 0.5 for one in why.wait_trials)
 
 
-def test_semaphores_of_a_real_server_are_told_by_place_and_kind() -> None:
+def test_semaphores_of_a_real_server_are_reported_by_place_and_kind() -> None:
     semaphores = explain(load("raw")).semaphores
     assert [(one.place, one.lock) for one in semaphores.places] == [
         ("row0sel.cc:3926", "S-lock"),
@@ -101,7 +101,7 @@ def test_a_real_study_of_several_thread_counts_shows_how_each_candidate_scales()
     assert all(one.usl is None for one in scaling)  # three counts are too few for a curve
 
 
-def test_of_what_moved_in_a_real_study_six_are_told_and_every_limit() -> None:
+def test_of_what_moved_in_a_real_study_six_are_reported_and_every_limit() -> None:
     # mysql@5.6.24, large rows written with a pool of 8 MiB, a log buffer of 256 KiB and a redo log of 32 MiB, or with far more
     why = explain(load("writes"))
     reported = [one.code for one in why.reasons if one.kind is ReasonKind.MOVED]

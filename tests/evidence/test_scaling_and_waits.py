@@ -48,7 +48,7 @@ def test_one_block_compares_nobody() -> None:
     assert [point.to_highest.low for one in scaling(few) for point in one.points if point.to_highest.mean != 1] == [None] * 4
 
 
-def test_no_law_is_fitted_to_a_rate_that_was_asked_for() -> None:
+def test_no_law_is_fitted_to_a_rate_that_was_requested() -> None:
     record = levels()
     workload = record.spec.workload.model_copy(update={"rate": 200})
     found = scaling(replace(record, spec=record.spec.model_copy(update={"workload": workload})))
@@ -60,7 +60,7 @@ def test_one_number_of_threads_is_no_scaling() -> None:
     assert scaling(nothing_moved()) == []
 
 
-def test_raw_waits_are_told_in_nanoseconds_and_ticks() -> None:
+def test_raw_waits_are_reported_in_nanoseconds_and_ticks() -> None:
     found = summaries(waits_moved())
     one = found[0]
     assert (one.candidate, one.instrument, one.operation) == ("1", LOCKS, "(all)")
@@ -97,7 +97,7 @@ def test_waits_of_a_trial_that_did_not_end_well_count_nowhere(state: TrialState)
     assert trials(more) == trials(record)
 
 
-def test_lost_waits_are_reckoned_with_in_how_many_there_were_a_second() -> None:
+def test_lost_waits_are_estimated_with_in_how_many_there_were_a_second() -> None:
     record = waits_moved()
     lossy = {number: replace(raw, lost=3 * raw.events) for number, raw in record.waits.items()}
     found, kept = summaries(replace(record, waits=lossy))[0], summaries(record)[0]
@@ -117,7 +117,7 @@ def test_slowdown_is_unknown_without_clean_trials() -> None:
     assert [one.slowdown for one in trials(replace(record, trials=only))] == [None, None]
 
 
-def test_probes_tell_what_they_cost_the_dearest_first() -> None:
+def test_probes_report_what_they_cost_the_dearest_first() -> None:
     record = nothing_moved()
     seen = {
         number: {**own, "status": replace(own["status"], waited=10 * own["status"].waited, notes=(NOTE, NOTE))}

@@ -56,7 +56,7 @@ class Always:
 
 
 @pytest.mark.parametrize("windows", [1, 4])
-def test_as_many_threads_as_wait_at_each_reading_are_told_however_many_windows_there_are(windows: int) -> None:
+def test_as_many_threads_as_wait_at_each_reading_are_reported_however_many_windows_there_are(windows: int) -> None:
     clock = FakeClock()
     watch = Watch([Always()], clock)
     with ExitStack() as stack:
@@ -73,19 +73,19 @@ def test_a_trial_that_measures_several_numbers_of_threads_has_a_window_for_each(
     assert {one.windows for one in measured.of(waits_moved())} == {1}
 
 
-def test_a_trial_without_two_readings_of_a_window_tells_nothing_of_places() -> None:
+def test_a_trial_without_two_readings_of_a_window_reports_nothing_of_places() -> None:
     record = watched(waits_moved(), lambda _: SPINS | {PLACE: 3.0}, readings=1)
     assert semaphores(record).places == []
 
 
-def test_the_places_with_most_threads_are_told_and_those_without_any_are_not() -> None:
+def test_the_places_with_most_threads_are_reported_and_those_without_any_are_not() -> None:
     counters = {f"semaphore_seen/file0.cc:{line}/Mutex": float(line) for line in range(12)}
     found = semaphores(watched(waits_moved(), lambda _: SPINS | counters))
     assert [one.place for one in found.places] == [f"file0.cc:{line}" for line in range(11, 11 - MOST_PLACES, -1)]
     assert semaphores(watched(waits_moved(), lambda _: SPINS | {PLACE: 0.0})).places == []
 
 
-def test_spins_are_told_by_kind_and_second() -> None:
+def test_spins_are_reported_by_kind_and_second() -> None:
     (row,) = semaphores(watched(waits_moved(), lambda name: {key: value * int(name) for key, value in SPINS.items()})).spins
     assert row.kind == "mutex"
     assert row.spins == {"1": 40.0, "8": 320.0}
@@ -116,7 +116,7 @@ def test_a_server_that_leaves_its_section_empty_is_named_and_shows_no_zeros() ->
     assert note.startswith("The server's status does not report semaphores")
 
 
-def test_where_the_status_could_not_be_read_nothing_is_told_at_all() -> None:
+def test_where_the_status_could_not_be_read_nothing_is_reported_at_all() -> None:
     for record in (nothing_moved(), watched(waits_moved(), lambda _: {})):
         found = semaphores(record)
         assert not any((found.places, found.spins, found.notes))

@@ -52,7 +52,7 @@ def test_figures_are_by_the_execution_and_executions_by_the_second() -> None:
     assert first.lock_us == pytest.approx(4)
 
 
-def test_those_with_most_time_of_all_candidates_together_are_told_most_first() -> None:
+def test_those_with_most_time_of_all_candidates_together_are_reported_most_first() -> None:
     def of(name: str) -> dict[str, float]:
         counters = {key: value for place in range(8) for key, value in digest(f"S{place}", 1.0 + place).items()}
         return counters | (digest("ONLY ONE", 17.0) if name == "8" else {})
@@ -68,7 +68,7 @@ def test_what_takes_less_than_a_hundredth_of_the_time_is_left_out() -> None:
     assert [row.digest for row in reported] == [READ]
 
 
-def test_a_statement_that_never_ran_meanwhile_is_not_told() -> None:
+def test_a_statement_that_never_ran_meanwhile_is_not_reported() -> None:
     assert statements(watched(lambda _: digest(READ, 0.0, 0.0))) == []
     assert statements(nothing_moved()) == []
 

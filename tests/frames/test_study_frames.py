@@ -101,14 +101,14 @@ def test_candidates_have_a_column_of_numbers_for_each_variable_that_is_studied(k
     assert found["baseline"].to_list() == [True, False, False, False]
 
 
-def test_values_that_are_no_numbers_stay_as_they_were_asked_for_and_what_is_left_alone_is_null(kept):
+def test_values_that_are_no_numbers_stay_as_they_were_requested_and_what_is_left_alone_is_null(kept):
     record = example_studies.hostile()
     found = dialin.open_study(kept(record)).candidates
     assert found["init_connect"].to_list() == [None, example_studies.HOSTILE, None]
     assert found["setting"].to_list() == [describe(one.setting) for one in record.spec.candidates]
 
 
-def test_a_trial_tells_its_steps_its_cpu_and_why_it_failed(kept):
+def test_a_trial_reports_its_steps_its_cpu_and_why_it_failed(kept):
     record = example_studies.failed_candidate()
     found = dialin.open_study(kept(record)).trials
     for row, trial in zip(found.iter_rows(named=True), record.trials, strict=True):
@@ -118,7 +118,7 @@ def test_a_trial_tells_its_steps_its_cpu_and_why_it_failed(kept):
         assert row["started"] == datetime.fromtimestamp(trial.started, UTC)
 
 
-def test_variables_stand_beside_what_was_asked_for(kept):
+def test_variables_stand_beside_what_was_requested(kept):
     found = dialin.open_study(kept(example_studies.winner())).variables
     asked = found.filter(pl.col("variable") == "innodb_buffer_pool_instances", candidate="16")
     assert set(asked["asked"]) == set(asked["in_force"]) == {"16"}
@@ -188,7 +188,7 @@ def test_a_running_study_gives_what_has_come_since(kept):
         assert study.log["text"].to_list()[-1] == "one more line"
 
 
-def test_its_words_in_a_notebook_tell_what_is_there(kept):
+def test_its_words_in_a_notebook_report_what_is_there(kept):
     text = repr(dialin.open_study(kept(example_studies.winner())))
     assert "Winner, by throughput" in text
     assert "innodb_buffer_pool_instances = 16: 1,120 → 1,403 tps" in text
@@ -204,7 +204,7 @@ def test_its_words_are_harmless_whatever_a_study_holds_and_even_if_it_is_gone(ke
     assert "holds no dialin study" in repr(study)
 
 
-def test_the_columns_of_each_frame_are_told_with_their_meaning(kept):
+def test_the_columns_of_each_frame_are_reported_with_their_meaning(kept):
     study = dialin.open_study(kept(example_studies.inconclusive()))
     reported = study.columns("samples")
     assert reported["column"].to_list() == list(columns.SAMPLES)

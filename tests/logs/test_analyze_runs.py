@@ -93,7 +93,7 @@ def test_candidates_that_differ_in_something_else_throughout_are_not_compared(an
     assert analyzed(logs, by=BY, ignored=("io",)).verdict is Outcome.WINNER, "who knows better may say so"
 
 
-def test_threads_that_only_the_logs_tell_are_held_apart_as_well(analyzed):
+def test_threads_that_only_the_logs_report_are_held_apart_as_well(analyzed):
     logs = {
         f"bpi{value}-r{run}.log": csv(series(1000, seed=9 * value + run), threads=value) for value in (8, 32) for run in (1, 2)
     }
@@ -225,7 +225,7 @@ def test_a_warm_up_that_is_given_is_not_searched_for(analyzed):
         analyzed(skip=590)
 
 
-def test_what_runs_did_after_their_warm_up_is_told(analyzed):
+def test_what_runs_did_after_their_warm_up_is_reported(analyzed):
     t = np.arange(1000)
     logs = {
         "bpi1.log": csv(series(1000, 1000) * (1 + t / 4000)),

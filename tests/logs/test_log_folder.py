@@ -46,7 +46,7 @@ def test_names_are_below_the_directory_that_holds_all(tmp_path):
     assert names(load([tmp_path / "bpi8" / "log", tmp_path / "bpi32" / "log"]).runs) == ["bpi8/log", "bpi32/log"]
 
 
-def test_copies_byte_for_byte_are_told_and_packing_does_not_hide_them(tmp_path):
+def test_copies_byte_for_byte_are_reported_and_packing_does_not_hide_them(tmp_path):
     write(tmp_path, a__log=csv(X), **{"a-r2__log__gz": csv(X), "b__log": csv(Y)})
     runs = load([tmp_path]).runs
     assert {run.name: (run.copy_of, run.exact) for run in runs} == {
@@ -117,7 +117,7 @@ def test_bad_input_is_one_clear_line(tmp_path, given, says):
     assert "\n" not in str(refused.value)
 
 
-def test_a_log_with_lines_missing_or_less_than_its_summary_is_told(tmp_path):
+def test_a_log_with_lines_missing_or_less_than_its_summary_is_reported(tmp_path):
     whole = csv(X)
     lines = whole.splitlines(keepends=True)
     write(tmp_path, a__log=whole, b__log="".join(lines[:60] + lines[100:]), c__log="".join(lines[:100] + lines[-4:]))

@@ -28,7 +28,7 @@ def test_what_cannot_be_a_name_never_reaches_sql(text):
         canonical_name(text)
 
 
-def test_values_keep_the_form_they_were_asked_for_in():
+def test_values_keep_the_form_they_were_requested_in():
     assert [parse_value(text) for text in ("8", "0.5", "1G", "ON", "-1")] == [8, 0.5, "1G", "ON", -1]
     assert as_number("16k") == 16384
     assert as_number("ON") is None

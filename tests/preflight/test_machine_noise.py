@@ -17,7 +17,7 @@ from fixtures import example_studies
 
 @pytest.fixture
 def known(spec):
-    return Known(Noise(0.01, 0.05), spec.candidates[0].server, spec.workload.describe(), spec.switch, 100.0, 9)
+    return Known(Noise(0.01, 0.05), spec.candidates[0].server, spec.workload.describe(), spec.switch, 100.0)
 
 
 def kept(path, *result):
@@ -25,7 +25,7 @@ def kept(path, *result):
         machine_noise._keep(path, one)
 
 
-def test_the_noise_of_a_study_is_what_the_next_one_with_that_load_reckons_with(tmp_path, spec, known):
+def test_the_noise_of_a_study_is_what_the_next_one_with_that_load_expects(tmp_path, spec, known):
     path = tmp_path / "home" / "noise.json"
     assert machine_noise.recall(path, spec) is None
     kept(path, known, replace(known, load="another", at=200.0))
@@ -45,9 +45,10 @@ def test_of_several_studies_the_newest_counts_and_that_on_the_same_build_goes_fi
 
 def test_a_study_that_went_on_is_remembered_once(tmp_path, spec, known):
     path = tmp_path / "noise.json"
-    kept(path, known, replace(known, dof=20))
-    assert path.read_text().count("dof") == 1
-    assert machine_noise.recall(path, spec).dof == 20
+    again = replace(known, noise=Noise(0.02, 0.05))
+    kept(path, known, again)
+    assert path.read_text().count('"at"') == 1
+    assert machine_noise.recall(path, spec) == again
 
 
 def test_a_memory_that_cannot_be_read_is_none(tmp_path, spec):

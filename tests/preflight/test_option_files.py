@@ -2,7 +2,9 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.study import Candidate
-from dialin.preflight.option_files import naming_lines, without_unknown
+from dialin.preflight.checked import StudyRequest
+from dialin.preflight.option_files import base_setting, naming_lines, without_unknown
+from dialin.question.options import StudyOptions
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.variables.check import check_setting
 
@@ -32,3 +34,21 @@ def test_an_error_about_a_variable_of_a_file_names_the_line(file):
         check_setting({"query_cache_size": "1M"}, KNOWN, {})
     with pytest.raises(UserError, match=r"^mysql@9\.7\.4 has no variable"), naming_lines([file]):
         check_setting({"another_size": "1M"}, KNOWN, {})
+
+
+def _request(setting, file):
+    """A tune whose baseline comes from a file."""
+    return StudyRequest(StudyOptions(tune=[], set=setting), file.parent, None, None, base_file=file)
+
+
+def test_the_file_of_a_tunes_baseline_has_loose_options_as_the_server_has_them(file):
+    setting, notes = base_setting(_request({"rocksdb_max": 1, "back_log": 70}, file), KNOWN, {})
+    assert setting == {"back_log": 70}
+    assert notes == ["mysql@9.7.4 has no rocksdb_max: left out, as loose_ asks for"]
+    with pytest.raises(UserError, match=r"my\.cnf, line 4: mysql@9\.7\.4 has no variable"):
+        base_setting(_request({"query_cache_size": "1M"}, file), KNOWN, {})
+
+
+def test_what_the_user_sets_is_never_left_out(file):
+    with pytest.raises(UserError, match=r"has no variable"):
+        base_setting(_request({"another_size": 1}, file), KNOWN, {})

@@ -86,7 +86,7 @@ def test_a_candidate_that_does_not_start_is_not_hidden_by_a_server_that_is_set(c
     assert "no server could be started as high" in result.reason
 
 
-def test_who_asks_for_restarts_gets_them_and_need_not_be_told(choose):
+def test_who_asks_for_restarts_gets_them_and_need_not_be_reported(choose):
     result = choose("restart", comes_to=AssertionError("no server is asked"))
     assert (result.changes, result.reason) == (None, "")
 
@@ -119,6 +119,6 @@ def test_a_study_stores_what_it_was_planned_with():
     assert (spec.switch, spec.measure, spec.warmup) == (Switch.SET, 20, allowed.warmup)
 
 
-def test_an_attached_server_is_not_asked_for_a_way():
+def test_an_attached_server_is_not_requested_a_way():
     with pytest.raises(UserError, match="--switch is for sandboxes"):
         check_attached(StudyRequest(question("set", attach=True), Path(), WorkloadSpec(), None), None, NO_PERMISSION)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from dialin.model.tune import TunePlan, TuneVariable
+from dialin.model.dimension import Dimension
+from dialin.model.tune import TunePlan
 from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.preflight.switch_mode import _why_set, disagreement, obstacle
 from dialin.trials.changes import changes_between, differing
@@ -98,7 +99,7 @@ def test_every_variable_that_differs_must_be_one_that_may_be_set(settings, serve
     assert result is None if says is None else says in result
 
 
-def test_candidates_that_are_alike_may_share_a_life_where_that_is_asked_for():
+def test_candidates_that_are_alike_may_share_a_life_where_that_is_requested():
     spec = study({"a": {CAPACITY: 1}, "b": {CAPACITY: 1}})
     assert obstacle(spec, {BUILD: catalogue()}, is_requested=True) is None
 
@@ -140,8 +141,8 @@ def test_set_global_is_reported_with_its_reason():
 
 def test_what_a_tune_changes_at_a_start_alone_is_no_part_of_what_is_set():
     variables = [
-        TuneVariable(name=CAPACITY, low=100, high=900, default=200),
-        TuneVariable(name="innodb_page_size", values=(4096, 16384), static=True, default=16384),
+        Dimension(name=CAPACITY, low=100, high=900, default=200),
+        Dimension(name="innodb_page_size", values=(4096, 16384), static=True, default=16384),
     ]
     tune = TunePlan(variables=variables, search_seconds=15, proof_seconds=30, start_seconds=9, set_seconds=5)
     candidates = {"baseline": {}, "setting 1": {CAPACITY: 300, "innodb_page_size": 4096}}

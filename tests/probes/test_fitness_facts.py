@@ -54,7 +54,7 @@ def machine(tmp_path):
     return make
 
 
-def test_what_a_server_tells_of_itself_is_read(machine, clock, tmp_path):
+def test_what_a_server_reports_of_itself_is_read(machine, clock, tmp_path):
     facts = fitness_facts.facts(tmp_path, clock, machine(SERVER))
     cpu = facts.cpu
     assert cpu.governors == {"performance": 1, "schedutil": 2}
@@ -69,7 +69,7 @@ def test_what_a_server_tells_of_itself_is_read(machine, clock, tmp_path):
     assert (facts.place.virtual, facts.place.maker, facts.place.container) == (True, "QEMU Standard PC", "lxc")
 
 
-def test_a_machine_that_tells_nothing_has_no_facts_and_no_errors(machine, clock, tmp_path):
+def test_a_machine_that_reports_nothing_has_no_facts_and_no_errors(machine, clock, tmp_path):
     facts = fitness_facts.facts(tmp_path, clock, machine({"empty": ""}))
     assert facts.cpu == CpuFacts(usable=facts.cpu.usable, clock_read=0.0)
     assert set(vars_of(facts.memory)) == {None}
@@ -84,7 +84,7 @@ def vars_of(facts):
 
 
 @pytest.mark.parametrize("text", ["many", "", "1.5\n", "\x00\xff"])
-def test_what_is_no_number_is_not_told(machine, clock, tmp_path, text):
+def test_what_is_no_number_is_not_reported(machine, clock, tmp_path, text):
     facts = fitness_facts.facts(tmp_path, clock, machine({**SERVER, "proc/sys/vm/swappiness": text, "proc/loadavg": text}))
     assert facts.memory.swappiness is None
     assert facts.load.runnable is None
@@ -174,7 +174,7 @@ def test_each_fsync_is_timed_and_nothing_is_left(clock, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_nothing_can_be_written_no_fsync_is_told(clock, tmp_path):
+def test_where_nothing_can_be_written_no_fsync_is_reported(clock, tmp_path):
     assert disk.fsyncs(tmp_path / "nowhere", clock) is None
 
 

@@ -50,7 +50,7 @@ def test_a_machine_that_runs_has_no_gap(clock):
         assert heartbeat.taken() == pytest.approx(0, abs=1e-9)
 
 
-def test_the_longest_standstill_is_told_and_only_once(clock):
+def test_the_longest_standstill_is_reported_and_only_once(clock):
     with beating(clock) as heartbeat:
         for late in (0.0, 0.4, 2.0, 0.1):
             clock.beat(late=late)
@@ -59,7 +59,7 @@ def test_the_longest_standstill_is_told_and_only_once(clock):
         assert heartbeat.taken() == pytest.approx(0, abs=1e-9)
 
 
-def test_a_standstill_is_told_though_the_caller_wakes_before_the_heartbeat(clock):
+def test_a_standstill_is_reported_though_the_caller_wakes_before_the_heartbeat(clock):
     with beating(clock) as heartbeat:
         clock.beat()
         clock.time += PERIOD + 2.0

@@ -25,7 +25,7 @@ def test_shares_are_of_the_time_since_the_last_question(probe):
     assert hiccups.pressure == pytest.approx(0.75)
 
 
-def test_what_the_kernel_does_not_tell_is_none(probe):
+def test_what_the_kernel_does_not_report_is_none(probe):
     assert probe(Lost(None, None, 2), Lost(None, None, 2)) == Hiccups(gap=pytest.approx(1 - PERIOD))
 
 
@@ -45,7 +45,7 @@ def test_the_total_of_a_pressure_file_is_read():
 
 
 @pytest.mark.parametrize("text", ["", "some avg10=0.00", "some total=many", "full avg10=0.00 total=7", "\n"])
-def test_a_pressure_file_that_tells_nothing_is_none(text):
+def test_a_pressure_file_that_reports_nothing_is_none(text):
     assert pressure_total(text) is None
 
 

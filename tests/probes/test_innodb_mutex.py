@@ -45,7 +45,7 @@ def test_locks_of_one_name_are_added_up():
     assert probe("mysql@5.6.24").read().counters["hash0hash.cc:392/os_waits"] == 2
 
 
-def test_whatever_a_row_counts_is_told():
+def test_whatever_a_row_counts_is_reported():
     rows = [("InnoDB", "LOG_SYS", "spins=5,waits=2,calls=70"), ("InnoDB", "odd", "nothing to count")]
     assert probe("mysql@9.7.4", rows=rows).read().counters == {"LOG_SYS/spins": 5, "LOG_SYS/waits": 2, "LOG_SYS/calls": 70}
 

@@ -27,7 +27,7 @@ def probe():
     return made
 
 
-def test_a_server_with_two_pools_tells_each_of_them(probe):
+def test_a_server_with_two_pools_reports_each_of_them(probe):
     reading = probe("mysql@5.5.9/deadlock.txt").read()
     assert reading.notes == ()
     assert reading.gauges == {
@@ -81,7 +81,7 @@ def test_seconds_so_far_are_added_up_by_place_and_kind_of_lock(probe):
 
 
 @pytest.mark.parametrize("build", ["mariadb@10.11.5", "mariadb@10.11.19", "mariadb@11.4.5"])
-def test_a_server_that_tells_nothing_of_semaphores_gives_a_note(probe, build):
+def test_a_server_that_reports_nothing_of_semaphores_gives_a_note(probe, build):
     watching = probe(f"{build}/quiet.txt", f"{build}/loaded.txt")
     first, second = watching.read(), watching.read()
     assert first.notes == second.notes != ()
@@ -92,7 +92,7 @@ def test_a_server_that_tells_nothing_of_semaphores_gives_a_note(probe, build):
 
 
 @pytest.mark.parametrize("build", ["mysql@5.5.9", "mysql@5.6.24", "mariadb@10.1.23", "mariadb@10.2.11", "mysql@9.7.4"])
-def test_a_server_that_tells_of_semaphores_gives_no_note(probe, build):
+def test_a_server_that_reports_of_semaphores_gives_no_note(probe, build):
     assert probe(f"{build}/quiet.txt").read().notes == ()
 
 

@@ -49,7 +49,7 @@ def test_the_machine_and_the_whole_disk_below_the_data_are_read(root):
     assert reading.notes == ()
 
 
-def test_without_a_data_directory_here_no_disk_is_told(root):
+def test_without_a_data_directory_here_no_disk_is_reported(root):
     reading = MachineProbe(None, root).read()
     assert not any(name.startswith("disk") for name in reading.counters)
     assert tuple(map(probe_note_text, reading.notes)) == ("The disk of the data is unknown, so its figures are not available",)
@@ -60,6 +60,6 @@ def test_data_in_memory_has_no_disk(root):
     assert "is unknown" in probe_note_text(MachineProbe(root, root).read().notes[0])
 
 
-def test_a_kernel_that_tells_nothing_is_no_error(tmp_path):
+def test_a_kernel_that_reports_nothing_is_no_error(tmp_path):
     reading = MachineProbe(tmp_path, tmp_path).read()
     assert (reading.counters, reading.gauges) == ({}, {})

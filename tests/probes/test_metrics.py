@@ -14,7 +14,7 @@ ROWS = (
 )
 
 
-def test_the_type_tells_counters_from_gauges_but_where_the_server_is_wrong():
+def test_the_type_reports_counters_from_gauges_but_where_the_server_is_wrong():
     reading = MetricsProbe(Asked({"STATUS = 'enabled'": ROWS})).read()
     assert reading.counters == {"buffer_pool_reads": 913, "lock_rec_grant_attempts": 3, "lock_deadlocks": 2}
     assert reading.gauges == {"buffer_pool_pages_free": 6874, "os_pending_reads": 1, "ibuf_size": 1}

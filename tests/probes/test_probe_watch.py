@@ -84,7 +84,7 @@ def saw(watch, name="told"):
     return next(one for one in watch.taken() if one.probe == name)
 
 
-def test_a_counter_is_told_by_how_much_it_rose_while_the_window_was_open(clock):
+def test_a_counter_is_reported_by_how_much_it_rose_while_the_window_was_open(clock):
     with watching(clock, ScriptedProbe(clock, count(5), count(12))) as watch:
         with watch.window():
             clock.pass_time(10)
@@ -215,7 +215,7 @@ def test_a_window_that_an_error_ends_asks_nobody_again(clock):
         assert probe.asked == 1
 
 
-def test_rates_and_values_over_time_are_told_with_one_time_for_each_reading(clock):
+def test_rates_and_values_over_time_are_reported_with_one_time_for_each_reading(clock):
     readings = [Reading({"n": n, "m": 2 * n, "still": 7}, {"g": -n}) for n in (0, 10, 40)]
     with watching(clock, ScriptedProbe(clock, *readings, period=1)) as watch:
         with watch.window():

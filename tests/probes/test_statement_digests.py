@@ -10,7 +10,7 @@ def probe(*digests, histogram=1146, executions=()):
     return StatementProbe(Asked({**ON, **answers}))
 
 
-def test_a_statement_is_told_by_its_text_without_needless_space():
+def test_a_statement_is_reported_by_its_text_without_needless_space():
     text = "SELECT `c` FROM `sbtest1` \n WHERE `id` = ? "
     counters = probe(("sbtest", text, 100, 5 * 10**12, 100, 99, 10**12, 1)).read().counters
     name = "SELECT `c` FROM `sbtest1` WHERE `id` = ?"
@@ -66,14 +66,14 @@ def test_a_server_without_histograms_is_asked_once():
 EXECUTED = (None, None, 12935, 2 * 10**12, 461309, 9, 0, 0)
 
 
-def test_executions_of_prepared_statements_that_have_no_digest_are_told_together():
+def test_executions_of_prepared_statements_that_have_no_digest_are_reported_together():
     reading = probe(("sbtest", "BEGIN", 726, 0, 0, 0, 0, 0), executions=[EXECUTED]).read()
     assert reading.counters["(prepared statements together)/count"] == 12935
     assert reading.counters["(prepared statements together)/seconds"] == 2
     assert any("prepared statements" in probe_note_text(note) for note in reading.notes)
 
 
-def test_executions_that_have_digests_are_not_told_twice():
+def test_executions_that_have_digests_are_not_reported_twice():
     reading = probe(("sbtest", "EXECUTE COMMIT", 574, 0, 0, 0, 0, 0), executions=[EXECUTED]).read()
     assert reading.counters["EXECUTE COMMIT/count"] == 574
     assert not [name for name in (*reading.counters, *map(probe_note_text, reading.notes)) if "prepared" in name]

@@ -20,7 +20,7 @@ ROWS = (
 )
 
 
-def test_numbers_are_told_and_nothing_else():
+def test_numbers_are_reported_and_nothing_else():
     reading = StatusProbe(Asked({"SHOW GLOBAL STATUS": ROWS})).read()
     assert reading.counters == {
         "Busy_time": 0.25,

@@ -20,7 +20,7 @@ def texts(notes):
     return tuple(dict.fromkeys(map(probe_note_text, notes)))
 
 
-def test_waits_files_and_tables_are_told_in_seconds():
+def test_waits_files_and_tables_are_reported_in_seconds():
     reading = WaitSummaryProbe(Asked(SERVER)).read()
     assert reading.counters == pytest.approx(
         {
@@ -45,7 +45,7 @@ def test_waits_files_and_tables_are_told_in_seconds():
     assert reading.notes == ()
 
 
-def test_mysql_5_5_tells_no_times_of_files_and_none_is_made_up():
+def test_mysql_5_5_reports_no_times_of_files_and_none_is_made_up():
     server = {
         **ON,
         "events_waits_summary": [],
@@ -63,7 +63,7 @@ def test_mysql_5_5_tells_no_times_of_files_and_none_is_made_up():
     assert "table_io_waits_summary_by_table" in probe_note_text(reading.notes[0])
 
 
-def test_a_performance_schema_that_is_off_is_said_and_asked_for_once():
+def test_a_performance_schema_that_is_off_is_said_and_requested_once():
     asked = Asked({"@@performance_schema": [(0,)]})
     probe = WaitSummaryProbe(asked)
     for _ in range(2):

@@ -295,7 +295,7 @@ def test_a_confound_that_could_explain_the_result_leaves_no_winner(study):
     assert len(record.trials) == 7
 
 
-def test_the_costs_of_a_study_are_told(study):
+def test_the_costs_of_a_study_are_reported(study):
     verdict, _ = study(simulated(four=1300))
     assert verdict.minutes_of_load == pytest.approx(7 * 10 / 60)
     assert verdict.minutes_of_wall_clock == pytest.approx(7 * 18.1 / 60)
@@ -462,7 +462,7 @@ def test_seconds_that_the_host_lost_are_left_out_and_counted(study):
 # How long it takes.
 
 
-def test_the_time_left_is_the_budget_until_a_look_tells_how_many_trials_a_choice_takes(close_study):
+def test_the_time_left_is_the_budget_until_a_look_reports_how_many_trials_a_choice_takes(close_study):
     _, listening, record = close_study
     assert listening.left[0] == 3600
     assert listening.left[:3] == [pytest.approx(3600 - 18.1 * trial) for trial in range(3)]

@@ -185,7 +185,7 @@ def test_the_published_schema_of_recipes_is_the_one_in_use():
 
 @pytest.mark.parametrize(
     "path",
-    [*sorted((SCHEMA / "good").glob("recipe-*.toml")), *sorted((ROOT / "recipes").glob("*.toml"))],
+    [*sorted((SCHEMA / "good").glob("recipe-*.toml")), *sorted(library.DIRECTORY.glob("*.toml"))],
     ids=lambda path: path.stem,
 )
 def test_good_recipes_are_taken(path):

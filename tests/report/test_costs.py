@@ -31,7 +31,7 @@ def test_the_baseline_has_no_change_and_what_is_not_known_is_not_invented():
     assert [cell.text for cell in per_transaction.rows[0].cells] == ["c", "–"]
 
 
-def test_columns_tell_their_unit_and_candidates_stand_in_the_study_s_order():
+def test_columns_report_their_unit_and_candidates_stand_in_the_study_s_order():
     why = example_reasons.full(example_studies.winner())
     assert costs.titles(why)[:3] == ["server CPU µs", "client CPU µs", "context switches"]
     assert costs.candidates(why, ["64", "1", "unseen"]) == ["64", "1"]

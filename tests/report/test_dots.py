@@ -10,7 +10,7 @@ def chart(**values):
     return ReasonChart(title="Waited", unit="s/s", values=values)
 
 
-def test_a_dot_for_each_trial_lies_where_its_value_is_and_the_mean_is_told():
+def test_a_dot_for_each_trial_lies_where_its_value_is_and_the_mean_is_reported():
     drawn = dots.dots(chart(a=[8.0, 10.0], b=[9.0, 9.0]), LABELS, "a")
     assert drawn.title == "Waited, s/s"
     assert [row.places for row in drawn.rows] == [[0, 1], [0.5, 0.5]]
@@ -54,7 +54,7 @@ def test_in_characters_no_line_is_wider_than_there_is_room(width, plain):
     assert not plain or "".join(lines).isascii()
 
 
-def test_in_characters_the_baseline_is_told_by_its_mark():
+def test_in_characters_the_baseline_is_reported_by_its_mark():
     drawn = dots.dots(chart(a=[8.0, 10.0], b=[9.0]), LABELS, "a")
     first, second, axis = dots.lines(drawn, "a", 60, plain=False)
     assert (first.count("◆"), first.count("●")) == (2, 0)

@@ -56,7 +56,7 @@ def test_a_chance_is_never_said_to_be_none_or_certain(chance, shown):
     assert figure(changed(probability=chance), "chance", "16").text == shown
 
 
-def test_trials_tell_what_became_of_some_the_gravest_first():
+def test_trials_report_what_became_of_some_the_gravest_first():
     verdict = changed(failed=1, unsteady=2, lost_seconds=1203, effective_seconds=88.2)
     assert figure(verdict, "trials", "16").full == "5 (1 failed, 2 unsteady, 1,203 s lost, 88.2 effective s)"
     assert figure(verdict, "trials", "16").compact == "5 (1 failed, 2 unsteady, 1,203 s lost)"

@@ -156,7 +156,7 @@ def test_the_verdict_stands_first_then_what_to_set_then_the_figures():
     assert places == sorted(places)
 
 
-def test_what_was_made_how_is_told():
+def test_what_was_made_how_is_reported():
     words = page_of("winner").words
     assert "67.5 % of the trials' 51 min 49 s was measured load." in words
     assert "AMD EPYC 7302P 16-Core Processor" in words
@@ -172,7 +172,7 @@ def test_a_figure_that_is_not_there_sorts_as_not_there():
     assert all(cell == "" or float(cell) >= 0 for cell in cells)
 
 
-def test_failures_are_told_with_their_log():
+def test_failures_are_reported_with_their_log():
     words = page_of("failed_candidate").words
     assert "Trial 1, block 1, pool 900G: mysql@9.7.4 did not start: it cannot allocate memory" in words
     assert "[ERROR] Plugin initialization aborted" in words
@@ -248,7 +248,7 @@ def test_the_worthwhile_band_of_a_ratio_is_the_same_both_ways():
     assert (shapes[0]["x0"], shapes[0]["x1"]) == (pytest.approx(-20), pytest.approx(25))
 
 
-def test_throughput_against_steadiness_has_both_intervals_and_tells_the_front():
+def test_throughput_against_steadiness_has_both_intervals_and_reports_the_front():
     words = page_of("by_stability").words
     assert "Fastest: 64; steadiest: 8; between: 32. Every other candidate is worse in both than one of these." in words
     points = [trace for trace in traces("by_stability", "pareto") if "text" in trace["mode"]]
@@ -290,7 +290,7 @@ def test_an_interval_that_dwarfs_all_figures_does_not_hide_them():
     assert page.data["charts"]["pareto"]["layout"]["yaxis"]["range"][1] < 60
 
 
-def test_seconds_that_the_host_lost_are_marked_and_told():
+def test_seconds_that_the_host_lost_are_marked_and_reported():
     page = page_of("safe_choice")
     assert "3 s lost to the host; 6 fresh, to confirm the choice." in page.words
     assert "A triangle marks a second that the host lost" in page.words
@@ -339,14 +339,14 @@ def test_a_trial_that_did_not_become_steady_is_marked():
     assert "2 did not become steady" in page.words
 
 
-def test_who_is_behind_and_how_probable_each_is_are_told():
+def test_who_is_behind_and_how_probable_each_is_are_reported():
     words = page_of("safe_choice").words
     assert "How sure 97 % Probability that the recommended candidate is within 1 % of the best" in words
     rows = [attrs.get("class") for attrs in page_of("safe_choice").all("tr")]
     assert rows.count("dimmed") == 3, "one more was shown to be worse"
 
 
-def test_every_trial_is_told_with_what_it_is_for_and_what_the_host_took_of_it():
+def test_every_trial_is_reported_with_what_it_is_for_and_what_the_host_took_of_it():
     record = example_studies.safe_choice()
     (table,) = every_trial(record, all_series(record), naming(record.spec), server_metrics(record)).parts
     assert {row.cells[3].text for row in table.rows} == {"race", "confirm"}

@@ -60,7 +60,7 @@ def test_three_reasons_stand_open_and_the_others_are_folded():
     assert "More: 1 unused capacity, 1 limit hit" in page_of("winner").words
 
 
-def test_each_dot_is_told_in_figures_too():
+def test_each_dot_is_reported_in_figures_too():
     page = page_of("winner")
     dots = [attrs for attrs in page.all("i") if str(attrs.get("class", "")).startswith("dot")]
     assert len(dots) == 3 * 7 * 5
@@ -139,7 +139,7 @@ def test_statements_and_semaphores_are_folded_away_with_how_to_read_them():
     assert "buf0buf.cc:4102 (S-lock) 2.10 1.05" in words
 
 
-def test_what_a_server_does_not_tell_of_semaphores_is_a_sentence_and_no_table():
+def test_what_a_server_does_not_report_of_semaphores_is_a_sentence_and_no_table():
     words = page_of("unfinished", "nothing_moved").words
     assert "InnoDB semaphores The server's status does not report semaphores: MariaDB 10.11" in words
     assert "Threads waiting for InnoDB semaphores" not in words

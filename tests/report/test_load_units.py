@@ -37,12 +37,12 @@ def shown(verdict, title):
     return next(column for column in columns(verdict) if column.title == title).of(verdict.candidates[0])
 
 
-def test_a_scan_is_told_in_runs_and_any_other_load_in_transactions():
+def test_a_scan_is_reported_in_runs_and_any_other_load_in_transactions():
     assert load_units.units(WorkloadSpec(traits=RUNS)).rate == "runs/s"
     assert load_units.units(WorkloadSpec()).rate == "transactions/s"
 
 
-def test_the_table_of_a_scan_tells_how_long_a_run_takes_and_how_fast_it_reads():
+def test_the_table_of_a_scan_reports_how_long_a_run_takes_and_how_fast_it_reads():
     verdict = timed().verdict
     assert [column.title for column in columns(verdict)][:4] == ["runs/s", "to baseline", "s/run", "MiB/s"]
     assert shown(verdict, "runs/s").full == "0.31 (0.25 to 0.5)"
@@ -58,7 +58,7 @@ def test_a_run_at_several_numbers_of_sessions_takes_their_geometric_mean():
     assert load_units.seconds_a_run(Estimate(mean=2.0, low=None, high=None), timed(levels=[1, 4]).verdict).mean == 1.0
 
 
-def test_no_speed_is_told_of_a_query_that_reads_nobody_knows_what():
+def test_no_speed_is_reported_of_a_query_that_reads_nobody_knows_what():
     verdict = timed(bytes_a_query=None).verdict
     assert "MiB/s" not in [column.title for column in columns(verdict)]
 
@@ -92,20 +92,20 @@ def test_a_trial_of_one_run_has_a_figure():
     assert row.cells[9].text not in ("", "–")
 
 
-def test_markdown_tells_a_scan_in_runs():
+def test_markdown_reports_a_scan_in_runs():
     text = markdown.render(timed())
     assert "s/run" in text
     assert "transactions/s" not in text
 
 
-def test_the_lines_of_a_running_scan_tell_runs():
+def test_the_lines_of_a_running_scan_report_runs():
     stream = io.StringIO()
     drive(timed(), PlainLines(stream))
     assert " runs/s" in stream.getvalue()
     assert "transactions/s" not in stream.getvalue()
 
 
-def test_the_page_of_a_scan_tells_runs():
+def test_the_page_of_a_scan_reports_runs():
     page = html.render(timed())
     assert "runs/s" in page
     assert "transactions/s" not in page

@@ -26,7 +26,7 @@ def test_each_event_is_one_line_and_a_second_is_none():
     assert lines[-1] == f"Verdict: {record.verdict.headline}"
 
 
-def test_a_trial_is_told_with_its_figure_and_how_its_candidate_stands():
+def test_a_trial_is_reported_with_its_figure_and_how_its_candidate_stands():
     lines = reported(example_studies.no_difference())
     began = next(line for line in lines if line.startswith("Block 2, trial 2:"))
     assert began.endswith("left.")
@@ -61,7 +61,7 @@ def test_a_reader_that_went_away_does_not_end_the_study(error):
     drive(example_studies.no_difference(), PlainLines(Gone()))
 
 
-def test_a_trial_tells_what_the_host_lost_of_it_and_its_figure_leaves_that_out():
+def test_a_trial_reports_what_the_host_lost_of_it_and_its_figure_leaves_that_out():
     record = example_studies.safe_choice()
     trial = next(one for one in trial_series.all_series(record) if one.lost_seconds == 3)
     line = next(line for line in reported(record) if "3 s lost to the host" in line)

@@ -34,13 +34,13 @@ def test_a_thread_count_that_a_candidate_did_not_measure_is_empty():
     assert row[-2] == "–"
 
 
-def test_a_peak_far_beyond_what_was_measured_is_not_told_as_a_figure():
+def test_a_peak_far_beyond_what_was_measured_is_not_reported_as_a_figure():
     usl = full().scaling[0].usl
     assert scaling.peak(usl.model_copy(update={"peak": 900.0}), [1, 64]) == "beyond 256"
     assert scaling.peak(usl.model_copy(update={"peak": None}), [1, 64]) == "none"
 
 
-def test_the_chart_in_words_tells_the_highest_mean_at_both_ends_and_the_peaks():
+def test_the_chart_in_words_reports_the_highest_mean_at_both_ends_and_the_peaks():
     reported = scaling.description(full(), LABELS, "transactions/s")
     assert reported.startswith("1 thread: 64 has the highest mean (344 transactions/s)")
     assert "; 64 threads: 64 has the highest mean" in reported
@@ -66,7 +66,7 @@ def test_a_candidate_whose_ratio_to_the_highest_may_be_one_is_inconclusive_howev
     assert "1 has the highest mean (100 runs/s); inconclusive against 4 and 8; 64 threads" in reported
 
 
-def test_where_a_rate_was_asked_for_it_is_said_why_there_is_no_curve():
+def test_where_a_rate_was_requested_it_is_said_why_there_is_no_curve():
     why = full()
     flat = why.model_copy(update={"scaling": [one.model_copy(update={"usl": None}) for one in why.scaling]})
     assert "requested rate" in scaling.reading(flat, 200)

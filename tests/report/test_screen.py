@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from dialin.model.progress import Standing
+from dialin.model.study import Goal
 from dialin.model.trial import Purpose, Step
 from dialin.report import screen
 from dialin.report.board import Board, sparkline
@@ -54,7 +55,7 @@ def shown_after(record, events, width=100, height=30, plain=False):
     return [line.plain for line in screen.draw(live._board, clock.now(), width, height, plain=plain)]
 
 
-def test_the_screen_tells_block_phase_time_left_and_the_last_minute():
+def test_the_screen_reports_block_phase_time_left_and_the_last_minute():
     text = "\n".join(shown_after(example_studies.winner(), 800))
     assert "block 2 of about 5, about 38 min left, 14 min 21 s so far" in text
     assert "Trial 3 of the block: innodb_buffer_pool_instances = 16, warming up for 12 s" in text
@@ -172,7 +173,7 @@ def test_a_low_terminal_keeps_those_in_the_race_before_those_that_are_out():
     assert screen._most_telling(board, record.spec, 4) == {"1", "8", "16"}
 
 
-def test_a_fresh_trial_is_called_so_and_the_last_minute_tells_what_the_host_lost():
+def test_a_fresh_trial_is_called_so_and_the_last_minute_reports_what_the_host_lost():
     record = example_studies.safe_choice()
     fresh = next(trial for trial in record.trials if trial.purpose is Purpose.CONFIRM)
     board = Board()
@@ -197,7 +198,7 @@ def test_a_trial_that_collects_waits_is_called_so():
     assert ", collecting waits for 30 s" in text
 
 
-def test_where_several_numbers_of_threads_are_measured_the_step_tells_which():
+def test_where_several_numbers_of_threads_are_measured_the_step_reports_which():
     record = example_studies.no_difference()
     workload = record.spec.workload.model_copy(update={"levels": (1, 16)})
     board = Board()
@@ -209,3 +210,27 @@ def test_where_several_numbers_of_threads_are_measured_the_step_tells_which():
     assert ", measuring with 1 thread for 30 s" in "\n".join(line.plain for line in screen.draw(board, 50, 100, 30))
     board.begin_step(Step.WARM_UP, now=50)
     assert ", warming up for 5 s" in "\n".join(line.plain for line in screen.draw(board, 55, 100, 30))
+
+
+def test_with_latency_as_the_goal_the_screen_ranks_by_latency_and_shows_it():
+    record = example_studies.safe_choice()
+    spec = record.spec.model_copy(update={"goal": Goal.LATENCY})
+    board = Board()
+    board.begin(spec, 7, 600, now=0)
+    latencies = {"1": 30.0, "2": None, "4": 9.0, "8": 12.0, "16": 25.0, "32": 28.0, "64": 29.0}
+    standings = {
+        # the fastest answers slowest
+        name: Standing(3, 0, tps, None if latency is None else latency / 30, latency=latency)
+        for tps, (name, latency) in enumerate(latencies.items(), start=1000)
+    }
+    board.end_trial(record.trials[-1], standings, now=0)
+    assert screen._most_telling(board, spec, 4) == {"1", "4", "8"}
+    lines = [line.plain for line in screen.draw(board, 0.0, 100, 30)]
+    head = next(line for line in lines if "to baseline" in line)
+    assert f"p{spec.workload.percentile} ms" in head
+    assert "tps" in head
+    row = next(line for line in lines if line.startswith("4 "))
+    assert row.split()[-3:] == ["9.00", "−70.0", "%"]
+    narrow = next(line.plain for line in screen.draw(board, 0.0, 36, 30) if "to baseline" in line.plain)
+    assert "tps" not in narrow
+    assert "ms" in narrow

@@ -110,7 +110,7 @@ def test_what_only_a_start_can_set_is_persisted_for_the_next_one():
     assert "after its next start" in sql_file.files_sentence(record)
 
 
-def test_where_the_study_does_not_know_both_ways_are_told():
+def test_where_the_study_does_not_know_both_ways_are_reported():
     text = sql_of(recommending(before={"innodb_io_capacity": 200}, innodb_io_capacity=2000))
     assert "SET PERSIST innodb_io_capacity = 2000;\n" in text
     assert "(error 1238): SET PERSIST_ONLY innodb_io_capacity = 2000;" in " ".join(text.replace("\n--  ", "").split())
@@ -248,7 +248,7 @@ def test_a_limit_moves_out_of_the_way_first(before, after, first, turned):
     assert taken_back[0].split()[-1] != first
 
 
-def test_what_was_there_before_is_told_as_unknown_where_it_is():
+def test_what_was_there_before_is_reported_as_unknown_where_it_is():
     record = recommending(known=[DYNAMIC], innodb_io_capacity=2000)
     assert undone(record) == ["RESET PERSIST IF EXISTS innodb_io_capacity;"]
     assert "to what recommended.sql printed." in reported(sql_file.render_undo(record))
@@ -285,7 +285,7 @@ def test_what_an_attached_server_ran_with_is_its_own_so_undo_sets_it():
     ("known", "again"), [(DYNAMIC, "SET PERSIST"), (AT_START, "SET PERSIST_ONLY"), (Variable("x", Kind.UNKNOWN), "SET PERSIST")]
 )
 @pytest.mark.parametrize("is_given_back", [False, True])
-def test_undo_tells_that_a_value_persisted_before_is_to_be_set_again(known, again, is_given_back):
+def test_undo_reports_that_a_value_persisted_before_is_to_be_set_again(known, again, is_given_back):
     before = {known.name: 1}
     record = recommending(known=[known], before=before, **({"sync_binlog": 1} if is_given_back else {known.name: 2}))
     text = reported(sql_file.render_undo(record))
@@ -293,13 +293,13 @@ def test_undo_tells_that_a_value_persisted_before_is_to_be_set_again(known, agai
     assert f"{known.name}: where recommended.sql printed it under PERSISTED, {again} that value again." in text
 
 
-def test_where_nothing_can_be_persisted_undo_tells_nothing_of_it():
+def test_where_nothing_can_be_persisted_undo_reports_nothing_of_it():
     record = recommending("mariadb@11.4.5", [DYNAMIC], {"innodb_io_capacity": 200}, innodb_io_capacity=2000)
     assert "PERSIST" not in sql_file.render_undo(record)
 
 
 @pytest.mark.parametrize(("limited", "limit"), limiting_pairs.LIMITS.items())
-def test_a_variable_that_changes_without_its_limit_is_told_with_it_and_both_are_shown(limited, limit):
+def test_a_variable_that_changes_without_its_limit_is_reported_with_it_and_both_are_shown(limited, limit):
     lower = (
         f"{limited}: where {limit} of your server is lower, raise that first; else the server cuts the one or moves the other."
     )

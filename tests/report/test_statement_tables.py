@@ -27,7 +27,7 @@ def test_a_candidate_that_never_ran_a_statement_has_no_row():
     assert [row.cells[0].candidate for row in table.rows] == ["4"]
 
 
-def test_what_no_thread_did_is_no_line_and_what_a_server_does_not_tell_is_no_zero():
+def test_what_no_thread_did_is_no_line_and_what_a_server_does_not_report_is_no_zero():
     record = example_studies.winner()
     why = example_reasons.full(record)
     place, spin = why.semaphores.places[0], why.semaphores.spins[0]

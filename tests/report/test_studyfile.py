@@ -43,7 +43,7 @@ def test_a_study_file_asks_the_same_question(name):
     assert compared(read_back(spec)) == compared(spec)
 
 
-def test_a_scan_is_asked_for_again_though_its_seconds_were_reckoned():
+def test_a_scan_is_requested_again_though_its_seconds_were_estimated():
     load = with_traits(question({"aa": 2, "workload": "scan", "workload-options": {"runs": "3"}}).workload_spec(HERE))
     spec = example_studies.winner().spec.model_copy(update={"workload": load, "measure": 30.0, "warmup": 10.0})
     assert compared(read_back(spec)) == compared(spec.model_copy(update={"measure": None, "warmup": None}))

@@ -54,13 +54,13 @@ def test_a_narrow_terminal_drops_columns_says_which_and_keeps_who_wins():
     assert any("16" in line and "+25.2 %" in line and line.endswith("wins") for line in text.splitlines())
 
 
-def test_warnings_and_confounds_are_told_in_full():
+def test_warnings_and_confounds_are_reported_in_full():
     text = " ".join(printed(example_studies.failed_candidate()).split())
     assert "Confound: innodb_buffer_pool_chunk_size differs between candidates too" in text
     assert "Warning: pool 900G failed in all 4 trials." in text
 
 
-def test_how_long_it_took_is_told():
+def test_how_long_it_took_is_reported():
     assert "Duration: 52 min 44 s. 35 min of measured load in 52 min 44 s of wall clock." in flat(
         printed(example_studies.winner())
     )
@@ -78,7 +78,7 @@ def test_the_files_that_set_it_and_take_it_back_are_named():
     assert "undo.sql" not in printed(example_studies.no_difference())
 
 
-def test_a_line_that_goes_is_told_too():
+def test_a_line_that_goes_is_reported_too():
     record = example_studies.winner()
     base = record.spec.candidates[0].model_copy(update={"setting": {"innodb_buffer_pool_instances": 1, "sync_binlog": 0}})
     changed = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:])})
@@ -143,7 +143,7 @@ def test_the_ratio_that_a_narrow_table_has_no_room_for_is_in_the_plot_with_its_i
     assert not any("Left out" in line and "baseline" in line for line in lines)
 
 
-def test_who_is_behind_what_fresh_trials_say_and_what_the_host_took_are_told():
+def test_who_is_behind_what_fresh_trials_say_and_what_the_host_took_are_reported():
     text = " ".join(printed(example_studies.safe_choice(), 80).split())
     assert "Fresh trials (6 blocks) confirm +19.2 % (+15.1 % to +23.3 %) throughput against the baseline." in text
     assert "5 s lost to the host and excluded." in text
@@ -166,7 +166,7 @@ def test_candidates_that_are_behind_are_dimmed():
     assert {"4", "8", "64"} <= {line.removeprefix("\x1b[2m").split()[0] for line in dim}
 
 
-def test_no_trade_off_is_told_where_all_of_it_may_be_chance():
+def test_no_trade_off_is_reported_where_all_of_it_may_be_chance():
     assert "Trade-off" not in printed(example_studies.a_a(), 80)
 
 

@@ -61,7 +61,7 @@ def test_a_wide_terminal_shows_intervals_and_everything():
     assert "Left out" not in text
 
 
-def test_waits_are_told_in_time_and_in_cycles_with_what_was_lost():
+def test_waits_are_reported_in_time_and_in_cycles_with_what_was_lost():
     text = explained(example_studies.winner(), width=160)
     assert "31,207 (2.5 %)" in text
     assert "1.40 µs (4,060)" in explained(example_studies.winner(), width=400)
@@ -137,7 +137,7 @@ def test_where_there_is_little_room_the_baselines_and_the_recommended_ones_semap
     assert "64" not in head
 
 
-def test_what_a_server_does_not_tell_of_semaphores_is_a_sentence():
+def test_what_a_server_does_not_report_of_semaphores_is_a_sentence():
     text = " ".join(explained(example_studies.winner(), example_reasons.nothing_moved).split())
     assert "InnoDB semaphores The server's status does not report semaphores: MariaDB 10.11" in text
     assert "Statements" not in text

@@ -42,7 +42,7 @@ def test_what_the_verdict_proved_is_not_doubted():
     assert "inconclusive" not in sentence(example_studies.by_stability(), replace(SURE, cv=CHANCE))
 
 
-def test_where_both_differences_may_be_chance_nothing_is_told():
+def test_where_both_differences_may_be_chance_nothing_is_reported():
     for record in (example_studies.a_a(), example_studies.inconclusive()):
         ends = trade_off.compare_ends(record, record.verdict)
         assert sentence(record, ends) == ""

@@ -23,7 +23,7 @@ def in_force(record, **values):
     return replace(record, trials=trials)
 
 
-def test_what_was_asked_for_stands_before_what_differed_besides():
+def test_what_was_requested_stands_before_what_differed_besides():
     record = example_studies.no_difference()
     trials = [
         replace(trial, in_force={**trial.in_force, "innodb_page_cleaners": "4" if trial.candidate == "16" else "1"})
@@ -34,7 +34,7 @@ def test_what_was_asked_for_stands_before_what_differed_besides():
     assert found[1].values == [("1", "1, 4"), ("4", "16")]
 
 
-def test_only_what_is_not_at_its_default_is_told():
+def test_only_what_is_not_at_its_default_is_reported():
     record = in_force(example_studies.winner(), innodb_log_buffer_size="16777216")
     catalogue = known(
         innodb_log_buffer_size="67108864", innodb_flush_log_at_trx_commit="1", innodb_buffer_pool_size="134217728"

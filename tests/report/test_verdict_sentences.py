@@ -119,7 +119,7 @@ def test_a_gain_by_another_goal_names_its_measure_its_direction_and_throughput_b
     assert text.endswith("Throughput: +11.2 % (+7.4 % to +15.1 %).")
 
 
-def test_the_goal_is_told_with_or_without_a_verdict():
+def test_the_goal_is_reported_with_or_without_a_verdict():
     assert verdict_sentences.goal(example_studies.unfinished()) == "throughput; higher is better."
     assert verdict_sentences.goal(example_studies.by_latency()) == "latency, by its p99; lower is better."
 
@@ -170,7 +170,13 @@ def test_the_baseline_of_an_attached_server_is_called_what_the_server_has_now():
 
 def test_an_interval_that_says_nothing_is_not_shown_in_figures():
     wild = Estimate(mean=3.15, low=0.036, high=273.82)
-    assert verdict_sentences.change_with_interval(wild) == "+215.0 % (too noisy to tell)"
-    assert headline.change_with_confidence(wild, 0.95) == "+215.0 %, too noisy to tell"
+    assert verdict_sentences.change_with_interval(wild) == "too noisy to tell"
+    assert verdict_sentences.change_with_interval(wild, 2) == "too noisy to tell after 2 trials"
+    assert headline.change_with_confidence(wild, 0.95, 1) == "too noisy to tell after 1 trial"
+
+
+def test_an_interval_of_a_level_that_says_nothing_is_not_shown_and_that_of_a_rare_event_is():
+    assert verdict_sentences.with_interval(Estimate(mean=10.8, low=0.016, high=5685)) == "10.8 (too noisy to tell)"
+    assert verdict_sentences.with_interval(Estimate(mean=0.8, low=0.05, high=4.5)) == "0.8 (0.05 to 4.50)"
     assert headline.detects(2, 21.46) == "2 trials are too few to detect any difference"
     assert headline.detects(12, 0.05) == "12 trials can detect differences of 5.0 % or more"

@@ -15,7 +15,7 @@ def full():
 @pytest.mark.parametrize(
     ("value", "text"), [(0.0, "0 ns"), (312, "312 ns"), (1_234, "1.23 µs"), (45_600_000, "45.6 ms"), (2.5e9, "2.50 s")]
 )
-def test_a_time_is_told_in_the_unit_that_suits_it(value, text):
+def test_a_time_is_reported_in_the_unit_that_suits_it(value, text):
     assert wait_groups.nanoseconds(value) == text
 
 
@@ -63,14 +63,14 @@ def test_words_say_where_the_mean_lies_above_the_p99():
     assert reported.endswith("For 1, 2, 4, 8, 16, 32 and 64 the mean is above the p99: a few long waits dominate it.")
 
 
-def test_events_that_were_lost_and_what_collecting_cost_are_told():
+def test_events_that_were_lost_and_what_collecting_cost_are_reported():
     rows = wait_tables.collected_table(full().wait_trials, LABELS, "tps").rows
     first, second = ([cell.text for cell in row.cells] for row in rows[:2])
     assert first[3:6] == ["1,204,311", "31,207 (2.5 %)", "CYCLE at 2,900 MHz"]
     assert (first[-1], second[-1], second[4]) == ("–", "−14.0 %", "none")
 
 
-def test_what_stood_in_the_way_of_collecting_is_told_of_its_candidate():
+def test_what_stood_in_the_way_of_collecting_is_reported_of_its_candidate():
     why = full()
     trials = [why.wait_trials[0].model_copy(update={"notes": ["3 waits ended before they began"]}), *why.wait_trials[1:]]
     labels = {name: f"value {name}" for name in NAMES}

@@ -27,7 +27,7 @@ def test_the_cost_of_watching_is_one_sentence_and_small_shares_are_not_said_to_b
     )
 
 
-def test_what_could_not_be_read_is_told_once_for_all_probes_that_say_it():
+def test_what_could_not_be_read_is_reported_once_for_all_probes_that_say_it():
     why = example_reasons.full(example_studies.winner())
     note = why.probes[3].notes
     both = [one.model_copy(update={"notes": note}) if one.probe == "status" else one for one in why.probes]

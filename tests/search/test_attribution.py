@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from dialin.model.dimension import Dimension
 from dialin.model.verdict import FigureSource
 from dialin.search.attribution import carried, interactions
-from dialin.search.space import Dimension, Space
+from dialin.search.space import Space
 from dialin.search.surrogate import Observations, Surrogate, learn_weights
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 

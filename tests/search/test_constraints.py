@@ -1,8 +1,9 @@
 import pytest
 
+from dialin.model.dimension import Dimension
 from dialin.model.tune import AtMost, MemoryFormula
 from dialin.search.constraints import Constraints
-from dialin.search.space import Dimension, Space
+from dialin.search.space import Space
 
 GIB = 2**30
 SPACE = Space(

@@ -2,8 +2,9 @@ import itertools
 
 import numpy as np
 
+from dialin.model.dimension import Dimension
 from dialin.search.nested_sets import elimination, lean_set, nested_sets
-from dialin.search.space import Dimension, Space
+from dialin.search.space import Space
 
 SPACE = Space(tuple(Dimension(f"v{i}", 0, 1, default=0.0) for i in range(6)))
 WORTH = np.array([0.2, 0.1, 0.013, 0.008, 0.001, -0.01])

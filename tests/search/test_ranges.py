@@ -26,7 +26,7 @@ def test_anything_else_is_refused(text: str) -> None:
         parse_requested(text)
 
 
-def test_a_range_that_was_asked_for_is_cut_by_what_the_server_takes() -> None:
+def test_a_range_that_was_requested_is_cut_by_what_the_server_takes() -> None:
     axis = make_dimension(CAPACITY, parse_requested("innodb_io_capacity=50..20000"))
     assert (axis.low, axis.high, axis.log) == (100, 20_000, True)
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from dialin.search.space import CATEGORY, Dimension, Space, is_log_range
+from dialin.model.dimension import CATEGORY, Dimension
+from dialin.search.space import Space, is_log_range
 
 POOL = Dimension("innodb_buffer_pool_size", 2**27, 2**34, log=True, step=2**20, static=True, default=2**27, rule=2**33)
 CAPACITY = Dimension("innodb_io_capacity", 100, 20_000, log=True, step=1, default=200)

@@ -1,8 +1,9 @@
 import numpy as np
 
+from dialin.model.dimension import Dimension
 from dialin.model.tune import MemoryFormula
 from dialin.search.constraints import Constraints
-from dialin.search.space import Dimension, Space
+from dialin.search.space import Space
 from dialin.search.start_design import NEIGHBOURS, design_size, start_design
 
 

@@ -123,7 +123,7 @@ def test_a_failed_trial_is_no_score():
     assert study.seconds_left == 20 * 60 - 9
 
 
-def test_several_numbers_of_threads_cost_as_many_times_the_seconds_and_are_asked_for_each():
+def test_several_numbers_of_threads_cost_as_many_times_the_seconds_and_are_requested_each():
     spec = tune_spec(20)
     spec = spec.model_copy(update={"workload": spec.workload.model_copy(update={"threads": 4, "levels": (1, 4)})})
     study = StudyTuner(spec)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from dialin.model.dimension import Dimension
 from dialin.model.setting import Value
 from dialin.model.tune import MemoryFormula, TuneStage
 from dialin.model.verdict import TuneOutcome
 from dialin.search.constraints import Constraints
-from dialin.search.space import Dimension, Space
+from dialin.search.space import Space
 from dialin.search.trial_records import Options, TrialOutcome
 from dialin.search.tuner import BASELINE, Tuner
 

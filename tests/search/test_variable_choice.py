@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from dialin.model.setting import as_number
-from dialin.search.excluded_variables import Exclusion
 from dialin.search.performance_variables import TABLE
 from dialin.search.ranges import RequestedVariable, make_dimension
-from dialin.search.variable_choice import Choice, Situation, choose_variables, make_constraints, variable_facts
+from dialin.search.space import Space
+from dialin.search.variable_choice import ChosenVariable, Situation, choose_variables, make_constraints, variable_facts
 from dialin.variables import memory, rules
 from fixtures.real_catalogues import BUILDS, real_catalogue
 
@@ -35,48 +35,40 @@ MACHINE = Situation(
 )  # fmt: skip
 
 
-def choose(build: str = "mysql@9.7.4", situation: Situation = MACHINE, **options) -> Choice:
+def choose(build: str = "mysql@9.7.4", situation: Situation = MACHINE, **options) -> list[ChosenVariable]:
     return choose_variables(CATALOGUES[build].variables, situation, **options)
 
 
-def names(choice: Choice) -> set[str]:
-    return {one.name for one in choice.chosen}
+def names(chosen: list[ChosenVariable]) -> set[str]:
+    return {one.name for one in chosen}
 
 
-def left_out(choice: Choice) -> dict[str, tuple[Exclusion, str]]:
-    return {one.name: (one.group, one.reason) for one in choice.left_out}
-
-
-@pytest.mark.parametrize("build", BUILDS)
-def test_every_variable_of_a_build_is_chosen_or_left_out_with_a_reason(build: str) -> None:
-    choice = choose(build)
-    assert names(choice) | left_out(choice).keys() == CATALOGUES[build].variables.keys()
-    assert not names(choice) & left_out(choice).keys()
-    assert all(one.reason and one.dimension.reason for one in choice.chosen)
-    assert all(reason for _, reason in left_out(choice).values())
-    assert 10 <= len(choice.chosen) <= 30
+def space_of(chosen: list[ChosenVariable]) -> Space:
+    return Space(tuple(one.dimension for one in chosen))
 
 
 @pytest.mark.parametrize("build", BUILDS)
-def test_most_variables_that_are_left_out_have_a_better_reason_than_that_nothing_is_known(build: str) -> None:
-    groups = [group for group, _ in left_out(choose(build)).values()]
-    assert groups.count(Exclusion.UNKNOWN) < len(groups) / 8
+def test_what_is_chosen_has_reasons(build: str) -> None:
+    chosen = choose(build)
+    assert names(chosen) <= CATALOGUES[build].variables.keys()
+    assert all(one.reason and one.dimension.reason for one in chosen)
+    assert 10 <= len(chosen) <= 30
 
 
 @pytest.mark.parametrize("build", BUILDS)
 def test_the_space_begins_with_the_baseline_and_takes_what_rules_recommend(build: str) -> None:
     choice = choose(build)
-    space = choice.space()
+    space = space_of(choice)
     assert space.setting(space.default_point) == {}
     assert space.setting(space.rules_point()).keys() <= names(choice)
     assert "innodb_buffer_pool_size" in space.setting(space.rules_point())
-    for one in choice.chosen:
+    for one in choice:
         assert one.dimension.rule is None or one.dimension.source
 
 
 @pytest.mark.parametrize("build", BUILDS)
 def test_ranges_stay_within_what_the_build_takes(build: str) -> None:
-    for one in choose(build).chosen:
+    for one in choose(build):
         variable, axis = CATALOGUES[build].variables[one.name], one.dimension
         if not axis.values:
             assert variable.minimum <= axis.low < axis.high <= variable.maximum
@@ -89,61 +81,32 @@ def test_each_build_has_its_own_redo_log() -> None:
 
 
 @pytest.mark.parametrize("build", BUILDS)
-def test_weaker_durability_takes_its_group(build: str) -> None:
+def test_weaker_durability_takes_permission(build: str) -> None:
     weaker = {rule.variable for rule in rules.WEAKER} - {"innodb_flush_method"}
     assert not names(choose(build)) & weaker
-    for name in weaker & CATALOGUES[build].variables.keys():
-        assert left_out(choose(build))[name][0] is Exclusion.DURABILITY
-    admitted = choose(build, admitted=[Exclusion.DURABILITY], most=100)
-    assert {"innodb_flush_log_at_trx_commit", "innodb_doublewrite"} <= names(admitted)
+    assert {"innodb_flush_log_at_trx_commit", "innodb_doublewrite"} <= names(choose(build, weaker=True, most=100))
 
 
 @pytest.mark.parametrize("build", BUILDS)
-def test_no_flush_method_of_weaker_durability_is_tried_without_its_group(build: str) -> None:
-    def words(admitted: list[Exclusion]) -> set[object]:
-        chosen = choose(build, admitted=admitted, most=100).chosen
+def test_no_flush_method_of_weaker_durability_is_tried_without_permission(build: str) -> None:
+    def words(*, weaker: bool) -> set[object]:
+        chosen = choose(build, weaker=weaker, most=100)
         return {word for one in chosen if one.name == "innodb_flush_method" for word in one.dimension.values}
 
-    assert words([]) <= {"", "fsync", "O_DIRECT"}
-    assert "O_DIRECT" in words([])
-    assert "O_DIRECT_NO_FSYNC" in words([Exclusion.DURABILITY])
-    assert not words([Exclusion.DURABILITY]) & {"nosync", "littlesync"}
-
-
-@pytest.mark.parametrize(
-    ("name", "group"),
-    [
-        ("local_infile", Exclusion.SECURITY),
-        ("binlog_row_image", Exclusion.REPLICATION),
-        ("replica_parallel_workers", Exclusion.REPLICATION),
-        ("slow_query_log", Exclusion.LOGGING),
-        ("performance_schema", Exclusion.LOGGING),
-        ("performance_schema_digests_size", Exclusion.LOGGING),
-        ("sql_mode", Exclusion.COMPATIBILITY),
-        ("transaction_isolation", Exclusion.COMPATIBILITY),
-        ("max_connections", Exclusion.LIMIT),
-        ("innodb_page_size", Exclusion.DATA),
-        ("optimizer_switch", Exclusion.PLANS),
-        ("innodb_ddl_threads", Exclusion.STATEMENTS),
-    ],
-)
-def test_what_is_no_matter_of_performance_says_so(name: str, group: Exclusion) -> None:
-    assert left_out(choose())[name][0] is group
+    assert "O_DIRECT" in words(weaker=False) <= {"", "fsync", "O_DIRECT"}
+    assert "O_DIRECT_NO_FSYNC" in words(weaker=True)
+    assert not words(weaker=True) & {"nosync", "littlesync"}
 
 
 def test_what_the_load_cannot_touch_is_left_out() -> None:
-    reasons = left_out(choose(situation=replace(MACHINE, counters=READ_ONLY)))
-    assert reasons["sort_buffer_size"] == (Exclusion.UNTOUCHED, "the load does not sort")
-    assert reasons["tmp_table_size"] == (Exclusion.UNTOUCHED, "the load makes no temporary tables")
-    assert reasons["innodb_redo_log_capacity"] == (Exclusion.UNTOUCHED, "the load does not write")
-    assert reasons["innodb_lru_scan_depth"][0] is Exclusion.UNTOUCHED
-    assert "sort_buffer_size" in names(choose(most=100))
-    assert "tmp_table_size" in names(choose(most=100))
+    untouched = {"sort_buffer_size", "tmp_table_size", "innodb_redo_log_capacity", "innodb_lru_scan_depth"}
+    assert not names(choose(situation=replace(MACHINE, counters=READ_ONLY), most=100)) & untouched
+    assert untouched <= names(choose(most=100))
 
 
 def test_two_temporary_tables_per_second_are_those_of_the_probes() -> None:
     few = replace(MACHINE, counters=READ_WRITE | {"Created_tmp_tables": 45.0, "Questions": 10_000.0})
-    assert left_out(choose(situation=few))["tmp_table_size"][0] is Exclusion.UNTOUCHED
+    assert "tmp_table_size" not in names(choose(situation=few, most=100))
 
 
 def test_a_load_of_few_statements_touches_all_that_grows() -> None:
@@ -152,42 +115,41 @@ def test_a_load_of_few_statements_touches_all_that_grows() -> None:
 
 
 def test_without_counters_nothing_counts_as_untouched() -> None:
-    groups = {group for group, _ in left_out(choose(situation=replace(MACHINE, counters={}, seconds=0))).values()}
-    assert Exclusion.UNTOUCHED not in groups
+    uncounted = choose(situation=replace(MACHINE, counters={}, seconds=0), most=100)
+    assert {*names(choose(most=100)), "join_buffer_size"} <= names(uncounted)
 
 
 def test_without_a_binary_log_its_cache_is_left_out() -> None:
     off = replace(MACHINE, in_force={"log_bin": "OFF"})
-    assert left_out(choose(situation=off))["binlog_cache_size"][1] == "it has no effect while log_bin is OFF"
+    assert "binlog_cache_size" not in names(choose(situation=off, most=100))
     assert "binlog_cache_size" in names(choose(most=100))
 
 
 def test_one_connection_needs_nothing_that_spares_waiting() -> None:
-    alone = left_out(choose(situation=replace(MACHINE, connections=1)))
-    assert alone["innodb_thread_concurrency"][0] is Exclusion.UNTOUCHED
-    assert alone["table_open_cache_instances"][0] is Exclusion.UNTOUCHED
+    alone = names(choose(situation=replace(MACHINE, connections=1), most=100))
+    assert not alone & {"innodb_thread_concurrency", "table_open_cache_instances"}
 
 
 def test_on_an_attached_server_only_dynamic_variables_are_searched() -> None:
     choice = choose(situation=replace(MACHINE, restarts=False))
-    assert not any(one.dimension.static for one in choice.chosen)
-    assert left_out(choice)["innodb_flush_method"][0] is Exclusion.RESTART
+    assert not any(one.dimension.static for one in choice)
+    assert "innodb_flush_method" not in names(choice)
 
 
 def test_a_pool_that_holds_all_data_is_left_out() -> None:
     fits = replace(MACHINE, data=5 * GIB, in_force={"innodb_buffer_pool_size": str(8 * GIB)})
-    assert left_out(choose(situation=fits))["innodb_buffer_pool_size"][0] is Exclusion.MACHINE
+    assert "innodb_buffer_pool_size" not in names(choose(situation=fits, most=100))
 
 
 def test_instances_of_the_pool_need_a_pool_of_a_gibibyte() -> None:
     assert "innodb_buffer_pool_instances" in names(choose(most=100))
-    small = choose(situation=replace(MACHINE, data=GIB / 4))
-    assert left_out(small)["innodb_buffer_pool_instances"][0] is Exclusion.MACHINE
+    small = choose(situation=replace(MACHINE, data=GIB / 4), most=100)
+    assert "innodb_buffer_pool_instances" not in names(small)
 
 
 def test_the_pool_is_cut_by_memory_and_by_data() -> None:
     def highest(situation: Situation) -> float:
-        (pool,) = [one.dimension for one in choose(situation=situation).chosen if one.name == "innodb_buffer_pool_size"]
+        (pool,) = [one.dimension for one in choose(situation=situation) if one.name == "innodb_buffer_pool_size"]
         return pool.high / GIB
 
     assert highest(MACHINE) == pytest.approx(12)
@@ -196,41 +158,40 @@ def test_the_pool_is_cut_by_memory_and_by_data() -> None:
 
 
 def test_the_range_says_what_cuts_it() -> None:
-    reasons = {one.name: one.dimension.reason for one in choose(most=100).chosen}
+    reasons = {one.name: one.dimension.reason for one in choose(most=100)}
     assert reasons["innodb_buffer_pool_size"] == "up to 75% of the free memory"
     assert reasons["innodb_redo_log_capacity"] == "up to 5.0% of the free disk"
     assert reasons["innodb_read_io_threads"] == "up to 4 times the CPUs"
 
 
 def test_the_redo_log_starts_with_an_hour_of_writes() -> None:
-    (log,) = [one.dimension for one in choose().chosen if one.name == "innodb_redo_log_capacity"]
+    (log,) = [one.dimension for one in choose() if one.name == "innodb_redo_log_capacity"]
     assert as_number(log.rule) == pytest.approx(min(3600 * 300e6 / 30, 10 * GIB), rel=0.01)
     assert "Redo Logging" in log.source
 
 
 def test_special_values_are_categories() -> None:
-    (concurrency,) = [one.dimension for one in choose(most=100).chosen if one.name == "innodb_thread_concurrency"]
+    (concurrency,) = [one.dimension for one in choose(most=100) if one.name == "innodb_thread_concurrency"]
     assert concurrency.special == (0,)
     assert concurrency.low == 1
-    instances = next(one.dimension for one in choose(most=100).chosen if one.name == "innodb_buffer_pool_instances")
+    instances = next(one.dimension for one in choose(most=100) if one.name == "innodb_buffer_pool_instances")
     assert instances.special == ()  # 9.7 dies of 0
 
 
 def test_the_reason_names_the_counter_that_shows_it() -> None:
-    reasons = {one.name: one.reason for one in choose(most=100).chosen}
+    reasons = {one.name: one.reason for one in choose(most=100)}
     assert reasons["sort_buffer_size"].endswith("; sort_range: 667 per second")
 
 
-def test_no_more_are_chosen_than_asked_for_and_those_of_rules_go_first() -> None:
+def test_no_more_are_chosen_than_requested_and_those_of_rules_go_first() -> None:
     choice = choose(most=6)
-    assert len(choice.chosen) == 6
-    assert all(one.dimension.rule is not None for one in choice.chosen)
-    assert left_out(choice)["innodb_spin_wait_delay"] == (Exclusion.OTHERS, "6 others are more likely to matter")
+    assert len(choice) == 6
+    assert all(one.dimension.rule is not None for one in choice)
 
 
 def test_memory_counts_the_pool_once_and_buffers_for_each_connection() -> None:
     choice = choose(most=100)
-    limits = make_constraints(choice.space(), MACHINE, CATALOGUES["mysql@9.7.4"].variables).memory
+    limits = make_constraints(space_of(choice), MACHINE, CATALOGUES["mysql@9.7.4"].variables).memory
     assert limits is not None
     assert limits.limit == pytest.approx(0.92 * 16 * GIB)
     assert limits.factors["innodb_buffer_pool_size"] == 1
@@ -243,13 +204,15 @@ def test_a_pool_that_is_not_searched_still_takes_its_memory() -> None:
     choice = choose(situation=replace(MACHINE, restarts=False, in_force={"innodb_buffer_pool_size": str(15 * GIB)}))
     assert "innodb_buffer_pool_size" not in names(choice)
     variables = CATALOGUES["mysql@9.7.4"].variables
-    limits = make_constraints(choice.space(), replace(MACHINE, in_force={"innodb_buffer_pool_size": str(15 * GIB)}), variables)
+    limits = make_constraints(
+        space_of(choice), replace(MACHINE, in_force={"innodb_buffer_pool_size": str(15 * GIB)}), variables
+    )
     assert limits.memory is not None
     assert limits.memory.constant >= 15.5 * GIB
 
 
 def test_what_limits_each_other_does() -> None:
-    order = make_constraints(choose(most=100).space(), MACHINE, CATALOGUES["mysql@9.7.4"].variables).order
+    order = make_constraints(space_of(choose(most=100)), MACHINE, CATALOGUES["mysql@9.7.4"].variables).order
     assert ("innodb_io_capacity", "innodb_io_capacity_max") in [(rule.lower, rule.upper) for rule in order]
 
 

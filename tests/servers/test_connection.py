@@ -121,3 +121,21 @@ def test_the_client_library_still_goes_by_what_is_set_after_connecting():
 @pytest.mark.parametrize(("name", "text"), [("sbtest", "`sbtest`"), ("my-app", "`my-app`"), ("a`b", "`a``b`")])
 def test_any_name_can_stand_in_a_statement(name, text):
     assert quoted(name) == text
+
+
+def test_only_the_values_of_secrets_are_hidden():
+    values = {
+        "disconnect_on_expired_password": "ON",
+        "secure_auth": "ON",
+        "report_password": "hunter2",
+        "wsrep_sst_auth": "me:hunter2",
+        "old_passwords": "0",
+        "some_plugin_token": "abc",
+        "master_secret": "",
+    }
+    shown = connection.global_variables(lambda _: list(values.items()))
+    hidden = {name for name, value in shown.items() if value == connection.HIDDEN}
+    assert hidden == {"report_password", "wsrep_sst_auth", "some_plugin_token"}
+    assert {name: value for name, value in shown.items() if name not in hidden} == {
+        name: value for name, value in values.items() if name not in hidden
+    }

@@ -37,13 +37,13 @@ def test_a_part_of_a_name_or_a_pattern_with_percent_signs_names_instruments(patt
     assert matching(pattern, NAMES) == found
 
 
-def test_the_nearest_names_are_told_by_their_last_part():
+def test_the_nearest_names_are_reported_by_their_last_part():
     assert nearest("hash_tables_lock", NAMES)[0] == NAMES[2]
     assert nearest("%LOCKopen%", NAMES) == NAMES[:1]
     assert nearest("zzz", NAMES) == []
 
 
-def test_a_build_that_makes_locks_visible_at_start_only_is_told_of_them_there():
+def test_a_build_that_makes_locks_visible_at_start_only_is_reported_of_them_there():
     options = start_options(build("mysql@5.6.24"), "hash_table_locks", 16 * GIB)
     assert options["performance_schema_instrument"] == "%hash_table_locks%=ON"
     assert options["performance_schema_max_rwlock_instances"] > 64 * 16
@@ -51,7 +51,7 @@ def test_a_build_that_makes_locks_visible_at_start_only_is_told_of_them_there():
     assert options["performance_schema_instrument"] == "wait/synch/%/innodb/%=ON"
 
 
-def test_a_build_that_can_be_told_while_it_runs_is_not_told_at_start():
+def test_a_build_that_can_be_reported_while_it_runs_is_not_reported_at_start():
     options = start_options(build("mysql@9.7.4"), "hash_table_locks", 16 * GIB)
     assert "performance_schema_instrument" not in options
     assert options["performance_schema_consumer_events_waits_history_long"] == "ON"
@@ -81,7 +81,7 @@ def asked(answers):
     return query
 
 
-def test_the_timer_that_was_chosen_is_told_with_its_frequency():
+def test_the_timer_that_was_chosen_is_reported_with_its_frequency():
     answers = {"setup_timers": [("NANOSECOND",)], "performance_timers": [(1_000_000_000,)]}
     assert timer(asked(answers)) == ("NANOSECOND", 1e9)
 
@@ -92,6 +92,6 @@ def test_where_no_timer_can_be_chosen_it_is_the_cycle_counter():
     assert timer(asked({**answers, "performance_timers": [(None,)]})) == ("CYCLE", 0.0)
 
 
-def test_only_objects_that_were_lost_are_told():
+def test_only_objects_that_were_lost_are_reported():
     shown = [("Performance_schema_mutex_instances_lost", "0"), ("Performance_schema_rwlock_instances_lost", "12")]
     assert lost_instances(asked({"instances_lost": shown})) == {"Performance_schema_rwlock_instances_lost": 12}

@@ -41,13 +41,13 @@ def test_the_help_mode_gets_the_options_a_private_directory_and_no_option_file(p
 
 
 @pytest.mark.parametrize("script", ["kill -SEGV $$", "exit 1", f"{TABLE}\nexit 1", "exec /nowhere"])
-def test_a_help_mode_that_fails_tells_nothing(probing, script):
+def test_a_help_mode_that_fails_reports_nothing(probing, script):
     reply = probing(script)({})
     assert not reply.complete
     assert reply.answered, "a crash is an answer"
 
 
-def test_a_binary_that_is_not_there_tells_nothing(tmp_path, clock):
+def test_a_binary_that_is_not_there_reports_nothing(tmp_path, clock):
     build = Build(Flavour.MYSQL, (5, 6, 24), tmp_path / "none")
     assert not option_probe.ask_of(build, clock)({}).complete
 

@@ -16,6 +16,6 @@ def test_a_share_is_reached_by_the_first_value_that_covers_it():
     assert [at_share(values, share) for share in (0.0, 0.25, 0.5, 0.51, 1.0)] == [1.0, 1.0, 2.0, 3.0, 4.0]
 
 
-def test_few_values_tell_few_shares_apart():
+def test_few_values_resolve_few_shares():
     assert known_shares(10)[-1] == 0.9
     assert known_shares(1000)[-1] == 0.999

@@ -76,7 +76,7 @@ def test_what_noise_hides_stays_open_and_a_sure_loser_still_loses():
     assert result.leader == "b"
 
 
-def test_one_block_resolves_nothing_but_tells_what_is_known():
+def test_one_block_resolves_nothing_but_reports_what_is_known():
     result = judge(study(blocks=1, a=100, b=200, c=50))
     assert (result.outcome, result.choice, result.leader) == (Outcome.INCONCLUSIVE, None, None)
     assert set(result.states.values()) == {State.INCONCLUSIVE}

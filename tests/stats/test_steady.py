@@ -122,7 +122,7 @@ def test_a_change_too_small_to_matter_is_steady_however_certain(shape):
 
 
 @pytest.mark.parametrize("series", [[], [5.0], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]])
-def test_where_nothing_can_be_told_it_is_taken_for_steady(series):
+def test_where_nothing_can_be_reported_it_is_taken_for_steady(series):
     assert examine(series).steady
 
 

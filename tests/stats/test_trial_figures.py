@@ -82,7 +82,7 @@ def test_throughput_is_transactions_divided_by_seconds_and_no_stall_is_forgiven(
     assert value(figures(stalled), DecidedBy.TYPICAL_SPEED) == pytest.approx(960, rel=0.01)
 
 
-def test_a_level_is_reckoned_as_often_for_an_hour_as_for_ten_seconds(monkeypatch):
+def test_a_level_is_estimated_as_often_for_an_hour_as_for_ten_seconds(monkeypatch):
     taken = []
     monkeypatch.setattr(module, "window", lambda tps: taken.append(len(tps)) or window(tps))
     counts = []

@@ -71,5 +71,5 @@ def test_throughput_that_rises_more_than_threads_do_gets_no_negative_price() -> 
         {1: 10.0, 2: 1000.0, 4: 2.0, 8: 900.0},
     ],
 )
-def test_no_law_is_told_of_points_that_give_none(points: dict[int, float]) -> None:
+def test_no_law_is_reported_of_points_that_give_none(points: dict[int, float]) -> None:
     assert fit(points) is None

@@ -18,7 +18,7 @@ with sole_runner(Path(sys.argv[1]), "boot/1"):
 """
 
 
-def test_who_runs_a_study_is_told_while_it_does(tmp_path):
+def test_who_runs_a_study_is_reported_while_it_does(tmp_path):
     assert holder(tmp_path) is None
     with sole_runner(tmp_path, "boot/42"):
         assert holder(tmp_path) == Holder(os.getpid(), "boot/42")

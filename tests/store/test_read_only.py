@@ -84,7 +84,7 @@ def test_nothing_can_be_written_by_who_reads(directory):
     assert read_only.read(directory, lambda store: store.read()).log == example_studies.inconclusive().log
 
 
-def test_what_differs_once_a_study_was_written_to_is_told(directory):
+def test_what_differs_once_a_study_was_written_to_is_reported(directory):
     before = read_only.signature(directory)
     assert read_only.signature(directory) == before
     with Store.open(directory) as writer:

@@ -14,7 +14,7 @@ def test_a_study_is_asked_to_stop_and_that_is_taken_back(tmp_path):
     assert not requests.is_asked_to_stop(tmp_path)
 
 
-def test_where_it_cannot_be_told_nobody_asks_and_the_study_goes_on(tmp_path, monkeypatch):
+def test_where_it_cannot_be_reported_nobody_asks_and_the_study_goes_on(tmp_path, monkeypatch):
     def stale(*_, **__):
         raise OSError(errno.ESTALE, "Stale file handle")
 

@@ -73,7 +73,7 @@ def test_a_file_that_cannot_be_written_says_how_to_go_on(store):
         store.save_watched(1, [], POINTS)
 
 
-def test_only_the_figures_that_are_asked_for_are_read_over_time(store):
+def test_only_the_figures_that_are_requested_are_read_over_time(store):
     store.save_watched(1, [WATCHED], POINTS)
     wanted = {("status", "Questions"), ("machine", "run_queue"), ("status", "No_such_variable")}
     points = store.read(readings=wanted).over_time

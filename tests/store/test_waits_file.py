@@ -109,7 +109,7 @@ def test_what_is_read_in_slices_comes_to_the_same(tmp_path, monkeypatch):
     assert summarise(path) == whole
 
 
-def test_summing_up_takes_no_more_memory_for_a_wait_than_is_reckoned_with(tmp_path, monkeypatch):
+def test_summing_up_takes_no_more_memory_for_a_wait_than_is_estimated_with(tmp_path, monkeypatch):
     monkeypatch.setattr(waits_file, "_SLICE", 20_000)
     monkeypatch.setattr(waits_file, "_PIECE", 2_000)
     count = 1_000_000

@@ -6,7 +6,7 @@ from dialin.variables import catalogue
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 
 
-def test_mysql_9_tells_kind_range_and_default(mysql):
+def test_mysql_9_reports_kind_range_and_default(mysql):
     assert mysql.variables["innodb_buffer_pool_instances"] == Variable(
         "innodb_buffer_pool_instances", Kind.INTEGER, 0, 64, default="1"
     )
@@ -35,7 +35,7 @@ def test_mysql_8_is_inferred_from_ranges_and_values(recorded):
     assert result["transaction_isolation"].kind is Kind.UNKNOWN
 
 
-def test_mariadb_tells_all(mariadb):
+def test_mariadb_reports_all(mariadb):
     assert mariadb.variables["read_buffer_size"] == Variable(
         "read_buffer_size", Kind.INTEGER, 8192, 2147479552, block=4096, default="131072", dynamic=True
     )
@@ -80,11 +80,11 @@ def test_what_can_be_set_again_is_dynamic(mysql):
     assert "timestamp" not in asked
 
 
-def test_what_mariadbs_table_told_is_not_tried(mariadb):
+def test_what_mariadbs_table_reported_is_not_tried(mariadb):
     assert catalogue.with_dynamic(mariadb, pytest.fail) == mariadb
 
 
-def test_old_servers_tell_names_and_defaults_only(recorded):
+def test_old_servers_report_names_and_defaults_only(recorded):
     asked = recorded("mysql-9.7.4", hidden=["variables_metadata", "variables_info"])
     result = catalogue.read(asked, "mysql@5.6.24").variables
     assert result["innodb_buffer_pool_size"] == Variable("innodb_buffer_pool_size", Kind.UNKNOWN, default="134217728")

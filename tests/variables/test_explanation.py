@@ -51,7 +51,7 @@ def test_what_the_type_alone_limits_is_no_limit_and_below_zero_nothing_is_claime
         (None, True, "", "at startup"),
     ],
 )
-def test_how_it_is_changed_is_told(dynamic, at_start, word, phrase):
+def test_how_it_is_changed_is_reported(dynamic, at_start, word, phrase):
     variable = number("some_limit", 1, 2, 1, dynamic=dynamic, at_start=at_start)
     assert explanation.when_changed(variable) == word
     assert phrase in lines("some_limit", built("mysql@9.7.4", variable))["Set"][0]
@@ -93,7 +93,7 @@ def test_since_and_until_are_of_the_builds_here(having, text):
     assert reported["Builds"] == [text, "MariaDB: in 10.11.5"]
 
 
-def test_what_moves_with_it_is_told_both_ways_where_the_builds_have_it():
+def test_what_moves_with_it_is_reported_both_ways_where_the_builds_have_it():
     capacity, most = number("innodb_io_capacity", 100, 9, 200), number("innodb_io_capacity_max", 100, 9, 2000)
     reported = lines("innodb_io_capacity", built("mysql@9.7.4", capacity, most))
     assert reported["Affects"][0].startswith("innodb_io_capacity_max: it is twice")
@@ -111,7 +111,7 @@ def told_of(build):
     return " ".join(text for label in ("Caution", "Derived from", "Affects") for text in result.get(label, []))
 
 
-def test_rules_about_other_builds_are_not_told():
+def test_rules_about_other_builds_are_not_reported():
     assert "SIGFPE" in told_of("mysql@9.7.4")
     assert "SIGFPE" not in told_of("mysql@5.5.9") + told_of("mysql@8.0.33") + told_of("mariadb@10.2.11")
     assert "from there on 8" in told_of("mysql@5.6.24")
@@ -131,7 +131,7 @@ def test_a_rule_about_some_of_the_builds_says_which():
     assert "[" not in lines("innodb_buffer_pool_instances", instances("mysql@9.7.4"))["Caution"][0]
 
 
-def test_what_moves_or_is_moved_is_told_of_builds_that_have_both():
+def test_what_moves_or_is_moved_is_reported_of_builds_that_have_both():
     reported = lines(
         "innodb_buffer_pool_size", instances("mysql@9.7.4", "innodb_buffer_pool_chunk_size"), instances("mysql@5.6.24")
     )
@@ -144,7 +144,7 @@ def test_what_moves_or_is_moved_is_told_of_builds_that_have_both():
     assert data["moves"][0]["builds"] == ["mysql@9.7.4"]
 
 
-def test_other_names_durability_data_and_what_dialin_owns_are_told():
+def test_other_names_durability_data_and_what_dialin_owns_are_reported():
     mode = Variable("tx_isolation", Kind.ENUMERATION, choices=("READ-COMMITTED",), default="READ-COMMITTED", dynamic=True)
     assert lines("tx_isolation", built("mysql@5.6.24", mode))["Same as"] == ["transaction_isolation"]
     flush = number("innodb_flush_log_at_trx_commit", 0, 2, 1)

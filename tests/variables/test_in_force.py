@@ -80,7 +80,7 @@ def test_another_spelling_of_the_same_value_is_no_deviation(name, asked, reporte
         ("init_connect", "SELECT 1", "", "changed", "the effective value is nothing"),
     ],
 )
-def test_a_value_that_is_not_the_one_asked_for_is_said_with_both(name, asked, reported, code, words):
+def test_a_value_that_is_not_the_one_requested_is_said_with_both(name, asked, reported, code, words):
     (note,) = in_force.deviations({name: asked}, {name: reported})
     assert note.code == code
     assert note_text(SPEC, note).startswith(f"{name}={asked} was requested; ")
@@ -122,7 +122,7 @@ def test_candidates_that_differ_are_not_one():
     assert in_force.same_in_force(pools(), ["innodb_buffer_pool_instances"]) == []
 
 
-def test_an_inert_variable_counts_where_it_was_asked_for():
+def test_an_inert_variable_counts_where_it_was_requested():
     settings = {"a": instance(1), "b": instance(2, innodb_buffer_pool_chunk_size="1048576")}
     assert in_force.same_in_force(settings, []) == [frozenset("ab")]
     assert in_force.same_in_force(settings, ["innodb_buffer_pool_chunk_size"]) == []
@@ -230,7 +230,7 @@ def test_directories_that_others_may_share_are_compared_as_they_are():
     assert [note.data["variable"] for note in in_force.confounds(settings, [], "a")] == ["x"]
 
 
-def test_several_names_of_one_variable_are_one_confound_and_none_where_one_was_asked_for():
+def test_several_names_of_one_variable_are_one_confound_and_none_where_one_was_requested():
     settings = {
         name: {"slave_net_timeout": name, "replica_net_timeout": name, "long_query_time": name, "log_slow_query_time": name}
         for name in "12"
@@ -239,7 +239,7 @@ def test_several_names_of_one_variable_are_one_confound_and_none_where_one_was_a
     assert len(in_force.confounds(settings, ["slave_net_timeout", "long_query_time"], "1")) == 0
 
 
-def test_the_parts_of_a_switch_that_was_asked_for_are_no_confounds():
+def test_the_parts_of_a_switch_that_was_requested_are_no_confounds():
     settings = {
         "on": {"performance_schema": "ON", "performance_schema_digests_size": "10000"},
         "off": {"performance_schema": "OFF", "performance_schema_digests_size": "0"},

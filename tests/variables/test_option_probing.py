@@ -65,7 +65,7 @@ def test_what_a_server_would_not_start_with_is_named(build):
 
 
 @pytest.mark.parametrize("printed", ["", "Segmentation fault", "\nVariables (--variable-name=value)\n"])
-def test_a_server_that_printed_nothing_told_nothing(printed):
+def test_a_server_that_printed_nothing_reported_nothing(printed):
     assert not read_reply(printed, "", ended_well=True).complete
 
 
@@ -228,7 +228,7 @@ def test_the_largest_number_of_all_is_not_asked_of_what_has_a_limit():
     assert not any(asked.get("limited") == MOST for asked in server.asked)
 
 
-def test_what_a_table_told_is_not_asked_again_but_for_blocks():
+def test_what_a_table_reported_is_not_asked_again_but_for_blocks():
     server = Server(read_buffer_size=Number(8192, 2147479552, 4096, default=131072))
     reported = Variable("read_buffer_size", Kind.INTEGER, 8192, 2147483647, default="131072")
     assert bounds(server.probed(read_buffer_size=reported)["read_buffer_size"]) == (8192, 2147479552, 4096)
@@ -254,7 +254,7 @@ def test_variables_that_move_one_another_are_asked_apart():
     assert not any({"slave_net_timeout", "replica_net_timeout"} <= asked.keys() for asked in server.asked)
 
 
-def test_an_option_that_a_server_does_not_survive_leaves_the_others_told():
+def test_an_option_that_a_server_does_not_survive_leaves_the_others_reported():
     names = [f"number_{index}" for index in range(20)]
     server = Server(deadly=["number_7"], **{name: Number(3, 99, default=3) for name in names})
     result = server.probed()
@@ -270,7 +270,7 @@ def test_one_refused_option_of_innodb_does_not_pass_for_the_defaults_of_the_othe
     assert len(server.probed()["innodb_flush_method"].choices) == 6
 
 
-def test_enumerations_and_sets_tell_their_words_by_number():
+def test_enumerations_and_sets_report_their_words_by_number():
     server = Server(
         binlog_format=Words(("MIXED", "STATEMENT", "ROW"), default=1),
         log_output=Flags(("NONE", "FILE", "TABLE"), default=2),
@@ -287,7 +287,7 @@ def test_enumerations_and_sets_tell_their_words_by_number():
     assert result["init_connect"].kind is Kind.STRING
 
 
-def test_words_that_stand_for_several_are_told_by_their_own_name():
+def test_words_that_stand_for_several_are_reported_by_their_own_name():
     class Modes(Flags):
         def take(self, value):
             printed, limit = super().take(value)
@@ -346,7 +346,7 @@ LIMITED = Number(-1, 1048576, signed=True, default=0)
         (Flags(FORMATS, default=1), 4),
     ],
 )
-def test_words_of_which_an_answer_is_missing_are_not_told(option, value):
+def test_words_of_which_an_answer_is_missing_are_not_reported(option, value):
     server = Server(some_words=option, read_buffer_size=Number(8192, 2147479552, 4096, default=131072))
     assert server.probed()["some_words"].choices == FORMATS
     result = option_probing.completed(server.catalogue(), Lost(server, "some_words", value))
@@ -356,7 +356,7 @@ def test_words_of_which_an_answer_is_missing_are_not_told(option, value):
 
 
 @pytest.mark.parametrize("value", [0, -1, -(2**63), 2**63 - 1])
-def test_a_range_of_which_an_answer_is_missing_is_not_told(value):
+def test_a_range_of_which_an_answer_is_missing_is_not_reported(value):
     server = Server(some_number=LIMITED)
     result = option_probing.completed(server.catalogue(), Lost(server, "some_number", value))
     assert not result.complete
@@ -396,7 +396,7 @@ def test_text_that_a_number_is_a_word_of_is_no_set_that_refuses_its_own_default(
         assert result.choices == ()
 
 
-def test_a_help_mode_that_crashes_tells_nothing_and_harms_nothing():
+def test_a_help_mode_that_crashes_reports_nothing_and_harms_nothing():
     """10.1.8 does."""
     catalogue = Server(read_buffer_size=Number(8192, 2**31, 4096, default=131072)).catalogue()
     assert option_probing.completed(catalogue, lambda asked: Reply(complete=False)) == catalogue

@@ -37,12 +37,12 @@ def load_told(**figures):
     return {1: {"load": Watched("load", 60.0, gauges={name: Gauge(f, f, f, f, f) for name, f in figures.items()})}}
 
 
-def test_a_rate_that_was_reached_or_never_asked_for_is_not_told_of():
+def test_a_rate_that_was_reached_or_never_requested_is_not_reported_of():
     assert reported(at_rate(1000), {"a": 995, "b": 1000}) == {}
     assert reported(at_rate(0), {"a": 995, "b": 1000}) == {}
 
 
-def test_a_rate_that_was_not_reached_is_told_with_what_was():
+def test_a_rate_that_was_not_reached_is_reported_with_what_was():
     note = reported(at_rate(1000), {"a": 900, "b": 1000})["rate_not_reached"]
     assert "The rate of 1000 transactions/s was not reached in 1 of 2 trials (a): the lowest was 900" in note.text
     assert "their latency includes the wait" in note.text

@@ -56,7 +56,7 @@ class Beats(Workload):
         return "beats 1"
 
 
-BEATS = WorkloadKind(name="beats", help="beats", make=Beats, options=BeatOptions, unit="beat", threads=2)
+BEATS = WorkloadKind(name="beats", help="beats", make=Beats, options=BeatOptions, threads=2)
 
 STUDY = """
 workload = "beats"

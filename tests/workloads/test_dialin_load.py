@@ -126,7 +126,7 @@ def test_a_workload_is_given_the_sizes_that_it_has(program, target, name, expect
     assert options(program.words()) == expected
 
 
-def test_seconds_are_read_and_what_they_tell_of_the_driver_is_kept(program, target):
+def test_seconds_are_read_and_what_they_report_of_the_driver_is_kept(program, target):
     lines = [json.dumps({"type": "start"}), second(), "a warning", second(second=4, dropped=0, busiest_thread_cpu=0.6)]
     program.says.write_text("\n".join(lines) + "\n")
     load = DialinLoad(spec(), program.path).start(target, threads=1, seed=1, cpus=None)
@@ -139,7 +139,7 @@ def test_seconds_are_read_and_what_they_tell_of_the_driver_is_kept(program, targ
     load.stop()
 
 
-def test_a_driver_without_timers_tells_nothing_of_them(program, target):
+def test_a_driver_without_timers_reports_nothing_of_them(program, target):
     no_timers = {"count": 0, "late_mean": None, "late_max": None}
     program.says.write_text(second(timers=no_timers, dropped=7) + "\n")
     load = DialinLoad(spec(), program.path).start(target, threads=1, seed=1, cpus=None)
@@ -184,7 +184,7 @@ def test_an_error_of_the_driver_is_the_workloads_with_its_remedy(program, target
     assert (failed.value.what, failed.value.remedy) == ("dialin-load: no table", "Prepare")
 
 
-def test_data_that_could_not_be_prepared_is_told_in_the_drivers_words(program, target):
+def test_data_that_could_not_be_prepared_is_reported_in_the_drivers_words(program, target):
     DialinLoad(spec(), program.path).prepare(target)
     assert program.words()[:2] == ["prepare", "oltp_read_write"]
     program.says.write_text(error("the disk is full", "Free some space"))
@@ -224,7 +224,7 @@ def test_sizes_of_a_workload_file_are_spelled_as_its_author_did(program, tmp_pat
     assert options(program.words()) == [f"{name}=5"]
 
 
-def test_a_program_that_cannot_be_run_is_told(tmp_path):
+def test_a_program_that_cannot_be_run_is_reported(tmp_path):
     with pytest.raises(UserError, match="cannot be run"):
         DialinLoad(spec(), tmp_path / "gone").check()
 
@@ -271,7 +271,7 @@ def test_workloads_share_a_dataset_only_where_the_driver_makes_the_same_tables(p
     assert facts(name="bulk_insert", tables=2) == facts(name="bulk_insert", table_size=7)
 
 
-def test_the_tables_that_are_made_are_those_that_are_told():
+def test_the_tables_that_are_made_are_those_that_are_reported():
     assert DialinLoad(spec(name="select_random_points")).traits.size == "1 table of 100,000 rows"
     assert DialinLoad(spec(name="bulk_insert", threads=8)).traits.size == "8 empty tables"
     assert DialinLoad(spec(name="oltp_insert", options={"auto-inc": "0"})).describe_data() == (
@@ -308,20 +308,20 @@ def test_loads_whose_data_may_grow_or_drain_are_said_to(name):
     assert DialinLoad(spec(name=name)).traits.grows is not keeps
 
 
-def test_data_is_described_by_what_tells_its_size():
+def test_data_is_described_by_what_reports_its_size():
     assert DialinLoad(spec()).describe_data() == "4 tables of 100,000 rows for oltp_read_write"
     own = spec(name="tpcc-like", options={"warehouses": "2"})
     assert DialinLoad(own).describe_data() == "the data for tpcc-like (warehouses=2)"
 
 
-def test_the_disk_that_data_takes_is_reckoned_with_its_size():
+def test_the_disk_that_data_takes_is_estimated_with_its_size():
     assert DialinLoad(spec(tables=2)).expected_bytes() == Sysbench(WorkloadSpec(tables=2)).expected_bytes() > 0
     small, large = (DialinLoad(spec(name="tpcc-like", options={"warehouses": n})).expected_bytes() for n in ("1", "100"))
     assert 100 * small > large > 10 * small
     assert DialinLoad(spec(name="noop")).expected_bytes() == 0
 
 
-def test_the_order_business_is_reckoned_with_all_of_its_sizes():
+def test_the_order_business_is_estimated_with_all_of_its_sizes():
     def size(**options):
         return DialinLoad(spec(name="tpcc-like", options=options)).expected_bytes()
 
@@ -341,5 +341,5 @@ def test_the_order_business_is_reckoned_with_all_of_its_sizes():
         ({"name": "bulk_insert"}, ""),
     ],
 )
-def test_less_data_is_had_by_what_the_workload_can_be_told(reported, smaller):
+def test_less_data_is_had_by_what_the_workload_can_be_reported(reported, smaller):
     assert DialinLoad(spec(**reported)).smaller == smaller

@@ -38,7 +38,7 @@ def test_an_account_without_a_password_needs_no_file(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-def test_tls_is_told_with_its_files(tmp_path):
+def test_tls_is_reported_with_its_files(tmp_path):
     ca = tmp_path / "ca.pem"
     ca.touch()
     account = Account(host="db1", tls=Tls(TlsMode.VERIFY_CA, ca=str(ca)))

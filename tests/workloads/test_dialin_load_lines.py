@@ -40,13 +40,13 @@ def second(**changes):
     return json.dumps({**reported, **changes})
 
 
-def test_a_second_is_read_with_what_it_tells_of_the_driver():
+def test_a_second_is_read_with_what_it_reports_of_the_driver():
     rates = {"tps": 200, "reads": 2800, "writes": 800, "other": 400, "errors": 4, "reconnects": 2}
     expected = Second(3, **rates, latency_ms=3.5, codes={1213: 3, 1205: 1}, choice=DriverChoice(8, 3, False))
     assert parse_stream_line(second(), 95) == Report(expected, Timers(4, 2.0, 1.5), 5, 7, 16, 1200.5, 9.0, 0.0, 0.4)
 
 
-def test_a_part_of_a_second_is_told_by_the_second():
+def test_a_part_of_a_second_is_reported_by_the_second():
     found = parse_stream_line(second(seconds=0.5), 95).second
     assert (found.tps, found.reads, found.errors) == (400, 5600, 8)
 
@@ -57,7 +57,7 @@ def test_no_timers_are_late_by_nothing():
 
 
 @pytest.mark.parametrize("percentile", [99, 75])
-def test_a_percentile_that_is_not_told_is_read_from_the_histogram(percentile, monkeypatch):
+def test_a_percentile_that_is_not_reported_is_read_from_the_histogram(percentile, monkeypatch):
     asked = []
     monkeypatch.setattr(
         "dialin.workloads.dialin_load_lines.quantile", lambda text, share: asked.append((text, share)) or 123_400.0
@@ -98,7 +98,7 @@ def test_each_kind_of_transaction_has_its_times_as_the_driver_counted_them():
         assert known_percentile(counts, 0.99) is reported["p99"] is None
 
 
-def test_an_error_is_told_with_its_remedy():
+def test_an_error_is_reported_with_its_remedy():
     line = json.dumps({"type": "error", "fault": "server", "what": "it is gone", "remedy": "Start it"})
     assert parse_stream_line(line, 95) == Fault("it is gone", "Start it")
 

@@ -50,7 +50,7 @@ def test_what_is_falsy_is_understood_all_the_same(pipe):
     assert driver.read(number, 0) == 0
 
 
-def test_a_driver_that_ends_is_told_with_its_last_words(pipe):
+def test_a_driver_that_ends_is_reported_with_its_last_words(pipe):
     driver, words = pipe
     words.write(b"7\nFATAL: gone\n")
     words.close()
@@ -59,7 +59,7 @@ def test_a_driver_that_ends_is_told_with_its_last_words(pipe):
         driver.read(number, 1)
 
 
-def test_a_driver_that_dies_silently_is_not_told_with_the_last_words_of_one_before_it(tmp_path):
+def test_a_driver_that_dies_silently_is_not_reported_with_the_last_words_of_one_before_it(tmp_path):
     for words, reported in (("echo FATAL: the first", "FATAL: the first\n"), ("exit 1", "")):
         driver = DriverProcess.start(["/bin/sh", "-c", words], tmp_path, cpus=None, environment=os.environ)
         with pytest.raises(EndedError) as ended:

@@ -90,12 +90,6 @@ def test_a_load_is_described_by_the_name_that_asks_for_it_again():
     assert described("sysbench", name="/a/b.lua").startswith("/a/b.lua, ")
 
 
-@pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.name)
-def test_the_unit_of_a_kind_is_stored_with_its_studies(kind):
-    asked = WorkloadSpec(name=kind.names[0], kind=kind.name)
-    assert kind.make(asked).traits.unit == kind.unit
-
-
 @pytest.fixture
 def machine(monkeypatch):
     """What is installed."""
@@ -115,7 +109,7 @@ def test_where_only_sysbench_is_installed_it_applies_the_load_and_a_note_says_so
 
 
 @pytest.mark.parametrize("asked", ["dialin-load:oltp_read_only", "tpcc-like", "sysbench:oltp_read_only", "scan", "./x.toml"])
-def test_what_was_asked_for_by_name_is_not_replaced(machine, asked):
+def test_what_was_requested_by_name_is_not_replaced(machine, asked):
     machine(load=None, sysbench_path="/usr/bin/sysbench")
     assert installed_alternative(asked) == (asked, "")
 

@@ -33,7 +33,7 @@ def test_the_program_that_the_environment_names_goes_before_all_others(tmp_path,
 
 
 @pytest.mark.parametrize("look", [load_binary.find, load_binary.need])
-def test_an_environment_that_names_no_program_is_told_so_and_nothing_else_is_taken(tmp_path, python, look):
+def test_an_environment_that_names_no_program_is_reported_so_and_nothing_else_is_taken(tmp_path, python, look):
     program(tmp_path / "venv" / "bin" / "dialin-load")
     with pytest.raises(UserError, match=r"DIALIN_LOAD names .*gone, which is not a program"):
         look({"DIALIN_LOAD": str(tmp_path / "gone")}, python)
@@ -46,7 +46,7 @@ def test_an_environment_may_say_to_do_without_the_program(tmp_path, python):
         load_binary.need({"DIALIN_LOAD": "none"}, python)
 
 
-def test_a_missing_program_is_told_with_its_remedy(tmp_path, python):
+def test_a_missing_program_is_reported_with_its_remedy(tmp_path, python):
     assert load_binary.find({"PATH": str(tmp_path)}, python) is None
     with pytest.raises(UserError, match=r"dialin-load is not installed.*make setup"):
         load_binary.need({"PATH": str(tmp_path)}, python)

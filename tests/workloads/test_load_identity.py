@@ -42,7 +42,7 @@ def test_a_workload_file_that_is_gone_is_refused(mine):
         load_identity.check(spec, begun, load)
 
 
-def test_the_same_driver_is_not_told_of():
+def test_the_same_driver_is_not_reported_of():
     begun = {"load_driver": OLD}
     assert load_identity.later(begun, OLD) == load_identity.later({}, NEW) == {}
     assert load_identity.notes(begun) == []
@@ -53,7 +53,7 @@ def test_another_build_of_the_same_version_is_another_driver():
     assert load_identity.later(begun, f"{OLD}+60") == {"load_driver_later": [f"{OLD}+60"]}
 
 
-def test_each_driver_that_went_on_is_told_in_its_order():
+def test_each_driver_that_went_on_is_reported_in_its_order():
     begun = {"load_driver": OLD}
     begun |= load_identity.later(begun, NEW)
     assert load_identity.later(begun, NEW) == {}

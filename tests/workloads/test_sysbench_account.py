@@ -52,7 +52,7 @@ def test_an_account_without_a_password_needs_no_file(tmp_path):
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "db1"])
-def test_over_tcp_host_and_port_are_told(tmp_path, host):
+def test_over_tcp_host_and_port_are_reported(tmp_path, host):
     options = sysbench_account.options(Account(host=host, port=3307), tmp_path)
     # The client library would take a unix socket for localhost.
     assert (options["mysql-host"], options["mysql-port"]) == ("db1" if host == "db1" else "127.0.0.1", 3307)
@@ -70,13 +70,13 @@ def test_every_password_that_is_written_is_read_as_it_is(password):
 
 
 @pytest.mark.parametrize("password", ["a'b\"c d", "\"'", "x\ny", "x" * 300, "a\tb"])
-def test_a_password_that_sysbench_cannot_be_told_is_refused_and_not_shown(password):
+def test_a_password_that_sysbench_cannot_be_reported_is_refused_and_not_shown(password):
     with pytest.raises(UserError, match="cannot be given the account's password") as caught:
         Sysbench(WorkloadSpec()).check_account(Account(password=password))
     assert password not in str(caught.value)
 
 
-def test_tls_is_told_by_the_only_file_names_that_sysbench_knows(tmp_path, certificates):
+def test_tls_is_reported_by_the_only_file_names_that_sysbench_knows(tmp_path, certificates):
     account = Account(host="db1", tls=Tls(TlsMode.VERIFY_CA, **certificates))
     options = sysbench_account.options(account, tmp_path)
     assert options["mysql-ssl"] == "on"

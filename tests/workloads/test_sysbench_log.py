@@ -14,19 +14,19 @@ TPS = [237.53, 300.0, 0.0]
 
 
 @pytest.mark.parametrize("make", [human, csv])
-def test_both_forms_tell_the_same(make):
+def test_both_forms_report_the_same(make):
     (log,) = parse(make(TPS, threads=56, latency=442.73))
     assert log.tps.tolist() == TPS
     assert log.times.tolist() == [1, 2, 3]
     assert log.latency_ms.tolist() == [442.73] * 3
     assert log.errors.tolist() == [0.5] * 3
-    assert (log.threads, log.interval, log.percentile, log.transactions) == (56, 1, 95, 538)
+    assert (log.threads, log.interval, log.percentile, log.summary.transactions) == (56, 1, 95, 538)
 
 
 def test_a_line_as_percona_publishes_it_is_read():
     (log,) = parse("1,56,237.53,7323.89,3304.66,3322.47,696.76,442.73,0.25,0.00\n")
     assert (log.tps[0], log.latency_ms[0], log.errors[0], log.threads) == (237.53, 442.73, 0.25, 56)
-    assert (log.percentile, log.transactions) == (None, None)
+    assert (log.percentile, log.summary) == (None, None)
 
 
 def test_the_line_that_is_read_while_a_trial_runs_is_the_line_of_a_log():
@@ -47,13 +47,13 @@ def test_line_ends_of_windows_and_lines_of_other_kinds_change_nothing():
 
 def test_runs_that_follow_each_other_in_one_file_are_told_apart():
     first, second = parse(csv([1, 2, 3], threads=8) + csv([4, 5], threads=16))
-    assert (first.tps.tolist(), first.threads, first.transactions) == ([1, 2, 3], 8, 6)
-    assert (second.tps.tolist(), second.threads, second.transactions) == ([4, 5], 16, 9)
+    assert (first.tps.tolist(), first.threads, first.summary.transactions) == ([1, 2, 3], 8, 6)
+    assert (second.tps.tolist(), second.threads, second.summary.transactions) == ([4, 5], 16, 9)
 
 
 def test_a_summary_is_that_of_the_run_before_it():
     logs = parse(csv([1, 2, 3]) + csv([4, 5], whole=False))
-    assert [log.transactions for log in logs] == [6, None]
+    assert [log.summary and log.summary.transactions for log in logs] == [6, None]
 
 
 @pytest.mark.parametrize(

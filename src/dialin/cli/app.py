@@ -16,6 +16,7 @@ from rich.markup import escape
 from typer.exceptions import TyperException
 
 from dialin import __version__
+from dialin.cli import first_questions
 from dialin.cli.commands import OnDemand
 from dialin.cli.console import errors
 from dialin.cli.standard_streams import discard, protect_standard_streams
@@ -33,7 +34,8 @@ app = typer.Typer(
     help=(
         "Find the right value of a MySQL or MariaDB server variable for your workload on your hardware, and prove it.\n\n"
         "Name a variable and its values; dialin starts real servers under real load, in random order and repeatedly, verifies "
-        "the effective values, and reports which value wins, by how much and how sure that is."
+        "the effective values, and reports which value wins, by how much and how sure that is.\n\n"
+        "On a terminal, dialin without a command asks three questions and shows the command that answers yours."
     ),
     epilog=EPILOG,
     add_completion=True,
@@ -55,9 +57,12 @@ def before(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Show the help where no command is given."""
+    """Where no command is given, ask three questions on a terminal, and show the help anywhere else."""
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        if first_questions.is_terminal():
+            first_questions.ask_and_show()
+        else:
+            typer.echo(context.get_help())
         raise typer.Exit
 
 
@@ -89,21 +94,40 @@ def main() -> None:
         remedy = "Check that it exists, that you have permission, and that the disk has space. Completed trials are safe"
         _print_error(f"{place}{error.strerror or error}. {remedy}")
         code = ExitCode.NO_VERDICT
-    except (MemoryError, ImportError) as error:
-        from dialin.servers import process_limits
-
-        _print_error(process_limits.too_low() or f"{error or 'Memory is full'}. Free memory, or reinstall dialin")
-        code = ExitCode.NO_VERDICT
     except Exception as error:
-        log = _write_fault(error)
-        report = f"please report it with {log}" if log else "its traceback could not be written; please report it"
-        _print_error(f"internal error: {type(error).__name__}. Completed trials are safe; {report}")
+        _print_error(_of_the_environment(error) or _fault(error))
         code = ExitCode.NO_VERDICT
     except KeyboardInterrupt:
         errors().print("Stopped")
         code = ExitCode.INTERRUPTED
     _flush_or_discard()
     sys.exit(code)
+
+
+_IMPORTS_FAIL_FOR_MEMORY = ("cannot allocate memory", "failed to map segment")
+"""What the loader says of a library for which there is no memory."""
+
+
+def _of_the_environment(error: Exception) -> str:
+    """Return what is wrong with the machine or the installation; empty where the error is a fault of dialin."""
+    if isinstance(error, ModuleNotFoundError) and error.name and error.name.partition(".")[0] != "dialin":
+        return f"The Python package {error.name.partition('.')[0]} is missing. Reinstall dialin"
+    if not isinstance(error, (MemoryError, ImportError)):
+        return ""
+    from dialin.servers import process_limits
+
+    if limit := process_limits.too_low():
+        return limit
+    if isinstance(error, MemoryError) or any(words in str(error).lower() for words in _IMPORTS_FAIL_FOR_MEMORY):
+        return "Memory is full. Free memory, then try again"
+    return ""
+
+
+def _fault(error: Exception) -> str:
+    """Write down a fault of dialin, and return how to report it."""
+    log = _write_fault(error)
+    report = f"please report it with {log}" if log else "its traceback could not be written; please report it"
+    return f"internal error: {type(error).__name__}. Completed trials are safe; {report}"
 
 
 def _print_error(text: str) -> None:

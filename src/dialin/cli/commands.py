@@ -30,6 +30,7 @@ _COMMANDS = {
     "sweep": _Entry("studies", tidies=True),
     "compare": _Entry("studies", tidies=True),
     "tune": _Entry("studies", tidies=True),
+    "advise": _Entry("advise"),
     "run": _Entry("studies", tidies=True),
     "resume": _Entry("studies", tidies=True),
     "report": _Entry("studies"),

@@ -60,11 +60,12 @@ def conduct(
     watch: bool = False,
     fleet: str = LOCAL,
     fleet_hosts: int | None = None,
+    base_file: Path | None = None,
 ) -> ExitCode:
     """Check a question, ask whether to begin, run the study, and show its verdict.
 
     Paths in the question are relative to `directory`. The study is written to `out`, else to a new directory with `name` in its
-    own name.
+    own name. `base_file` is the option file that the settings of a tune's baseline come from.
     """
     hosts = FleetChoice(fleet, fleet_hosts)
     check_fleet(hosts, attached=bool(question.attach), tune=question.tune is not None)
@@ -74,7 +75,7 @@ def conduct(
         remedy = f"Resume it ({_resume(where)}), or name another --out" if _is_study(where) else "Name another --out"
         raise UserError(f"{where} exists and is not empty", remedy)
     workshop = Tools.open(say)
-    ready = check_question(question, directory, workshop, permission)
+    ready = check_question(question, directory, workshop, permission, base_file=base_file)
     announce(ready, where)
     if not yes and not agreed(ready):
         say("Nothing was started")

@@ -166,7 +166,7 @@ def tune(
         ((_, from_there),), left_out = compared([from_file], [str(from_file)])
         for note in left_out:
             say(f"Note: {note}")
-    _conduct({**shared, "tune": list(variables or ()), "set": from_there}, name, **common)
+    _conduct({**shared, "tune": list(variables or ()), "set": from_there}, name, base_file=from_file, **common)
 
 
 def _permission(restart_command: str | None, *, live: bool) -> Permission:
@@ -186,7 +186,7 @@ def _conduct(
     live: bool,
     **how: Any,
 ) -> None:
-    """Check the options and run the study; `how` has `out`, `json`, `yes`, `watch` and where it runs."""
+    """Check the options and run the study; `how` has `out`, `json`, `yes`, `watch`, where it runs, and a tune's option file."""
     from dialin.cli.conduct import conduct
 
     keys = {**asked, "server": server or [], "set": {**asked.get("set", {}), **given.pairs(fixed, "--set")}}

@@ -36,16 +36,13 @@ class Snapshot:
     """A study at one instant.
 
     Attributes:
-        state: how it stands.
         board: its figures; of the trial that runs, or ran last, the newest seconds.
-        ran: the trial whose seconds these are.
         stops: whether it is asked to stop after its block.
         key: what its report depends on; empty where there is nothing to report yet.
     """
 
     state: State
     board: Board
-    ran: Trial | None = None
     progress: Progress | None = None
     stops: bool = False
     key: Key = ()
@@ -101,7 +98,6 @@ class Follower:
         return Snapshot(
             state,
             self._board(state),
-            known.ran,
             known.progress,
             requests.is_asked_to_stop(self.directory),
             (self._changes, state is State.RUNNING),

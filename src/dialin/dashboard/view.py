@@ -10,10 +10,10 @@ from typing import Any
 
 from dialin.dashboard.follow import Snapshot
 from dialin.dashboard.study_state import State, resume_command, text_of
-from dialin.model.study import StudySpec
+from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Step
 from dialin.model.workload import latency_name
-from dialin.report.board import Board, level_title, newest_figures, study_title
+from dialin.report.board import Board, newest_figures, study_title
 from dialin.report.charts.style import styles
 from dialin.report.load_units import Units, units
 from dialin.report.names import naming
@@ -46,7 +46,7 @@ def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = Fa
         unit = units(board.spec.workload)
         page |= _what(board.spec) | {
             "rows": _rows(board, board.spec),
-            "unit": level_title(board.spec),
+            "unit": f"{latency_name(board.spec.workload.percentile)} ms" if board.spec.goal is Goal.LATENCY else unit.title,
         }
         if state in _DRAWN:
             page |= _when(board, now, running=state is State.RUNNING) | {"chart": _chart(board.seconds, board.spec, unit)}
@@ -88,7 +88,7 @@ def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
                 "base": base,
                 "trials": str(standing.trials),
                 "failed": f"{standing.failed} failed" if standing.failed else "",
-                "rate": number(standing.level),
+                "rate": number(standing.latency if spec.goal is Goal.LATENCY else standing.tps),
                 "change": "baseline" if base else change(standing.ratio),
                 "out": standing.out,
                 "runs": board.trial is not None and board.trial.candidate == candidate.name,

@@ -17,9 +17,16 @@ SEEN = "semaphore_seen/"
 
 MOST_PLACES = 8
 
+LOCK_KINDS = {
+    "mutex": "mutexes",
+    "rw_shared": "shared locks",
+    "rw_excl": "exclusive locks",
+    "rw_sx": "shared-exclusive locks",
+}
+"""What each kind of lock is called."""
+
 _PROBE = "innodb"
 _SPIN = "spin/"
-_KINDS = ("mutex", "rw_shared", "rw_excl", "rw_sx")
 
 _NOT_REPORTED = "the server's status does not report semaphores: MariaDB 10.11 and later leave that section empty"
 _ZEROS = (
@@ -38,7 +45,7 @@ def semaphores(record: StudyRecord, trials: Sequence[Measured]) -> Semaphores:
     spinning = {name: trials for name, trials in reporting.items() if servers[name] in counting}
     return Semaphores(
         places=_places(trials, names),
-        spins=[row for kind in _KINDS if (row := _row(kind, spinning))],
+        spins=[row for kind in LOCK_KINDS if (row := _row(kind, spinning))],
         notes=[
             *_note(_NOT_REPORTED, [name for name in watched if name not in reporting], len(watched)),
             *_note(_ZEROS, [name for name in reporting if name not in spinning], len(watched)),

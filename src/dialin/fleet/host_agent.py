@@ -50,11 +50,8 @@ class HostState:
 
     Attributes:
         version: of dialin.
-        python: the version of Python.
         machine: the kind of processor, as the kernel names it.
         facts: what the machine is; see `probes.host.inventory`.
-        builds: the ids of the server builds.
-        findings: what dialin doctor finds.
         noise: trial-to-trial standard deviation of a trial of half a minute, by the newest study that dialin ran there;
             None where there was none.
         now: the host's clock, seconds since the epoch.

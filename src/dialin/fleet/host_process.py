@@ -44,7 +44,6 @@ class HostStudy:
     """What a host must know of a study, before its first block; it can be pickled.
 
     Attributes:
-        host: the name of the host.
         begun_on: what was written down of the load when the study began.
     """
 

@@ -33,7 +33,6 @@ class HostNeeds:
     Attributes:
         home: of the coordinator.
         builds: those that the study uses.
-        datasets: its prepared data.
         driver: the load driver that the study uses; None where it is not dialin-load.
         begun_on: what was written down of the load when the study began.
     """

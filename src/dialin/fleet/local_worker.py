@@ -64,7 +64,7 @@ def local_worker(
     """
     spec, clock = ready.spec, tools.clock
     probes = by_probes(clock) if spec.probes else nothing
-    with ready.site.open(say) as site:
+    with ready.site.open(say, directory) as site:
         context = TrialContext(
             spec=spec,
             plan=ready.plan,

@@ -100,7 +100,7 @@ class Study:
 
     @property
     def looks(self) -> pl.DataFrame:
-        """When the data was looked at to decide, and what error each look was allowed."""
+        """When the data was looked at to decide, and whether that ended the study."""
         return self._frame("looks", lambda record: tables.looks(record.looks))
 
     @property

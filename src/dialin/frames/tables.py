@@ -38,8 +38,8 @@ def of_trial(trial: Trial) -> tuple[int, int, str, str]:
 def candidates(spec: StudySpec, trials: Sequence[Trial]) -> pl.DataFrame:
     """Return what is compared; each variable that some candidate sets has a column of its own at the end.
 
-    Such a column holds numbers where every value is one to a server (`8G` is 8589934592), else the values as they were asked
-    for; null where a candidate leaves the variable as it is.
+    Such a column holds numbers where every value is one to a server (`8G` is 8589934592), else the values as they were
+    requested; null where a candidate leaves the variable as it is.
     """
     ended = Counter((trial.candidate, trial.state) for trial in trials)
     rows = [
@@ -85,18 +85,18 @@ def _trial(trial: Trial) -> tuple[Any, ...]:
 
 
 def variables(spec: StudySpec, trials: Sequence[Trial]) -> pl.DataFrame:
-    """Return every variable of every trial as the server reported it, beside what was asked for."""
+    """Return every variable of every trial as the server reported it, beside what was requested."""
     return frame(columns.VARIABLES, (row for trial in trials for row in _variables(spec, trial)))
 
 
 def _variables(spec: StudySpec, trial: Trial) -> Iterable[tuple[Any, ...]]:
-    asked: Mapping[str, Value] = spec.setting_of(trial.candidate)
+    setting: Mapping[str, Value] = spec.setting_of(trial.candidate)
     for name in {**trial.in_force, **trial.real}:
-        wanted = asked.get(name)
+        requested = setting.get(name)
         yield (
             *of_trial(trial),
             name,
-            None if wanted is None else str(wanted),
+            None if requested is None else str(requested),
             trial.in_force.get(name),
             trial.real.get(name),
         )

@@ -27,11 +27,10 @@ _NEVER_ZERO = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of logs.
+    """What is named of logs.
 
     Attributes:
         rule: how names say what candidate a run is of.
-        goal: what decides.
         baseline: the candidate that others are measured against; None for the first.
         confidence: how sure all intervals together are.
         worthwhile: the smallest relative difference that matters; None for the goal's own.
@@ -51,7 +50,6 @@ class _Compared:
     """The runs that count, and what they say of candidates.
 
     Attributes:
-        counted: the runs that count.
         throughput: candidates compared by it.
         decisive: candidates compared by what the goal is about, more being better.
         alike: whether all logs report at the same interval, so that variation and stalls can be compared.
@@ -151,13 +149,13 @@ def _judge(
     )
 
 
-def _baseline(asked: str | None, assigned: Sorted) -> str:
-    if asked is None:
+def _baseline(named: str | None, assigned: Sorted) -> str:
+    if named is None:
         return assigned.names[0]
-    baseline = assigned.of.get(asked, asked)  # the name of its log says which candidate is meant as well
+    baseline = assigned.of.get(named, named)  # the name of its log says which candidate is meant as well
     if baseline not in assigned.names:
         shown = listed(assigned.names) if len(assigned.names) <= 12 else f"{', '.join(assigned.names[:12])} and others"
-        raise UserError(f"The baseline {asked!r} is not one of the candidates", f"They are {shown}")
+        raise UserError(f"The baseline {named!r} is not one of the candidates", f"They are {shown}")
     return baseline
 
 

@@ -43,7 +43,6 @@ class Sorted:
 
     Attributes:
         names: the candidates that have runs, in order.
-        labels: a short name of each run.
         of: the candidate of each run that counts or is a copy of one that does, by the run's name.
         settings: what else is not alike in the runs that count, for each of them.
         others: that part of it that must be alike in runs to compare them: the cell.

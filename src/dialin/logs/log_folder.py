@@ -33,8 +33,6 @@ class Run:
 
     Attributes:
         name: of its file, with the directories in which names differ; `#2` for the second run in one file.
-        path: the file.
-        log: what it did.
         copy_of: the run that this is a copy of.
         exact: whether that copy is one byte for byte; else only its figures are the same.
     """
@@ -188,7 +186,8 @@ def incomplete(run: Run) -> str | None:
     expected = (log.times[-1] - log.times[0]) / log.interval + 1 if log.interval > 0 else 0
     if log.times.size < 0.98 * expected:
         return f"{run.name}: {number(expected - log.times.size)} of {number(expected)} lines are missing"
-    in_summary, in_lines = log.transactions, float(log.tps.sum()) * log.interval
+    in_summary = log.summary.transactions if log.summary else None
+    in_lines = float(log.tps.sum()) * log.interval
     if in_summary and abs(in_lines / in_summary - 1) > 0.02:
         return (
             f"{run.name}: its summary counts {number(in_summary)} transactions, its lines {number(in_lines)}; it is not whole"

@@ -30,7 +30,6 @@ class RunFigures:
     """One run in figures.
 
     Attributes:
-        run: what the analysis tells of it.
         stalls: how long each stall lasted, seconds.
     """
 

@@ -64,7 +64,6 @@ class Watched:
         seconds: of wall clock that lie between the first and the last reading of each measured window, all windows together.
         counters: by how much each cumulative figure rose in these seconds; those that did not change are 0.
         gauges: figures that go up and down.
-        notes: what could not be read, and why.
         readings: how often it was read.
         waited: seconds of wall clock that reading took, the most that the server spent on it.
         cpu: CPU seconds that dialin itself spent on it.
@@ -95,7 +94,6 @@ class PointColumns:
         names: the probe and the name of each figure.
         at: when each was read, seconds since the epoch.
         which: its place in `names`.
-        value: its rate or value.
     """
 
     names: Sequence[tuple[str, str]] = ()
@@ -144,7 +142,6 @@ class RawWaits:
         timer: the timer that measured them, such as `CYCLE`.
         frequency: its ticks per second, for times in cycles; 0 where unknown.
         rows: by instrument and operation, the largest total first; each instrument has a row `(all)`.
-        notes: what failed.
     """
 
     pattern: str

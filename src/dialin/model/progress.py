@@ -19,9 +19,9 @@ class Standing:
     Attributes:
         trials: completed ones.
         tps: throughput over the completed trials, at the machine's mean state, or None.
-        ratio: to the baseline, as far as the two can be compared, or None; of latency on live traffic, else of throughput.
+        ratio: to the baseline, as far as the two can be compared, or None: of latency where that is the goal, else of tps.
         out: whether it gets no further trials, because it is unsafe or could never be measured.
-        latency: mean latency on live traffic, ms; None in other studies.
+        latency: over the completed trials, milliseconds, where it is the goal.
     """
 
     trials: int
@@ -30,11 +30,6 @@ class Standing:
     ratio: float | None
     out: bool = False
     latency: float | None = None
-
-    @property
-    def level(self) -> float | None:
-        """The figure to show: latency on live traffic, else throughput."""
-        return self.tps if self.latency is None else self.latency
 
 
 class SessionState(StrEnum):
@@ -74,8 +69,6 @@ class Progress:
         blocks: how many blocks are planned, about; 0 until its trials begin.
         ends: when it is estimated to end; None until its trials begin.
         step: of the trial that runs; None between trials.
-        reason: why it failed, in a line.
-        hosts: what each host does, by name.
     """
 
     session: SessionState

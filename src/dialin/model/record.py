@@ -95,7 +95,6 @@ class TuneCourse:
     Attributes:
         asks: the trials that it asked for, in order.
         trials: all trials, those of the proof included.
-        settings: by candidate.
         figures: of each completed trial, by its id.
         findings: what it found so far; None before its first trial ended.
     """
@@ -118,13 +117,10 @@ class StudyRecord:
         hosts: per host that ran trials, its inventory.
         servers: per build id, what is known of it: `version`, `origin`.
         catalogues: per build id, its catalogue of the requested variables, as text (`variables.catalogue`).
-        command: the command line that began it.
-        blocks: in the order they began.
         samples: per trial id, in order of time.
         watched: per trial id, what its probes saw, by probe.
         over_time: per trial id, the readings of its probes over time that were asked for.
         waits: per trial id, the raw waits that it collected.
-        verdict: the newest, once there is one.
         course: how the search went, where the study is a tune: then all else is of its proof.
     """
 

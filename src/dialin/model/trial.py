@@ -128,7 +128,6 @@ class Failure:
     """Why a trial failed, or was interrupted because its server went away.
 
     Attributes:
-        step: where it was.
         fault: `server` or `workload`; `GUARD` where the guard of a live server ended it.
         log_tail: the last lines of the server's or the driver's log.
     """
@@ -145,7 +144,6 @@ class VariableChange:
 
     Attributes:
         before: its value when dialin read it last.
-        after: its value now.
         under_test: whether the study sets it, or the server derives it from one that the study sets. A trial in which such a
             variable changed is no evidence: it is interrupted, and run again.
         step: when the change was noticed: `SET` before the trial's own values were set, `VERIFY` before the load began, and

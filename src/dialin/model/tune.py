@@ -8,40 +8,10 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from dialin.model.dimension import Dimension
 from dialin.model.frozen import FrozenModel
 from dialin.model.setting import Value, as_number
 from dialin.model.trial import Purpose, Trial
-
-
-class TuneVariable(FrozenModel):
-    """A variable that a tune may change.
-
-    Attributes:
-        low: the lowest value of the range; unused where `values` are given.
-        high: the highest one.
-        log: whether the range has a log scale.
-        step: what a number is rounded to a multiple of; 0 for a variable that takes fractions.
-        values: what is tried of a variable that has no range.
-        special: values outside of the range's order, e.g. 0 for "the server decides".
-        static: whether a change takes a start of the server.
-        default: the value of the baseline.
-        rule: the value that a rule of thumb recommends; None where there is no such rule.
-        source: where that rule is from.
-        reason: why the variable is tuned, and what its range is from.
-    """
-
-    name: str
-    low: float = 0.0
-    high: float = 1.0
-    log: bool = False
-    step: float = 0.0
-    values: tuple[Value, ...] = ()
-    special: tuple[Value, ...] = ()
-    static: bool = False
-    default: Value
-    rule: Value | None = None
-    source: str = ""
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +60,7 @@ class TunePlan(FrozenModel):
             larger budget searches on, and proves what it finds anew.
     """
 
-    variables: tuple[TuneVariable, ...] = Field(min_length=1)
+    variables: tuple[Dimension, ...] = Field(min_length=1)
     search_seconds: float = Field(gt=0)
     proof_seconds: float = Field(gt=0)
     start_seconds: float = Field(ge=0)

@@ -44,10 +44,12 @@ def check_question(
     permission: Permission = NO_PERMISSION,
     make_workload: WorkloadMaker = kinds.make_workload,
     space: Sequence[str] = (),
+    base_file: Path | None = None,
 ) -> CheckedStudy:
     """Check all that a study needs: builds, workload, names, values, memory, disk.
 
-    Paths in the question are relative to `directory`. `space` names the variables that later candidates may set as well.
+    Paths in the question are relative to `directory`. `space` names the variables that later candidates may set as well, and
+    `base_file` is the option file that the settings of a tune's baseline come from.
 
     Raises:
         UserError: something is not there or does not fit; no trial was started, only servers for the inspection.
@@ -64,7 +66,7 @@ def check_question(
     load = question.workload_spec(directory)
     workload = make_workload(load)
     workload.check()
-    request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload, space)
+    request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload, space, base_file)
     if question.is_live:
         permission.refuse_restarts()
         ready = check_live(request, workshop)

@@ -29,11 +29,7 @@ class CheckedStudy:
     """A study that was checked and can begin.
 
     Attributes:
-        spec: its question, with candidates and baseline decided.
-        plan: what the budget allows.
         servers: per build id, what is known of it: `version`, `origin`, `flavour`; `instance`, where dialin is attached to one.
-        workload: the load.
-        site: where its trials take place.
         notes: what the user should know before it begins.
         changes: what it will change on a server that dialin did not start, in words; the user must agree to it.
         inspected: the effective settings of each candidate when it was inspected.
@@ -66,6 +62,7 @@ class StudyRequest:
         load: the load as the study stores it.
         workload: what applies it.
         space: the variables that later candidates may set, beside those that the first ones set.
+        base_file: the option file that the settings of the baseline come from; None where there is none.
     """
 
     question: StudyOptions
@@ -73,6 +70,7 @@ class StudyRequest:
     load: WorkloadSpec
     workload: Workload
     space: Sequence[str] = ()
+    base_file: Path | None = None
 
     def specify(self, candidates: Sequence[Candidate], defaults: Mapping[str, Mapping[str, str]]) -> StudySpec:
         """Return the study, once its candidates are known; `defaults` holds, per build, the values without it.

@@ -37,7 +37,6 @@ class Known:
     load: str
     switch: str
     at: float
-    dof: int
 
 
 def of_study(record: StudyRecord) -> Known | None:
@@ -54,7 +53,7 @@ def of_study(record: StudyRecord) -> Known | None:
         return None
     errors = [one.window.cv / math.sqrt(one.effective) for one in trials]
     noise = separate(verdict.trial_noise, errors, statistics.fmean(one.seconds for one in trials))
-    return Known(noise, spec.candidates[0].server, _load(spec), spec.switch, record.created, dof)
+    return Known(noise, spec.candidates[0].server, _load(spec), spec.switch, record.created)
 
 
 def remember(path: Path, record: StudyRecord) -> None:

@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dialin.errors import UserError
+from dialin.model.setting import Value
 from dialin.model.study import Candidate
+from dialin.preflight.checked import StudyRequest
+from dialin.question.candidates import canonical
 from dialin.text import listed
 from dialin.variables import optionfile
 from dialin.variables.catalogue import Catalogue
-from dialin.variables.check import SettingError, known_as
+from dialin.variables.check import Elsewhere, SettingError, check_setting, known_as
 
 
 def without_unknown(
@@ -26,8 +29,28 @@ def without_unknown(
         setting = {name: value for name, value in candidate.setting.items() if name not in unknown}
         reduced.append(candidate.model_copy(update={"setting": setting}))
         if unknown:
-            notes[f"{candidate.server} has no {listed(unknown)}: left out, as loose_ asks for"] = None
+            notes[_left_out(candidate.server, unknown)] = None
     return reduced, list(notes)
+
+
+def base_setting(request: StudyRequest, catalogue: Catalogue, elsewhere: Elsewhere) -> tuple[dict[str, Value], list[str]]:
+    """Return the setting of a tune's baseline, and a sentence on the `loose_` options of its file that the build lacks.
+
+    Raises:
+        UserError: the build has no such variable, or it takes no such value; the error names file and line.
+    """
+    files = [request.base_file] if request.base_file is not None else []
+    loose = frozenset[str]().union(*(optionfile.read(path).loose for path in files))
+    asked = canonical(request.question.set)
+    unknown = [name for name in asked if name in loose and not known_as(name, catalogue)]
+    setting = {name: value for name, value in asked.items() if name not in unknown}
+    with naming_lines(files):
+        check_setting(setting, catalogue, elsewhere)
+    return setting, [_left_out(catalogue.build_id, unknown)] if unknown else []
+
+
+def _left_out(build: str, unknown: Sequence[str]) -> str:
+    return f"{build} has no {listed(unknown)}: left out, as loose_ asks for"
 
 
 @contextmanager

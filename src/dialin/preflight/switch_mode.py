@@ -85,7 +85,7 @@ def choose_switch_mode(
     `inspected` holds the effective settings of each candidate after a start of its own; `build` is that of the first candidate.
 
     Raises:
-        UserError: SET GLOBAL is asked for, and is not what a start with the values gives.
+        UserError: SET GLOBAL is requested, and is not what a start with the values gives.
     """
     if expected.request == "restart":
         return SwitchMode(inspected)

@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
+from dialin.model.dimension import Dimension
 from dialin.model.setting import Setting, Value, as_number, same_value
-from dialin.model.tune import AtMost, MemoryFormula, TuneVariable
+from dialin.model.tune import AtMost, MemoryFormula
 from dialin.search import variable_choice
-from dialin.search.excluded_variables import Exclusion
 from dialin.search.ranges import RequestedVariable, VariableFacts, make_dimension, parse_requested
-from dialin.search.space import Dimension, Space
-from dialin.search.study_tuner import dimension_of
+from dialin.search.space import Space
 from dialin.servers.capabilities import Capability, has
 from dialin.variables import check, owned, rules, set_global
 from dialin.variables.catalogue import NUMBERS, Catalogue, Variable
@@ -37,7 +36,6 @@ class Surroundings:
         memory: bytes that a server may take.
         disk: free bytes where the data are.
         data: bytes of the prepared data.
-        in_force: every variable of the baseline's server.
         counters: by how much each status counter grew in a trial of the baseline; empty where there was none.
         seconds: that they grew for.
     """
@@ -104,7 +102,7 @@ def _resizes_logs(build: str) -> bool:
 
 def name_variables(
     requested: Sequence[RequestedVariable], catalogue: Catalogue, around: Surroundings, *, weaker: bool
-) -> list[TuneVariable]:
+) -> list[Dimension]:
     """Return the variables that a user named, with ranges.
 
     Raises:
@@ -124,14 +122,13 @@ def name_variables(
     return variables
 
 
-def propose_variables(catalogue: Catalogue, around: Surroundings, *, weaker: bool) -> list[TuneVariable]:
+def propose_variables(catalogue: Catalogue, around: Surroundings, *, weaker: bool) -> list[Dimension]:
     """Return the variables that dialin proposes for a build, a machine and a load, the most important first.
 
     Raises:
         UserError: it has none to propose.
     """
-    admitted = (Exclusion.DURABILITY,) if weaker else ()
-    chosen = variable_choice.choose_variables(catalogue.variables, _situation(around), admitted=admitted).chosen
+    chosen = variable_choice.choose_variables(catalogue.variables, _situation(around), weaker=weaker)
     variables = [
         _variable(one.dimension, catalogue.variables[one.name], one.reason)
         for one in chosen
@@ -143,9 +140,9 @@ def propose_variables(catalogue: Catalogue, around: Surroundings, *, weaker: boo
 
 
 def memory_and_order(
-    variables: Sequence[TuneVariable], catalogue: Catalogue, around: Surroundings
+    variables: Sequence[Dimension], catalogue: Catalogue, around: Surroundings
 ) -> tuple[MemoryFormula | None, tuple[AtMost, ...]]:
-    space = Space(tuple(dimension_of(one) for one in variables))
+    space = Space(tuple(variables))
     constraints = variable_choice.make_constraints(space, _situation(around), catalogue.variables)
     memory = constraints.memory
     if memory is None or not memory.factors:
@@ -154,9 +151,9 @@ def memory_and_order(
     return replace(memory, limit=max(memory.limit, memory.needed(space.defaults))), constraints.order
 
 
-def ends_of(variables: Sequence[TuneVariable]) -> list[dict[str, Value]]:
+def ends_of(variables: Sequence[Dimension]) -> list[dict[str, Value]]:
     """Return settings that hold each end of every range and each listed value once, for a server to look at."""
-    tried = [list(one.values) or [dimension_of(one).value(0.0), dimension_of(one).value(1.0)] for one in variables]
+    tried = [list(one.values) or [one.value(0.0), one.value(1.0)] for one in variables]
     count = max(map(len, tried), default=0)
     return [
         {one.name: values[place % len(values)] for one, values in zip(variables, tried, strict=True)} for place in range(count)
@@ -186,11 +183,10 @@ def _weakens(name: str, value: Value, in_force: Mapping[str, str]) -> bool:
     return name in in_force and name in rules.weaker_durability({**in_force, name: str(value)}, in_force)
 
 
-def _variable(dimension: Dimension, known: Variable, reason: str) -> TuneVariable:
+def _variable(dimension: Dimension, known: Variable, reason: str) -> Dimension:
     """Return a variable of a plan: what a running server cannot be set to as a start would have it takes a start."""
     dimension = replace(dimension, static=set_global.why_not(known.name, known) is not None, reason=reason)
-    dimension = _with_whole_ends(replace(dimension, step=_step(dimension)))
-    return TuneVariable(**{name: getattr(dimension, name) for name in TuneVariable.model_fields})
+    return _with_whole_ends(replace(dimension, step=_step(dimension)))
 
 
 def _with_whole_ends(dimension: Dimension) -> Dimension:
@@ -223,7 +219,7 @@ def _situation(around: Surroundings) -> variable_choice.Situation:
     )
 
 
-def split_base(setting: Setting, variables: Sequence[TuneVariable]) -> tuple[dict[str, Value], dict[str, Value]]:
+def split_base(setting: Setting, variables: Sequence[Dimension]) -> tuple[dict[str, Value], dict[str, Value]]:
     """Return what of a setting is the baseline's own, because it is tuned, and what all candidates have alike."""
     tuned = {one.name for one in variables}
     return (

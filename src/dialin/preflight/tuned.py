@@ -12,17 +12,18 @@ from pathlib import Path
 from dialin.cause_sentences import with_advice
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
+from dialin.model.dimension import Dimension
 from dialin.model.setting import Value
 from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec, Switch, Until
 from dialin.model.trial import Purpose, Trial, TrialState
-from dialin.model.tune import TunePlan, TuneVariable
+from dialin.model.tune import TunePlan
 from dialin.preflight import inspection, tune_space
 from dialin.preflight.admission import Admit
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus, with_plan
+from dialin.preflight.option_files import base_setting
 from dialin.preflight.sandboxes import check_candidate, check_disk, facts_of, inspect_of
 from dialin.preflight.tune_space import Surroundings
 from dialin.probes import host
-from dialin.question.candidates import canonical
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan, tune_warmup
 from dialin.search.proof import CONFIDENCE
@@ -72,8 +73,7 @@ def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     catalogue = workshop.catalogue(build)
     elsewhere = {other.id: functools.partial(workshop.catalogue, other) for other in installed if other.id != build.id}
     requested = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
-    setting = canonical(question.set)
-    check.check_setting(setting, catalogue, elsewhere)
+    setting, left_out = base_setting(request, catalogue, elsewhere)
     dry_run.check(build, setting)
     check_disk(workshop, workload, 1)
     workshop.say("Reading the baseline's server")
@@ -82,7 +82,7 @@ def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     if baseline is None:
         raise ServerError("No server starts as the baseline", "Correct --set")
 
-    around = _surroundings(request, workshop, baseline)
+    around = surroundings_of(request, workshop, baseline)
     weaker = question.accept_weaker_durability
     if requested:
         variables = tune_space.name_variables(requested, catalogue, around, weaker=weaker)
@@ -93,7 +93,8 @@ def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
         _check_ends(build, setting, ends)
     spec, allowed = with_plan(specify(request, build.id, setting, variables, catalogue, around))
     check_candidate(spec, spec.candidates[0], build, catalogue.defaults())
-    return _checked(spec, allowed, build, workload, workshop, catalogue, {BASELINE: baseline})
+    ready = _checked(spec, allowed, build, workload, workshop, catalogue, {BASELINE: baseline})
+    return replace(ready, notes=tuple(left_out))
 
 
 def resume_tuned(spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload) -> CheckedStudy:
@@ -141,7 +142,7 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
     """Refuse what a tune does not do.
 
     Raises:
-        UserError: something of it is asked for.
+        UserError: something of it is requested.
     """
     requested = {
         "--waits": question.waits is not None,
@@ -174,7 +175,8 @@ def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, V
         raise
 
 
-def _surroundings(request: StudyRequest, workshop: Tools, baseline: EffectiveSettings) -> Surroundings:
+def surroundings_of(request: StudyRequest, workshop: Tools, baseline: EffectiveSettings) -> Surroundings:
+    """Return what is known of this machine and of the load, before anything is measured."""
     existing: Path = next(path for path in (workshop.home.root, *workshop.home.root.parents) if path.exists())
     return Surroundings(
         memory=host.memory_available(),
@@ -201,10 +203,29 @@ def _with_counters(
     Raises:
         ServerError: the trial fails.
     """
+    ended = measure_baseline(request, workshop, build, setting, catalogue, around, "to see which variables this load touches")
+    status = next((one for one in ended.evidence.watched if one.probe == "status"), None)
+    return replace(around, counters=status.counters, seconds=status.seconds) if status else around
+
+
+def measure_baseline(
+    request: StudyRequest,
+    workshop: Tools,
+    build: Build,
+    setting: Mapping[str, Value],
+    catalogue: Catalogue,
+    around: Surroundings,
+    purpose: str,
+) -> TrialEnded:
+    """Run one trial of the baseline, watched by all probes; `purpose` says what for.
+
+    Raises:
+        ServerError: the trial fails.
+    """
     variables = tune_space.propose_variables(catalogue, around, weaker=False)
     spec = specify(request, build.id, setting, variables, catalogue, around)
     allowed, clock = plan(spec), workshop.clock
-    workshop.say(f"Measuring the baseline once for {allowed.measure:.0f} s, to see which variables this load touches")
+    workshop.say(f"Measuring the baseline once for {allowed.measure:.0f} s, {purpose}")
     with Sandboxes(spec, {build.id: build}, request.workload, workshop).open(workshop.say) as site:
         watch = by_probes(clock)
         context = TrialContext(spec, allowed, clock, request.workload, stage=site.stage, watch=watch)
@@ -217,15 +238,14 @@ def _with_counters(
             "Correct --set or the load",
             failure.log_tail if failure else "",
         )
-    status = next((one for one in ended.evidence.watched if one.probe == "status"), None)
-    return replace(around, counters=status.counters, seconds=status.seconds) if status else around
+    return ended
 
 
 def specify(
     request: StudyRequest,
     build: str,
     setting: Mapping[str, Value],
-    variables: list[TuneVariable],
+    variables: list[Dimension],
     catalogue: Catalogue,
     around: Surroundings,
 ) -> StudySpec:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from dialin.errors import UserError
@@ -11,13 +12,12 @@ from dialin.preflight import attached as attached_server
 from dialin.preflight import tune_space
 from dialin.preflight.attached import Permission
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
+from dialin.preflight.option_files import base_setting
 from dialin.preflight.tune_space import Surroundings
 from dialin.preflight.tuned import refuse_options, specify, tune_admission
 from dialin.probes import host
-from dialin.question.candidates import canonical
 from dialin.question.plan import Plan
 from dialin.trials.tools import Tools
-from dialin.variables import check
 from dialin.workloads.base import Workload
 
 
@@ -48,8 +48,7 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
             f"{at_start[0]} can be set only when the server starts",
             "Leave it out, for an attached server is tuned without a restart; or tune a sandbox: --server",
         )
-    setting = canonical(question.set)
-    check.check_setting(setting, known, {})
+    setting, left_out = base_setting(request, known, {})
     around = Surroundings(
         memory=host.memory_available() if attached.pid is not None else 0,  # elsewhere nothing may take more than it has
         disk=0,
@@ -61,7 +60,7 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
         counters={},
     )
     named = tune_space.name_variables(requested, known, around, weaker=question.accept_weaker_durability)
-    variables = [one.model_copy(update={"static": False}) for one in named]
+    variables = [replace(one, static=False) for one in named]
     spec, allowed = with_plan(specify(request, known.build_id, setting, variables, known, around))
     return attached_server.check_on_server(
         spec,
@@ -71,6 +70,7 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
         workshop,
         permission,
         values=known.defaults(),
+        notes=left_out,
         known=known,
         admission=lambda _: tune_admission(known),
     )

@@ -49,7 +49,7 @@ def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> DiskFacts:
         options=mount.options if mount else None,
         disk=device.name if device else None,
         model=read(device / "device/model") or None if device else None,
-        rotational={"0": False, "1": True}.get(read(queue / "rotational")) if queue else None,
+        rotational=_rotational(device),
         scheduler=chosen(read(queue / "scheduler")) if queue else None,
         write_cache=read(queue / "write_cache") or None if queue else None,
         free=free,
@@ -61,6 +61,15 @@ def below(directory: Path, root: Path = Path("/")) -> tuple[Mount | None, Path |
     """Return what is mounted where a path lies, and the whole disk's directory in /sys; None for what is not known."""
     mount = _mount_of(directory.resolve(), root)
     return mount, _device(mount, root) if mount else None
+
+
+def is_rotational(directory: Path, root: Path = Path("/")) -> bool | None:
+    """Return whether the kernel takes the disk below a directory for one with turning platters; None where it does not say."""
+    return _rotational(below(directory, root)[1])
+
+
+def _rotational(device: Path | None) -> bool | None:
+    return {"0": False, "1": True}.get(read(device / "queue/rotational")) if device else None
 
 
 def fsyncs(directory: Path, clock: Clock) -> tuple[float, ...] | None:

@@ -16,7 +16,7 @@ from typing import Any
 from dialin.model.evidence import ProbeNote, ProbeNoteCode
 from dialin.model.query import Query
 from dialin.probes import innodb_text
-from dialin.probes.innodb_text import InnodbStatus, Pool, SemaphoreText
+from dialin.probes.innodb_text import InnodbStatus, SemaphoreText
 from dialin.probes.probe import Reading
 from dialin.probes.source import ProbeSource
 
@@ -42,7 +42,7 @@ class InnodbStatusProbe:
         if self._source.note:
             return Reading(notes=(self._source.note,))
         status = innodb_text.parse(text_of(rows))
-        counters, gauges = dict(_counters(status)), dict(_gauges(status))
+        counters, gauges = dict(_counters(status)), dict(status.gauges)
         if status.semaphores is not None:
             gauges |= self._waiting(status.semaphores)
             counters |= {f"semaphore_seen/{place}": float(threads) for place, threads in self._threads.items()}
@@ -66,8 +66,8 @@ def text_of(rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _counters(status: InnodbStatus) -> Iterator[tuple[str, float]]:
-    if status.log is not None:
-        yield "log_bytes", status.log.sequence
+    if status.log_bytes is not None:
+        yield "log_bytes", status.log_bytes
     if status.semaphores is not None:
         for kind, spins in status.semaphores.spins.items():
             yield f"spin/{kind}/spins", spins.spins
@@ -75,37 +75,8 @@ def _counters(status: InnodbStatus) -> Iterator[tuple[str, float]]:
             yield f"spin/{kind}/os_waits", spins.os_waits
 
 
-def _gauges(status: InnodbStatus) -> Iterator[tuple[str, float]]:
-    gauges: dict[str, float | None] = {"history_list": status.history}
-    if status.log is not None:
-        gauges["checkpoint_age"] = status.log.checkpoint_age
-    if status.insert_buffer is not None:
-        gauges["ibuf_size_pages"] = status.insert_buffer.size
-        gauges["ibuf_segment_pages"] = status.insert_buffer.segment
-        gauges["ibuf_free_pages"] = status.insert_buffer.free
-    # Averages over less than a second are divided by next to nothing.
-    if status.searches is not None and status.seconds:
-        gauges["ahi_hash_searches_per_s"] = status.searches.hash
-        gauges["ahi_other_searches_per_s"] = status.searches.other
-    if status.admission is not None:
-        gauges["queries_inside"] = status.admission.inside
-        gauges["queries_queued"] = status.admission.queued
-    if status.pool is not None:
-        gauges["pending_reads"] = status.pool.pending_reads
-        gauges["pending_writes"] = status.pool.pending_writes
-        gauges["pool_size_pages"] = status.pool.pages
-        gauges |= _pages(status.pool, "")
-    for number, pool in status.pools.items():
-        gauges |= _pages(pool, f"pool/{number}/")
-    yield from ((name, value) for name, value in gauges.items() if value is not None)
-
-
-def _pages(pool: Pool, prefix: str) -> dict[str, float | None]:
-    return {f"{prefix}free_pages": pool.free, f"{prefix}dirty_pages": pool.dirty}
-
-
 def _notes(status: InnodbStatus) -> Iterator[ProbeNote]:
-    if status.log is None and status.pool is None and status.semaphores is None:
+    if status.log_bytes is None and "free_pages" not in status.gauges and status.semaphores is None:
         yield ProbeNote(ProbeNoteCode.STATUS_UNREADABLE)
     elif status.semaphores is not None and not status.semaphores.is_reported:
         yield ProbeNote(ProbeNoteCode.SEMAPHORES_EMPTY)

@@ -84,100 +84,52 @@ class SemaphoreText:
 
 
 @dataclass(frozen=True, slots=True)
-class RedoLog:
-    """The redo log, in bytes since the server was made.
-
-    Attributes:
-        sequence: written to the log's buffer.
-        checkpoint: up to here changed pages are on the disk; None where the text does not say.
-    """
-
-    sequence: int
-    checkpoint: int | None = None
-
-    @property
-    def checkpoint_age(self) -> int | None:
-        """Bytes of the log that recovery would have to read."""
-        return None if self.checkpoint is None else self.sequence - self.checkpoint
-
-
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """Numbers of pages of a buffer pool, or of all of them together; None where the text does not say.
-
-    `pages` is the size of the pool; `dirty` pages were changed since they were written.
-    """
-
-    pages: int | None = None
-    free: int | None = None
-    dirty: int | None = None
-    pending_reads: int | None = None
-    pending_writes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class InsertBuffer:
-    """The change buffer, in pages: those in use, those of its segment, and the free ones of its segment."""
-
-    size: int
-    segment: int
-    free: int
-
-
-@dataclass(frozen=True, slots=True)
-class Searches:
-    """Index searches per second: by the adaptive hash index, and those that went down the tree."""
-
-    hash: float
-    other: float
-
-
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """Threads that innodb_thread_concurrency let in, and those that wait to be let in."""
-
-    inside: int
-    queued: int
-
-
-@dataclass(frozen=True, slots=True)
 class InnodbStatus:
-    """What the text says; None and empty where it does not.
+    """What the text says; what it does not say is missing.
 
     Attributes:
-        seconds: over which its rates are averages, rounded down; 0 makes them worthless.
-        history: the length of the history list: transactions whose old versions of rows are not purged yet.
-        pools: each of them by its number, where there are several.
+        log_bytes: written to the redo log since the server was made.
+        gauges: the other figures by the names that they are stored under. Of the pool they are numbers of pages, of searches by
+            the adaptive hash index averages over what has passed since somebody asked last.
         cut: whether the end of the text is missing; then what stands behind users' statements is not known.
     """
 
-    seconds: int | None = None
-    semaphores: SemaphoreText | None = None
-    log: RedoLog | None = None
-    history: int | None = None
-    pool: Pool | None = None
-    pools: Mapping[int, Pool] = field(default_factory=dict)
-    insert_buffer: InsertBuffer | None = None
-    searches: Searches | None = None
-    admission: Admission | None = None
-    cut: bool = False
+    semaphores: SemaphoreText | None
+    log_bytes: int | None
+    gauges: Mapping[str, float]
+    cut: bool
 
 
 def parse(text: str) -> InnodbStatus:
     """Return what a status text says; whatever is missing, cut or strange in it is left out, and nothing is raised."""
     split = innodb_sections.split(text)
-    sections = split.innodb
-    changes = sections.get("INSERT BUFFER AND ADAPTIVE HASH INDEX", ())
+
+    def section(name: str) -> Sequence[str]:
+        return split.innodb.get(name, ())
+
+    pool, log = section("BUFFER POOL AND MEMORY"), section("LOG")
+    changes = section("INSERT BUFFER AND ADAPTIVE HASH INDEX")
+    log_bytes, checkpoint = _number(log, _SEQUENCE), _number(log, _CHECKPOINT)
+    gauges = {
+        "history_list": _history(split.heads),
+        "checkpoint_age": None if log_bytes is None or checkpoint is None else log_bytes - checkpoint,
+        **_numbers(changes, _IBUF, ("ibuf_size_pages", "ibuf_free_pages", "ibuf_segment_pages")),
+        **_numbers(section("ROW OPERATIONS"), _INSIDE, ("queries_inside", "queries_queued")),
+        "pending_reads": _number(pool, _POOL_READS),
+        "pending_writes": sum(_numbers(pool, _POOL_WRITES, ("LRU", "list", "page")).values()) if pool else None,
+        "pool_size_pages": _number(pool, _POOL_SIZE),
+        **_pages(pool, ""),
+    }
+    # Averages over less than a second are divided by next to nothing.
+    if _number(split.head, _SPAN):
+        searches = changes or section("ADAPTIVE HASH INDEX")
+        gauges |= _numbers(searches, _AHI, ("ahi_hash_searches_per_s", "ahi_other_searches_per_s"))
+    for number, lines in _pools(section("INDIVIDUAL BUFFER POOL INFO")).items():
+        gauges |= _pages(lines, f"pool/{number}/")
     return InnodbStatus(
-        seconds=_number(split.head, _SPAN),
-        semaphores=_semaphores(sections["SEMAPHORES"]) if "SEMAPHORES" in sections else None,
-        log=_log(sections.get("LOG", ())),
-        history=_history(split.heads),
-        pool=_pool(sections["BUFFER POOL AND MEMORY"]) if "BUFFER POOL AND MEMORY" in sections else None,
-        pools=_pools(sections.get("INDIVIDUAL BUFFER POOL INFO", ())),
-        insert_buffer=_insert_buffer(changes),
-        searches=_searches(changes or sections.get("ADAPTIVE HASH INDEX", ())),
-        admission=_admission(sections.get("ROW OPERATIONS", ())),
+        semaphores=_semaphores(section("SEMAPHORES")) if "SEMAPHORES" in split.innodb else None,
+        log_bytes=log_bytes,
+        gauges={name: value for name, value in gauges.items() if value is not None},
         cut=split.cut,
     )
 
@@ -190,6 +142,12 @@ def _first(lines: Iterable[str], pattern: re.Pattern[str]) -> re.Match[str] | No
 def _number(lines: Iterable[str], pattern: re.Pattern[str]) -> int | None:
     match = _first(lines, pattern)
     return int(match[1]) if match else None
+
+
+def _numbers(lines: Iterable[str], pattern: re.Pattern[str], names: Sequence[str]) -> dict[str, float]:
+    """Return the numbers of the first line that a pattern matches, by their names; none where no line does."""
+    match = _first(lines, pattern)
+    return {name: float(number) for name, number in zip(names, match.groups(), strict=False) if number} if match else {}
 
 
 def _semaphores(lines: Sequence[str]) -> SemaphoreText:
@@ -211,48 +169,22 @@ def _waits(lines: Sequence[str]) -> list[Wait]:
     return waits
 
 
-def _log(lines: Sequence[str]) -> RedoLog | None:
-    sequence = _number(lines, _SEQUENCE)
-    return None if sequence is None else RedoLog(sequence, _number(lines, _CHECKPOINT))
-
-
 def _history(heads: Sequence[Sequence[str]]) -> int | None:
     """Return the length of the history list; None where a user's statement looks like another one."""
     lengths = {_number(head, _HISTORY) for head in heads}
     return lengths.pop() if len(lengths) == 1 else None
 
 
-def _pool(lines: Sequence[str]) -> Pool:
-    writes = _first(lines, _POOL_WRITES)
-    return Pool(
-        pages=_number(lines, _POOL_SIZE),
-        free=_number(lines, _POOL_FREE),
-        dirty=_number(lines, _POOL_DIRTY),
-        pending_reads=_number(lines, _POOL_READS),
-        pending_writes=sum(int(number) for number in writes.groups() if number) if writes else None,
-    )
+def _pages(lines: Sequence[str], prefix: str) -> dict[str, float | None]:
+    return {f"{prefix}free_pages": _number(lines, _POOL_FREE), f"{prefix}dirty_pages": _number(lines, _POOL_DIRTY)}
 
 
-def _pools(lines: Sequence[str]) -> dict[int, Pool]:
+def _pools(lines: Sequence[str]) -> dict[int, list[str]]:
+    """Return the lines of each pool by its number, where there are several."""
     parts: dict[int, list[str]] = {}
     part: list[str] = []
     for line in lines:
         if match := _POOL.fullmatch(line):
             part = parts.setdefault(int(match[1]), [])
         part.append(line)
-    return {number: _pool(part) for number, part in parts.items()}
-
-
-def _insert_buffer(lines: Sequence[str]) -> InsertBuffer | None:
-    match = _first(lines, _IBUF)
-    return InsertBuffer(size=int(match[1]), free=int(match[2]), segment=int(match[3])) if match else None
-
-
-def _searches(lines: Sequence[str]) -> Searches | None:
-    match = _first(lines, _AHI)
-    return Searches(float(match[1]), float(match[2])) if match else None
-
-
-def _admission(lines: Sequence[str]) -> Admission | None:
-    match = _first(lines, _INSIDE)
-    return Admission(int(match[1]), int(match[2])) if match else None
+    return parts

@@ -31,16 +31,16 @@ def candidates_of(settings: Sequence[tuple[str, Variables]], servers: Sequence[s
     return candidates
 
 
-def find_baseline(asked: str, candidates: Sequence[Candidate]) -> str:
+def find_baseline(named: str, candidates: Sequence[Candidate]) -> str:
     """Return the candidate that `--baseline` names: by its name, by `variable=value`, or by the value alone.
 
     Raises:
         UserError: there is none, or several.
     """
     for candidate in candidates:
-        if candidate.name == asked:
-            return asked
-    value = parse_value(asked.rpartition("=")[2])
+        if candidate.name == named:
+            return named
+    value = parse_value(named.rpartition("=")[2])
     matching = [
         candidate.name
         for candidate in candidates
@@ -48,7 +48,7 @@ def find_baseline(asked: str, candidates: Sequence[Candidate]) -> str:
     ]
     if len(matching) == 1:
         return matching[0]
-    raise UserError(f"The baseline {asked!r} is not one of the candidates", f"They are {', '.join(c.name for c in candidates)}")
+    raise UserError(f"The baseline {named!r} is not one of the candidates", f"They are {', '.join(c.name for c in candidates)}")
 
 
 def swept(sweep: Mapping[str, Sequence[Value]], *, least: int = 2) -> list[tuple[str, Variables]]:

@@ -102,12 +102,7 @@ class RaceState:
 
         That is one that it began itself, else one that no host of the fleet has begun.
 
-        Args:
-            purpose: of the block.
-            host: the one that is idle.
-            since: the least number that it may have.
-            at_work: the blocks that hosts run now.
-            hosts: all hosts of the fleet.
+        Its number is `since` at least; `at_work` are the blocks that hosts run now.
         """
         nobodys: Block | None = None
         for block in self._open.values():

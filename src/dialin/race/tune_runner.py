@@ -14,7 +14,7 @@ from dialin.model.cause import Cause
 from dialin.model.progress import Standing, Watcher
 from dialin.model.record import LogCode, Look, StudyRecord, TuneCourse
 from dialin.model.setting import Value
-from dialin.model.study import Candidate, StudySpec
+from dialin.model.study import Candidate, Goal, StudySpec
 from dialin.model.trial import Failure, Purpose, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk, TuneStage
 from dialin.model.verdict import TuneFindings, Verdict
@@ -223,16 +223,28 @@ class TuneRunner(Runner):
             elif trial.id in self._state.figures:
                 speeds.setdefault(trial.candidate, []).append(self._state.figures[trial.id].window.mean)
         means = {name: statistics.fmean(values) for name, values in speeds.items()}
-        base = means.get(self._spec.baseline)
+        latencies = self._latencies() if self._spec.goal is Goal.LATENCY else {}
+        shown = latencies if self._spec.goal is Goal.LATENCY else means
+        base = shown.get(self._spec.baseline)
         return {
             one.name: Standing(
                 trials=len(speeds.get(one.name, ())),
                 failed=failed.get(one.name, 0),
                 tps=means.get(one.name),
-                ratio=means[one.name] / base if base and one.name in means else None,
+                ratio=shown[one.name] / base if base and one.name in shown else None,
+                latency=latencies.get(one.name),
             )
             for one in self._spec.candidates
         }
+
+    def _latencies(self) -> dict[str, float]:
+        """Return each candidate's latency so far, milliseconds; without those that completed no transaction."""
+        by_candidate: dict[str, list[float]] = {}
+        for trial in self._state.trials:
+            measured = self._state.figures.get(trial.id)
+            if measured is not None and measured.latency:
+                by_candidate.setdefault(trial.candidate, []).append(measured.latency)
+        return {name: statistics.geometric_mean(values) for name, values in by_candidate.items()}
 
     def _seconds_left(self) -> float:
         return self._tuner.seconds_left

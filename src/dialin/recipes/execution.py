@@ -90,12 +90,12 @@ def _checked(place: StudyPlace, scale: ScaleName, workshop: Tools) -> RecipeStep
         return RecipeStep(place, check_resume(where, workshop), workshop, is_resumed=True)
     if where.exists() and (not where.is_dir() or any(where.iterdir())):
         raise UserError(f"{where} already exists and is not empty", "Name another --out")
-    return RecipeStep(place, check_question(question, library.directory(), workshop), workshop, is_resumed=False)
+    return RecipeStep(place, check_question(question, library.DIRECTORY, workshop), workshop, is_resumed=False)
 
 
 def _asks(question: StudyOptions, spec: StudySpec) -> bool:
-    settings, _ = question.settings(library.directory())
-    load = question.workload_spec(library.directory())
+    settings, _ = question.settings(library.DIRECTORY)
+    load = question.workload_spec(library.DIRECTORY)
     return (
         load.model_copy(update={"traits": spec.workload.traits}) == spec.workload
         and [setting for _, setting in settings] == [candidate.setting for candidate in spec.candidates]

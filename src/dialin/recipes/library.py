@@ -1,7 +1,7 @@
 """Recipes: published experiments as data, at the size of the paper, of a server and of a laptop.
 
-A recipe is a TOML file in `recipes/`. Each of its studies is a study file in parts: what all scales share, and what each scale
-sets otherwise.
+A recipe is a TOML file beside this module. Each of its studies is a study file in parts: what all scales share, and what each
+scale sets otherwise.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator, model_validator
 
-import dialin
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
 from dialin.paths import read_toml
@@ -25,6 +24,9 @@ from dialin.question.options import StudyOptions
 
 PREFIX = "recipe:"
 """What a recipe's name follows where a study file's path could stand."""
+
+DIRECTORY = Path(__file__).parent
+"""Where the recipes are."""
 
 _NAME = r"[a-z0-9][a-z0-9.-]{0,60}"
 
@@ -235,15 +237,8 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def directory() -> Path:
-    """Return where the recipes are: within an installed package, or at the top of a checkout."""
-    package = Path(dialin.__file__).parent
-    checkout = package.parents[1] / "recipes"
-    return checkout if (package.parents[1] / "pyproject.toml").is_file() and checkout.is_dir() else package / "recipes"
-
-
 def names() -> list[str]:
-    return sorted(path.stem for path in directory().glob("*.toml"))
+    return sorted(path.stem for path in DIRECTORY.glob("*.toml"))
 
 
 def find(name: str) -> Recipe:
@@ -253,7 +248,7 @@ def find(name: str) -> Recipe:
         near = difflib.get_close_matches(name, all_names, n=1, cutoff=0.4)
         remedy = f"Did you mean {near[0]!r}?" if near else f"They are {', '.join(all_names)}"
         raise UserError(f"There is no recipe {name!r}", remedy)
-    return read(directory() / f"{name}.toml")
+    return read(DIRECTORY / f"{name}.toml")
 
 
 def read(path: Path) -> Recipe:

@@ -55,10 +55,6 @@ class Board:
         blocks: how many blocks are planned, about.
         began: when the study began or went on, seconds since the epoch.
         ends: when it is estimated to end.
-        seconds: the trial's newest samples.
-        lines: what was said, with when.
-        notice: a line that stands all the time.
-        hosts: what each host does, by name.
     """
 
     spec: StudySpec | None = None
@@ -163,11 +159,6 @@ def _doing(host: HostProgress, names: Mapping[str, str], now: float) -> str:
         return f"idle for {duration(now - host.since)}"
     step = STEP_LABELS[host.step] if host.step else "starting"
     return f"block {host.block}, {names.get(host.candidate, visible(host.candidate))}, {step} for {duration(now - host.since)}"
-
-
-def level_title(spec: StudySpec) -> str:
-    """Return what the figures of candidates so far are."""
-    return f"{latency_name(spec.workload.percentile)} ms" if spec.live is not None else units(spec.workload).title
 
 
 def study_title(spec: StudySpec) -> str:

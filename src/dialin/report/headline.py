@@ -10,6 +10,7 @@ from dialin.report.host_sentences import effects_by_host
 from dialin.report.live_sentences import trips_text
 from dialin.report.load_units import units
 from dialin.report.names import named, several
+from dialin.report.too_noisy import is_too_noisy, too_noisy
 from dialin.report.tune_words import tune_headline
 from dialin.text import change, counted, exact_percent, listed, number, percent
 
@@ -44,17 +45,6 @@ def before_and_after(verdict: Verdict, candidate: CandidateVerdict, spec: StudyS
     return f"{number(before.mean)} → {number(after.mean)} {units(spec.workload).title}"
 
 
-TOO_NOISY = "too noisy to tell"
-
-_MOST_TELLING = 10.0
-"""How many times its lower end the upper end of a ratio's interval may be for its figures to mean anything to a reader."""
-
-
-def is_too_noisy(ratio: Estimate) -> bool:
-    """Return whether the interval of a ratio is so wide that its ends say nothing but that."""
-    return ratio.low is not None and ratio.high is not None and ratio.high > _MOST_TELLING * ratio.low
-
-
 def detects(trials: int, detectable: float) -> str:
     """Return which differences a number of trials can detect, a clause; of those that are larger than the figures, none."""
     if detectable >= 1:
@@ -62,12 +52,12 @@ def detects(trials: int, detectable: float) -> str:
     return f"{counted(trials, 'trial')} can detect differences of {percent(detectable)} or more"
 
 
-def change_with_confidence(ratio: Estimate, confidence: float) -> str:
-    """Return a change with its confidence interval: `+17.4 %, 95 % CI +1.0 % to +36.0 %`."""
+def change_with_confidence(ratio: Estimate, confidence: float, trials: int | None = None) -> str:
+    """Return a change with its confidence interval: `+17.4 %, 95 % CI +1.0 % to +36.0 %`; after how many trials, if known."""
     if ratio.low is None or ratio.high is None:
         return f"{change(ratio.mean)}, no interval yet"
     if is_too_noisy(ratio):
-        return f"{change(ratio.mean)}, {TOO_NOISY}"
+        return too_noisy(trials)
     return f"{change(ratio.mean)}, {exact_percent(confidence)} CI {change(ratio.low)} to {change(ratio.high)}"
 
 
@@ -76,7 +66,8 @@ def gain(spec: StudySpec, verdict: Verdict, candidate: CandidateVerdict) -> str:
     ratio = deciding(candidate, verdict)
     if ratio is None:
         return ""
-    figures, relative = before_and_after(verdict, candidate, spec), change_with_confidence(ratio, verdict.confidence)
+    figures = before_and_after(verdict, candidate, spec)
+    relative = change_with_confidence(ratio, verdict.confidence, candidate.trials)
     return f"{figures} ({relative}{_typical(candidate, verdict)})" if figures else relative
 
 
@@ -86,8 +77,8 @@ def _typical(candidate: CandidateVerdict, verdict: Verdict) -> str:
     is_shown = ratio is not None and ratio.low is not None and ratio.low > 1
     if verdict.decided_by is not DecidedBy.TYPICAL_SPEED or typical is None or is_shown:
         return ""
-    shown = change_with_confidence(typical, verdict.confidence)
-    is_same = ratio is not None and shown == change_with_confidence(ratio, verdict.confidence)
+    shown = change_with_confidence(typical, verdict.confidence, candidate.trials)
+    is_same = ratio is not None and shown == change_with_confidence(ratio, verdict.confidence, candidate.trials)
     return "" if is_same else f"; typical speed {shown}"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Estimate
 from dialin.report.names import named
+from dialin.report.too_noisy import is_too_noisy, too_noisy
 from dialin.text import change, counted, listed, visible
 
 Figures = Mapping[str, Any]
@@ -21,6 +22,8 @@ def effects_by_host(data: Figures) -> str:
 
 def _effect(one: Figures, worthwhile: float) -> str:
     ratio = Estimate(mean=one["ratio"], low=one["low"], high=one["high"])
+    if is_too_noisy(ratio):
+        return too_noisy()
     interval = f" (95 % CI {change(ratio.low)} to {change(ratio.high)})" if ratio.low is not None else ""
     may_be_none = ratio.low is not None and ratio.high is not None and ratio.low <= 1 <= ratio.high
     if may_be_none or abs(ratio.mean - 1) <= worthwhile:

@@ -1,10 +1,11 @@
-"""The documents that scripts rely on, verdict.json and what `explain`, `analyze`, `studies` and `diff` print."""
+"""The documents that scripts rely on, verdict.json and what `advise`, `explain`, `analyze`, `studies` and `diff` print."""
 
 from __future__ import annotations
 
 import json
 import re
 
+from dialin.model.advice import Advice
 from dialin.model.analysis import Analysis
 from dialin.model.study_diff import StudyDiff
 from dialin.model.study_list import StudyList
@@ -13,7 +14,7 @@ from dialin.model.why import Why
 from dialin.text import UNSEEN
 
 
-def render(document: Analysis | StudyDiff | StudyList | Why) -> str:
+def render(document: Advice | Analysis | StudyDiff | StudyList | Why) -> str:
     """Return a document as JSON in ASCII, indented, ending in a newline; nothing in it acts on a terminal."""
     text = json.dumps(document.model_dump(by_alias=True, mode="json"), indent=2)
     return text.replace("\x7f", "\\u007f") + "\n"

@@ -20,8 +20,6 @@ class Units:
 
     Attributes:
         rate: its throughput's unit.
-        title: of the column of throughput.
-        one: what a sample is.
         hover: the throughput's format where a mouse points at it.
         by_run: whether a sample is a run of a timed query, and not a second.
     """

@@ -36,14 +36,16 @@ def naming(spec: StudySpec) -> Naming:
     """Return how candidates are called: by the values alone where variables are swept, since that is how they are named."""
     names = spec.names
     labels = {name: visible(name) for name in names}
-    asked = spec.variables_under_test
-    if not asked or not all(_is_by_value(candidate, asked) for candidate in spec.candidates if candidate.setting):
+    variables = spec.variables_under_test
+    if not variables or not all(_is_by_value(candidate, variables) for candidate in spec.candidates if candidate.setting):
         return Naming((), labels, labels)
-    if len(asked) == 1:
-        full = {one.name: f"{asked[0]} = {labels[one.name]}" if one.setting else labels[one.name] for one in spec.candidates}
-        return Naming(tuple(asked), labels, full)
-    by_value = {one.name: _values(one, asked, labels[one.name]) for one in spec.candidates}
-    return Naming(tuple(asked), by_value, labels)
+    if len(variables) == 1:
+        full = {
+            one.name: f"{variables[0]} = {labels[one.name]}" if one.setting else labels[one.name] for one in spec.candidates
+        }
+        return Naming(tuple(variables), labels, full)
+    by_value = {one.name: _values(one, variables, labels[one.name]) for one in spec.candidates}
+    return Naming(tuple(variables), by_value, labels)
 
 
 def _is_by_value(candidate: Candidate, variables: Sequence[str]) -> bool:

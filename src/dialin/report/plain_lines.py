@@ -95,8 +95,8 @@ class PlainLines:
         figure = f" with {self._figure(measured, latencies)}" if measured else ""
         so_far = ""
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
-            of_what = "" if standing.latency is None else "latency "
-            so_far = f"; {of_what}{change(standing.ratio)} to the baseline after {counted(standing.trials, 'trial')}"
+            of = " latency" if self._latency else ""
+            so_far = f"; {change(standing.ratio)}{of} to the baseline after {counted(standing.trials, 'trial')}"
         gone = f", {lost(lost_seconds)}" if lost_seconds else ""
         self._write(f"{where} ended{figure}{gone}{so_far}{out}.")
 

@@ -14,10 +14,11 @@ from rich.text import Text
 
 from dialin.clock import Clock
 from dialin.model.progress import Standing
-from dialin.model.study import StudySpec
+from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
-from dialin.report.board import Board, level_title, newest_figures, sparkline, study_title
+from dialin.model.workload import latency_name
+from dialin.report.board import Board, newest_figures, sparkline, study_title
 from dialin.report.load_units import units
 from dialin.report.names import naming
 from dialin.text import about, ascii_only, change, counted, distinct, duration, number, stopwatch, visible
@@ -35,7 +36,16 @@ class _Column(NamedTuple):
 
 
 _TPS = "tps"
+_LATENCY = "latency"
 _COLUMNS = (_Column("trials", 8, 44), _Column("failed", 8, 56), _Column(_TPS, 10, 34), _Column("to baseline", 13, 0))
+_OF_LATENCY = (
+    _Column("trials", 8, 54),
+    _Column("failed", 8, 66),
+    _Column(_TPS, 10, 44),
+    _Column(_LATENCY, 10, 34),
+    _COLUMNS[-1],
+)
+"""Where latency is the goal: the last column is about that, too."""
 _OUT = _Column("race", 7, 40)
 """Shown once a candidate gets no further trials."""
 
@@ -162,13 +172,15 @@ def _notice(board: Board, width: int) -> list[Text]:
 def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
     names = naming(spec)
     any_is_out = any(standing.out for standing in board.standings.values())
-    columns = [column for column in (*_COLUMNS, *([_OUT] if any_is_out else [])) if width >= column.least]
+    of_goal = _OF_LATENCY if spec.goal is Goal.LATENCY else _COLUMNS
+    columns = [column for column in (*of_goal, *([_OUT] if any_is_out else [])) if width >= column.least]
     room = max(9, width - sum(column.width for column in columns))
-    title = level_title(spec)
+    unit = units(spec.workload)
     header = names.subject or "candidate"
     header = header if len(header) <= room else "value"
     left = min(room, max(cell_len(header), *map(len, names.labels.values())))
-    lines = [_row(header, [(title if column.title == _TPS else column.title, column.width) for column in columns], left, "dim")]
+    titles = {_TPS: unit.title, _LATENCY: f"{latency_name(spec.workload.percentile)} ms"}
+    lines = [_row(header, [(titles.get(column.title, column.title), column.width) for column in columns], left, "dim")]
     shown = _most_telling(board, spec, rows)
     labels = dict(zip(names.labels, distinct(list(names.labels.values()), left), strict=True))
     for candidate in spec.candidates:
@@ -180,7 +192,8 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
         cells = {
             "trials": str(standing.trials),
             "failed": str(standing.failed) if standing.failed else "",
-            _TPS: number(standing.level),
+            _TPS: number(standing.tps),
+            _LATENCY: number(standing.latency),
             "to baseline": "baseline" if is_base else change(standing.ratio),
             "race": "out" if standing.out else "",
         }
@@ -193,17 +206,19 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
 
 
 def _most_telling(board: Board, spec: StudySpec, rows: int) -> set[str]:
-    """Return the candidates to show: all, or the baseline, the one that runs and the fastest in the race, as rows allow."""
+    """Return the candidates to show: all, or the baseline, the one that runs and the best in the race, as rows allow."""
     names = spec.names
     if len(names) <= rows:
         return set(names)
     first = [spec.baseline, *([board.trial.candidate] if board.trial else [])]
 
-    def speed(name: str) -> tuple[bool, float]:
+    def rank(name: str) -> tuple[bool, float]:
         standing = board.standing(name)
+        if spec.goal is Goal.LATENCY:
+            return standing.out, standing.latency or float("inf")
         return standing.out, -(standing.tps or 0.0)
 
-    return set(list(dict.fromkeys([*first, *sorted(names, key=speed)]))[: max(1, rows - 1)])
+    return set(list(dict.fromkeys([*first, *sorted(names, key=rank)]))[: max(1, rows - 1)])
 
 
 def _row(label: str, cells: list[tuple[str, int]], left: int, style: str) -> Text:

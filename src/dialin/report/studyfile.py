@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from dialin.model.dimension import Dimension
 from dialin.model.live import LiveOptions
 from dialin.model.option_types import kebab
 from dialin.model.setting import Value
 from dialin.model.study import MethodOptions, StudySpec
-from dialin.model.tune import TuneVariable
 from dialin.model.workload import WorkloadSpec
 from dialin.report.names import naming
 
@@ -94,7 +94,7 @@ def _tables(spec: StudySpec) -> dict[str, Mapping[str, Value]]:
     return tables
 
 
-def _asked(variable: TuneVariable) -> str:
+def _asked(variable: Dimension) -> str:
     """Return a variable of a tune as its file names it."""
     if variable.values:
         return f"{variable.name}={','.join(map(str, variable.values))}"

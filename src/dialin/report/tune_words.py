@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dialin.model.dimension import Dimension
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting, Value, as_number
 from dialin.model.study import StudySpec
-from dialin.model.tune import TuneStage, TuneVariable
+from dialin.model.tune import TuneStage
 from dialin.model.verdict import TunedPair, TuneFindings, TuneOutcome, Verdict
+from dialin.report.too_noisy import is_too_noisy, too_noisy
 from dialin.text import change, counted, exact_percent, listed, visible
 from dialin.variables.size_units import BYTES, unit_of, with_letter
 
@@ -64,6 +66,8 @@ def _proven(findings: TuneFindings, confidence: float) -> str:
     gain = findings.gain
     if gain is None or gain.low is None or gain.high is None:
         return ""
+    if is_too_noisy(gain):
+        return f" ({too_noisy(findings.proven)})"
     return f" ({change(gain.mean)}, {exact_percent(confidence)} CI {change(gain.low)} to {change(gain.high)}, in fresh trials)"
 
 
@@ -91,7 +95,7 @@ def best_so_far(record: StudyRecord) -> str:
     )
 
 
-def range_text(one: TuneVariable) -> str:
+def range_text(one: Dimension) -> str:
     """Return what is tried of a variable: `16M..1G, log scale`, or its values."""
     values = [value_text(one.name, value) for value in (one.values or one.special)]
     if one.values:

@@ -14,6 +14,7 @@ from dialin.report import headline as headlines
 from dialin.report import reason_sentences
 from dialin.report.names import the_baseline
 from dialin.report.note_sentences import note_text
+from dialin.report.too_noisy import is_too_noisy, is_too_noisy_level, too_noisy
 from dialin.report.tune_words import best_so_far
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
 
@@ -72,7 +73,7 @@ def gain(record: StudyRecord, verdict: Verdict) -> str:
     if not figures:
         return "No figure is available: no block holds both the recommended candidate and the baseline."
     is_beside = not measure_of(verdict).higher_is_better and best.ratio is not None
-    beside = f" Throughput: {change_with_interval(best.ratio)}." if is_beside else ""
+    beside = f" Throughput: {change_with_interval(best.ratio, best.trials)}." if is_beside else ""
     return f"{figures} against the baseline.{beside}"
 
 
@@ -201,8 +202,8 @@ def conditions(record: StudyRecord) -> str:
     spec = record.spec
     builds = list(dict.fromkeys(candidate.server for candidate in record.verdict.candidates)) if record.verdict else []
     builds = builds or list(dict.fromkeys(candidate.server for candidate in spec.candidates))
-    asked = ", ".join(spec.variables_under_test)
-    subject = f"{asked} " if asked else ""
+    variables = ", ".join(spec.variables_under_test)
+    subject = f"{variables} " if variables else ""
     alike = {**spec.fixed, **spec.held}
     fixed = f", with {describe(alike)} for all" if alike else ""
     return visible(f"{subject}on {' and '.join(builds)} under {spec.workload.describe()}{fixed}.")
@@ -211,26 +212,28 @@ def conditions(record: StudyRecord) -> str:
 def interval(estimate: Estimate | None, show: Callable[[float], str]) -> str:
     """Return an interval alone: `1,220 to 1,248`; nothing where there is none, or where it is a point.
 
-    The interval of a change that says nothing is not shown.
+    An interval that says nothing is not shown.
     """
     if estimate is None or estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return ""
-    if show is change and headlines.is_too_noisy(estimate):
-        return headlines.TOO_NOISY
+    if is_too_noisy(estimate) if show is change else is_too_noisy_level(estimate):
+        return too_noisy()
     return f"{show(estimate.low)} to {show(estimate.high)}"
 
 
-def with_interval(estimate: Estimate | None, show: Callable[[float], str] = number) -> str:
-    """Return a figure with its interval: `1,234 (1,220 to 1,248)`."""
+def with_interval(estimate: Estimate | None, show: Callable[[float], str] = number, trials: int | None = None) -> str:
+    """Return a figure with its interval: `1,234 (1,220 to 1,248)`; of a change that says nothing, only that it does."""
     if estimate is None:
         return NOTHING
+    if show is change and is_too_noisy(estimate):
+        return too_noisy(trials)
     ends = interval(estimate, show)
     return f"{show(estimate.mean)} ({ends})" if ends else show(estimate.mean)
 
 
-def change_with_interval(estimate: Estimate | None) -> str:
+def change_with_interval(estimate: Estimate | None, trials: int | None = None) -> str:
     """Return a ratio as a change with its interval: `+5.3 % (+4.1 % to +6.4 %)`."""
-    return with_interval(estimate, change)
+    return with_interval(estimate, change, trials)
 
 
 def change_or_no_interval(ratio: Estimate) -> str:
@@ -240,7 +243,11 @@ def change_or_no_interval(ratio: Estimate) -> str:
 
 def deciding_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
     """Return the ratio that decides for a chart, with its interval; the baseline is only called so."""
-    return "baseline" if candidate.name == verdict.baseline else change_with_interval(deciding(candidate, verdict))
+    return (
+        "baseline"
+        if candidate.name == verdict.baseline
+        else change_with_interval(deciding(candidate, verdict), candidate.trials)
+    )
 
 
 def state_remarks(candidate: CandidateVerdict, verdict: Verdict) -> list[str]:

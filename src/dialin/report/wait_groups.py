@@ -19,7 +19,6 @@ class WaitGroup:
     Attributes:
         every: of each candidate, all operations together.
         operations: the same by operation; empty where there is but one.
-        total_ms: the largest total of any candidate.
     """
 
     instrument: str

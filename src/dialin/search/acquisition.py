@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dialin.search.space import CATEGORY, Point, Space
+from dialin.model.dimension import CATEGORY
+from dialin.search.space import Point, Space
 from dialin.search.surrogate import Surrogate
 
 _Array = NDArray[np.float64]
@@ -38,7 +39,6 @@ class SearchSituation:
     """What a proposal starts from.
 
     Attributes:
-        model: what is known.
         best: the best setting so far, by the model.
         bases: settings that are worth varying: the best ones, the baseline and the rules.
         costs: seconds that a trial of each point takes.

@@ -30,13 +30,7 @@ def carried(
 ) -> tuple[Carried, ...]:
     """Return what each variable of a setting carries, the largest first: the setting as a ratio to that without the variable.
 
-    Args:
-        space: the variables.
-        setting: what is recommended.
-        model: of all trials.
-        fitted: of the trials of the proof.
-        proven: the candidates of the proof.
-        name: that of the recommended one.
+    `fitted` and `proven` are the trials and the candidates of the proof; `name` is that of the recommended one.
     """
     whole, default = space.point(setting), space.default_point
     shares = []

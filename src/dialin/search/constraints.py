@@ -29,7 +29,6 @@ class Constraints:
 
     Attributes:
         memory: None where memory is not limited.
-        order: rules between variables.
         fence: bytes that crashes leave, less than what crashed took; None while none crashed for want of memory.
     """
 
@@ -84,10 +83,7 @@ class Constraints:
         The fence moves a quarter of the way from what crashed to the most that ran, and by 2 % at least. It stays where it is
         if some setting took as much and ran: memory does not explain the crash then.
 
-        Args:
-            space: the variables.
-            setting: what crashed.
-            ran: the most memory that a setting took by the formula and ran, bytes.
+        `ran` is the most memory that a setting took by the formula and ran, in bytes.
         """
         if self.memory is None:
             return self

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dialin.search.space import CATEGORY, Point
+from dialin.model.dimension import CATEGORY
+from dialin.search.space import Point
 
 _CRASHES = 2
 """So many settings with a value must have crashed, and none with it have run."""
@@ -15,10 +16,7 @@ _CRASHES = 2
 def deadly_values(points: Sequence[Point], survived: Sequence[bool], default: Point) -> list[tuple[int, float]]:
     """Return the categories that no setting ran with and several crashed with, as variable and coordinate.
 
-    Args:
-        points: the settings that were tried.
-        survived: whether each ran.
-        default: the baseline, none of whose values is blamed.
+    None of the values of `default`, the baseline, is blamed.
     """
     if all(survived):
         return []

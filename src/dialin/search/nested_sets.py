@@ -31,10 +31,7 @@ class NestedSet:
 def elimination(space: Space, point: Point, means: Callable[[_Array], _Array]) -> list[NestedSet]:
     """Return the sets from the whole one down to the baseline; each leaves out the variable that is expected to cost least.
 
-    Args:
-        space: the variables.
-        point: the whole set.
-        means: the expected log throughput of points, up to a constant.
+    `means` returns the expected log throughput of points, up to a constant.
     """
     default = space.default_point
     level = float(means(point[None, :])[0])

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from dialin.model.setting import Value
-from dialin.search.excluded_variables import Exclusion
 
 
 class Fact(StrEnum):
@@ -54,26 +53,12 @@ class Memory(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
-    """When a load touches a variable: some counters, together, grow by one in 500 statements.
-
-    Attributes:
-        counters: status counters in lower case.
-        otherwise: what the load does not do, in words.
-    """
-
-    counters: tuple[str, ...]
-    otherwise: str
-
-
-@dataclass(frozen=True, slots=True)
 class Rule:
     """A rule of thumb: where a search starts.
 
     Attributes:
         source: the title of the page that it is from.
         limit: the recommended number; empty where it is a word.
-        word: the recommended word.
         when: facts that must lie within limits, both included, or the rule is silent.
     """
 
@@ -95,13 +80,14 @@ class PerformanceVariable:
         weaker: words that are searched only where weaker durability is allowed.
         special: values that have a meaning of their own, outside of the range.
         step: what a number is rounded to a multiple of; None for the server's block, else 1.
-        touch: which loads touch it; None for every load.
+        touch: status counters, in lower case, that together grow by one in 500 statements of a load that touches it; empty for
+            every load.
         needs: variables with the values of which each must have one for this one to act; no values stand for all but 0 and OFF.
         waits: whether it acts only where connections compete.
         more_only: whether less than the default is pointless; then a range that does not exceed the default leaves it out.
         room: a fact, and how much of it there must be for the variable to act.
         memory: how its memory counts.
-        group: the group that must be admitted for it to be searched.
+        durability: whether it is searched only where weaker durability is accepted.
     """
 
     why: str
@@ -111,39 +97,36 @@ class PerformanceVariable:
     weaker: tuple[Value, ...] = ()
     special: tuple[Value, ...] = ()
     step: float | None = None
-    touch: Touch | None = None
+    touch: tuple[str, ...] = ()
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     waits: bool = False
     more_only: bool = False
     room: tuple[Fact, float] | None = None
     rule: Rule | None = None
     memory: Memory | None = None
-    group: Exclusion | None = None
+    durability: bool = False
 
 
 KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
 _SWITCH: tuple[Value, ...] = ("OFF", "ON")
 
-_WRITES = Touch(
-    (
-        "com_insert", "com_update", "com_delete", "com_replace", "com_load", "com_insert_select", "com_replace_select",
-        "com_update_multi", "com_delete_multi",
-    ),
-    "the load does not write",
+_WRITES = (
+    "com_insert", "com_update", "com_delete", "com_replace", "com_load", "com_insert_select", "com_replace_select",
+    "com_update_multi", "com_delete_multi",
 )  # fmt: skip
-_DISK_READS = Touch(("innodb_buffer_pool_reads",), "the load reads next to nothing from disk")
-_SORTS = Touch(("sort_scan", "sort_range"), "the load does not sort")
-_TMP_TABLES = Touch(("created_tmp_tables", "created_tmp_disk_tables"), "the load makes no temporary tables")
-_DISK_TMP_TABLES = Touch(("created_tmp_disk_tables",), "the load makes no temporary tables on disk")
-_JOINS = Touch(("select_full_join", "select_range_check"), "the load joins no tables without an index")
-_ROW_ORDER = Touch(("handler_read_rnd", "handler_mrr_init"), "the load reads no rows in the order of a sort")
-_TABLES = Touch(("opened_tables", "table_open_cache_misses", "table_open_cache_overflows"), "the load reopens no tables")
-_DEFINITIONS = Touch(("opened_table_definitions",), "the load reopens no table definitions")
-_THREADS = Touch(("connections", "threads_created"), "the load does not reconnect")
-_BINLOG = Touch(("binlog_cache_use",), "the load writes nothing to a binary log")
-_MYISAM = Touch(("key_read_requests", "key_write_requests"), "the load uses no MyISAM tables")
-_ARIA = Touch(("aria_pagecache_read_requests", "aria_pagecache_write_requests"), "the load uses no Aria tables")
-_PROCEDURES = Touch(("com_call_procedure",), "the load calls no procedures")
+_DISK_READS = ("innodb_buffer_pool_reads",)
+_SORTS = ("sort_scan", "sort_range")
+_TMP_TABLES = ("created_tmp_tables", "created_tmp_disk_tables")
+_DISK_TMP_TABLES = ("created_tmp_disk_tables",)
+_JOINS = ("select_full_join", "select_range_check")
+_ROW_ORDER = ("handler_read_rnd", "handler_mrr_init")
+_TABLES = ("opened_tables", "table_open_cache_misses", "table_open_cache_overflows")
+_DEFINITIONS = ("opened_table_definitions",)
+_THREADS = ("connections", "threads_created")
+_BINLOG = ("binlog_cache_use",)
+_MYISAM = ("key_read_requests", "key_write_requests")
+_ARIA = ("aria_pagecache_read_requests", "aria_pagecache_write_requests")
+_PROCEDURES = ("com_call_procedure",)
 _HAS_BINLOG: Mapping[str, tuple[str, ...]] = {"log_bin": ()}
 
 _SSD = ((Fact.SPINNING, 0.0, 0.0),)
@@ -189,17 +172,17 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "it decides when commits reach the disk",
         words=(1, 2, 0),
         touch=_WRITES,
-        group=Exclusion.DURABILITY,
+        durability=True,
     ),
     "sync_binlog": PerformanceVariable(
         "it decides after how many commits the binary log reaches the disk",
         words=(1, 0, 100, 1000),
         touch=_BINLOG,
         needs=_HAS_BINLOG,
-        group=Exclusion.DURABILITY,
+        durability=True,
     ),
     "innodb_doublewrite": PerformanceVariable(
-        "with it each page is written twice", words=("ON", "OFF"), touch=_WRITES, group=Exclusion.DURABILITY
+        "with it each page is written twice", words=("ON", "OFF"), touch=_WRITES, durability=True
     ),
     "innodb_flush_method": PerformanceVariable(
         "it decides whether data files pass the cache of the operating system",
@@ -481,9 +464,6 @@ TABLE: Mapping[str, PerformanceVariable] = {
     ),
     "stored_program_cache": PerformanceVariable(
         "stored programs beyond it are compiled again", lowest=(16.0,), highest=(4096.0,), touch=_PROCEDURES
-    ),
-    "performance_schema": PerformanceVariable(
-        "its instruments cost time in every statement", words=_SWITCH, group=Exclusion.LOGGING
     ),
 }  # fmt: skip
 """All of them, the most important first."""

@@ -16,11 +16,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
 from dialin.errors import UserError
+from dialin.model.dimension import Dimension
 from dialin.model.setting import Value, same_value
 from dialin.model.tune import MemoryFormula
 from dialin.model.verdict import TuneOutcome
 from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
-from dialin.search.space import Dimension, Space, is_log_range
+from dialin.search.space import Space, is_log_range
 from dialin.search.trial_records import Options, Result, TrialOutcome
 from dialin.search.tuner import Tuner
 

@@ -47,7 +47,6 @@ class Room:
     """What there is room for in the next block.
 
     Attributes:
-        block: its number.
         trials: how many trials the budget still holds.
         first_on_host: whether the host that runs it has run none of this study: only a block of all candidates shows later
             whether they compare there as they do on other hosts.
@@ -67,10 +66,6 @@ class Proposer(Protocol):
         A candidate that the study does not have yet is checked and inspected, and enters with this block. It may set the
         variables of the study's `space`, and runs on a build that the study uses. What is proposed depends on nothing but the
         arguments, so that a study that is killed goes on as it would have.
-
-        Args:
-            history: what is known.
-            room: what the budget holds.
         """
         ...
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialin.errors import UserError
+from dialin.model.dimension import Dimension
 from dialin.model.setting import Value, as_number, canonical_name, parse_value, same_value
-from dialin.search.space import Dimension, is_log_range
+from dialin.search.space import is_log_range
 
 _SPAN = 16
 """Where nobody named a range it goes from a sixteenth of the default to sixteen times it."""

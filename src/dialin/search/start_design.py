@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dialin.model.dimension import CATEGORY
 from dialin.search.constraints import Constraints
-from dialin.search.space import CATEGORY, Point, Space
+from dialin.search.space import Point, Space
 
 FEWEST, MOST = 8, 24
 """How many settings of the hypercube there are at least and at most."""

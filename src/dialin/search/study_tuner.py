@@ -10,14 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.cause_sentences import with_advice
+from dialin.model.dimension import Dimension
 from dialin.model.setting import Setting, Value, changed, parse_value, same_value
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose as TrialPurpose
 from dialin.model.trial import Step, Trial, TrialState
-from dialin.model.tune import TuneAsk, TunePlan, TuneStage, TuneVariable, ask_finder
+from dialin.model.tune import TuneAsk, TunePlan, TuneStage, ask_finder
 from dialin.model.verdict import TuneFailure
 from dialin.search.constraints import Constraints
-from dialin.search.space import Dimension, Space
+from dialin.search.space import Space
 from dialin.search.trial_records import Ask, Options, TrialOutcome
 from dialin.search.tuner import Tuner
 
@@ -32,7 +33,6 @@ class TrialAnswer:
     """A trial that ended, of those that were asked for.
 
     Attributes:
-        life: number of the server's life.
         cost: seconds of the budget that it took, with all since the trial before.
     """
 
@@ -55,11 +55,7 @@ class NextTrial:
 
 
 class StudyTuner:
-    """The tuner of one study.
-
-    Args:
-        spec: the study; its `tune` is the plan.
-    """
+    """The tuner of one study."""
 
     def __init__(self, spec: StudySpec) -> None:
         if spec.tune is None:
@@ -173,11 +169,7 @@ def _is_placed(dimension: Dimension, value: Value) -> bool:
 
 
 def make_space(plan: TunePlan) -> Space:
-    return Space(tuple(dimension_of(variable) for variable in plan.variables))
-
-
-def dimension_of(variable: TuneVariable) -> Dimension:
-    return Dimension(**{name: getattr(variable, name) for name in TuneVariable.model_fields})
+    return Space(plan.variables)
 
 
 def make_constraints(plan: TunePlan) -> Constraints:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import minimize
 
-from dialin.search.space import CATEGORY, Point
+from dialin.model.dimension import CATEGORY
+from dialin.search.space import Point
 
 _Array = NDArray[np.float64]
 
@@ -56,11 +57,8 @@ class Observations:
     """Completed trials, a row each.
 
     Attributes:
-        points: settings as points of the space.
         logs: logarithm of throughput.
         variances: of a trial's noise on the log scale, as assumed for its length.
-        minutes: when each trial took place.
-        lives: number of the server's life.
     """
 
     points: _Array
@@ -78,7 +76,6 @@ class Weights:
     """What is learnt of the kernel.
 
     Attributes:
-        variables: the weight of each variable.
         products: c, by which products count.
         noise: by how much the variance of noise is larger than was assumed.
     """

@@ -16,8 +16,6 @@ class Options:
 
     Attributes:
         minutes: the budget, proof included.
-        search_seconds: measured in a trial of the search.
-        proof_seconds: measured in a trial of the proof.
         proof_share: the share of the budget that the proof has.
         start_seconds: what a start of the server takes before it can be measured.
         set_seconds: what a change by SET takes before it can be measured.
@@ -45,7 +43,6 @@ class Ask:
 
     Attributes:
         setting: what it changes of the baseline.
-        seconds: how long to measure.
         improvement: by how much it is expected to improve on the best setting so far, on the log scale; None where that is not
             what it is for.
         block: of the proof; 0 elsewhere.

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from dialin.model.dimension import CATEGORY
 from dialin.model.study import Goal
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import Estimate, TunedPair, TunedVariable, TuneFindings, TuneOutcome
-from dialin.search.space import CATEGORY, Point, Space
+from dialin.search.space import Point, Space
 from dialin.search.study_tuner import StudyTuner
 from dialin.search.surrogate import Surrogate
 from dialin.search.trial_records import Result

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dialin.model.dimension import CATEGORY
 from dialin.model.setting import Value
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import Estimate, TuneOutcome
@@ -22,7 +23,7 @@ from dialin.search.attribution import carried, interactions
 from dialin.search.constraints import Constraints
 from dialin.search.deadly_values import deadly_values
 from dialin.search.nested_sets import PRICES, PROVEN, lean_set, nested_sets
-from dialin.search.space import CATEGORY, Point, Space
+from dialin.search.space import Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights
 from dialin.search.trial_records import Ask, Options, Result, TrialOutcome
@@ -72,14 +73,7 @@ class _Proof:
 
 
 class Tuner:
-    """Searches a space and proves what it found.
-
-    Args:
-        space: the variables.
-        constraints: what a setting must satisfy before it runs.
-        options: budget and costs.
-        seed: of everything random.
-    """
+    """Searches a space and proves what it found."""
 
     def __init__(self, space: Space, constraints: Constraints, options: Options, seed: int = 0) -> None:
         self.space, self.options, self.seed = space, options, seed

@@ -1,34 +1,27 @@
-"""Which variables a search changes where nobody names them, in which ranges and why, and which it leaves out and why.
+"""Which variables a search changes where nobody names them, in which ranges and why.
 
 It reads the catalogue of the build, facts of the machine, and the status counters of one trial of the baseline; knowledge is
-in the tables of `performance_variables` and `excluded_variables`. No server is needed.
+in the table of `performance_variables`: what is not there is not searched. No server is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from dialin.errors import UserError
+from dialin.model.dimension import Dimension
 from dialin.model.setting import Value, as_number, parse_value, same_value
 from dialin.model.tune import AtMost, MemoryFormula
 from dialin.search.constraints import MEMORY_SHARE, SERVER_BYTES, Constraints
-from dialin.search.excluded_variables import REASONS, Exclusion, group_of
-from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, Memory, PerformanceVariable, Rule, Touch
+from dialin.search.performance_variables import TABLE, Amount, Fact, Limit, Memory, PerformanceVariable, Rule
 from dialin.search.ranges import VariableFacts, make_dimension
-from dialin.search.space import Dimension, Space
+from dialin.search.space import Space
 from dialin.variables.catalogue import NUMBERS, Kind, Variable
 
 MOST = 30
 """How many variables are chosen at most: more than the trials of an hour can tell apart."""
-ADMISSIBLE = (
-    Exclusion.DURABILITY,
-    Exclusion.SECURITY,
-    Exclusion.REPLICATION,
-    Exclusion.LOGGING,
-    Exclusion.COMPATIBILITY,
-)
-"""Groups that a user may admit."""
 
 _TOUCHED = 1 / 500
 """A load touches a variable if its counters grow this often for each statement."""
@@ -85,7 +78,6 @@ class ChosenVariable:
 
     Attributes:
         dimension: its axis; its `reason` is why the range is as it is.
-        reason: why it is searched.
     """
 
     dimension: Dimension
@@ -97,66 +89,28 @@ class ChosenVariable:
         return self.dimension.name
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A variable that is not searched, and why."""
-
-    name: str
-    group: Exclusion
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """All variables of a build: those that are searched, the most important first, and the others by name."""
-
-    chosen: tuple[ChosenVariable, ...]
-    left_out: tuple[LeftOut, ...]
-
-    def space(self) -> Space:
-        """Return the space of what is searched."""
-        return Space(tuple(one.dimension for one in self.chosen))
-
-
 def choose_variables(
-    variables: Mapping[str, Variable],
-    situation: Situation,
-    *,
-    admitted: Collection[Exclusion] = (),
-    most: int = MOST,
-) -> Choice:
-    """Choose among all variables of a build.
+    variables: Mapping[str, Variable], situation: Situation, *, weaker: bool = False, most: int = MOST
+) -> list[ChosenVariable]:
+    """Return the variables of a build that are searched, the most important first.
 
-    Args:
-        variables: the build's catalogue.
-        situation: what is known of machine, load and baseline.
-        admitted: groups of `ADMISSIBLE` that are searched as well, as far as ranges are known.
-        most: how many are chosen at most: those that a rule of thumb would change first, then in the order of the table.
+    `weaker` is whether weaker durability is accepted. `most` are chosen at most: those that a rule of thumb would change first,
+    then in the order of the table.
     """
-    chosen: list[ChosenVariable] = []
-    left_out: list[LeftOut] = []
+    chosen = []
     facts_known = _facts(variables, situation)
-    for name in [*(name for name in TABLE if name in variables), *(name for name in sorted(variables) if name not in TABLE)]:
-        variable = variables[name]
-        objection = _objection(variable, variables, situation, facts_known, admitted)
-        if objection is not None:
-            left_out.append(objection)
+    for name, row in TABLE.items():
+        if name not in variables or not _may_matter(variables[name], row, variables, situation, facts_known, weaker=weaker):
             continue
-        weaker = Exclusion.DURABILITY in admitted
-        try:
-            dimension = make_dimension(variable_facts(variable, situation, variables, weaker=weaker))
-        except UserError as error:
-            left_out.append(LeftOut(name, Exclusion.MACHINE, str(error)))
-            continue
-        chosen.append(ChosenVariable(dimension, _reason(TABLE[name], situation)))
-    chosen.sort(key=lambda one: not _moves(one.dimension))
-    left_out += [LeftOut(one.name, Exclusion.OTHERS, f"{most} others are more likely to matter") for one in chosen[most:]]
-    return Choice(tuple(chosen[:most]), tuple(sorted(left_out, key=lambda one: one.name)))
+        with suppress(UserError):  # the build takes nothing of the range
+            dimension = make_dimension(variable_facts(variables[name], situation, variables, weaker=weaker))
+            chosen.append(ChosenVariable(dimension, _reason(row, situation)))
+    return sorted(chosen, key=lambda one: not _moves(one.dimension))[:most]
 
 
 def _moves(dimension: Dimension) -> bool:
     """Return whether a rule of thumb would change the variable."""
-    return dimension.rule is not None and dimension.default is not None and not same_value(dimension.rule, dimension.default)
+    return dimension.rule is not None and not same_value(dimension.rule, dimension.default)
 
 
 def variable_facts(
@@ -168,11 +122,7 @@ def variable_facts(
 ) -> VariableFacts:
     """Return what is known of one variable of a build, named by a user or chosen: for `make_dimension`.
 
-    Args:
-        variable: any variable of the build.
-        situation: what is known of machine, load and baseline.
-        variables: the build's catalogue.
-        weaker: whether words of weaker durability may be tried.
+    `weaker` is whether words of weaker durability may be tried.
     """
     default = _in_force(variable, situation)
     known = TABLE.get(variable.name)
@@ -320,6 +270,21 @@ def _recommended(
     return (int(number) if number.is_integer() else number), rule.source
 
 
+def facts_behind(name: str, variables: Mapping[str, Variable], situation: Situation) -> dict[Fact, float]:
+    """Return the facts that a variable's rule of thumb follows from here: of its amounts the smallest, and its conditions.
+
+    Empty where there is no rule, or where it recommends the same whatever the machine, its data and its load are.
+    """
+    row = TABLE.get(name)
+    if row is None or row.rule is None:
+        return {}
+    facts, rule = _facts(variables, situation), row.rule
+    smallest = amount(rule.limit, facts)
+    deciding = {one.fact for one in rule.limit if isinstance(one, Amount) and amount((one,), facts) == smallest}
+    deciding |= {fact for fact, _, _ in rule.when}
+    return {fact: value for fact in deciding if (value := facts.get(fact)) is not None}
+
+
 _TEXTS = {
     Fact.MEMORY: "{:.0%} of the free memory",
     Fact.DATA: "{:g} times the data",
@@ -341,54 +306,35 @@ def limit_text(limit: Limit, facts: Mapping[Fact, float | None]) -> str:
     return "the most that is worth trying"
 
 
-def _objection(
+def _may_matter(
     variable: Variable,
+    row: PerformanceVariable,
     variables: Mapping[str, Variable],
     situation: Situation,
     facts: Mapping[Fact, float | None],
-    admitted: Collection[Exclusion],
-) -> LeftOut | None:
-    """Return why a variable is left out; None where it is searched."""
-    name, row = variable.name, TABLE.get(variable.name)
-    if row is None:
-        group = group_of(name)
-        return LeftOut(name, group, REASONS[group])
-    if row.group is not None and row.group not in admitted:
-        return LeftOut(name, row.group, REASONS[row.group])
-    if not variable.at_start:
-        return LeftOut(name, Exclusion.UNKNOWN, "this build takes it for a session only")
+    *,
+    weaker: bool,
+) -> bool:
+    """Return whether another value of a variable can be tried and may matter to this load on this machine."""
+    if (row.durability and not weaker) or not variable.at_start:
+        return False
     if variable.dynamic is not True and not situation.restarts:
-        return LeftOut(name, Exclusion.RESTART, "a change takes a restart of the server")
+        return False
     for other, accepted in row.needs.items():
         value = str(_in_force(variables[other], situation)) if other in variables else "OFF"
         if not _is_accepted(value, accepted):
-            return LeftOut(name, Exclusion.SWITCHED_OFF, f"it has no effect while {other} is {value}")
-    if row.waits and situation.connections < 2:
-        return LeftOut(name, Exclusion.UNTOUCHED, "one connection does not wait for another")
-    if row.touch is not None and _is_touched(row.touch, situation) is False:
-        return LeftOut(name, Exclusion.UNTOUCHED, row.touch.otherwise)
+            return False
+    if (row.waits and situation.connections < 2) or _is_touched(row.touch, situation) is False:
+        return False
     if row.room is not None and (facts.get(row.room[0]) or 0.0) < row.room[1]:
-        return LeftOut(name, Exclusion.MACHINE, f"it has no effect with a pool below {row.room[1] / 2**30:g} GiB")
-    return _no_range(variable, row, situation, facts, admitted)
-
-
-def _no_range(
-    variable: Variable,
-    row: PerformanceVariable,
-    situation: Situation,
-    facts: Mapping[Fact, float | None],
-    admitted: Collection[Exclusion],
-) -> LeftOut | None:
+        return False
     default = _in_force(variable, situation)
     if row.words:
-        words = _words(variable, row, default, weaker=Exclusion.DURABILITY in admitted)
-        if not any(not same_value(word, default) for word in words):
-            return LeftOut(variable.name, Exclusion.MACHINE, "this build has no other value that is worth trying")
-        return None
-    highest, number = amount(row.highest, {**facts, Fact.DEFAULT: _number(default)}), _number(default)
-    if row.more_only and highest is not None and number is not None and highest <= 1.05 * number:
-        return LeftOut(variable.name, Exclusion.MACHINE, f"{number:g} is enough for the data, or is all that the machine has")
-    return None
+        return any(not same_value(word, default) for word in _words(variable, row, default, weaker=weaker))
+    number = _number(default)
+    highest = amount(row.highest, {**facts, Fact.DEFAULT: number})
+    # What is enough for the data already, or all that the machine has, needs no more.
+    return not (row.more_only and highest is not None and number is not None and highest <= 1.05 * number)
 
 
 def _is_accepted(value: str, accepted: Sequence[str]) -> bool:
@@ -397,11 +343,11 @@ def _is_accepted(value: str, accepted: Sequence[str]) -> bool:
     return not _is_one_of(value, (0, "OFF"))
 
 
-def _is_touched(touch: Touch | None, situation: Situation) -> bool | None:
+def _is_touched(touch: Sequence[str], situation: Situation) -> bool | None:
     """Return whether the load touches a variable; None where counters do not say."""
-    if touch is None:
+    if not touch:
         return True
-    counted = [situation.counters[name] for name in touch.counters if name in situation.counters]
+    counted = [situation.counters[name] for name in touch if name in situation.counters]
     if not counted:
         return None
     statements = max(situation.counters.get("questions", 0.0), situation.counters.get("queries", 0.0), 1.0)
@@ -413,8 +359,8 @@ def _is_touched(touch: Touch | None, situation: Situation) -> bool | None:
 
 def _reason(row: PerformanceVariable, situation: Situation) -> str:
     """Return why a variable is searched, with the counter that shows that the load touches it."""
-    if row.touch is None or situation.seconds <= 0:
+    if not row.touch or situation.seconds <= 0:
         return row.why
-    rates = {name: situation.counters.get(name, 0.0) / situation.seconds for name in row.touch.counters}
+    rates = {name: situation.counters.get(name, 0.0) / situation.seconds for name in row.touch}
     name = max(rates, key=lambda one: rates[one])
     return f"{row.why}; {name}: {rates[name]:,.3g} per second" if rates[name] > 0 else row.why

@@ -161,7 +161,7 @@ def _explain(error: RefusedError, scope: Scope, name: str, value: Value | None) 
     return error
 
 
-def missing_privilege(scope: Scope, words: str = "") -> str:
+def missing_privilege(scope: Scope, words: str) -> str:
     """Return how the account is given what it lacks to set variables; `words` are the server's, which name its privileges."""
     if scope is Scope.PERSIST_ONLY:
         return "Grant it SYSTEM_VARIABLES_ADMIN and PERSIST_RO_VARIABLES_ADMIN; docs/attached.md has all privileges"

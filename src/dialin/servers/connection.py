@@ -33,6 +33,8 @@ HIDDEN = "<hidden>"
 """Stands for the value of a variable that may hold a secret: such as `report_password`."""
 
 _SECRET = re.compile(r"(^|_)(password|auth|token|secret)$")
+_NOT_SECRET = frozenset({"disconnect_on_expired_password", "secure_auth"})
+"""Switches that are named like a secret; of MySQL 5.6 to 9.7 and MariaDB 10.11, these alone."""
 
 _NAMES = {number: name.removeprefix("CR_") for part in (ER, CR) for name, number in vars(part).items() if name.isupper()}
 
@@ -56,15 +58,17 @@ class RefusedError(ServerError):
 
 
 @contextmanager
-def connect(account: Account, *, timeout: float = _TIMEOUT) -> Iterator[Query]:
+def connect(account: Account, *, timeout: float = _TIMEOUT, program: str = "dialin") -> Iterator[Query]:
     """Connect to a server; the timeout, in seconds, is for connecting and for each answer.
+
+    `program` is the name under which the server lists the connection, where it lists attributes of connections.
 
     Raises:
         ServerError: the server does not answer, or lacks the TLS that is required.
         RefusedError: it refuses a statement.
         UserError: a certificate cannot be read.
     """
-    with _connection(account, timeout) as connection:
+    with _connection(account, timeout, program) as connection:
         yield _make_query(connection)
 
 
@@ -126,8 +130,8 @@ class Stream:
 
 
 @contextmanager
-def _connection(account: Account, timeout: float) -> Iterator[pymysql.Connection[Any]]:
-    connection = _open(account, timeout)
+def _connection(account: Account, timeout: float, program: str = "dialin") -> Iterator[pymysql.Connection[Any]]:
+    connection = _open(account, timeout, program)
     try:
         yield connection
     finally:
@@ -159,7 +163,7 @@ def _number(error: BaseException | None) -> int:
     return error.args[0] if error and error.args and isinstance(error.args[0], int) else 0
 
 
-def _open(account: Account, timeout: float) -> pymysql.Connection[Any]:
+def _open(account: Account, timeout: float, program: str) -> pymysql.Connection[Any]:
     where: dict[str, Any] = {"unix_socket": str(account.socket)}
     if account.socket is None:
         where = {"host": account.host, "port": account.port}
@@ -179,6 +183,7 @@ def _open(account: Account, timeout: float) -> pymysql.Connection[Any]:
             write_timeout=timeout,
             charset="utf8mb4",
             autocommit=True,
+            program_name=program,
         )
     except (pymysql.MySQLError, OSError) as error:
         if error.args and error.args[0] in _ACCOUNT_REFUSED:
@@ -198,7 +203,11 @@ def _text(error: BaseException) -> str:
 def global_variables(query: Query) -> dict[str, str]:
     """Return every variable that the server reports; a secret is not read."""
     shown = ((str(name), str(value)) for name, value, *_ in query("SHOW GLOBAL VARIABLES"))
-    return {name: HIDDEN if value and _SECRET.search(name) else value for name, value in shown}
+    return {name: HIDDEN if value and _is_secret(name) else value for name, value in shown}
+
+
+def _is_secret(name: str) -> bool:
+    return _SECRET.search(name) is not None and name not in _NOT_SECRET
 
 
 def status(query: Query, name: str) -> str | None:

@@ -28,7 +28,6 @@ class LedgerEntry:
         directory: its private directory, removed with it.
         owner: the PID of the dialin that started it.
         owner_identity: what distinguishes that process from a later one with the same PID; see `processes.identity`.
-        origin: where that process runs.
         keep: it outlives the command that started it, until `dialin servers stop`.
         build: the build that it runs, in full.
         socket: its unix socket, which lives elsewhere where the directory's path is too long for one.

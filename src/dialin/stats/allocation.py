@@ -30,13 +30,7 @@ def next_block(
 
     Where the leader is to be shown to be better than the baseline, and is very probably near the best, those are these two.
 
-    Args:
-        trials: the completed ones.
-        names: the candidates that are still compared.
-        baseline: the candidate that ratios are taken to.
-        rules: what is worthwhile.
-        until: what the study is to show.
-        identical: groups of candidates that are the same setting in force. One of each runs from then on, for all of them.
+    `identical` are groups of candidates that are the same setting in force: one of each runs from then on, for all of them.
     """
     counts = Counter(trial.candidate for trial in trials)
     missing = tuple(name for name in names if not counts[name])
@@ -66,11 +60,6 @@ def contenders(fitted: TrialFit, baseline: str, rules: Rules) -> tuple[str, ...]
     form of minimum empirical divergence: Honda and Takemura, COLT 2010). The leader sits a block out when it has more than its
     share of the trials, by which the best of several is identified soonest (top-two sampling: Russo, COLT 2016; the balance is
     Glynn and Juneja's, Winter Simulation Conference 2004).
-
-    Args:
-        fitted: of the trials so far.
-        baseline: what ratios are taken to.
-        rules: what is worthwhile.
     """
     leader = leader_of(dict(zip(fitted.names, fitted.effects.tolist(), strict=True)), fitted.names, baseline)
     trials = dict(zip(fitted.names, fitted.trials.tolist(), strict=True))

@@ -128,13 +128,8 @@ def decide(
     candidates and looks (`stats.thresholds`). Where that leaves candidates open, one that is probable enough to be within what
     is worthwhile of the best is a safe choice. Nothing depends on the order or names of candidates, or on the unit of values.
 
-    Args:
-        trials: the completed ones.
-        names: every candidate of the study. One without a trial has failed and is not compared.
-        baseline: the candidate that ratios are taken to.
-        rules: what decides.
-        identical: groups of candidates that are known, before any statistics, to be the same setting in force.
-        fit: what estimates the candidates' levels from trials.
+    `names` are all candidates of the study: one without a trial has failed and is not compared. `identical` are groups of
+    candidates that are known, before any statistics, to be the same setting in force.
     """
     counts = {name: sum(trial.candidate == name for trial in trials) for name in names}
     present = [name for name in names if counts[name]]

@@ -50,8 +50,7 @@ class Interaction:
 
         That is where in some group the difference is worthwhile, and in another one it is not, or is of the other sign.
 
-        Args:
-            margin: what is worthwhile, on the log scale.
+        `margin` is what is worthwhile, on the log scale.
         """
         if not self.differs:
             return False
@@ -68,12 +67,7 @@ def host_interactions(
 ) -> list[Interaction]:
     """Return how each candidate other than the baseline compares with it by group; none where there is one group.
 
-    Args:
-        trials: the completed ones.
-        names: the candidates that are compared.
-        baseline: what differences are taken to.
-        group_of: returns the host, or the kind of host, of a run of trials.
-        confidence: how sure all claims together are.
+    `group_of` returns the host, or the kind of host, of a run of trials. `confidence` is that of all claims together.
     """
     ordered = sorted(trials, key=lambda trial: str(group_of(trial.run)))
     groups = {group: list(members) for group, members in groupby(ordered, key=lambda trial: group_of(trial.run))}

@@ -46,10 +46,7 @@ def chances(fit: TrialFit, worthwhile: float, *, more: float = 1.0) -> Chances:
     estimates are drawn together by that (a leader is partly lucky). The noise of a trial is as uncertain as its degrees of
     freedom say. The draws are the same each time and go by rank, so that names and order change nothing.
 
-    Args:
-        fit: of the trials so far.
-        worthwhile: the smallest relative difference that matters.
-        more: as if there were this many times as many trials with the same results.
+    `more` is as if there were this many times as many trials with the same results.
     """
     order = np.argsort(fit.effects, kind="stable")
     covariance = fit.covariance[np.ix_(order, order)] / more

@@ -198,13 +198,11 @@ class Standings:
     Attributes:
         outcome: what was found; a winner only where every other candidate was repeated and is surely worse.
         winners: the best one, and those that tie with it; empty where nothing was found.
-        leader: the best of those that can be compared, whether that is sure or not; None where none can.
     """
 
     outcome: Outcome
     winners: tuple[str, ...]
     states: Mapping[str, CandidateState]
-    leader: str | None
 
 
 def rank_candidates(
@@ -222,9 +220,8 @@ def rank_candidates(
     they are never equal.
     """
     states = dict.fromkeys(names, CandidateState.INCONCLUSIVE)
-    leader = leader_of(comparison.ranks, comparison.names, baseline) if comparison.names else None
     if not comparison.repeated:
-        return Standings(Outcome.INCONCLUSIVE, (), states, leader)
+        return Standings(Outcome.INCONCLUSIVE, (), states)
     best = leader_of(comparison.ranks, comparison.repeated, baseline)
     for name in comparison.repeated:
         ratio = comparison.ratio(name, best, alpha)
@@ -239,7 +236,7 @@ def rank_candidates(
     outcome = outcome_of(others)
     near = tuple(name for name in names if name == best or states[name] is CandidateState.TIES)
     states[best] = state_of_best(outcome, others)
-    return Standings(outcome, () if outcome is Outcome.INCONCLUSIVE else near, states, leader)
+    return Standings(outcome, () if outcome is Outcome.INCONCLUSIVE else near, states)
 
 
 def weighed(values: Series, weights: Series) -> float | None:

@@ -15,7 +15,6 @@ class FoundStudies:
     """What lies below a directory.
 
     Attributes:
-        studies: the directories of studies, sorted by path.
         problems: directories that could not be searched, with the reason.
     """
 

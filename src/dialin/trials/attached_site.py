@@ -47,11 +47,12 @@ class AttachedServer:
     restart_command: str | None
 
     @contextmanager
-    def open(self, say: Callable[[str], None]) -> Iterator[OpenAttachedServer]:
+    def open(self, say: Callable[[str], None], study: Path | None = None) -> Iterator[OpenAttachedServer]:
         """Write down the undo, prepare data in a schema of its own, and put everything back at the end."""
         log = UndoLog(self.workshop.home.undo, self.workshop.clock)
         names = self.spec.set_variables
         schema = None if self.attachment.database else SCHEMA
+        self.attached.study = str(study.absolute()) if study is not None else ""
         entry = log.begin(self.attached, self.attachment, names, schema=schema, restart=bool(self.at_start))
 
         with undone_at_the_end(log, entry, self.attached, say, self.restart_command):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from dialin.clock import Clock
 from dialin.datasets.prepare import Preparer, fingerprint
-from dialin.model.build import Build
+from dialin.model.build import Build, BuildReference
 from dialin.model.query import Query
 from dialin.paths import Home, replace_text
 from dialin.servers.connection import RefusedError
@@ -38,6 +39,15 @@ def catalogue_of(build: Build, home: Home, clock: Clock, preparer: Preparer, say
         complete = catalogue.with_dynamic(option_probing.completed(reported, ask_of(build, clock)), _setting_again(query))
     _store(complete, path, say)
     return complete
+
+
+def stored_catalogues(home: Home, prefix: str) -> list[Catalogue]:
+    """Return the kept catalogues of builds whose names begin so, the newest build first; no server is started."""
+    found = []
+    for path in home.catalogues.glob(f"{prefix}*.json"):
+        with suppress(OSError, ValueError):
+            found.append(Catalogue.from_json(path.read_text(encoding="utf-8")))
+    return sorted(found, key=lambda one: BuildReference.parse(one.build_id).version, reverse=True)
 
 
 def _path(build: Build, home: Home) -> Path:

@@ -59,11 +59,12 @@ class LiveServer:
     is_replica: bool = False
 
     @contextmanager
-    def open(self, say: Callable[[str], None]) -> Iterator[OpenLiveServer]:
+    def open(self, say: Callable[[str], None], study: Path | None = None) -> Iterator[OpenLiveServer]:
         """Write down the undo, begin to read the server, and put everything back at the end."""
         attached, clock = self.attached, self.workshop.clock
         log = UndoLog(self.workshop.home.undo, clock)
         names = self.spec.set_variables
+        attached.study = str(study.absolute()) if study is not None else ""
         entry = log.begin(attached, self.attachment, names)
         detector = ChangeDetector(names)
         detector.remember(entry.before)

@@ -63,15 +63,9 @@ def nothing(_trial: Trial, _instance: Instance, _build: Versioned, _client_cpu: 
     return nullcontext(Nothing())
 
 
-class Probed:
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
-
-    def window(self) -> AbstractContextManager[None]:
-        return self._watch.window()
-
+class Probed(Watch):
     def evidence(self, trial_id: int) -> Evidence:  # noqa: ARG002 - as the protocol has it
-        return Evidence(tuple(self._watch.taken()), self._watch.points())
+        return Evidence(tuple(self.taken()), self.points())
 
 
 def by_probes(clock: Clock) -> TrialWatcher:
@@ -82,8 +76,8 @@ def by_probes(clock: Clock) -> TrialWatcher:
         pid = instance.pid
         with ProbeConnection(instance) as session:
             directory = data_directory(session) if pid is not None else None
-            with Watch(probes_of(session, pid, client_cpu, directory), clock) as watch:
-                yield Probed(watch)
+            with Probed(probes_of(session, pid, client_cpu, directory), clock) as watch:
+                yield watch
 
     return watcher
 

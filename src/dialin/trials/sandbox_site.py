@@ -39,7 +39,6 @@ class Sandboxes:
     """Where a study on sandboxes takes place.
 
     Attributes:
-        builds: per build id.
         changes: what turns a running server from one candidate into another; None where each trial starts one.
     """
 
@@ -50,7 +49,7 @@ class Sandboxes:
     changes: Changes | None = None
 
     @contextmanager
-    def open(self, say: Callable[[str], None]) -> Iterator[OpenSandboxes]:
+    def open(self, say: Callable[[str], None], study: Path | None = None) -> Iterator[OpenSandboxes]:  # noqa: ARG002
         """Prepare the data of every candidate, once; it is in use until this is closed, and then no sandbox is left."""
         with ExitStack() as in_use:
             yield OpenSandboxes(self, self.workshop.preparer.telling(say), in_use)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol
 
 from dialin.model.study import StudySpec
@@ -70,8 +71,10 @@ class OpenSite(Protocol):
 class Site(Protocol):
     """Where the trials of a study take place: sandboxes that dialin starts, or a server that it is attached to."""
 
-    def open(self, say: Callable[[str], None]) -> AbstractContextManager[OpenSite]:
+    def open(self, say: Callable[[str], None], study: Path | None = None) -> AbstractContextManager[OpenSite]:
         """Make ready what all trials share, data above all; `say` takes a line for each step.
+
+        `study` is the directory of the study, which other dialins are told of.
 
         Raises:
             DialinError: it cannot be made ready, or not be put back at the end.

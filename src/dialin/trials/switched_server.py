@@ -29,9 +29,6 @@ _POLL = 0.02
 class SwitchedServer:
     """A server that is set to one candidate after another, each time from how it was when it was started.
 
-    Args:
-        server: it, just started.
-
     Raises:
         ServerError: it does not answer.
         VariablesChangedError: somebody else changed a variable under test since it was started.

@@ -73,7 +73,6 @@ class TrialContext:
         check: makes sure, before each trial, that the study is still the one that it began as.
         driver_choices: what the load driver chose in the study's first completed trial; empty where this trial chooses.
         counted: per candidate, the real objects that can be counted only with instruments that no trial runs with.
-        host: the name of the machine.
         floor: transactions per second; a trial that stays below them for `_BELOW_FLOOR` measured seconds ends. 0 for no limit.
     """
 

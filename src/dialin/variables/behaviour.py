@@ -33,7 +33,6 @@ class Behaviour:
 
     Attributes:
         text: it, in a sentence without its full stop.
-        source: where it is documented or was observed.
         on: the builds that do it; all where nothing is named.
         dies_of: values that the server can die of.
     """

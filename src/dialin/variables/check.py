@@ -9,11 +9,11 @@ from dialin.model.build import BuildReference, Flavour
 from dialin.model.setting import Setting, Value, as_number, same_setting, same_value
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.verdict import Note
-from dialin.text import listed
+from dialin.text import listed, size
 from dialin.variables import behaviour, owned, rules
 from dialin.variables.aliases import VARIABLE_OF, checked_name
 from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable
-from dialin.variables.size_units import about, plain_number, with_letter
+from dialin.variables.size_units import plain_number, with_letter
 
 Elsewhere = Mapping[str, Callable[[], Catalogue]]
 """The catalogues of other builds by build id, each read when it is asked for."""
@@ -156,10 +156,10 @@ def check_memory(candidate: str, needed: Mapping[str, int], available: int) -> N
     """Raise UserError where a candidate does not fit in memory; the error names the largest part."""
     total = sum(needed.values())
     if total > available:
-        part, size = max(needed.items(), key=lambda item: item[1])
+        part, bytes_needed = max(needed.items(), key=lambda item: item[1])
         raise UserError(
-            f"Candidate {candidate} needs about {about(total)} of memory, this machine has {about(available)} free",
-            f"The largest part is the {part}, {about(size)}: make it smaller",
+            f"Candidate {candidate} needs about {size(total)} of memory, this machine has {size(available)} free",
+            f"The largest part is the {part}, {size(bytes_needed)}: make it smaller",
         )
 
 

@@ -44,7 +44,6 @@ class Explanation:
 
     Attributes:
         builds: what each build that has it reports, by build id, MySQL first, older versions first.
-        lacking: the builds that lack it.
         rules: what our own rules say, as data.
     """
 

@@ -1,4 +1,4 @@
-"""Sizes as people read them: the letters of option files for values, GiB for amounts of memory; and what variables count."""
+"""What variables count, and sizes with the letters of option files."""
 
 from __future__ import annotations
 
@@ -81,13 +81,6 @@ def with_letter(number: float) -> str:
 def plain_number(number: float) -> str:
     """Return a number without a fraction of zero."""
     return str(int(number)) if number == int(number) else str(number)
-
-
-def about(size: float) -> str:
-    """Return an amount of memory in words: `23 GiB`, `1.5 GiB`, `300 MiB`."""
-    unit, name = (2**30, "GiB") if size >= 2**30 else (2**20, "MiB")
-    amount = size / unit
-    return f"{amount:.0f} {name}" if amount >= 10 or amount == int(amount) else f"{amount:.1f} {name}"
 
 
 def _whole(number: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 
-from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
 from dialin.model.traffic import TrafficPeriod, TrafficTotals
 from dialin.model.trial import GUARD, Trial, TrialState
@@ -13,8 +12,7 @@ from dialin.model.verdict import Estimate, LiveCandidate, LiveCost, LiveFindings
 from dialin.stats.decide import Rules
 from dialin.stats.switchback import QUADS_TO_DECIDE, Switchback, fit_periods
 from dialin.stats.trial_figures import Figures
-from dialin.verdict import comparison
-from dialin.verdict.live_periods import Measured, figure_periods, latency_periods, measured_periods, switchback
+from dialin.verdict.live_periods import Measured, figure_periods, measured_periods, switchback
 
 _SATURATED = 0.9
 """The share of the machine's CPU from which on a server does all that it can, and clients have to wait for it."""
@@ -127,27 +125,3 @@ def _trip_note(one: LiveCandidate, trials: Sequence[Trial], *, is_given_up: bool
             "cause": causes[-1].as_stored(),
         },
     )
-
-
-def live_standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> dict[str, Standing]:
-    """Return each candidate's mean latency so far, in one mix of statements; for watching, not for deciding."""
-    raced = comparison.racing(trials)
-    periods = latency_periods(measured_periods(raced, figures))
-    unsafe = comparison.unsafe_candidates(spec, raced)
-    values = {
-        one.name: [1 / period.value for period in periods if period.candidate == one.name and period.value > 0]
-        for one in spec.candidates
-    }
-    levels = {name: statistics.geometric_mean(latencies) for name, latencies in values.items() if latencies}
-    base = levels.get(spec.baseline)
-    return {
-        name: Standing(
-            trials=len(latencies),
-            failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in raced),
-            tps=None,
-            ratio=levels[name] / base if base and name in levels else None,
-            out=name in unsafe or comparison.given_up(name, raced),
-            latency=levels.get(name),
-        )
-        for name, latencies in values.items()
-    }

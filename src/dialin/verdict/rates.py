@@ -34,7 +34,6 @@ class Missed:
 
     Attributes:
         achieved: the lowest transactions per second at any number of threads.
-        threads: that number.
     """
 
     trial: Trial

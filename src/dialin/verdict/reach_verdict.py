@@ -18,6 +18,7 @@ from dialin.model.verdict import (
     CandidateState,
     CandidateVerdict,
     Confirmation,
+    DecidedBy,
     Estimate,
     LiveFindings,
     Note,
@@ -35,12 +36,21 @@ from dialin.stats.pareto import front
 from dialin.stats.safety import Failures
 from dialin.stats.standings import without_claims
 from dialin.stats.throughput import by_mean
-from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, goal_ratio, observations, trial_speeds, with_traffic
+from dialin.stats.trial_figures import (
+    FIGURE_OF,
+    Figures,
+    figures,
+    goal_ratio,
+    observations,
+    timed_trials,
+    trial_speeds,
+    with_traffic,
+)
 from dialin.variables import rules
 from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_notes, rates
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.host_comparison import DISAGREE, host_notes, kinds_are_compared
-from dialin.verdict.live_findings import live_findings, live_notes, live_standings
+from dialin.verdict.live_findings import live_findings, live_notes
 from dialin.verdict.recommendation import recommend
 from dialin.workloads import load_identity
 
@@ -59,14 +69,12 @@ class _Case:
 
     Attributes:
         done: completed trials of the race with at least one second that counts.
-        figures: of these trials, by trial id.
         decision: by the study's goal.
         speed: by throughput; the same where that is the goal.
         first: the effective settings of each candidate in its first trial, and `last` in its last.
         identical: groups of candidates with identical effective settings throughout.
         failures: of each candidate's server.
         weaker: per candidate, the variables by which it gives up durability.
-        confounds: what differs but is not under test.
         live: what live traffic shows beside; None of other studies.
     """
 
@@ -218,13 +226,16 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
 
     Levels are at the machine's mean state, so that each ratio is that of two levels which are shown.
     """
-    if spec.live is not None:
-        return live_standings(spec, trials, figures)
     raced = comparison.racing(trials)
     done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in figures]
     names = spec.names
     levels = point_levels(by_mean(trial_speeds(done, figures)), names)
-    base = levels.get(spec.baseline)
+    latencies: dict[str, float] = {}
+    if spec.goal is Goal.LATENCY:
+        inverse = point_levels(timed_trials(done, figures, DecidedBy.LATENCY), names)
+        latencies = {name: 1 / level for name, level in inverse.items() if level > 0}
+    shown = latencies if spec.goal is Goal.LATENCY else levels
+    base = shown.get(spec.baseline)
     unsafe = comparison.unsafe_candidates(spec, raced)
     standing = {}
     for name in names:
@@ -233,7 +244,8 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
             trials=len(completed),
             failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in raced),
             tps=levels.get(name),
-            ratio=levels[name] / base if base and name in levels else None,
+            ratio=shown[name] / base if base and name in shown else None,
+            latency=latencies.get(name),
             out=name in unsafe or comparison.given_up(name, raced),
         )
     return standing

@@ -37,10 +37,7 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
     The search names what it recommends. The gain that is quoted is that of the study of fresh trials, and where that study
     does not show one, or has a reason to distrust it, the baseline is recommended.
 
-    Args:
-        record: of the proof, see `store.proof_view`.
-        known: figures by trial id.
-        findings: what the search ended with.
+    `record` is that of the proof, see `store.proof_view`.
     """
     spec = record.spec
     trials = {trial.id for trial in record.trials}

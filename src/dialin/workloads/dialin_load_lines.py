@@ -70,7 +70,7 @@ class Fault:
 
 OTHER_STREAM = Fault(
     f"This dialin-load is not of the same build as dialin: it does not write the stream format {STREAM}",
-    "Build it again: make driver (or pip install)",
+    "Build it again: make driver (or install dialin's wheel)",
 )
 """The program and dialin are not made from the same sources."""
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
-from dialin.model.workload import TRANSACTION, WorkloadSpec
+from dialin.model.workload import WorkloadSpec
 from dialin.workloads.base import Workload
 from dialin.workloads.load_request import LoadRequest
 
@@ -27,9 +27,7 @@ class WorkloadKind:
     Attributes:
         name: stored with a study. A kind that brings no workload of its own name is asked for as `name:workload`.
         help: how `--workload` is given for it, for `--help` and the JSON Schema.
-        options: the model of its `--workload-option`s.
         options_help: which ones there are, for `--help`; empty where its documentation says that.
-        unit: what its load is counted in, a noun in the singular.
         workloads: names of the workloads that it brings; empty for one that has the name of the kind.
         suffixes: how names of the files end that it runs.
         threads: connections that work at once, where a study does not say; None for the usual number.
@@ -45,7 +43,6 @@ class WorkloadKind:
     make: Callable[[WorkloadSpec], Workload]
     options: type[BaseModel] = AnyOptions
     options_help: str = ""
-    unit: str = TRANSACTION
     workloads: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
     threads: int | None = None

@@ -27,7 +27,7 @@ VARIABLE = "DIALIN_LOAD"
 WITHOUT = "none"
 """What it holds where dialin is to do without the program, as if it were not installed."""
 
-REMEDY = f"Install it with dialin (make setup, or pip install; both build it with cargo), or name it in {VARIABLE}"
+REMEDY = f"Install dialin from a wheel, which holds it, or build it with cargo (make setup), or name it in {VARIABLE}"
 
 
 def find(environment: Mapping[str, str] = os.environ, python: str = sys.executable) -> Path | None:

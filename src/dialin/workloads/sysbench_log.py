@@ -83,8 +83,6 @@ class Summary:
 
     Attributes:
         transactions: in all.
-        tps: transactions per second.
-        seconds: how long the run took.
         latency_ms: the percentile of transaction latency; None where it is not printed.
         percentile: which one `latency_ms` is.
         errors: errors that were ignored, in all; None where they are not printed.
@@ -105,11 +103,9 @@ class RunLog:
     Attributes:
         times: seconds since the run began.
         latency_ms: the percentile of transaction latency.
-        errors: errors that were ignored.
         threads: connections that worked at once; 0 where the log does not say.
         interval: seconds from one line to the next; 0 where there is one line only.
         percentile: which one `latency_ms` is; None where the log does not say.
-        transactions: how many there were in all, by the summary; None where it has none.
         header: what the log says before its first line: the version, the options, and `time` where the command is shown.
         summary: what the log says after its last line; None where it has no summary.
         fatal: its first FATAL or PANIC line; None where it has none.
@@ -122,7 +118,6 @@ class RunLog:
     threads: int
     interval: float
     percentile: int | None
-    transactions: int | None
     header: Mapping[str, str] = field(default_factory=dict)
     summary: Summary | None = None
     fatal: str | None = None
@@ -154,8 +149,7 @@ def parse(chunks: Iterable[bytes]) -> tuple[RunLog, ...]:
     A new run begins at each line `sysbench VERSION`, and where time goes back. A run without interval reports is one
     with a summary or a FATAL line.
 
-    Args:
-        chunks: the text, cut between lines.
+    `chunks` are the text, cut between lines.
     """
     figures, events, rows = array("d"), [], 0  # an array that grows in place: no second copy of a long log
     for chunk in chunks:
@@ -283,7 +277,6 @@ def _log(table: _Array, events: list[_Event]) -> RunLog:
         threads=int(threads) if threads.isdigit() else int(table[:, 1].max()) if len(table) else 0,
         interval=float(np.median(np.diff(table[:, 0]))) if len(table) > 1 else 0.0,
         percentile=percentile,
-        transactions=summary.transactions if summary else None,
         header=header,
         summary=summary,
         fatal=next((text for _, kind, text in events if kind == "fatal"), None),

@@ -140,11 +140,11 @@ def test_a_rule_finds_what_it_looks_for(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(MOVES))
-def test_a_rule_tells_nothing_of_what_is_alike(code: str) -> None:
+def test_a_rule_reports_nothing_of_what_is_alike(code: str) -> None:
     assert found_by(code, study(figures(code, alike=True))) == []
 
 
-def test_a_history_list_that_grows_is_told() -> None:
+def test_a_history_list_that_grows_is_reported() -> None:
     record = study(figures("log_bytes"))
     seen = {}
     for trial in record.trials:
@@ -162,7 +162,7 @@ def _gauge():
     return Gauge(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def test_larger_reads_are_told_with_their_calls_and_their_time() -> None:
+def test_larger_reads_are_reported_with_their_calls_and_their_time() -> None:
     record = study(figures("read_size"))
     (reason,) = found_by("read_size", record)
     assert reason.text.startswith("Reads of files: 12 KiB per call with 1, 196 KiB with 16 (16.1 times as much; 15.5 to 16.8)")

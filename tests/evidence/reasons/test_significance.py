@@ -62,7 +62,7 @@ def test_the_summary_calls_correlation_no_proof() -> None:
     assert "hash_table_locks" in text
 
 
-def test_raw_waits_add_the_share_of_the_longest_to_what_clean_trials_tell() -> None:
+def test_raw_waits_add_the_share_of_the_longest_to_what_clean_trials_report() -> None:
     (reason,) = moved(waits_moved())
     assert reason.text.endswith("the ten longest raw waits are 64.0 % of all with 1.")
 
@@ -78,7 +78,7 @@ def test_raw_waits_are_no_figure_that_moved() -> None:
     assert "hash_table_locks" not in explain(replace(record, watched=seen)).summary
 
 
-def test_raw_waits_are_a_reason_without_an_interval_where_clean_trials_do_not_tell() -> None:
+def test_raw_waits_are_a_reason_without_an_interval_where_clean_trials_do_not_report() -> None:
     record = waits_moved()
     seen = {number: {probe: _without(one) for probe, one in own.items()} for number, own in record.watched.items()}
     (reason,) = raw(replace(record, watched=seen))
@@ -98,7 +98,7 @@ def _without(one: Watched) -> Watched:
     return replace(one, counters={name: value for name, value in one.counters.items() if LOCKS not in name})
 
 
-def test_nothing_is_told_where_nothing_moved() -> None:
+def test_nothing_is_reported_where_nothing_moved() -> None:
     assert moved(nothing_moved()) == []
     assert explain(nothing_moved()).summary == "No metric changed, and no difference in throughput was detected."
 
@@ -108,7 +108,7 @@ def test_a_winner_without_a_reason_is_said_to_have_none() -> None:
     assert explain(unseen()).summary.startswith("No metric changed with throughput")
 
 
-def test_luck_is_told_in_no_more_studies_than_the_error_allows() -> None:
+def test_luck_is_reported_in_no_more_studies_than_the_error_allows() -> None:
     lucky = sum(bool(moved(watched(nothing_moved(), ORDINARY, seed))) for seed in range(24))
     assert lucky <= 4  # of 24 at 5 %: more would be rarer than 1 in 100
 
@@ -127,11 +127,11 @@ def test_what_goes_on_at_its_own_pace_is_no_reason() -> None:
     )
 
 
-def test_a_change_too_small_to_matter_is_not_told() -> None:
+def test_a_change_too_small_to_matter_is_not_reported() -> None:
     assert "data_fsyncs" not in codes(with_told({"1": 0.0002, "16": 0.004}))
 
 
-def test_a_figure_that_differs_while_throughput_does_not_is_told_as_that() -> None:
+def test_a_figure_that_differs_while_throughput_does_not_is_reported_as_that() -> None:
     figures = [*ORDINARY, Rise("status", "Handler_read_rnd_next", Per.TRANSACTION, {"25": 100.0, "26": 10.0})]
     why = explain(watched(room_unused(), figures))
     assert why.reasons[0].code == "rows_scanned"
@@ -139,7 +139,7 @@ def test_a_figure_that_differs_while_throughput_does_not_is_told_as_that() -> No
     assert "rows read in a scan" in why.summary
 
 
-def test_a_figure_that_moved_without_the_goal_is_not_told_of_a_winner() -> None:
+def test_a_figure_that_moved_without_the_goal_is_not_reported_of_a_winner() -> None:
     record = with_told({"": 1.0})
     high = {number for number, own in record.watched.items() if number % 2}
     seen = {
@@ -153,14 +153,14 @@ def _times(one: Watched, factor: float) -> Watched:
     return replace(one, counters={**one.counters, "Innodb_data_fsyncs": factor * one.counters["Innodb_data_fsyncs"]})
 
 
-def test_next_to_nothing_is_told_as_it_is() -> None:
+def test_next_to_nothing_is_reported_as_it_is() -> None:
     (reason,) = moved(with_told({"1": 2.0, "16": 0.0001}))
     assert reason.text == "InnoDB data file fsyncs: 1.97 per transaction with 1, 0.0001 with 16."
     (reason,) = moved(with_told({"1": 2.0, "16": 0.0}))
     assert reason.text.endswith("1.97 per transaction with 1, none with 16.")
 
 
-def test_of_one_theme_one_reason_is_told() -> None:
+def test_of_one_theme_one_reason_is_reported() -> None:
     figures = [
         *(one for one in ORDINARY if "fsyncs" not in one.name),
         Rise("status", "Innodb_data_fsyncs", Per.TRANSACTION, {"1": 2.0, "16": 0.2}),
@@ -169,7 +169,7 @@ def test_of_one_theme_one_reason_is_told() -> None:
     assert codes(watched(unseen(), figures)) == ["log_fsyncs"]
 
 
-def test_strongest_come_first_and_six_are_told() -> None:
+def test_strongest_come_first_and_six_are_reported() -> None:
     names = {
         "Innodb_data_fsyncs": 3.0,
         "Innodb_os_log_written": 1.5,

@@ -96,6 +96,8 @@ class FakeServer:
             return listed
         if statement == "SELECT CONNECTION_ID()":
             return [(7,)]
+        if "session_account_connect_attrs" in statement:
+            return [("_pid", "4711"), ("program_name", "dialin study /work/pool")] if arguments == (8,) else []
         if statement == "SHOW ENGINE INNODB STATUS":
             return self._refuse(1227, "you need the PROCESS privilege") if self.denied else []
         if "information_schema.schemata" in statement:

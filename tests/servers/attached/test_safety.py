@@ -277,7 +277,7 @@ def test_a_dialin_of_another_home_is_seen_by_the_lock_on_the_server(log, begin, 
     entry = begin("max_connections")
     elsewhere = UndoLog(tmp_path / "another home", clock)
     other = server.attached(clock)
-    with pytest.raises(UserError, match="being studied by another dialin"):
+    with pytest.raises(UserError, match=r"by another dialin: the study /work/pool \(process 4711\) holds the lock"):
         elsewhere.begin(other, Attachment(), ["max_connections"])
     assert elsewhere.entries() == []
     log._locks.release(entry.id)

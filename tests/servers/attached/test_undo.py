@@ -143,9 +143,10 @@ def test_another_server_is_not_touched(log, begin, attached, server, fact):
     assert log.entries()
 
 
-def test_one_server_is_studied_by_one_dialin_at_a_time(log, begin, orphaned):
+def test_one_server_is_studied_by_one_dialin_at_a_time(begin, attached, orphaned):
+    attached.study = "/work/io"
     entry = begin("max_connections")
-    with pytest.raises(UserError, match=f"being studied by another dialin .process {os.getpid()}"):
+    with pytest.raises(UserError, match=rf"studied by another dialin: the study /work/io \(process {os.getpid()} on "):
         begin("max_connections")
     orphaned(entry)
     with pytest.raises(UserError, match="dialin restore"):

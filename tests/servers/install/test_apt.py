@@ -68,7 +68,7 @@ def test_the_closure_is_fetched_without_what_a_server_does_not_need(tmp_path: Pa
     assert clients.said[-1] == "downloading 3 packages, 0 MB"
 
 
-def test_packages_asked_for_alone_come_without_what_they_depend_on(tmp_path: Path):
+def test_packages_requested_alone_come_without_what_they_depend_on(tmp_path: Path):
     alone = AptPackages("bookworm", ("libcrypt1",), alone=True)
     assert [each.name for each in alone.fetch(tmp_path, mirror(), MIRROR)] == ["libcrypt1_1%3a4.5.2_amd64.deb"]
 
@@ -88,7 +88,7 @@ def test_a_package_that_arrived_in_part_is_fetched_again(tmp_path: Path):
     assert half.stat().st_size == SIZES["libc6"]
 
 
-def test_apt_is_told_to_keep_to_its_private_state_and_to_run_no_hooks(tmp_path: Path):
+def test_apt_is_reported_to_keep_to_its_private_state_and_to_run_no_hooks(tmp_path: Path):
     text = configuration_text(tmp_path)
     settings = [line for line in text.splitlines() if line.startswith("Dir::")]
     assert all(str(tmp_path) in line or "/dev/null" in line or '""' in line for line in settings)
@@ -100,14 +100,14 @@ def test_apt_is_told_to_keep_to_its_private_state_and_to_run_no_hooks(tmp_path: 
     assert "Suites: sid" in (tmp_path / "apt" / "sid" / "sources" / "debian.sources").read_text()
 
 
-def test_a_machine_without_a_debian_mirror_is_told_so_and_nothing_is_run(tmp_path: Path):
+def test_a_machine_without_a_debian_mirror_is_reported_so_and_nothing_is_run(tmp_path: Path):
     clients = mirror()
     with pytest.raises(UserError, match="no Debian mirror"):
         PACKAGES.fetch(tmp_path, clients, [Archive("https://deb.example.org/ubuntu", "noble", ("main",))])
     assert clients.ran == []
 
 
-def test_a_mirror_without_the_package_is_told_in_the_words_of_the_update_that_failed(tmp_path: Path):
+def test_a_mirror_without_the_package_is_reported_in_the_words_of_the_update_that_failed(tmp_path: Path):
     unsigned = UserError("apt-get failed: E: The repository is not signed.")
     clients = FakeClients(update=unsigned, **{"--print-uris": UserError("apt-get failed: E: Unable to locate package")})
     with pytest.raises(UserError, match=r"offers no mysql-server-core of Debian sid: .*not signed"):
@@ -181,5 +181,5 @@ def test_a_path_that_a_loader_cannot_take_is_refused(tmp_path: Path):
         SERVER.bring(BuildReference.parse("mysql"), tmp_path / "downloads", tmp_path / "a:b", mirror())
 
 
-def test_a_package_tells_its_version_with_its_epoch():
+def test_a_package_reports_its_version_with_its_epoch():
     assert Package("mariadb-server-core_1%3a10.11.19-0+deb12u1_amd64.deb", 1).version == "1:10.11.19-0+deb12u1"

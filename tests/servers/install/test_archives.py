@@ -52,7 +52,7 @@ def test_a_server_that_its_archive_does_not_mark_as_a_program_becomes_one(tmp_pa
     assert (tmp_path / "root" / "bin" / "mysqld").stat().st_mode & 0o111 == 0o111
 
 
-def test_parts_go_where_they_are_told(tmp_path: Path):
+def test_parts_go_where_they_are_reported(tmp_path: Path):
     parts = (Part(prefix="dist/linux/bin/", keep=("mysqld",), into="sbin"), Part(keep=("dist/win/*",), into="other"))
     extract(make_zip(tmp_path / "archive", MEMBERS), tmp_path / "root", parts)
     assert files(tmp_path / "root") == ["other/dist/win/bin/mysqld", "sbin/mysqld"]
@@ -95,17 +95,17 @@ def test_an_archive_whose_contents_are_damaged_is_removed(tmp_path: Path, make: 
     assert not archive.exists()
 
 
-def test_an_archive_without_the_server_is_a_fault_of_dialin_and_told(tmp_path: Path):
+def test_an_archive_without_the_server_is_a_fault_of_dialin_and_reported(tmp_path: Path):
     with pytest.raises(UserError, match="has no bin/mysqld"):
         unpack(tmp_path, CONTENTS, make_zip(tmp_path / "archive", {"dist/win/bin/mysqld": 0o755}))
 
 
-def test_a_server_is_told_where_the_libraries_are_that_came_with_it(tmp_path: Path):
+def test_a_server_is_reported_where_the_libraries_are_that_came_with_it(tmp_path: Path):
     layout = unpack(tmp_path, CONTENTS, make_zip(tmp_path / "archive", MEMBERS))
     assert layout.launcher(Path("/b")) == ("env", "LD_LIBRARY_PATH=/b/libs")
 
 
-def test_a_server_that_finds_its_libraries_or_has_none_is_told_nothing(tmp_path: Path):
+def test_a_server_that_finds_its_libraries_or_has_none_is_reported_nothing(tmp_path: Path):
     archive = make_zip(tmp_path / "archive", MEMBERS)
     assert unpack(tmp_path, Contents((PART,), finds_libraries=True), archive).launcher(Path("/b")) == ()
     alone = Contents((Part(prefix="dist/linux/", keep=("bin/mysqld",)),))

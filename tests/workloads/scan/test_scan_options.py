@@ -13,7 +13,7 @@ def load(options=(), **others):
     return question(asked).workload_spec(None)
 
 
-def test_a_scan_is_cold_over_innodb_unless_told():
+def test_a_scan_is_cold_over_innodb_unless_reported():
     options = read_scan_options({})
     assert (options.engine, options.format, options.is_cold, options.runs) == ("InnoDB", "dynamic", True, 3)
 
@@ -41,7 +41,7 @@ def test_shares_are_read_as_people_write_them(text, share):
         ({"row-bytes": "9000"}, "row-bytes"),
     ],
 )
-def test_an_option_that_does_not_fit_is_told_in_one_line(options, says):
+def test_an_option_that_does_not_fit_is_reported_in_one_line(options, says):
     with pytest.raises(UserError, match="scan") as refused:
         read_scan_options(options)
     assert says in refused.value.what
@@ -87,7 +87,7 @@ def test_the_name_scan_stands_for_a_scan():
     assert isinstance(make_workload(WorkloadSpec(name="scan", kind="scan", options={"size": "1M"})), Scan)
 
 
-def test_a_scan_is_of_one_thread_and_one_table_of_half_a_gibibyte_unless_told():
+def test_a_scan_is_of_one_thread_and_one_table_of_half_a_gibibyte_unless_reported():
     spec = load()
     assert (spec.threads, spec.levels, spec.tables, spec.options["size"]) == (1, (), 1, "512M")
     assert Scan(spec).expected_bytes() > 3 * 512 * 1024**2  # a copy for each cold run
@@ -112,6 +112,6 @@ def test_what_a_scan_has_not_is_refused(option, value):
         Scan(load(**{option: value})).check()
 
 
-def test_a_smaller_table_is_had_by_what_told_its_size():
+def test_a_smaller_table_is_had_by_what_reported_its_size():
     assert Scan(load({"size": "1G"})).smaller == "a smaller --workload-option size"
     assert Scan(load(**{"table-size": 5000})).smaller == "a smaller --table-size"

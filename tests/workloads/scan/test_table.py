@@ -35,7 +35,7 @@ def test_every_row_is_written_once():
     assert begins == [0, table.CHUNK, 2 * table.CHUNK]
 
 
-def test_nothing_is_fragmented_unless_asked_for():
+def test_nothing_is_fragmented_unless_requested():
     assert not list(table.fragment(read_scan_options({}), "scan1", 1000))
 
 

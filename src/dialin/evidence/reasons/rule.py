@@ -21,7 +21,6 @@ class ReasonRule:
         theme: limits how many reasons are shown on one subject.
         name: the beginning of the sentence.
         unit: behind the figure, such as `a transaction`.
-        of: a trial's figure.
         floor: the mean that some candidate must reach for the figure to matter at all.
         least: the smallest relative change that matters.
         guard: a second figure that must change in the same direction. A figure that rises with time changes per transaction

@@ -8,7 +8,7 @@ from dialin.evidence.measured import FigureOf, Measured
 from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.phrases import describe_reads
 from dialin.evidence.reasons.rule import More, ReasonRule, by_transaction, per_second, per_transaction, quotient
-from dialin.evidence.semaphores import SEEN, waiting_threads
+from dialin.evidence.semaphores import LOCK_KINDS, SEEN, waiting_threads
 from dialin.text import listed, number, shorten, size, visible
 
 _SECONDS = "/seconds"
@@ -71,21 +71,13 @@ def _spins(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
         yield ReasonRule(
             "lock_os_waits" if waits else "lock_spins",
             "semaphores",
-            f"{_KIND.get(kind, visible(kind))}: {'OS waits' if waits else 'spin rounds'}",
+            f"InnoDB {LOCK_KINDS.get(kind, visible(kind))}: {'OS waits' if waits else 'spin rounds'}",
             "per transaction",
             sources.SPINNING,
             per_transaction("innodb", name),
             floor=0.01 if waits else 1.0,
             least=0.2,
         )
-
-
-_KIND = {
-    "mutex": "InnoDB mutexes",
-    "rw_shared": "InnoDB shared locks",
-    "rw_excl": "InnoDB exclusive locks",
-    "rw_sx": "InnoDB shared-exclusive locks",
-}
 
 
 def _mutexes(trials: Sequence[Measured]) -> Iterator[ReasonRule]:

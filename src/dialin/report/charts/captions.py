@@ -22,18 +22,19 @@ from dialin.text import change, counted, duration, number, percent, span, visibl
 
 def forest(verdict: Verdict, style: Mapping[str, Style]) -> str:
     """Return the forest plot in words: the ends of the field, which way is better, the band, and what has no interval."""
-    ratios = [(deciding(one, verdict), style[one.name].label) for one in verdict.candidates if one.name != verdict.baseline]
-    rated = sorted(((ratio, label) for ratio, label in ratios if ratio), key=lambda pair: pair[0].mean)
+    others = [one for one in verdict.candidates if one.name != verdict.baseline]
+    ratios = [(deciding(one, verdict), style[one.name].label, one.trials) for one in others]
+    rated = sorted(((ratio, label, trials) for ratio, label, trials in ratios if ratio), key=lambda one: one[0].mean)
     aim = measure_of(verdict)
     low, high = band(verdict)
     shaded = f"The shaded band, {change(low)} to {change(high)}, is too small to matter."
     better = "" if aim.higher_is_better else f"{capital(aim.noun)}: {aim.direction}. "
     if not rated:
         return f"{better}No candidate can be compared with the baseline. {shaded}"
-    parts = [f"Highest is {rated[-1][1]} at {change_with_interval(rated[-1][0])}"]
+    parts = [f"Highest is {rated[-1][1]} at {change_with_interval(rated[-1][0], rated[-1][2])}"]
     if len(rated) > 1:
-        parts.append(f"lowest is {rated[0][1]} at {change_with_interval(rated[0][0])}")
-    bare = sum(1 for ratio, _ in rated if ratio.low is None)
+        parts.append(f"lowest is {rated[0][1]} at {change_with_interval(rated[0][0], rated[0][2])}")
+    bare = sum(1 for ratio, *_ in rated if ratio.low is None)
     hollow = f" A hollow mark has no interval yet ({bare} of {len(rated)})." if bare else ""
     return f"{better}{'; '.join(parts)}. {shaded}{hollow}"
 

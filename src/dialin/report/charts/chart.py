@@ -33,7 +33,6 @@ class ChartToggle:
 
     Attributes:
         key: what tells it from the chart's others, also when the page is made anew.
-        label: what stands on it.
         spoken: the same with all that is told by its place, for those who cannot see it.
         colour: of the lines that it switches; empty where they have the colour of all.
         symbol: of the marks on these lines, as Plotly names it.
@@ -212,12 +211,7 @@ def rows_with_figures(
 ) -> go.Figure:
     """Return a figure with a row for each label, from below, and its figure on the right.
 
-    Args:
-        labels: on the left.
-        figures: on the right, where the screen is not narrow.
-        xaxis: the axis below.
-        strong: places of the labels in bold.
-        narrow: what else differs on a narrow screen.
+    `strong` are the places of labels in bold. The figures are left out on a narrow screen, where `narrow` is what else differs.
     """
     rows: Mapping[str, Any] = {
         "tickvals": list(range(len(labels))),

@@ -38,7 +38,6 @@ class CourseChart:
 
     Attributes:
         warm: the warm-up, up to the first measured second.
-        measured: what was measured.
         mean: the rolling mean of what was measured and not lost; empty where a trial is too short for one.
     """
 

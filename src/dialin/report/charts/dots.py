@@ -27,10 +27,8 @@ class DotRow:
     """One candidate's dots.
 
     Attributes:
-        label: what the candidate is called.
         places: of each trial on the scale, from 0 to 1.
         mean: where the mean of all lies.
-        figure: the mean, in figures.
         spoken: the values of all trials, for those who cannot see the dots.
     """
 
@@ -48,8 +46,6 @@ class Dots:
 
     Attributes:
         title: what the figure is, with its unit.
-        rows: in the order of the study's candidates.
-        left_out: how many candidates are not shown.
     """
 
     title: str

@@ -30,7 +30,6 @@ class Style:
     """How a candidate looks in every chart and table: no two look alike without colour until there are more than eight.
 
     Attributes:
-        symbol: as Plotly names it.
         dash: of its lines: lengths of strokes and gaps in CSS pixels, empty for a whole line.
     """
 

@@ -41,7 +41,6 @@ class Series:
         base: where the driver's second 0 lies on the study's clock, in seconds.
         boxes: of the measured seconds of a trial that ended well, by number of threads; empty for any other.
         lost: measured seconds that the host lost, with throughput and latency; of very many, some.
-        lost_seconds: how many these are in all.
         steady: whether nothing says that the trial did not become steady.
         latency_median: of the measured seconds, milliseconds; None of a trial that did not end well, or without latency.
         window: samples that its rolling means are taken over; None where it has none.

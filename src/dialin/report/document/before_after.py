@@ -145,4 +145,8 @@ def _is_unchanged(verdict: Verdict) -> bool:
 
 
 def _sentence(ratio: Estimate | None, verdict: Verdict) -> str:
-    return "" if ratio is None or _is_unchanged(verdict) else f"{change_with_confidence(ratio, verdict.confidence)}."
+    return (
+        ""
+        if ratio is None or _is_unchanged(verdict)
+        else f"{change_with_confidence(ratio, verdict.confidence, verdict.chosen.trials)}."
+    )

@@ -12,6 +12,7 @@ from dialin.model.workload import latency_name
 from dialin.report.document.glossary import Word
 from dialin.report.document.parts import NO_INTERVAL, Cell
 from dialin.report.load_units import Units, mib_a_second, seconds_a_run, units_of
+from dialin.report.too_noisy import is_too_noisy, is_too_noisy_level, too_noisy
 from dialin.report.verdict_sentences import chance, interval
 from dialin.text import NOTHING, change, number, percent
 
@@ -23,11 +24,9 @@ class FigureColumn:
     """A column of the candidates' table.
 
     Attributes:
-        title: what stands above it.
         rank: what is dropped first where there is little room: the highest.
         decides: whether the verdict was found by it.
         better: which way is better, in words, where that is not plain.
-        is_throughput: whether it shows the throughput itself.
         term: the key of the term that explains the title; empty for none.
     """
 
@@ -45,7 +44,7 @@ def columns(verdict: Verdict) -> list[FigureColumn]:
     aim = measure_of(verdict)
 
     def to_baseline(candidate: CandidateVerdict, ratio: Estimate | None) -> Cell:
-        return Cell("baseline", order=1.0) if candidate.name == verdict.baseline else _ratio(ratio)
+        return Cell("baseline", order=1.0) if candidate.name == verdict.baseline else _ratio(ratio, candidate.trials)
 
     unit = units_of(verdict)
     tps = FigureColumn(unit.title, lambda c: _estimate(c.tps, number), 1, is_throughput=True)
@@ -87,13 +86,17 @@ def _estimate(estimate: Estimate | None, show: Callable[[float], str], scale: fl
         return Cell(show(estimate.mean), [NO_INTERVAL], "", estimate.mean)
     if estimate.low == estimate.high:
         return Cell(show(estimate.mean), order=estimate.mean)
+    if is_too_noisy_level(estimate):
+        return Cell(show(estimate.mean), [too_noisy()], "", estimate.mean)
     # Two digits will do, but for an interval so narrow that they would hide it.
     brief = number if estimate.high - estimate.low < _NARROW * estimate.mean else _rough
     ends = f"{brief(scale * estimate.low)}–{brief(scale * estimate.high)}"
     return Cell(show(estimate.mean), [interval(estimate, show)], ends, estimate.mean)
 
 
-def _ratio(ratio: Estimate | None) -> Cell:
+def _ratio(ratio: Estimate | None, trials: int) -> Cell:
+    if ratio is not None and is_too_noisy(ratio):
+        return Cell("too noisy", [too_noisy(trials)], "", ratio.mean)
     figure = _estimate(ratio, change)
     return replace(figure, brief=interval(ratio, change).replace(" %", ""))
 

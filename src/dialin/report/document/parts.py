@@ -101,7 +101,6 @@ class Column:
     """A column of a table.
 
     Attributes:
-        key: identifies it within its table.
         rank: where there is little room the column with the highest rank is dropped first; 0 is never dropped.
         hint: which way is better, where that is not plain.
         is_figure: whether it holds figures, which are set to the right.
@@ -138,8 +137,6 @@ class Table:
     """A table.
 
     Attributes:
-        key: identifies it within the document.
-        caption: how to read it.
         empty: the sentence that stands for rows where there are none.
         is_sortable: whether a page lets the reader sort it.
         is_wide: whether it may be wider than the text.
@@ -323,10 +320,8 @@ class Document:
     Attributes:
         headline: the verdict in one sentence, or where the study stands.
         outcome: the same in two or three words; `outcome_key` for style sheets.
-        colophon: who made it, from what.
         sections: in their order; each key occurs once.
         candidates: by name, in the order of the study: what each is called in tables.
-        baseline: the name of the baseline.
     """
 
     headline: str

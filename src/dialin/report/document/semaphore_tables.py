@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from dialin.evidence.semaphores import LOCK_KINDS
 from dialin.model.why import Why
 from dialin.report.document.parts import Cell, Column, Row, Table
 from dialin.text import NOTHING, number, visible
@@ -19,13 +20,6 @@ SPINS_READING = (
     "waited in the OS. Every one is counted."
 )
 """How to read the table of spins."""
-
-_KINDS = {
-    "mutex": "mutexes",
-    "rw_shared": "shared locks",
-    "rw_excl": "exclusive locks",
-    "rw_sx": "shared-exclusive locks",
-}
 
 
 def candidates(why: Why, names: Sequence[str]) -> list[str]:
@@ -43,7 +37,7 @@ def places(why: Why, names: Sequence[str]) -> list[Row]:
 def spins(why: Why, names: Sequence[str]) -> list[Row]:
     """Return spins, rounds and OS waits by kind of lock; lines without any are left out."""
     lines: Iterable[tuple[str, Mapping[str, float]]] = (
-        (f"{_KINDS.get(one.kind, visible(one.kind))}: {what}", figures)
+        (f"{LOCK_KINDS.get(one.kind, visible(one.kind))}: {what}", figures)
         for one in why.semaphores.spins
         for what, figures in (("spins", one.spins), ("rounds", one.rounds), ("OS waits", one.os_waits))
     )

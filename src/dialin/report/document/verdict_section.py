@@ -29,6 +29,7 @@ from dialin.report.document.parts import (
     Tiles,
 )
 from dialin.report.note_sentences import note_text
+from dialin.report.too_noisy import is_too_noisy, too_noisy
 from dialin.text import change, counted, duration, exact_percent, listed, visible
 from dialin.variables.rules import loses
 
@@ -96,7 +97,8 @@ def _facts(record: StudyRecord, verdict: Verdict) -> list[Tile]:
     fresh: list[Tile] = []
     if verdict.confirmed:
         sentence = verdict_sentences.confirmation(verdict)
-        fresh.append(Tile("fresh", "Confirmation", change(verdict.confirmed.ratio.mean), sentence))
+        ratio = verdict.confirmed.ratio
+        fresh.append(Tile("fresh", "Confirmation", too_noisy() if is_too_noisy(ratio) else change(ratio.mean), sentence))
     within = exact_percent(verdict.worthwhile)
     meaning = (
         f"Probability that the recommended candidate is within {within} of the best. {verdict_sentences.proof(verdict)} "

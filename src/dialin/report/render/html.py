@@ -31,10 +31,8 @@ class Body:
 
     Attributes:
         title: the verdict's sentence, or where the study stands: plain text.
-        main: what stands inside `<main>`.
         menu: the links to its sections.
         data: what the page's script draws from: `trials`, `metrics`, `charts`.
-        colophon: who made it, from what.
     """
 
     title: str

@@ -23,13 +23,10 @@ class TerminalColumn:
     """A column, with one cell for each row.
 
     Attributes:
-        title: what stands above it.
-        cells: in full.
         brief: the same where there is little room; empty where they cannot be shorter.
         bare: the figures alone; empty where that is the same as `brief`.
         rank: what is dropped first where there is little room: the highest; 0 always stays.
         left: whether it is set to the left, as words are.
-        is_charted: whether a chart shows it too.
         bare_first: whether its cells are shown bare before those of others.
     """
 

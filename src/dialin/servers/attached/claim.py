@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 
 from dialin.errors import ServerError, UserError
 from dialin.model.query import Query
+from dialin.servers.attached.entry import study_text
 from dialin.servers.connection import RefusedError
+from dialin.servers.sessions import sessions
 
 LOCK = "dialin study"
 """The name of the lock (GET_LOCK) on the server that a dialin holds while it studies the server or puts it back."""
@@ -17,6 +19,17 @@ _LONGEST_IDLE = 86_400
 
 _NOT_IN_A_CLUSTER = (1105, 1235)
 """What nodes of Galera clusters answer that allow no such locks; there a study is seen by its entry alone."""
+
+_PROGRAM = "dialin study "
+
+
+def study_program(directory: str) -> str:
+    """Return the name under which the connection that holds the lock is seen on the server: it says which study that is."""
+    return f"{_PROGRAM}{directory}".rstrip()[:_LONGEST_NAME]
+
+
+_LONGEST_NAME = 400
+"""Bytes of a connection's attributes that a server keeps by default: 512, those of the client itself included."""
 
 
 class Claim:
@@ -51,7 +64,8 @@ class Claim:
             if not taken:
                 holder = query("SELECT IS_USED_LOCK(%s)", (LOCK,))[0][0]
                 raise UserError(
-                    f"The server is being studied by another dialin (connection {holder} there holds '{LOCK}')",
+                    f"The server is being studied by another dialin: {_study_of(query, holder)} holds the lock "
+                    f"'{LOCK}' there by connection {holder}",
                     "Wait for it to end; if its process and its network are gone, KILL that connection",
                 )
             self.connection = int(query("SELECT CONNECTION_ID()")[0][0])
@@ -66,3 +80,20 @@ class Claim:
             return bool(query("SELECT IS_USED_LOCK(%s)", (LOCK,))[0][0] == self.connection)
         except ServerError:
             return False  # the server was restarted, or ended the connection
+
+
+def _study_of(query: Query, connection: object) -> str:
+    """Return which study a connection belongs to, as far as the server says: not where its performance schema is off."""
+    attributes: dict[str, str] = {}
+    host = ""
+    with suppress(ServerError):
+        host = next((session.host for session in sessions(query) if session.id == connection), "")
+    with suppress(ServerError):
+        rows = query(
+            "SELECT attr_name, attr_value FROM performance_schema.session_account_connect_attrs WHERE processlist_id = %s",
+            (connection,),
+        )
+        attributes = {str(name): str(value) for name, value in rows}
+    program = attributes.get("program_name", "")
+    directory = program.removeprefix(_PROGRAM) if program.startswith(_PROGRAM) else ""
+    return study_text(directory, attributes.get("_pid", ""), host)

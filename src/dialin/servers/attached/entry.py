@@ -11,6 +11,15 @@ from dialin.errors import UserError
 from dialin.model.setting import Value
 from dialin.servers.account import Account
 from dialin.servers.attached.client_options import find_account
+from dialin.text import visible
+
+
+def study_text(directory: str, process: int | str, host: str) -> str:
+    """Return which study holds a server: `the study /work/pool (process 4711 on db1)`; what is not known is left out."""
+    where = f" on {visible(host)}" if host else ""
+    who = f"process {process}{where}" if process else where.strip()
+    what = f"the study {visible(directory)}" if directory else "a study"
+    return f"{what} ({who})" if who else what
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +28,7 @@ class UndoEntry:
 
     Attributes:
         owner: the PID of the dialin that wrote it.
+        study: the directory of the study; empty where it is not known.
         machine: the machine that it runs on; see `servers.origin.machine`.
         attachment: where the account is found, its paths absolute.
         place: how the server was reached: socket, or host and port, and user.
@@ -58,6 +68,12 @@ class UndoEntry:
     as_started: dict[str, str] | None = None
     schema: str | None = None
     schema_made: bool = False
+    study: str = ""
+
+    @property
+    def studied_by(self) -> str:
+        """Which study changes the server, in words: its directory and its process."""
+        return study_text(self.study, self.owner, self.host)
 
     @property
     def where(self) -> str:

@@ -19,7 +19,7 @@ from dialin.servers.account import Account
 from dialin.servers.assign import Scope, Wanted, assign, exact_values, is_dynamic, reset_persisted
 from dialin.servers.attached import activity, restart, server_process
 from dialin.servers.attached.attached_build import AttachedBuild, Facts, check_same
-from dialin.servers.attached.claim import Claim
+from dialin.servers.attached.claim import Claim, study_program
 from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import connect, global_variables, status
@@ -39,6 +39,8 @@ _SAME_START = 2.0
 class Attached:
     """An attached server; `timeout` is for connecting and for each answer, `patience` for a change, both in seconds.
 
+    `study` is the directory of the study that may change it; other dialins are told of it.
+
     Raises:
         UserError: from any method: a privilege is missing, the server lacks a variable, takes no such value, or takes one only
             at its start, or another dialin studies it.
@@ -56,7 +58,8 @@ class Attached:
         self._bound: Facts | None = None
         self.patience = patience
         self.journal: WrittenJournal | None = None
-        self.claim = Claim(self.connect)
+        self.study = ""
+        self.claim = Claim(lambda: connect(self.account, timeout=self._timeout, program=study_program(self.study)))
 
     def connect(self, timeout: float | None = None) -> AbstractContextManager[Query]:
         return connect(self.account, timeout=timeout or self._timeout)

@@ -156,10 +156,7 @@ class UndoLog:
             if other.server != build.facts:
                 continue
             if not self.is_orphan(other):
-                raise UserError(
-                    f"{other.where} is being studied by another dialin (process {other.owner} on {other.host})",
-                    "Wait for it to end",
-                )
+                raise UserError(f"{other.where} is being studied by another dialin: {other.studied_by}", "Wait for it to end")
             where = "" if other.machine == machine() else f" on {other.host}"
             raise UserError(
                 f"{other.where} still has the changes of a dialin that crashed{where}", "Run `dialin restore` first"
@@ -196,7 +193,9 @@ class UndoLog:
         if current is None:
             return []
         if not self._take(entry.id):
-            raise UserError(f"{current.where} is being studied or restored by another dialin", "Wait for it to end")
+            raise UserError(
+                f"{current.where} is being studied or restored by another dialin: {current.studied_by}", "Wait for it to end"
+            )
         try:
             _check_same_server(current, attached)
             attached.bind(current.server)
@@ -293,6 +292,7 @@ def _describe(
     return UndoEntry(
         id=uuid.uuid4().hex[:12],
         owner=os.getpid(),
+        study=attached.study,
         machine=machine(),
         attachment={
             "defaults_file": str(Path(file).expanduser().absolute()) if file else None,

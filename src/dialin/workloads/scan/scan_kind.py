@@ -9,7 +9,7 @@ from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind
 from dialin.workloads.load_request import LoadRequest
 from dialin.workloads.scan import table
-from dialin.workloads.scan.scan_options import DEFAULT_SIZE, SCAN, UNIT, ScanOptions
+from dialin.workloads.scan.scan_options import DEFAULT_SIZE, SCAN, ScanOptions
 
 
 def _specify(request: LoadRequest) -> WorkloadSpec:
@@ -39,7 +39,6 @@ KIND = WorkloadKind(
     make=_make,
     options=ScanOptions,
     options_help="engine, size, query, cache (docs/scan.md)",
-    unit=UNIT,
     threads=1,
     defaults={"threads": "1", "tables": "1", "table_size": "512 MiB"},
     specify=_specify,

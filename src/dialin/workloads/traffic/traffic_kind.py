@@ -43,7 +43,6 @@ KIND = WorkloadKind(
     help="traffic, which is asked for by --attach --traffic own",
     make=_make,
     options=NoOptions,
-    unit="statement",
     threads=1,
     specify=_specify,
 )

@@ -1,0 +1,231 @@
+"""Reads an attached server for advice: its variables, its data, and a minute of its own load. Nothing is changed.
+
+Cost: SHOW GLOBAL STATUS and information_schema.innodb_metrics once a second, SHOW ENGINE INNODB STATUS every 5 s, and
+information_schema.tables once. Privileges: none for variables and status; PROCESS for InnoDB's status and metrics; SELECT on
+tables for their size. What the account may not read is reported, and the rules that need it are silent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psutil
+
+from dialin.advice import figures
+from dialin.advice.reading import make_reading, unread_of_probes
+from dialin.advice.server_reading import ServerReading
+from dialin.clock import Clock
+from dialin.errors import DialinError, ServerError
+from dialin.model.advice import Unread, UnreadCode, Watch
+from dialin.model.build import Flavour
+from dialin.model.evidence import Watched
+from dialin.model.query import Query
+from dialin.model.setting import same_value
+from dialin.model.study import Attachment
+from dialin.paths import Home
+from dialin.probes import disk, host
+from dialin.probes.innodb_status import InnodbStatusProbe
+from dialin.probes.machine import MachineProbe
+from dialin.probes.metrics import MetricsProbe
+from dialin.probes.probe import Probe
+from dialin.probes.probe_watch import Watch as ProbeWatch
+from dialin.probes.status import StatusProbe
+from dialin.search.performance_variables import TABLE
+from dialin.search.variable_choice import Situation
+from dialin.servers.assign import is_dynamic
+from dialin.servers.attached.attached_build import AttachedBuild
+from dialin.servers.attached.client_options import find_account
+from dialin.servers.attached.server import Attached
+from dialin.servers.capabilities import Capability, has
+from dialin.servers.connection import RefusedError
+from dialin.trials.build_catalogue import stored_catalogues
+from dialin.trials.probing import ProbeConnection, data_directory
+from dialin.variables import catalogue
+from dialin.variables.catalogue import Catalogue, Kind, Variable
+
+_IDLE = 5.0
+"""Statements per second below which most rules have nothing to go by."""
+
+_TABLES = (
+    "SELECT SUM(data_length + index_length), COUNT(*) FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
+    " AND table_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema')"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadServer:
+    """An attached server that was read, and what could not be."""
+
+    reading: ServerReading
+    build: AttachedBuild
+    place: str
+    watch: Watch
+    unread: tuple[Unread, ...]
+    notes: tuple[str, ...]
+    is_here: bool
+
+
+def read_attached(attachment: Attachment, home: Home, clock: Clock, seconds: float, say: Callable[[str], None]) -> ReadServer:
+    """Read an attached server, and watch its own load for so many seconds.
+
+    Raises:
+        UserError: its account is not found.
+        ServerError: it does not answer.
+    """
+    file = Path(attachment.defaults_file) if attachment.defaults_file else None
+    attached = Attached(find_account(file, attachment.login_path, os.environ), clock)
+    in_force, build, pid = attached.variables(), attached.build, attached.pid
+    unread: list[Unread] = []
+    with attached.connect() as query:
+        own, like = catalogue.read(query, build.id), _stored_catalogue(home, build)
+        variables = _merged(own, like)
+        defaults = _changed_defaults(query, build, in_force, like, unread)
+        data, tables = _size_of_data(query, unread)
+        at_start = _only_at_start(query, variables, unread)
+    directory: Path | None = None
+    with ProbeConnection(attached) as session:
+        directory = data_directory(session) if pid is not None else None
+        here: list[Probe] = [MachineProbe(directory)] if pid is not None else []
+        probes = [*here, StatusProbe(session), InnodbStatusProbe(session), MetricsProbe(session)]
+        say(f"Watching {build.id} for {seconds:.0f} s; nothing is changed")
+        with ProbeWatch(probes, clock) as watch, watch.window():
+            clock.sleep(seconds)
+        taken = watch.taken()
+    if pid is None:
+        unread.append(Unread(code=UnreadCode.MACHINE))
+    unread += unread_of_probes(taken)
+    situation = Situation(
+        memory=float(host.memory_available() + _resident(pid)) if pid is not None else float("inf"),
+        cpus=host.cpu_count() if pid is not None else 0,
+        connections=_connections(taken),
+        data=data,
+        disk=None,
+        spinning=disk.is_rotational(directory) if directory is not None else None,
+        tables=tables,
+        in_force=in_force,
+    )
+    reading = make_reading(
+        in_force, variables, situation, taken, defaults=defaults, at_start=at_start, now=clock.now(), own_statements=True
+    )
+    seen = _watch(reading, seconds, data)
+    if seen.queries is not None and seen.queries < _IDLE:
+        unread.insert(0, Unread(code=UnreadCode.IDLE, figures={"queries": seen.queries}))
+    return ReadServer(
+        reading, build, str(attached.account), seen, tuple(unread), tuple(attached.account.notes), pid is not None
+    )
+
+
+def _watch(reading: ServerReading, seconds: float, data: float | None) -> Watch:
+    return Watch(seconds=seconds, queries=reading.measured.queries, running=figures.running(reading), data=data)
+
+
+def _stored_catalogue(home: Home, build: AttachedBuild) -> Catalogue | None:
+    """Return what dialin knows of the nearest build of the same series, if it ever started one."""
+    known = stored_catalogues(home, f"{build.flavour}@{'.'.join(map(str, build.version[:2]))}.")
+    exact = [one for one in known if one.build_id == build.id]
+    return next(iter(exact or known), None)
+
+
+def _merged(own: Catalogue, like: Catalogue | None) -> dict[str, Variable]:
+    """Return the server's variables, each as the build's catalogue has it where the server itself says less."""
+    if like is None:
+        return dict(own.variables)
+    return {
+        name: replace(like.variables[name], default=variable.default)
+        if name in like.variables and (variable.kind is Kind.UNKNOWN or variable.dynamic is None)
+        else variable
+        for name, variable in own.variables.items()
+    }
+
+
+def _changed_defaults(
+    query: Query, build: AttachedBuild, in_force: Mapping[str, str], like: Catalogue | None, unread: list[Unread]
+) -> dict[str, str]:
+    """Return the defaults of the variables that somebody changed, as far as the server or a build like it says."""
+    series = f"{build.flavour}@{'.'.join(map(str, build.version[:2]))}"
+    if build.flavour is Flavour.MARIADB and has(build, Capability.VALUE_ORIGIN):
+        rows = query(
+            "SELECT variable_name, default_value FROM information_schema.system_variables"
+            " WHERE global_value_origin IN ('CONFIG', 'SQL')"
+        )
+        return {str(name).lower(): str(default) for name, default in rows if default is not None}
+    if like is None:
+        unread.append(Unread(code=UnreadCode.DEFAULTS, figures={"build": series}))
+        return {}
+    changed = set(TABLE)
+    if has(build, Capability.VALUE_ORIGIN):
+        with suppress(RefusedError):
+            rows = query("SELECT variable_name FROM performance_schema.variables_info WHERE variable_source <> 'COMPILED'")
+            changed = {str(name).lower() for (name,) in rows}
+    defaults = like.defaults()
+    return {
+        name: defaults[name]
+        for name in changed & defaults.keys() & in_force.keys()
+        if not same_value(defaults[name], in_force[name])
+    }
+
+
+def _size_of_data(query: Query, unread: list[Unread]) -> tuple[float | None, int | None]:
+    """Return the bytes and the number of the tables that the account sees."""
+    with suppress(RefusedError):  # builds before 8.0 have no such variable: theirs are never a day old
+        query("SET SESSION information_schema_stats_expiry = 0")
+    try:
+        rows = query(_TABLES)
+    except ServerError:
+        unread.append(Unread(code=UnreadCode.DATA))
+        return None, None
+    bytes_of_tables, tables = rows[0]
+    if not _sees_all_tables(query):
+        unread.append(Unread(code=UnreadCode.SOME_DATA))
+    return (float(bytes_of_tables), int(tables)) if bytes_of_tables else (None, None)
+
+
+def _sees_all_tables(query: Query) -> bool:
+    with suppress(ServerError):
+        return bool(
+            query(
+                "SELECT 1 FROM information_schema.user_privileges WHERE privilege_type = 'SELECT'"
+                " AND grantee = CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')"
+            )
+        )
+    return False
+
+
+def _only_at_start(query: Query, variables: Mapping[str, Variable], unread: list[Unread]) -> frozenset[str]:
+    """Return which performance variables only a start can set; the server is asked where no catalogue says so."""
+    static, refused = set(), False
+    for name in TABLE:
+        variable = variables.get(name)
+        if variable is None:
+            continue
+        dynamic = variable.dynamic
+        if dynamic is None and not refused:
+            try:
+                dynamic = is_dynamic(query, name)
+            except DialinError:
+                refused = True
+        if dynamic is False:
+            static.add(name)
+    if refused:
+        unread.append(Unread(code=UnreadCode.AT_START))
+    return frozenset(static)
+
+
+def _connections(taken: Sequence[Watched]) -> int:
+    status = next((one for one in taken if one.probe == "status"), None)
+    gauge = status.gauges.get("Threads_connected") if status is not None else None
+    return max(1, round(gauge.mean) - 1) if gauge is not None else 1
+
+
+def _resident(pid: int | None) -> int:
+    """Return the bytes of memory that a process has; 0 where they are not seen."""
+    if pid is None:
+        return 0
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return 0

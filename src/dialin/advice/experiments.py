@@ -1,0 +1,153 @@
+"""From what was read of a server to the experiments that are worth a try there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dialin.advice.rules import CHANGED_DEFAULT, RULE_OF_THUMB, RULES, AdviceRule
+from dialin.advice.server_reading import ServerReading
+from dialin.advice.values import NOTICEABLE, Values, fixed, recommended
+from dialin.evidence.reasons import sources
+from dialin.model.advice import WEIGHTS, Experiment, Trigger, Weight
+from dialin.model.setting import Value, as_number, parse_value, same_value
+from dialin.search import variable_choice
+from dialin.search.performance_variables import TABLE, Fact
+from dialin.search.ranges import VariableFacts
+
+_MOST_VALUES = 4
+"""Values of one experiment beside the one in force: each takes its share of the minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the rules say of a server.
+
+    Attributes:
+        experiments: strongest first.
+        silent: codes of the rules that nothing triggered.
+    """
+
+    experiments: tuple[Experiment, ...]
+    silent: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposal:
+    variable: str
+    values: Sequence[Value]
+    trigger: Trigger
+    beside: str = ""
+
+
+def find_experiments(reading: ServerReading) -> Findings:
+    """Return the experiments that figures of a server speak for, one for each variable, with all that triggered it."""
+    proposals = [*_by_rules(reading), *_by_thumb(reading), *_by_changed_defaults(reading)]
+    by_variable: dict[str, list[_Proposal]] = {}
+    for proposal in proposals:
+        by_variable.setdefault(proposal.variable, []).append(proposal)
+    experiments = [_experiment(name, own, reading) for name, own in by_variable.items()]
+    triggered = {proposal.trigger.code for proposal in proposals}
+    codes = dict.fromkeys([*(rule.code for rule in RULES), RULE_OF_THUMB, CHANGED_DEFAULT])
+    return Findings(tuple(sorted(experiments, key=_order)), tuple(code for code in codes if code not in triggered))
+
+
+def _order(experiment: Experiment) -> tuple[int, int, int]:
+    """Sort by the strongest trigger, then by how many there are, then by the importance of the variable."""
+    names = list(TABLE)
+    place = names.index(experiment.variable) if experiment.variable in TABLE else len(names)
+    return WEIGHTS.index(experiment.weight), -len(experiment.triggers), place
+
+
+def _by_rules(reading: ServerReading) -> Iterator[_Proposal]:
+    for rule in RULES:
+        name = next((name for name in rule.variables if reading.value(name) is not None), None)
+        figure = rule.figure(reading)
+        if name is None or figure is None or figure < rule.least or not rule.when(reading):
+            continue
+        if values := _values(rule.values, name, reading):
+            yield _Proposal(name, values, _trigger(rule, figure, reading), rule.beside(reading))
+
+
+def _trigger(rule: AdviceRule, figure: float, reading: ServerReading) -> Trigger:
+    more = {name: value for name, of in rule.more.items() if (value := of(reading)) is not None}
+    return Trigger(code=rule.code, weight=rule.weight, figures={"figure": figure, **more}, source=rule.source)
+
+
+def _by_thumb(reading: ServerReading) -> Iterator[_Proposal]:
+    """Yield what the rules of thumb that a tune starts from recommend, where a fact of this server decides what."""
+    if reading.situation.memory == float("inf"):
+        return  # most of them go by the memory of the server's machine
+    pool = reading.number("innodb_buffer_pool_size") or 0.0
+    for name, facts in _touched(reading).items():
+        room = TABLE[name].room
+        if room is not None and room[0] is Fact.POOL and pool < room[1]:
+            continue  # it acts on a larger pool than there is
+        behind = variable_choice.facts_behind(name, reading.variables, reading.situation)
+        # How much disk there is bounds a recommendation, and is no reason for one.
+        if not behind.keys() - {Fact.DISK} or not (values := recommended(facts)):
+            continue
+        shown = {fact.value: value for fact, value in behind.items()}
+        figures = {"figure": values[0], "now": facts.default, **shown}
+        yield _Proposal(name, values, Trigger(code=RULE_OF_THUMB, weight=Weight.MACHINE, figures=figures, source=facts.source))
+
+
+def _by_changed_defaults(reading: ServerReading) -> Iterator[_Proposal]:
+    """Yield the defaults that somebody changed of variables that this load touches: is the change still worth it?"""
+    source = f"{sources.DEFAULTS}; that a change should be worth it today is ours"
+    touched = _touched(reading)
+    for name, default in reading.defaults.items():
+        facts = touched.get(name)
+        if facts is None or same_value(parse_value(default), facts.default):
+            continue
+        if values := _values(fixed(parse_value(default)), name, reading):
+            figures = {"figure": facts.default, "default": parse_value(default)}
+            yield _Proposal(name, values, Trigger(code=CHANGED_DEFAULT, weight=Weight.CHANGED, figures=figures, source=source))
+
+
+def _touched(reading: ServerReading) -> dict[str, VariableFacts]:
+    """Return what is known of the variables that this load touches and that give up no durability."""
+    chosen = variable_choice.choose_variables(reading.variables, reading.situation, most=len(TABLE))
+    return {one.dimension.name: _facts(one.dimension.name, reading) for one in chosen}
+
+
+def _values(values: Values, name: str, reading: ServerReading) -> list[Value]:
+    return values(_facts(name, reading))
+
+
+def _facts(name: str, reading: ServerReading) -> VariableFacts:
+    return variable_choice.variable_facts(reading.variables[name], reading.situation, reading.variables)
+
+
+def _experiment(name: str, proposals: Sequence[_Proposal], reading: ServerReading) -> Experiment:
+    triggers = sorted((one.trigger for one in proposals), key=lambda trigger: WEIGHTS.index(trigger.weight))
+    values: list[Value] = []
+    for proposal in sorted(proposals, key=lambda one: WEIGHTS.index(one.trigger.weight)):
+        values += [value for value in proposal.values if not any(_are_alike(value, other) for other in values)]
+    values = sorted(values[:_MOST_VALUES], key=lambda value: float(as_number(value) or 0.0))
+    now = reading.value(name)
+    return Experiment(
+        variable=name,
+        now="" if now is None else now,
+        values=tuple(values),
+        beside=_beside(proposals, values, reading),
+        at_start=name in reading.at_start,
+        triggers=tuple(triggers),
+    )
+
+
+def _are_alike(value: Value, other: Value) -> bool:
+    """Return whether two values are the same, or numbers so near each other that an experiment would not tell them apart."""
+    first, second = as_number(value), as_number(other)
+    if first is None or second is None or min(first, second) <= 0:
+        return same_value(value, other)
+    return max(first, second) < NOTICEABLE * min(first, second)
+
+
+def _beside(proposals: Sequence[_Proposal], values: Sequence[Value], reading: ServerReading) -> dict[str, Value]:
+    """Return the variables that limit the one that is tried, and are lower than the largest value tried."""
+    largest = max((value for value in values), key=lambda value: float(as_number(value) or 0.0))
+    limits = {proposal.beside for proposal in proposals if proposal.beside}
+    return {
+        name: largest for name in limits if (now := reading.number(name)) is not None and now < float(as_number(largest) or 0)
+    }

@@ -1,0 +1,54 @@
+"""From what probes saw of a server to what the rules of advice read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from dialin.advice.server_reading import ServerReading
+from dialin.evidence.measured import Measured
+from dialin.model.advice import Unread, UnreadCode
+from dialin.model.evidence import ProbeNoteCode, Watched
+from dialin.model.trial import Trial, TrialState
+from dialin.search.variable_choice import Situation
+from dialin.variables.catalogue import Variable
+
+_NEEDED = ("status", "innodb", "metrics", "machine")
+"""The probes that rules read; what others could not read is no loss."""
+
+
+def make_reading(
+    in_force: Mapping[str, str],
+    variables: Mapping[str, Variable],
+    situation: Situation,
+    taken: Sequence[Watched],
+    *,
+    defaults: Mapping[str, str],
+    at_start: frozenset[str],
+    now: float,
+    own_statements: bool,
+) -> ServerReading:
+    """Return what the rules read; `own_statements` says whether the statements of the probes are taken off the load's."""
+    watched = {one.probe: one for one in taken}
+    status = watched.get("status")
+    queries = 0.0
+    if status is not None and status.seconds > 0:
+        own = sum(one.readings for one in taken if one.probe in ("status", "innodb", "metrics")) if own_statements else 0
+        queries = max(0.0, status.counters.get("Questions", 0.0) - own) / status.seconds
+        situation = replace(situation, counters=status.counters, seconds=status.seconds)
+    trial = Trial(0, 0, 0, 1, "server", TrialState.DONE, now, in_force=dict(in_force))
+    measured = Measured(trial, value=0.0, transactions=queries, queries=queries, watched=watched)
+    return ServerReading(measured, variables, situation, dict(defaults), at_start)
+
+
+def unread_of_probes(taken: Sequence[Watched]) -> list[Unread]:
+    """Return what the probes that rules need could not read, each reason once."""
+    reasons = list(_unread(taken))
+    return [reason for place, reason in enumerate(reasons) if reason not in reasons[:place]]
+
+
+def _unread(taken: Sequence[Watched]) -> Iterator[Unread]:
+    for one in taken:
+        for note in one.notes if one.probe in _NEEDED else ():
+            if note.code not in (ProbeNoteCode.SEMAPHORES_EMPTY, ProbeNoteCode.DISK_UNKNOWN, ProbeNoteCode.STATUS_CUT):
+                yield Unread(code=UnreadCode.PROBE, figures={"note": note.code.value, "figures": dict(note.figures)})

@@ -1,0 +1,104 @@
+"""Reads a sandbox for advice: one trial of a build with a setting, under a load, as a tune measures its baseline."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialin.advice import figures
+from dialin.advice.reading import make_reading, unread_of_probes
+from dialin.advice.server_reading import ServerReading
+from dialin.errors import ServerError, UserError
+from dialin.model.advice import Unread, Watch
+from dialin.model.build import Build
+from dialin.preflight import inspection
+from dialin.preflight.checked import StudyRequest
+from dialin.preflight.sandboxes import check_disk
+from dialin.preflight.tuned import BASELINE, measure_baseline, surroundings_of
+from dialin.probes import disk
+from dialin.question.candidates import canonical
+from dialin.question.options import StudyOptions
+from dialin.search.performance_variables import TABLE
+from dialin.search.variable_choice import Situation
+from dialin.servers import builds, dry_run
+from dialin.trials.tools import Tools
+from dialin.variables import check
+from dialin.workloads import kinds
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSandbox:
+    """A sandbox that was read, and what could not be."""
+
+    reading: ServerReading
+    build: Build
+    watch: Watch
+    unread: tuple[Unread, ...]
+
+
+def read_sandbox(question: StudyOptions, directory: Path, workshop: Tools) -> ReadSandbox:
+    """Run a build with a setting under a load for `question.measure` seconds, and read it.
+
+    Raises:
+        UserError: something is not there or does not fit.
+        ServerError: the server does not start, or its trial fails.
+    """
+    name, note = kinds.installed_alternative(question.workload)
+    question = question.model_copy(update={"workload": name})
+    if note:
+        workshop.say(f"Note: {note}")
+    load = question.workload_spec(directory)
+    workload = kinds.make_workload(load)
+    workload.check()
+    if workload.traits.runs is not None:
+        raise UserError(f"{load.asked} is a timed query, under which a server is not watched", "Give another --workload")
+    request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload)
+    installed = builds.discover(workshop.home, os.environ)
+    chosen = workshop.choose(question.servers, installed)
+    if len(chosen) > 1:
+        raise UserError("Advice is on one server, and there are several", "Name one --server")
+    (build,) = chosen.values()
+    setting, catalogue = canonical(question.set), workshop.catalogue(build)
+    check.check_setting(setting, catalogue, {})
+    dry_run.check(build, setting)
+    check_disk(workshop, workload, 1)
+    effective = inspection.make_inspect(workshop, {BASELINE: build}, [])(BASELINE, setting)
+    if effective is None:
+        raise ServerError("No server starts with this setting", "Correct --set")
+    around = surroundings_of(request, workshop, effective)
+    ended = measure_baseline(request, workshop, build, setting, catalogue, around, "to see what the server does")
+    in_force = {name: str(value) for name, value in ended.trial.in_force.items()}
+    defaults = catalogue.defaults()
+    reading = make_reading(
+        in_force,
+        catalogue.variables,
+        Situation(
+            memory=float(around.memory),
+            cpus=around.cpus,
+            connections=around.connections,
+            data=float(around.data),
+            disk=float(around.disk),
+            spinning=disk.is_rotational(_existing(workshop.home.root)),
+            tables=around.tables,
+            in_force=in_force,
+        ),
+        ended.evidence.watched,
+        defaults={name: defaults[name] for name in setting if name in defaults},
+        at_start=frozenset(name for name in TABLE if name in catalogue.variables and not catalogue.variables[name].dynamic),
+        now=workshop.clock.now(),
+        own_statements=False,
+    )
+    seconds = next((one.seconds for one in ended.evidence.watched if one.probe == "status"), 0.0)
+    watch = Watch(
+        seconds=seconds,
+        queries=reading.measured.queries,
+        running=figures.running(reading),
+        data=float(around.data),
+        load=request.load.describe(),
+    )
+    return ReadSandbox(reading, build, watch, tuple(unread_of_probes(ended.evidence.watched)))
+
+
+def _existing(path: Path) -> Path:
+    return next(one for one in (path, *path.parents) if one.exists())

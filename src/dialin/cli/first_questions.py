@@ -1,0 +1,181 @@
+"""`dialin` alone on a terminal: three questions, and the command that they make. Nothing is run."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import typer
+from rich.markup import escape
+
+from dialin.cli.console import errors
+from dialin.errors import UserError
+from dialin.model.setting import canonical_name
+
+Answer = TypeVar("Answer")
+
+Ask = Callable[[str, str], str]
+"""Asks one question, the default answer second, and returns the answer."""
+
+FIND_OUT = "find out"
+_RUNNING = "a running server"
+_COMMON_LOADS = ("oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_point_select")
+
+
+class BadAnswerError(ValueError):
+    """An answer that is none; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What there is to choose from.
+
+    Attributes:
+        builds: the builds on this machine, such as `mysql@9.7.4`, the first one the default.
+        variables: the names of variables that dialin knows of a build or a series, by that; empty where it knows none.
+    """
+
+    builds: Sequence[str]
+    variables: Callable[[str], frozenset[str]]
+
+
+def is_terminal() -> bool:
+    """Return whether somebody is there to answer."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
+
+
+def ask_and_show() -> None:
+    """Ask the three questions and show the command."""
+    console = errors()
+    console.print("dialin finds the best value of a MySQL or MariaDB variable by experiment. Three questions make a command.\n")
+    words = command_of(choices_here(), _prompt)
+    console.print("\nThis command answers your question:\n")
+    typer.echo(f"  {shlex.join(words)}\n")
+    console.print(escape(_what_it_does(words[1])))
+
+
+def command_of(choices: Choices, ask: Ask) -> list[str]:
+    """Ask which server, which load and which variable, each until there is an answer, and return the command."""
+    builds = list(choices.builds) or ["mysql@9.7"]
+    listed = "\n".join(f"  {number}  {name}" for number, name in enumerate([*builds, _RUNNING], 1))
+    server = _ask(
+        ask,
+        f"Which server? A number, a build such as mysql@9.7, or the option file (~/.my.cnf) of a server that runs:\n{listed}\n",
+        "1",
+        lambda answer: _server(answer, builds),
+    )
+    loads = "\n".join(f"  {number}  {name}" for number, name in enumerate(_COMMON_LOADS, 1))
+    load = _ask(ask, f"Which load? A number, the name of a load, or a file of your own transactions:\n{loads}\n", "1", _load)
+    known = choices.variables(server[1]) if server[0] == "--server" else frozenset()
+    variable = _ask(
+        ask,
+        "Which variable? NAME, NAME=VALUE,VALUE to compare values, NAME=LOW..HIGH to search a range, "
+        f"or {FIND_OUT!r} to see which ones are worth it\n",
+        FIND_OUT,
+        lambda answer: _variable(answer, known),
+    )
+    return ["dialin", *variable, *server, "--workload", load]
+
+
+def _ask(ask: Ask, question: str, default: str, read: Callable[[str], Answer]) -> Answer:
+    while True:
+        try:
+            return read(ask(question, default).strip())
+        except BadAnswerError as error:
+            errors().print(escape(str(error)))
+
+
+def _server(answer: str, builds: Sequence[str]) -> list[str]:
+    names = [*builds, _RUNNING]
+    if answer.isdecimal():
+        if not 1 <= int(answer) <= len(names):
+            raise BadAnswerError(f"There are the numbers 1 to {len(names)}")
+        answer = names[int(answer) - 1]
+    if answer == _RUNNING:
+        return ["--attach"]
+    if "/" in answer or answer.endswith(".cnf"):
+        if not Path(answer).expanduser().is_file():
+            raise BadAnswerError(f"There is no file {answer}")
+        return ["--attach", "--defaults-file", answer]
+    from dialin.model.build import BuildReference
+
+    try:
+        return ["--server", str(BuildReference.parse(answer))]
+    except ValueError as error:
+        raise BadAnswerError(str(error)) from None
+
+
+def _load(answer: str) -> str:
+    from dialin.workloads import kinds
+
+    if answer.isdecimal():
+        if not 1 <= int(answer) <= len(_COMMON_LOADS):
+            raise BadAnswerError(f"There are the numbers 1 to {len(_COMMON_LOADS)}")
+        return _COMMON_LOADS[int(answer) - 1]
+    if kinds.is_path(answer):
+        if not Path(answer).expanduser().is_file():
+            raise BadAnswerError(f"There is no file {answer}")
+        return answer
+    names = sorted({name for kind in kinds.KINDS for name in kind.names})
+    try:
+        _, name = kinds.find_kind(answer)
+    except UserError as error:
+        raise BadAnswerError(str(error)) from None
+    if name not in names:
+        near = difflib.get_close_matches(answer, names, n=1, cutoff=0.5)
+        raise BadAnswerError(f"There is no load {answer!r}{f'; did you mean {near[0]}?' if near else ''}")
+    return answer
+
+
+def _variable(answer: str, known: frozenset[str]) -> list[str]:
+    if answer.lower() == FIND_OUT:
+        return ["advise"]
+    name, equals, values = answer.partition("=")
+    try:
+        canonical = canonical_name(name)
+    except ValueError as error:
+        raise BadAnswerError(str(error)) from None
+    if known and canonical not in known:
+        near = difflib.get_close_matches(canonical, known, n=1, cutoff=0.6)
+        raise BadAnswerError(f"This server has no variable {canonical}{f'; did you mean {near[0]}?' if near else ''}")
+    if equals and not values.strip():
+        raise BadAnswerError(f"{answer}: there are no values")
+    if not equals or ".." in values:
+        return ["tune", f"{canonical}={values.strip()}" if equals else canonical]
+    return ["sweep", f"{canonical}={''.join(values.split())}"]
+
+
+def choices_here() -> Choices:
+    """Return what there is to choose from on this machine; no server is started."""
+    from dialin.paths import Home
+    from dialin.servers import builds
+
+    home = Home.of()
+    found = sorted(builds.discover(home, os.environ), key=lambda build: (build.flavour, build.version), reverse=True)
+    return Choices(list(dict.fromkeys(build.id for build in found)), _known_variables)
+
+
+def _known_variables(build: str) -> frozenset[str]:
+    from dialin.paths import Home
+    from dialin.trials.build_catalogue import stored_catalogues
+
+    known = stored_catalogues(Home.of(), build)
+    return frozenset(known[0].variables) if known else frozenset()
+
+
+def _prompt(question: str, default: str) -> str:
+    return str(typer.prompt(question, default=default, err=True))
+
+
+def _what_it_does(command: str) -> str:
+    return {
+        "advise": "It watches the server for a minute and lists the variables that are worth an experiment.",
+        "tune": "It searches the best value and proves what it gains, in 30 minutes (--minutes). It asks before it starts.",
+        "sweep": "It compares the values under load, up to 30 minutes (--minutes). It asks before it starts.",
+    }[command] + f" More: dialin {command} --help"

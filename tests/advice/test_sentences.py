@@ -1,0 +1,120 @@
+import io
+import json
+
+import jsonschema
+import pytest
+from rich.console import Console
+
+from dialin.advice.commands import experiment_command
+from dialin.advice.experiments import find_experiments
+from dialin.advice.rules import CHANGED_DEFAULT, RULE_OF_THUMB, RULES
+from dialin.model.advice import Advice, Experiment, Unread, UnreadCode, Watch
+from dialin.model.evidence import ProbeNoteCode
+from dialin.model.fitness import Finding, Severity
+from dialin.question.options import StudyOptions
+from dialin.report import advice_sentences, json_documents
+from dialin.report.render.terminal_advice import print_advice
+from fixtures.readings import MIB, server
+
+UNREAD = (
+    Unread(code=UnreadCode.PROBE, figures={"note": ProbeNoteCode.NO_PRIVILEGE.value, "figures": {
+        "source": "SHOW ENGINE INNODB STATUS", "privilege": "PROCESS"}}),
+    Unread(code=UnreadCode.DEFAULTS, figures={"build": "mysql@8.0"}),
+    Unread(code=UnreadCode.MACHINE),
+    Unread(code=UnreadCode.DATA),
+    Unread(code=UnreadCode.SOME_DATA),
+    Unread(code=UnreadCode.IDLE, figures={"queries": 0.2}),
+    Unread(code=UnreadCode.AT_START),
+)  # fmt: skip
+
+
+@pytest.fixture
+def advice() -> Advice:
+    reading = server(
+        "mysql@5.6.24",
+        per_second={
+            "Questions": 1000.0, "Com_update": 500.0, "Innodb_os_log_written": 1.0 * MIB, "Select_full_join": 9.0,
+            "Innodb_buffer_pool_reads": 90.0, "Innodb_buffer_pool_read_requests": 900.0,
+            "Created_tmp_disk_tables": 8.0, "Created_tmp_tables": 10.0,
+        },
+        innodb={"checkpoint_age": 80 * MIB},
+        defaults={"innodb_io_capacity": "200"},
+        innodb_io_capacity="900",
+    )  # fmt: skip
+    found = find_experiments(reading)
+    question = StudyOptions(attach=True, tune=[], workload="oltp_write_only")
+    commands = [one.model_copy(update={"command": experiment_command(one, question, "mysql@5.6", 134217728)})
+                for one in found.experiments]  # fmt: skip
+    return Advice(
+        server="mysql@5.6.24",
+        place="dialin at db1:3306",
+        watch=Watch(seconds=60, queries=1000, running=3.5, data=2.0**30),
+        experiments=tuple(commands),
+        silent=found.silent,
+        unread=UNREAD,
+        machine=(Finding("turbo", "on", Severity.NOTICE),),
+    )
+
+
+def test_every_rule_has_a_sentence_and_every_sentence_a_rule():
+    assert {*(rule.code for rule in RULES), RULE_OF_THUMB, CHANGED_DEFAULT} == advice_sentences.CODES
+    assert all(rule.source for rule in RULES)
+
+
+def test_the_terminal_has_reason_figure_source_and_command_of_each(advice):
+    text = io.StringIO()
+    print_advice(advice, Console(file=text, width=100))
+    shown = text.getvalue()
+    assert shown.startswith(f"{len(advice.experiments)} variables worth an experiment")
+    assert "The redo log was 83.3 % full" in shown
+    assert "MySQL 8.4 manual" in shown
+    assert "the experiment decides" in shown
+    assert "The account lacks PROCESS" in shown
+    assert "(turbo)" in shown
+    for one in advice.experiments:
+        assert one.command in shown
+
+
+def test_no_experiment_is_said_in_one_line(advice):
+    text = io.StringIO()
+    print_advice(advice.model_copy(update={"experiments": (), "unread": (), "machine": ()}), Console(file=text, width=80))
+    assert text.getvalue().startswith("No figure of this server speaks for an experiment.")
+    assert "gain" not in text.getvalue()
+
+
+def test_the_json_has_the_sentences_and_keeps_to_its_schema(advice, pytestconfig):
+    document = json.loads(json_documents.render(advice_sentences.with_texts(advice)))
+    schema = json.loads((pytestconfig.rootpath / "schema/advice.schema.json").read_text())
+    jsonschema.validate(document, schema)
+    triggers = [trigger for one in document["experiments"] for trigger in one["triggers"]]
+    assert all(trigger["text"].endswith((".", "?.")) and trigger["source"] for trigger in triggers)
+    assert all(one["text"] for one in document["unread"])
+
+
+def _experiment(name: str, **more) -> Experiment:
+    trigger = {"code": "full_joins", "weight": "work", "figures": {"figure": 1.0}, "source": "a page"}
+    fields = {"now": 200, "values": (400, 800), "at_start": False, "triggers": (trigger,), **more}
+    return Experiment(variable=name, **fields)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "options", "command"),
+    [
+        # what an attached server has now is a candidate anyway
+        (_experiment("innodb_io_capacity"), {"attach": True, "defaults-file": "db1.cnf", "threads": "4"},
+         "dialin sweep innodb_io_capacity=400,800 --attach --defaults-file db1.cnf --workload oltp_read_write --threads 4"),
+        (_experiment("tmp_table_size", now=MIB, values=(4 * MIB,), beside={"max_heap_table_size": 4 * MIB}), {"attach": True},
+         "dialin sweep tmp_table_size=4M --attach --set max_heap_table_size=4M --workload oltp_read_write"),
+        # what takes a start is compared on a sandbox, with the pool of the server
+        (_experiment("innodb_flush_method", now="", values=("O_DIRECT",), at_start=True), {"attach": True},
+         "dialin sweep innodb_flush_method=fsync,O_DIRECT --server mysql@9.7 --set innodb_buffer_pool_size=128M "
+         "--workload oltp_read_write"),
+        (_experiment("innodb_io_capacity"), {"server": "mysql@9.7", "set": {"innodb_io_capacity": 200, "sync_binlog": 0},
+                                             "tables": 2, "workload-options": {"range-size": 10}},
+         "dialin sweep innodb_io_capacity=200,400,800 --server mysql@9.7 --set sync_binlog=0 --workload oltp_read_write "
+         "--tables 2 --workload-option range-size=10"),
+    ],
+)  # fmt: skip
+def test_the_command_tests_the_experiment(experiment, options, command):
+    question = StudyOptions.model_validate({"tune": [], **options})
+    assert experiment_command(experiment, question, "mysql@9.7", 134217728) == command

@@ -1,0 +1,79 @@
+from collections.abc import Callable
+
+import pytest
+
+from dialin.cli import first_questions
+from dialin.cli.first_questions import FIND_OUT, Choices, command_of
+
+KNOWN = frozenset({"innodb_io_capacity", "innodb_flush_method"})
+
+
+def answering(*answers: str) -> tuple[Callable[[str, str], str], list[str]]:
+    """Return what gives these answers one after the other, an empty one for the default, and the questions so far."""
+    left, asked = list(answers), []
+
+    def ask(question: str, default: str) -> str:
+        asked.append(question)
+        return left.pop(0) or default
+
+    return ask, asked
+
+
+def command(*answers: str, builds: tuple[str, ...] = ("mysql@9.7.4", "mariadb@10.11.19")) -> str:
+    ask, asked = answering(*answers)
+    words = command_of(Choices(builds, lambda _: KNOWN), ask)
+    assert len(asked) == len(answers)
+    return " ".join(words)
+
+
+@pytest.mark.parametrize(
+    ("answers", "shown"),
+    [
+        (("", "", ""), "dialin advise --server mysql@9.7.4 --workload oltp_read_write"),
+        (("2", "3", FIND_OUT), "dialin advise --server mariadb@10.11.19 --workload oltp_write_only"),
+        (("3", "", "innodb_io_capacity"), "dialin tune innodb_io_capacity --attach --workload oltp_read_write"),
+        (("mysql@8.0", "2", "innodb_io_capacity=200..2000"),
+         "dialin tune innodb_io_capacity=200..2000 --server mysql@8.0 --workload oltp_read_only"),
+        (("1", "oltp_insert", "innodb-io-capacity=200, 2000"),
+         "dialin sweep innodb_io_capacity=200,2000 --server mysql@9.7.4 --workload oltp_insert"),
+    ],
+)  # fmt: skip
+def test_three_answers_make_a_command(answers, shown):
+    assert command(*answers) == shown
+
+
+def test_what_is_no_answer_is_asked_again(capsys):
+    shown = command("9", "oracle", "1", "oltp_read_wrte", "", "innodb_io_capacty", "innodb_io_capacity=", "innodb_io_capacity")
+    assert shown == "dialin tune innodb_io_capacity --server mysql@9.7.4 --workload oltp_read_write"
+    said = capsys.readouterr().err
+    assert "numbers 1 to 3" in said
+    assert "did you mean oltp_read_write?" in said
+    assert "did you mean innodb_io_capacity?" in said
+
+
+def test_files_must_be_there(tmp_path, capsys):
+    (tmp_path / "my.cnf").write_text("[client]\n")
+    there = str(tmp_path / "my.cnf")
+    shown = command(str(tmp_path / "no.cnf"), there, "./none.toml", "", "")
+    assert shown == f"dialin advise --attach --defaults-file {there} --workload oltp_read_write"
+    assert capsys.readouterr().err.count("There is no file") == 2
+
+
+def test_a_machine_without_a_build_is_offered_one():
+    assert command("", "", "", builds=()) == "dialin advise --server mysql@9.7 --workload oltp_read_write"
+
+
+def test_on_a_terminal_dialin_alone_asks_and_shows_the_command(dialin, monkeypatch):
+    monkeypatch.setattr(first_questions, "is_terminal", lambda: True)
+    monkeypatch.setattr(first_questions, "choices_here", lambda: Choices(("mysql@9.7.4",), lambda _: KNOWN))
+    monkeypatch.setattr(first_questions, "_prompt", lambda _question, default: default)
+    code, out, err = dialin()
+    assert code == 0
+    assert out.strip() == "dialin advise --server mysql@9.7.4 --workload oltp_read_write"
+    assert "dialin advise --help" in err
+
+
+def test_nothing_is_asked_where_no_terminal_is(dialin):
+    code, out, _ = dialin()
+    assert code == 0
+    assert "Usage: dialin" in out
