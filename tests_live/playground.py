@@ -61,9 +61,9 @@ def family(build):
     return "MariaDB 11.0 and later" if build.version >= (11,) else "MariaDB up to 10.11"
 
 
-def statements(build):
-    """The statements of the documents for a build, as they stand there."""
-    sections = re.split(r"^### ", DOCUMENT.read_text(), flags=re.MULTILINE)
+def statements(build, document=DOCUMENT):
+    """The statements of a document for a build, as they stand there."""
+    sections = re.split(r"^### ", document.read_text(), flags=re.MULTILINE)
     section = next(each for each in sections if family(build) in each.partition("\n")[0])
     found = [line for block in re.findall(r"```sql\n(.*?)```", section, re.DOTALL) for line in block.splitlines()]
     assert found
@@ -100,8 +100,10 @@ class Playground:
 
 
 @contextmanager
-def playground(build):
-    done = subprocess.run([sys.executable, "-m", "dialin", "servers", "start", build.id], capture_output=True, text=True)
+def playground(build, document=DOCUMENT, *words):
+    """A server of a build, with the account of a document; `words` are more of `dialin servers start`."""
+    command = [sys.executable, "-m", "dialin", "servers", "start", build.id, *words]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     name = re.search(r"dialin servers stop (\w+)", done.stderr)[1]
     ledger = Ledger(Home.of().ledger)
@@ -109,7 +111,7 @@ def playground(build):
     try:
         made = Playground(build, entry)
         password = PASSWORD.replace("\\", "\\\\").replace("'", "\\'")
-        made.query(*(line.replace("a password", password) for line in statements(build)))
+        made.query(*(line.replace("a password", password) for line in statements(build, document)))
         yield made
     finally:
         ledger.end(entry)

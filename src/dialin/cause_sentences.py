@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dialin.model.cause import Cause, CauseCode
+from dialin.model.live import Danger
 from dialin.text import listed
 
 Figures = Mapping[str, Any]
@@ -63,6 +64,31 @@ def _may_not_start(figures: Figures) -> str:
     return f"{first}. It may be unable to start with what dialin persisted for it ({listed(figures['variables'])})"
 
 
+_DANGERS: Mapping[Danger, str] = {
+    Danger.LATENCY: "latency was {value:.3g} ms, usually {usual:.3g} ms, above the limit of {limit:.3g} ms",
+    Danger.STALLED: "the server completed {value:.3g} statements/s, usually {usual:.3g}, while threads were waiting",
+    Danger.ERRORS: "there were {value:.3g} errors/s, usually {usual:.3g}, above the limit of {limit:.3g}",
+    Danger.RUNNING: "Threads_running was {value:.0f}, usually {usual:.0f}, above the limit of {limit:.0f}",
+    Danger.LAG: "the replica was {value:.0f} s behind its source, above the limit of {limit:.0f} s",
+    Danger.DISK: "{value:.0%} of the disk was free, below the limit of {limit:.0%}",
+    Danger.MEMORY: "{value:.0%} of the memory was free, below the limit of {limit:.0%}",
+    Danger.NO_ANSWER: "the server did not answer",
+}
+
+
+def guard_reason(figures: Figures) -> str:
+    """Return what the guard of a live server saw, as a clause."""
+    return _DANGERS[Danger(figures["danger"])].format(**{**figures, "usual": figures["usual"] or 0.0})
+
+
+def _guard_tripped(figures: Figures) -> str:
+    """Return why the guard put the baseline back, when, and how long that took."""
+    restored, why = figures["restored_in"], guard_reason(figures)
+    if restored is None:
+        return f"The guard could NOT restore the baseline {figures['after']:.1f} s after the change: {why}"
+    return f"The guard restored the baseline {figures['after']:.1f} s after the change, within {restored:.2f} s: {why}"
+
+
 _SENTENCES: Mapping[CauseCode, str | Callable[[Figures], str]] = {
     CauseCode.OTHER: "{words}",
     CauseCode.SERVER_ENDED: "The server ended: {exit}",
@@ -112,6 +138,8 @@ _SENTENCES: Mapping[CauseCode, str | Callable[[Figures], str]] = {
     CauseCode.OTHER_MACHINE: "it is a {there} machine, and the servers are built for {here}",
     CauseCode.DATASET_IN_USE: "it has other prepared data under the same name, which another study uses",
     CauseCode.NO_COPY_OF_BUILD: "it has no {build}, and dialin did not install the one here, so that it cannot be copied",
+    CauseCode.GUARD_TRIPPED: _guard_tripped,
+    CauseCode.NO_TRAFFIC: "Nobody sent the server any statement in the measured time",
 }
 
 

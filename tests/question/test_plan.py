@@ -3,6 +3,7 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.study import Switch
 from dialin.question.plan import BLOCKS_NEEDED, block_order, load_seed, plan
+from fixtures.live_studies import Live, live_spec
 from fixtures.studies import scan, study
 
 NAMES = ["1", "2", "4", "8"]
@@ -55,3 +56,28 @@ def test_a_scan_is_planned_by_its_runs_and_their_size():
     few, many = planned(engine="MyISAM", runs="3"), planned(engine="MyISAM", runs="6")
     assert many.measure == pytest.approx(2 * few.measure)
     assert many.blocks < few.blocks
+
+
+def test_blocks_of_a_live_server_come_in_pairs_of_mirrored_order():
+    orders = [block_order(7, block, NAMES, mirrored=True) for block in range(1, 401)]
+    assert all(second == first[::-1] for first, second in zip(orders[::2], orders[1::2], strict=True))
+    assert 60 < sum(first[0] == "1" for first in orders[::2]) * 2 < 140
+
+
+def live(**changes):
+    return live_spec(Live(effects={"400": 1.0})).model_copy(update=changes)
+
+
+def test_a_study_of_a_live_server_has_periods_of_a_minute_after_a_washout_and_time_to_observe():
+    planned = plan(live(measure=None, warmup=15, minutes=240))
+    assert (planned.measure, planned.warmup) == (60, 15)
+    assert planned.blocks * 2 * planned.trial_seconds <= 240 * 60 - 600
+
+
+def test_a_budget_of_a_live_server_that_decides_nothing_is_refused_with_the_one_that_does():
+    with pytest.raises(UserError, match="nothing is decided before 16") as refused:
+        plan(live(measure=60, warmup=5, minutes=30))
+    assert "Give --minutes 45" in refused.value.remedy
+    plan(live(measure=60, warmup=5, minutes=45))
+    with pytest.raises(UserError, match="washout of at least 1 s"):
+        plan(live(warmup=0))

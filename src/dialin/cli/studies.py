@@ -110,7 +110,7 @@ def compare(
 
 @partial(
     given.with_study_options,
-    hidden=("waits", "hold", "confirm", "baseline", "until", "confidence", "fleet", "fleet_hosts"),
+    hidden=("waits", "hold", "confirm", "baseline", "until", "confidence", "fleet", "fleet_hosts", *given.OF_LIVE_TRAFFIC),
     helps={
         "server": "The build to tune, such as mysql@9.7 (see `dialin servers`).",
         "fixed": "The baseline's value of a tuned variable; of any other variable, the value in all settings. Repeat.",

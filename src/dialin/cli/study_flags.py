@@ -13,7 +13,8 @@ from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 
 from dialin.errors import UserError
-from dialin.model.option_types import ATTACHED, LOAD, MACHINE, METHOD, WHY, Panel, kebab
+from dialin.model.live import LiveOptions
+from dialin.model.option_types import ATTACHED, LIVE, LOAD, MACHINE, METHOD, WHY, Panel, kebab
 from dialin.model.setting import parse_value
 from dialin.model.workload import LoadOptions
 from dialin.question.options import StudyOptions
@@ -86,7 +87,7 @@ def _parameters() -> list[inspect.Parameter]:
     """Return the options of a study as parameters; help, defaults and panels are those of its fields."""
     fields = StudyOptions.model_fields.items()
     panels = {name: panel for name, field in fields for panel in field.metadata if isinstance(panel, Panel)}
-    order = (ATTACHED, LOAD, METHOD, WHY, MACHINE)
+    order = (ATTACHED, LIVE, LOAD, METHOD, WHY, MACHINE)
     # The workload comes before the options that every load has.
     names = sorted(panels, key=lambda name: (order.index(panels[name]), name in LoadOptions.model_fields))
     return [_parameter(name, panels[name]) for name in names]
@@ -138,6 +139,10 @@ def _common(
 
 OF_A_TUNE = ("worst",)
 """Options that only a tune takes: the help of other commands leaves them out."""
+
+
+OF_LIVE_TRAFFIC = ("traffic", *LiveOptions.model_fields)
+"""Options of a study on live traffic, which a tune never is."""
 
 
 def with_study_options(

@@ -12,6 +12,7 @@ from dialin.dashboard.follow import Snapshot
 from dialin.dashboard.study_state import State, resume_command, text_of
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Step
+from dialin.model.workload import latency_name
 from dialin.report.board import Board, newest_figures, study_title
 from dialin.report.charts.style import styles
 from dialin.report.load_units import Units, units
@@ -45,7 +46,7 @@ def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = Fa
         unit = units(board.spec.workload)
         page |= _what(board.spec) | {
             "rows": _rows(board, board.spec),
-            "unit": f"p{board.spec.workload.percentile} ms" if board.spec.goal is Goal.LATENCY else unit.title,
+            "unit": f"{latency_name(board.spec.workload.percentile)} ms" if board.spec.goal is Goal.LATENCY else unit.title,
         }
         if state in _DRAWN:
             page |= _when(board, now, running=state is State.RUNNING) | {"chart": _chart(board.seconds, board.spec, unit)}
@@ -100,7 +101,7 @@ def _chart(samples: Sequence[Sample], spec: StudySpec, unit: Units) -> dict[str,
     if not samples:
         return {"x": [], "rate": [], "latency": [], "warm": 0, "lost": [], "words": "", "about": "", "titles": ["", ""]}
     by_time = not unit.by_run
-    latency = f"p{spec.workload.percentile} latency, ms" if by_time else f"seconds per {unit.one}"
+    latency = f"{latency_name(spec.workload.percentile)} latency, ms" if by_time else f"seconds per {unit.one}"
     rates = [sample.tps for sample in samples]
     warm = sum(sample.step is Step.WARM_UP for sample in samples)
     grey = " Grey: the warm-up, which is not measured." if warm else ""

@@ -12,6 +12,7 @@ from dialin.evidence.probe_notes import probe_note_text
 from dialin.evidence.reasons.significance import FAR
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
+from dialin.model.traffic import PROBE
 from dialin.model.verdict import Estimate
 from dialin.model.why import CostRow, ProbeCost
 from dialin.stats import blocks
@@ -126,7 +127,8 @@ def probe_costs(trials: Sequence[Measured]) -> list[ProbeCost]:
     by_probe: dict[str, list[Watched]] = {}
     for one in trials:
         for name, watched in one.watched.items():
-            if watched.readings or watched.notes:  # gauges that a load reports took no reading
+            # Gauges that a load reports took no reading, and what live traffic cost is in its own section.
+            if name != PROBE and (watched.readings or watched.notes):
                 by_probe.setdefault(name, []).append(watched)
     costs = [_cost(name, watched) for name, watched in by_probe.items()]
     return sorted(costs, key=lambda one: -one.waited_ms_per_s)

@@ -23,7 +23,11 @@ Columns = Mapping[str, FrameColumn]
 _CANDIDATE = FrameColumn(pl.String, "the candidate's name")
 _TRIAL = FrameColumn(pl.Int32, "the trial's number in the study, from 1")
 _BLOCK = FrameColumn(pl.Int32, "the number of its block, from 1")
-_PURPOSE = FrameColumn(pl.String, "what it is for: race (decides), confirm (fresh trials), waits (raw waits)")
+_PURPOSE = FrameColumn(
+    pl.String,
+    "what it is for: race (decides), confirm (fresh trials), waits (raw waits), search (a tune), observe (a live server before "
+    "its study)",
+)
 _OF_A_TRIAL = {"trial": _TRIAL, "block": _BLOCK, "candidate": _CANDIDATE, "purpose": _PURPOSE}
 _PROBE = FrameColumn(pl.String, "what read it, such as status (docs/probes.md)")
 _FIGURE = FrameColumn(pl.String, "the figure's name, as the server or the probe calls it")
@@ -57,6 +61,7 @@ TRIALS: Columns = {
     "state": FrameColumn(pl.String, "running, done, failed or interrupted; an interrupted one counts for nothing"),
     "started": FrameColumn(TIME, "when it started, UTC"),
     "wait_s": FrameColumn(pl.Float64, "seconds until an attached server that had gone away answered again; else null"),
+    "pause_s": FrameColumn(pl.Float64, "seconds that a live server kept the baseline until it could be changed; else null"),
     "restore_s": FrameColumn(pl.Float64, "seconds that each step took; null where it did not happen"),
     "boot_s": FrameColumn(pl.Float64, "starting the server"),
     "set_s": FrameColumn(pl.Float64, "setting the variables of a running server"),

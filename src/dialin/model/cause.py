@@ -59,6 +59,8 @@ class CauseCode(StrEnum):
     OTHER_MACHINE = "other_machine"
     DATASET_IN_USE = "dataset_in_use"
     NO_COPY_OF_BUILD = "no_copy_of_build"
+    GUARD_TRIPPED = "guard_tripped"
+    NO_TRAFFIC = "no_traffic"
 
 
 @dataclass(frozen=True, slots=True)

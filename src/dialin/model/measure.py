@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+from dialin.model.workload import MEAN, latency_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,13 @@ class Measure:
 
 
 def measure(goal: Goal, percentile: int) -> Measure:
-    """Return what a goal measures; latency by the percentile that the load driver reported."""
+    """Return what a goal measures; latency by the percentile that the load driver reported, or by its mean."""
     if goal is Goal.STABILITY:
         return Measure("variation (CV)", "stability, by the variation (CV) of seconds", "CV", higher_is_better=False)
     if goal is Goal.LATENCY:
-        return Measure(f"p{percentile} latency", f"latency, by its p{percentile}", f"p{percentile}", higher_is_better=False)
+        name = latency_name(percentile)
+        mix = " in one mix of statements" if percentile == MEAN else ""
+        return Measure(f"{name} latency", f"latency, by its {name}{mix}", name, higher_is_better=False)
     return Measure("throughput", "throughput", "tps", higher_is_better=True)
 
 

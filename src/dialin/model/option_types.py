@@ -19,6 +19,7 @@ class Panel:
 
 LOAD, METHOD, WHY, MACHINE = Panel("Load"), Panel("Method"), Panel("Why"), Panel("Machine")
 ATTACHED = Panel("Attached server")
+LIVE = Panel("Live traffic")
 
 
 def kebab(name: str) -> str:

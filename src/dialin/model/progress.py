@@ -21,7 +21,7 @@ class Standing:
         tps: throughput over the completed trials, at the machine's mean state, or None.
         ratio: to the baseline, as far as the two can be compared, or None: of latency where that is the goal, else of tps.
         out: whether it gets no further trials, because it is unsafe or could never be measured.
-        latency: the percentile of latency over the completed trials, milliseconds, where it is the goal.
+        latency: over the completed trials, milliseconds, where it is the goal.
     """
 
     trials: int

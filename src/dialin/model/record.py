@@ -54,6 +54,7 @@ class LogCode(StrEnum):
     SETTING_CHOSEN = "setting_chosen"
     TRIAL_CUT_SHORT = "trial_cut_short"
     BEST_SO_FAR = "best_so_far"
+    OBSERVED = "observed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from dialin.model.cpus import parse_cpus
 from dialin.model.frozen import FrozenModel
+from dialin.model.live import LiveOptions
 from dialin.model.option_types import MACHINE, METHOD, WHY, Fraction
 from dialin.model.setting import Value
 from dialin.model.tune import TunePlan
@@ -175,6 +176,7 @@ class StudySpec(MethodOptions):
         attachment: the server that is studied, where dialin did not start it.
         initial: the candidate whose values the attached server had before the study; None where there is none.
         space: the variables that candidates which enter later may set, beside those that the first ones set.
+        live: the guards of a server that is studied under its own traffic; None of all other studies.
         tune: what a search changes; None where the candidates were named. A tune begins with its baseline alone, and each
             setting that the search tries enters as a candidate.
     """
@@ -191,6 +193,7 @@ class StudySpec(MethodOptions):
     attachment: Attachment | None = None
     initial: str | None = None
     space: tuple[str, ...] = ()
+    live: LiveOptions | None = None
     tune: TunePlan | None = None
 
     @model_validator(mode="after")

@@ -13,10 +13,12 @@ from dialin.model.load_driver import DriverChoice, TransactionTimes
 class Step(StrEnum):
     """The steps of a trial, in their order: a sandbox is restored and booted; a server that runs is set, attached or not.
 
-    `WAIT` is for an attached server that does not answer when the trial is about to begin.
+    `WAIT` is for an attached server that does not answer when the trial is about to begin. In a `PAUSE` a live server keeps the
+    baseline: until hours in which it may be changed, or until it is as usual again.
     """
 
     WAIT = "wait"
+    PAUSE = "pause"
     RESTORE = "restore"
     BOOT = "boot"
     SET = "set"
@@ -39,13 +41,14 @@ class Purpose(StrEnum):
     """What a trial is for. Only those of the race decide; those that confirm are fresh, for a figure without selection.
 
     Trials for waits run with costly instruments on, so that they tell why and never who. Those of a search find the settings
-    that a race then proves.
+    that a race then proves. A live server is observed before anything is changed.
     """
 
     RACE = "race"
     CONFIRM = "confirm"
     WAITS = "waits"
     SEARCH = "search"
+    OBSERVE = "observe"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +119,16 @@ class Sample:
         return self.gap >= max(LOST_GAP, LOST_OF_A_RUN * self.seconds) or (self.stolen or 0.0) >= LOST_STOLEN
 
 
+GUARD = "guard"
+"""The fault of a trial in which the guard of a live server restored the baseline."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a trial failed, or was interrupted because its server went away.
 
     Attributes:
-        fault: `server` or `workload`.
+        fault: `server` or `workload`; `GUARD` where the guard of a live server ended it.
         log_tail: the last lines of the server's or the driver's log.
     """
 
@@ -229,8 +236,13 @@ class Trial:
 
     @property
     def seconds(self) -> float:
-        """Wall-clock seconds of its steps; the wait for a server that went away is not the trial's."""
-        return sum(seconds for step, seconds in self.steps.items() if step is not Step.WAIT)
+        """Wall-clock seconds of its steps, without those in which it waited."""
+        return sum(self.steps.values()) - self.waited
+
+    @property
+    def waited(self) -> float:
+        """Seconds that it waited for a server that went away, or until a live one may be changed; no budget counts them."""
+        return self.steps.get(Step.WAIT, 0.0) + self.steps.get(Step.PAUSE, 0.0)
 
     @property
     def has_ended(self) -> bool:

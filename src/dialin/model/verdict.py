@@ -255,6 +255,53 @@ class TuneFindings(FrozenModel):
     proven: int = Field(default=0, description="completed trials of the proof")
 
 
+class LiveCost(StrEnum):
+    """What a statement of live traffic costs the server."""
+
+    CPU = "cpu"
+    IO = "io"
+    PAGES = "pages"
+    ROWS = "rows"
+
+
+class LiveCandidate(FrozenModel):
+    """Results of one candidate on live traffic; ratios are to the baseline's."""
+
+    name: str
+    load: Estimate | None = Field(description="statements that clients sent per second, as a ratio")
+    with_load: Estimate | None = Field(description="latency as a ratio, with the offered load and its mix as covariates")
+    without_load: Estimate | None = Field(description="the same without covariates")
+    disagrees: bool = Field(default=False, description="these two disagree, so that nothing is claimed")
+    costs: dict[LiveCost, Estimate] = Field(
+        default_factory=dict,
+        description="per statement, as a ratio: CPU seconds of the server (cpu), reads, writes and syncs of files (io), pages "
+        "requested of the buffer pool, rows read; with the load and its mix as covariates",
+    )
+    settling: Estimate | None = Field(
+        default=None, description="the effect in the second half of periods as a ratio to that in the first; 1 once it settled"
+    )
+    after_other: Estimate | None = Field(
+        default=None,
+        description="latency of a period that follows one of this candidate as a ratio to one that follows the baseline",
+    )
+    carries_over: bool = Field(default=False, description="one of these two is clearly not 1")
+    reverses: bool = Field(default=False, description="the effect changes its direction within a period: nothing is claimed")
+    trips: int = Field(default=0, description="periods in which the guard restored the baseline")
+
+
+class LiveFindings(FrozenModel):
+    """What a study on live traffic has beside its verdict."""
+
+    quads: int = Field(description="pairs of blocks in mirrored order that entered the comparison")
+    quads_needed: int = Field(description="how many of them are needed before anything is claimed or chosen")
+    statements_per_s: float = Field(description="what clients sent per second in the measured seconds of all periods")
+    cpu_share: float | None = Field(
+        default=None, description="the share of its machine's CPU that the server used; null where it runs elsewhere"
+    )
+    own_share: float = Field(description="the share of the measured time in which the server answered dialin's own readings")
+    candidates: list[LiveCandidate]
+
+
 class Verdict(FrozenModel):
     """What `verdict.json` holds."""
 
@@ -264,7 +311,9 @@ class Verdict(FrozenModel):
     decided_by: DecidedBy = Field(
         default=DecidedBy.THROUGHPUT, description="the figure of each trial that candidates were compared by"
     )
-    percentile: int = Field(default=95, description="which percentile `latency_ms` is")
+    percentile: int = Field(
+        default=95, description="which percentile `latency_ms` is; 0 for the mean of a fixed mix of statements"
+    )
     headline: str = Field(description="the verdict in one sentence")
     reason: str = Field(description="why this is recommended, in words; made of the code and the data below")
     reason_code: ReasonCode
@@ -304,6 +353,7 @@ class Verdict(FrozenModel):
         "first trial and used in every later one, for each number of threads"
     )
     tune: TuneFindings | None = Field(default=None, description="results of a tune; null in other studies")
+    live: LiveFindings | None = Field(default=None, description="results on live traffic; null in other studies")
 
     model_config = ConfigDict(populate_by_name=True)
 

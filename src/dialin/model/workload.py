@@ -62,6 +62,7 @@ class LoadTraits(FrozenModel):
         size: how much data there is, in words; empty where options of the workload say it.
         size_keys: the keys of a study file that say how much data there is, with their values.
         limits: figures of the load that add a caveat to the verdict.
+        observed: it is a server's own traffic: nobody applies it, and each trial measures exactly the planned seconds.
     """
 
     runs: Runs | None = None
@@ -71,6 +72,16 @@ class LoadTraits(FrozenModel):
     size: str = ""
     size_keys: Mapping[str, int] = Field(default_factory=dict)
     limits: tuple[LoadLimit, ...] = ()
+    observed: bool = False
+
+
+MEAN = 0
+"""Stored in place of a percentile of latency where the mean is reported, as of live traffic."""
+
+
+def latency_name(percentile: int) -> str:
+    """Return what a latency is called: `p95`, or `mean`."""
+    return "mean" if percentile == MEAN else f"p{percentile}"
 
 
 class LoadOptions(FrozenModel):
@@ -95,6 +106,7 @@ class WorkloadSpec(LoadOptions):
         levels: several numbers of threads, each of which every trial measures in turn; empty where there is one only.
         tables: how many tables are asked for.
         table_size: rows that are asked for in each of them.
+        percentile: that of latency which is reported; 0 for the mean.
         rand_type: the distribution that row numbers are drawn from; None leaves the driver's default.
         options: further options of the workload, by name without dashes in front.
         traits: what the study has to know of it; its workload says so.
@@ -102,6 +114,7 @@ class WorkloadSpec(LoadOptions):
 
     name: str = "oltp_read_write"
     kind: str = "sysbench"
+    percentile: int = Field(default=95, ge=0, le=99)
     asked: str = Field(default_factory=lambda given: given["name"])
     threads: int = Field(default=16, ge=1, le=MOST_THREADS, description="concurrent connections")
     levels: tuple[int, ...] = ()
@@ -117,6 +130,8 @@ class WorkloadSpec(LoadOptions):
         return max(1, len(self.levels))
 
     def describe(self) -> str:
+        if self.traits.observed:
+            return "live, own traffic"
         threads = " and ".join(filter(None, [", ".join(map(str, self.levels[:-1])), str(self.threads)]))
         parts = [self.asked, f"{threads} {'thread' if self.threads == 1 else 'threads'}"]
         parts += [self.traits.size] if self.traits.size else []

@@ -52,6 +52,15 @@ class Permission:
             option = "--restart-command" if self.restart_command is not None else "--i-know-it-is-live"
             raise UserError(f"{option} is for a server that dialin is attached to", "Give --attach as well, or leave it out")
 
+    def refuse_restarts(self) -> None:
+        """Refuse to restart a live server.
+
+        Raises:
+            UserError: that is allowed.
+        """
+        if self.restart_command is not None:
+            raise UserError("--restart-command is not for a live server, which is never restarted", "Leave it out")
+
 
 NO_PERMISSION = Permission()
 
@@ -164,8 +173,20 @@ def resume_attached(
     """
     if spec.attachment is None:
         raise RuntimeError("the study is not about an attached server")
-    attached = reach_server(spec.attachment, workshop)
+    attached = reach_again(spec, spec.attachment, workshop, known)
     workload.check_account(attached.account)
+    values = attached.variables()
+    return check_on_server(spec, allowed, attached, workload, workshop, permission, values=values, admission=admission)
+
+
+def reach_again(spec: StudySpec, attachment: Attachment, workshop: Tools, known: Mapping[str, Mapping[str, Any]]) -> Attached:
+    """Return the attached server of a study that resumes, after it has answered; `known` are its stored facts.
+
+    Raises:
+        UserError: the server is another one than it was.
+        ServerError: it does not answer.
+    """
+    attached = reach_server(attachment, workshop, is_written=spec.live is None)
     was = spec.candidates[0].server
     if attached.build.id != was:
         raise UserError(f"The server runs {attached.build.id} now, but the study started on {was}", "Start a new study")
@@ -174,8 +195,7 @@ def resume_attached(
             f"{attached.account} is not the server that the study started on",
             "Give the account of that server, or start a new study",
         )
-    values = attached.variables()
-    return check_on_server(spec, allowed, attached, workload, workshop, permission, values=values, admission=admission)
+    return attached
 
 
 def _check_tables(attached: Attached, database: str, workload: Workload) -> None:
@@ -208,8 +228,8 @@ def _admission(site: AttachedServer) -> Admit:
     return admit
 
 
-def reach_server(attachment: Attachment, workshop: Tools) -> Attached:
-    """Return the attached server, after it has answered.
+def reach_server(attachment: Attachment, workshop: Tools, *, is_written: bool = True) -> Attached:
+    """Return the attached server, after it has answered; where the load is `is_written`, it must take writes.
 
     Raises:
         UserError: its account is not found.
@@ -217,7 +237,10 @@ def reach_server(attachment: Attachment, workshop: Tools) -> Attached:
     """
     file = Path(attachment.defaults_file) if attachment.defaults_file else None
     attached = Attached(find_account(file, attachment.login_path, os.environ), workshop.clock)
-    attached.check_writable()
+    if is_written:
+        attached.check_writable()
+    else:
+        attached.variables()
     return attached
 
 

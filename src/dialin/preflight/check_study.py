@@ -15,6 +15,7 @@ from dialin.model.workload import WorkloadSpec
 from dialin.preflight import machine_noise
 from dialin.preflight.attached import NO_PERMISSION, Permission, check_attached, resume_attached
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus
+from dialin.preflight.live import check_live, resume_live
 from dialin.preflight.sandboxes import check_sandboxed, resume_sandboxed
 from dialin.preflight.tune_space import parse_named
 from dialin.preflight.tuned import check_tuned, resume_tuned
@@ -66,7 +67,10 @@ def check_question(
     workload = make_workload(load)
     workload.check()
     request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload, space, base_file)
-    if question.attach:
+    if question.is_live:
+        permission.refuse_restarts()
+        ready = check_live(request, workshop)
+    elif question.attach:
         check = check_attached if question.tune is None else check_tuned_attached
         ready = check(request, workshop, permission)
     else:
@@ -74,7 +78,7 @@ def check_question(
         ready = check_sandboxed(request, workshop) if question.tune is None else check_tuned(request, workshop)
     at_rate = rates.before(question.rate, question.goal)
     ready = _with_notes(ready, note, at_rate)
-    return ready if ready.spec.tune is not None else _expecting(ready, workshop)
+    return ready if ready.spec.tune is not None or ready.spec.live is not None else _expecting(ready, workshop)
 
 
 def check_resume(
@@ -116,6 +120,9 @@ def check_resume(
 def _where_it_runs(
     spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload, permission: Permission, record: StudyRecord
 ) -> CheckedStudy:
+    if spec.live is not None:
+        permission.refuse_restarts()
+        return resume_live(spec, spec.live, allowed, workshop, workload, record.servers)
     if spec.attachment is not None:
         resume = resume_attached if spec.tune is None else resume_tuned_attached
         return resume(spec, allowed, workshop, workload, permission, record.servers)

@@ -12,14 +12,27 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from dialin.model.option_types import ATTACHED, LOAD, METHOD, Fraction, Threads, kebab
+from dialin.model.live import LiveOptions
+from dialin.model.option_types import ATTACHED, LIVE, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.setting import Value
-from dialin.model.study import MAX_CANDIDATES, WAIT_FOR_SERVER, WORTHWHILE, Attachment, Candidate, MethodOptions, StudySpec
+from dialin.model.study import (
+    MAX_CANDIDATES,
+    WAIT_FOR_SERVER,
+    WORTHWHILE,
+    Attachment,
+    Candidate,
+    Goal,
+    MethodOptions,
+    StudySpec,
+)
 from dialin.model.tune import TunePlan
 from dialin.model.workload import MOST_THREADS, LoadOptions, WorkloadSpec
 from dialin.question.candidates import Variables, canonical, compared, swept
 from dialin.workloads import kinds
 from dialin.workloads.load_request import LoadRequest
+from dialin.workloads.traffic.traffic_kind import TRAFFIC
+
+DEFAULT_WORKLOAD = "oltp_read_write"
 
 
 def _left_to_its_kind(name: str) -> Any:
@@ -30,7 +43,7 @@ def _left_to_its_kind(name: str) -> Any:
     return Field(default=None, description=kinds.load_option_help(name), **limits)
 
 
-class StudyOptions(MethodOptions, LoadOptions):
+class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     """The options of a study, as its file has them."""
 
     model_config = ConfigDict(alias_generator=kebab)
@@ -56,6 +69,11 @@ class StudyOptions(MethodOptions, LoadOptions):
         le=86_400,
         description="seconds to wait for an attached server that stops answering during the study",
     )
+    traffic: Annotated[Literal["own"] | None, LIVE] = Field(
+        default=None,
+        description="own: switch the variables of an attached live server to and fro under its own traffic, in periods of "
+        "--measure seconds (default 60) after a washout of --warmup seconds, and put them back at the first sign of harm",
+    )
     sweep: dict[str, list[Value]] = Field(default_factory=dict, description="variables with the values to compare")
     compare: list[str] = Field(default_factory=list, description="option files to compare, relative to this file")
     candidates: dict[str, Variables] = Field(default_factory=dict, description="settings to compare, by name")
@@ -79,7 +97,7 @@ class StudyOptions(MethodOptions, LoadOptions):
         description="the candidate that the others are compared with. Default: what an attached server has now; else the "
         "server's default value, or the first",
     )
-    workload: Annotated[str, LOAD] = Field(default="oltp_read_write", description=kinds.workload_help())
+    workload: Annotated[str, LOAD] = Field(default=DEFAULT_WORKLOAD, description=kinds.workload_help())
     threads: Annotated[Threads | None, LOAD] = Field(
         default=None,
         description=f"{kinds.load_option_help('threads')}; several, such as 1,4,16, are all measured in every trial, and "
@@ -142,9 +160,34 @@ class StudyOptions(MethodOptions, LoadOptions):
         swept, fixed = ({name.replace("-", "_").lower() for name in names} for names in (self.sweep, self.set))
         if both := swept & fixed:
             raise ValueError(f"{min(both)} is swept, and set for all candidates: leave one of them out")
+        if self.traffic is None and self.workload == TRAFFIC:
+            raise ValueError("the workload traffic is a live server's own: add attach and traffic = own")
+        live = [name for name, field in LiveOptions.model_fields.items() if getattr(self, name) != field.default]
+        if self.traffic is None and live:
+            raise ValueError(f"{kebab(live[0])} is for a live server: add traffic = own")
+        if self.traffic is not None and not self.attach:
+            raise ValueError("traffic = own is for an attached server: add attach")
+        if self.traffic is not None and self.tune is not None:
+            raise ValueError("a tune does not run on live traffic: name the values to compare")
         if not ways and len(self.servers) < 2:
             raise ValueError("nothing to compare: give sweep, compare, candidates, aa or tune, or several servers")
         return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults_of_live_traffic(cls, data: Any) -> Any:
+        """Return the options with what live traffic has by default: its own workload, and latency as the goal."""
+        if not isinstance(data, dict) or data.get("traffic") is None:
+            return data
+        if data.get("workload", DEFAULT_WORKLOAD) not in (DEFAULT_WORKLOAD, TRAFFIC):
+            raise ValueError("workload and traffic cannot be combined: on live traffic dialin applies no load")
+        goal = data.get("goal")
+        return {**data, "workload": TRAFFIC, "goal": Goal.LATENCY if goal in (None, Goal.THROUGHPUT) else goal}
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a server is studied under its own traffic."""
+        return self.traffic is not None
 
     @property
     def servers(self) -> list[str]:

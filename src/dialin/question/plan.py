@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialin.errors import UserError
+from dialin.model.live import DEFAULT_WASHOUT, PERIOD, LiveOptions
 from dialin.model.study import StudySpec, Switch
 from dialin.model.tune import TunePlan
+from dialin.stats.switchback import QUADS_TO_DECIDE
 
 BLOCKS_WANTED = 6
 """Blocks that a budget is divided into, where nothing else is asked for. More short trials beat fewer long ones: most of the
@@ -58,6 +60,8 @@ def plan(spec: StudySpec) -> Plan:
     """
     if spec.tune is not None:
         return _plan_of_tune(spec, spec.tune)
+    if spec.live is not None:
+        return _plan_of_live(spec, spec.live)
     budget = spec.minutes * 60
     count = len(spec.candidates)
     slot = budget / (count * (BLOCKS_WANTED + (WAIT_TRIALS if spec.waits else 0)))
@@ -75,6 +79,38 @@ def plan(spec: StudySpec) -> Plan:
     trial_seconds = overhead + levels * (warmup + measure)
     shorter = f", or a shorter --measure than {measure:.0f} s" if spec.measure else ""
     return Plan(measure, warmup, _blocks(spec, trial_seconds, shorter), trial_seconds)
+
+
+_LEAST_WASHOUT = 1.0
+
+_SWITCHING = 0.5
+"""Seconds that a period takes beside its washout and what counts: reading all variables, setting some, writing that down."""
+
+
+def _plan_of_live(spec: StudySpec, live: LiveOptions) -> Plan:
+    """Return the plan of a study on live traffic; its washout is the warm-up.
+
+    Raises:
+        UserError: the budget holds fewer periods than anything can be said of, or the washout is too short.
+    """
+    measure, washout = spec.measure or PERIOD, spec.warmup if spec.warmup is not None else DEFAULT_WASHOUT
+    if washout < _LEAST_WASHOUT:
+        raise UserError(
+            f"Periods of a live server have a washout of at least {_LEAST_WASHOUT:g} s: in the second in which a value is set "
+            "both values are in force",
+            "Give a longer --warmup, or leave it out",
+        )
+    slot = measure + washout + _SWITCHING
+    block = slot * len(spec.candidates)
+    blocks = int((spec.minutes * 60 - live.observe) // block)
+    if blocks < 2 * QUADS_TO_DECIDE:
+        needed = int((live.observe + 2 * QUADS_TO_DECIDE * block) / 60) + 1
+        raise UserError(
+            f"{spec.minutes:g} minutes are enough for {max(blocks, 0)} periods of each candidate, after {live.observe:g} s of "
+            f"observation; nothing is decided before {2 * QUADS_TO_DECIDE}",
+            f"Give --minutes {needed} or more, or a shorter --measure than {measure:g} s",
+        )
+    return Plan(measure, washout, blocks, slot)
 
 
 FEWEST_OF_TUNE = 14
@@ -128,11 +164,12 @@ def wait_trial_seconds(spec: StudySpec, trial_seconds: float) -> float:
     return trial_seconds + OVERHEAD[Switch.RESTART] - OVERHEAD[spec.switch]
 
 
-def block_order(seed: int, block: int, names: Sequence[str]) -> list[str]:
-    """Return the order of a block's trials, random for each block."""
+def block_order(seed: int, block: int, names: Sequence[str], *, mirrored: bool = False) -> list[str]:
+    """Return the order of a block's trials, random for each block; `mirrored`, each second block reverses the one before it."""
     order = list(names)
-    random.Random(f"{seed}/{block}").shuffle(order)  # noqa: S311 - an order, not a secret
-    return order
+    number = (block + 1) // 2 if mirrored else block
+    random.Random(f"{seed}/{number}").shuffle(order)  # noqa: S311 - an order, not a secret
+    return order[::-1] if mirrored and block % 2 == 0 else order
 
 
 def level_order(seed: int, block: int, levels: Sequence[int]) -> list[int]:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from dialin.clock import Clock
-from dialin.model.trial import Purpose, Step, Trial, TrialState
+from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.question.plan import WAIT_TRIALS, Plan, wait_trial_seconds
 from dialin.race.state import RaceState
 from dialin.stats.allocation import SIZE
@@ -93,8 +93,8 @@ class Budget:
         return min(left, trials_needed * self.trial_seconds() / max(1, self._count_hosts()) + self._reserved())
 
     def _seconds_of_session(self) -> float:
-        """Return the seconds of this session, without those in which trials waited for a server that had gone away."""
-        waited = sum(t.steps.get(Step.WAIT, 0.0) for t in self._state.trials if t.session == self._session)
+        """Return the seconds of this session, without those in which trials waited."""
+        waited = sum(t.waited for t in self._state.trials if t.session == self._session)
         return self._clock.monotonic() - self._began - waited
 
     def _reserved(self) -> float:

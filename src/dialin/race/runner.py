@@ -28,6 +28,7 @@ from dialin.stats.looks import is_due
 from dialin.store.store import Store
 from dialin.verdict import changed_during_trial, comparison
 from dialin.verdict.effective_settings import EffectiveSettings
+from dialin.verdict.live_periods import observed_figures
 from dialin.verdict.reach_verdict import reach_verdict, standings
 
 CONFIRMING_BLOCKS = 6
@@ -94,6 +95,8 @@ class Runner:
         self._begin()
         self._name_hosts()
         self._watcher.study_began(self._spec, self._budget.blocks_planned(), self._seconds_left())
+        if self._spec.live is not None:
+            self._observe()
         if self._state.blocks:  # dialin may have been killed before a look that was due
             self._look_if_due(max(block.number for block in self._state.blocks))
         if not self._decided():
@@ -105,6 +108,21 @@ class Runner:
             self._collect_waits()
         self._watcher.study_ended(verdict)
         return verdict
+
+    def _observe(self) -> None:
+        """Watch a live server before anything is changed there, and say what periods of it can detect.
+
+        Raises:
+            ServerError: it could not be measured.
+        """
+        if any(trial.purpose is Purpose.OBSERVE and trial.state is TrialState.DONE for trial in self._state.trials):
+            return
+        live = self._spec.live
+        self._run_trials(0, [(1, self._spec.baseline)], Purpose.OBSERVE, live.observe if live else None)
+        ended = self._state.trials[-1]
+        if ended.state is not TrialState.DONE:
+            raise all_failed(self._state)
+        self.log(LogCode.OBSERVED, **observed_figures(self._spec, self._plan, self._store.samples_of(ended.id)))
 
     def _begin(self) -> None:
         self._state = RaceState(self._store)
@@ -181,7 +199,8 @@ class Runner:
             self._log_end(ended)
         self._state.add(ended)
         self._watcher.trial_ended(ended, self._standings())
-        changed_during_trial.check_not_contested(self._state.trials, self._session)
+        in_a_row = changed_during_trial.IN_A_ROW if self._spec.live is None else 1
+        changed_during_trial.check_not_contested(self._state.trials, self._session, in_a_row=in_a_row)
 
     def _end_work(self, host: str, block: Block) -> bool:
         """Look at what a host's block has shown. False where the host goes on with it, or cannot within the budget."""
@@ -240,7 +259,8 @@ class Runner:
             return None
         candidates = (*self._spec.candidates, *entering)
         members = [candidate.name for candidate in candidates if candidate.name in names]
-        block = Block(number, purpose, tuple(block_order(self._spec.seed, number, members)))
+        order = block_order(self._spec.seed, number, members, mirrored=self._spec.live is not None)
+        block = Block(number, purpose, tuple(order))
         self._state.begin_block(block, entering)
         if entering:
             self._watcher.candidates_entered(self._spec)

@@ -12,7 +12,7 @@ from dialin.model.trial import Block, Purpose, Sample, Trial, TrialState
 from dialin.model.tune import TuneAsk
 from dialin.model.verdict import Verdict
 from dialin.search.proposer import History
-from dialin.stats.trial_figures import Figures, figures
+from dialin.stats.trial_figures import Figures, figures, with_traffic
 from dialin.store.store import Store
 from dialin.verdict import comparison
 
@@ -161,4 +161,4 @@ class RaceState:
             return
         summed = figures(self._samples.get(trial.id, ()), rate=self._stored.spec.workload.rate)
         if summed is not None:
-            self.figures[trial.id] = summed
+            self.figures[trial.id] = with_traffic(summed, self._watched.get(trial.id, {}))

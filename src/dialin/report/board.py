@@ -11,7 +11,7 @@ from dialin.model.progress import HostProgress, Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial
 from dialin.model.verdict import Verdict
-from dialin.model.workload import WorkloadSpec
+from dialin.model.workload import WorkloadSpec, latency_name
 from dialin.report.load_units import units
 from dialin.report.names import naming
 from dialin.report.verdict_sentences import lost
@@ -19,6 +19,7 @@ from dialin.text import counted, duration, number, visible
 
 STEP_LABELS = {
     Step.WAIT: "waiting for the server",
+    Step.PAUSE: "keeping the baseline until the server may be changed",
     Step.RESTORE: "restoring data",
     Step.BOOT: "starting the server",
     Step.SET: "setting variables",
@@ -141,6 +142,7 @@ class Board:
             Purpose.CONFIRM: f"Fresh trial {trial.position} of the block",
             Purpose.WAITS: f"Trial {trial.position} for waits",
             Purpose.SEARCH: f"Trial {trial.block} of the search",
+            Purpose.OBSERVE: "Observing the baseline",
         }[trial.purpose]
         names = naming(self.spec).full if self.spec else {}
         name = names.get(trial.candidate, visible(trial.candidate))
@@ -168,9 +170,8 @@ def study_title(spec: StudySpec) -> str:
 def newest_figures(samples: Sequence[Sample], workload: WorkloadSpec) -> list[str]:
     """Return the figures of the newest sample, and how many seconds of all of them the host lost."""
     newest, unit = samples[-1], units(workload)
-    latency = (
-        f"{number(newest.seconds)} s/{unit.one}" if unit.by_run else f"p{workload.percentile} {number(newest.latency_ms)} ms"
-    )
+    name = latency_name(workload.percentile)
+    latency = f"{number(newest.seconds)} s/{unit.one}" if unit.by_run else f"{name} {number(newest.latency_ms)} ms"
     figures = [f"{number(newest.tps)} {unit.rate}", latency]
     if newest.errors:
         figures.append(f"{number(newest.errors)} errors/s")

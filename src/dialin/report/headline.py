@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dialin.model.measure import deciding
 from dialin.model.study import Goal, StudySpec
-from dialin.model.verdict import CandidateState, CandidateVerdict, DecidedBy, Estimate, Outcome, Verdict
+from dialin.model.verdict import CandidateState, CandidateVerdict, DecidedBy, Estimate, LiveFindings, Outcome, Verdict
+from dialin.model.workload import latency_name
 from dialin.report.host_sentences import effects_by_host
+from dialin.report.live_sentences import trips_text
 from dialin.report.load_units import units
 from dialin.report.names import named, several
 from dialin.report.too_noisy import is_too_noisy, too_noisy
@@ -39,7 +41,7 @@ def before_and_after(verdict: Verdict, candidate: CandidateVerdict, spec: StudyS
     if verdict.goal is Goal.STABILITY:
         return f"CV {percent(before.mean)} → {percent(after.mean)}"
     if verdict.goal is Goal.LATENCY:
-        return f"p{verdict.percentile} latency {number(before.mean)} → {number(after.mean)} ms"
+        return f"{latency_name(verdict.percentile)} latency {number(before.mean)} → {number(after.mean)} ms"
     return f"{number(before.mean)} → {number(after.mean)} {units(spec.workload).title}"
 
 
@@ -142,6 +144,8 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
         return f"only {listed(measured)} could be measured, so nothing could be compared"
     if verdict.trial_noise is None:
         return "too few trials to compare the candidates"
+    if verdict.live is not None and (why := _why_nothing_is_claimed(spec, verdict.live)):
+        return why
     leader = named_leader(verdict)
     if leader is not None:
         figures = "" if leader.name == verdict.baseline else gain(spec, verdict, leader)
@@ -151,6 +155,17 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
     if len(may_be_best) < 2:
         return "too few trials to compare the candidates"
     return f"{several(spec, may_be_best)} could each be the best"
+
+
+def _why_nothing_is_claimed(spec: StudySpec, live: LiveFindings) -> str:
+    """Return what forbids any claim on live traffic; empty where nothing does."""
+    if live.quads < live.quads_needed:
+        return f"{counted(live.quads, 'pair')} of blocks are too few to tell an effect from a change of the load"
+    if names := [one.name for one in live.candidates if one.disagrees]:
+        return f"the offered load differs with {several(spec, names)} and could explain the result"
+    if names := [one.name for one in live.candidates if one.reverses]:
+        return f"the effect of {several(spec, names)} changes its direction within a period"
+    return ""
 
 
 def _of_identical(verdict: Verdict) -> str:
@@ -166,11 +181,14 @@ def _of_identical(verdict: Verdict) -> str:
 
 
 def _unsafe(spec: StudySpec, verdict: Verdict) -> list[str]:
-    """Return a sentence for each candidate whose server failed more often than the baseline's."""
-    notes = {str(note.data.get("candidate")): note for note in verdict.warnings if note.code == "unsafe"}
+    """Return a sentence for each candidate whose server failed more often than the baseline's, or that tripped the guard."""
+    codes = ("unsafe", "guard_tripped")
+    notes = {str(note.data.get("candidate")): note for note in verdict.warnings if note.code in codes}
     sentences = []
     for one in verdict.candidates:
-        if one.state is CandidateState.UNSAFE:
+        if one.state is CandidateState.UNSAFE and verdict.live is not None and one.name in notes:
+            sentences.append(f"{named(spec, one.name)} is unsafe: {trips_text(notes[one.name].data)}.")
+        elif one.state is CandidateState.UNSAFE:
             known = notes[one.name].data if one.name in notes else {}
             failed, trials = known.get("failed", one.failed), known.get("trials", one.failed + one.trials)
             of = counted(trials, "trial") if isinstance(trials, int) else "its trials"

@@ -12,7 +12,7 @@ from dialin.model.setting import describe
 from dialin.model.trial import Step
 from dialin.report.setting_sentences import shown
 from dialin.report.tune_words import setting_text
-from dialin.text import change, counted, percent
+from dialin.text import change, counted, duration, percent
 
 Figures = Mapping[str, Any]
 """The figures of a line."""
@@ -57,6 +57,20 @@ def _change(change: Figures) -> str:
     return f"{name} was {shown(change['before'], name)} and is {shown(change['after'], name)}"
 
 
+def _observed(figures: Figures) -> str:
+    text = f"Observed {figures['seconds']} s of the baseline: {figures['per_second']:,.0f} statements/s"
+    if "noise" not in figures:
+        return f"{text}; that is too short to say what can be detected"
+    hours = {float(name): value for name, value in figures["hours"].items()}
+    detected = ", ".join(f"{percent(value)} in {duration(3600 * each)}" for each, value in sorted(hours.items()))
+    trend = figures["trend"]
+    drift = f"; it changed by {change(1 + trend)} per hour" if abs(trend) > 2 * figures["trend_error"] else ""
+    return (
+        f"{text}, latency {figures['latency_ms']:.3g} ms, noise of a period {percent(figures['noise'])}{drift}. If later "
+        f"hours are like that, differences of latency can be detected from: {detected}"
+    )
+
+
 _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
     LogCode.TEXT: lambda figures: str(figures["text"]),
     LogCode.PROPOSALS_REFUSED: lambda figures: (
@@ -88,6 +102,7 @@ _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
     ),
     LogCode.SETTING_CHOSEN: lambda figures: f"{figures['candidate']}: {setting_text(figures['setting'])}",
     LogCode.TRIAL_CUT_SHORT: lambda figures: f"{_trial(figures)} ended early: below {figures['floor']:,.0f} {figures['unit']}",
+    LogCode.OBSERVED: _observed,
     LogCode.BEST_SO_FAR: lambda figures: (
         f"Best so far: {setting_text(figures['setting'])} ({change(figures['expected'])} by the model, not proven)"
     ),

@@ -13,7 +13,7 @@ from dialin.model.cause import Cause
 from dialin.model.course import Course
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Estimate, Note
-from dialin.report import host_sentences, load_sentences, setting_sentences
+from dialin.report import host_sentences, live_sentences, load_sentences, setting_sentences
 from dialin.report.headline import change_with_confidence, detects
 from dialin.report.names import named
 from dialin.text import change, counted, duration, listed, percent
@@ -130,6 +130,7 @@ _SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "failed_trials": _failed_trials,
     "inconclusive": _inconclusive,
     **host_sentences.SENTENCES,
+    **live_sentences.SENTENCES,
     **setting_sentences.SENTENCES,
     **load_sentences.SENTENCES,
 }

@@ -10,6 +10,7 @@ from dialin.model.progress import Standing
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
+from dialin.model.workload import latency_name
 from dialin.report.load_units import SECONDS, units
 from dialin.report.names import naming
 from dialin.report.verdict_sentences import lost
@@ -31,12 +32,12 @@ class PlainLines:
         self._measured: dict[int, list[float]] = {}
         self._latencies: dict[int, list[float]] = {}
         self._rate = SECONDS.rate
-        self._percentile = 0
+        self._latency = ""
         self._lost: dict[int, int] = {}
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
         self._baseline = spec.baseline
-        self._percentile = spec.workload.percentile if spec.goal is Goal.LATENCY else 0
+        self._latency = latency_name(spec.workload.percentile) if spec.goal is Goal.LATENCY else ""
         names = naming(spec)
         self._names = names.full
         if spec.tune is not None:
@@ -94,7 +95,7 @@ class PlainLines:
         figure = f" with {self._figure(measured, latencies)}" if measured else ""
         so_far = ""
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
-            of = " latency" if self._percentile else ""
+            of = " latency" if self._latency else ""
             so_far = f"; {change(standing.ratio)}{of} to the baseline after {counted(standing.trials, 'trial')}"
         gone = f", {lost(lost_seconds)}" if lost_seconds else ""
         self._write(f"{where} ended{figure}{gone}{so_far}{out}.")
@@ -104,9 +105,9 @@ class PlainLines:
 
     def _figure(self, measured: Sequence[float], latencies: Sequence[float]) -> str:
         throughput = f"{number(statistics.fmean(measured))} {self._rate}"
-        if not self._percentile:
+        if not self._latency:
             return throughput
-        return f"p{self._percentile} {number(statistics.median(latencies))} ms at {throughput}"
+        return f"{self._latency} {number(statistics.median(latencies))} ms at {throughput}"
 
     def _where(self, trial: Trial) -> str:
         return f"{trial.host}: {self._which(trial)}" if self._has_hosts else self._which(trial)
@@ -115,6 +116,8 @@ class PlainLines:
         name = self._names.get(trial.candidate, trial.candidate)
         if trial.purpose is Purpose.CONFIRM:
             return f"Block {trial.block}, fresh trial {trial.position}: {name}"
+        if trial.purpose is Purpose.OBSERVE:
+            return f"Observing {name}"
         if trial.purpose is Purpose.SEARCH:
             return f"Trial {trial.id}: {name}"
         if trial.purpose is Purpose.WAITS:

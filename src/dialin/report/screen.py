@@ -17,6 +17,7 @@ from dialin.model.progress import Standing
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
+from dialin.model.workload import latency_name
 from dialin.report.board import Board, newest_figures, sparkline, study_title
 from dialin.report.load_units import units
 from dialin.report.names import naming
@@ -178,7 +179,7 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
     header = names.subject or "candidate"
     header = header if len(header) <= room else "value"
     left = min(room, max(cell_len(header), *map(len, names.labels.values())))
-    titles = {_TPS: unit.title, _LATENCY: f"p{spec.workload.percentile} ms"}
+    titles = {_TPS: unit.title, _LATENCY: f"{latency_name(spec.workload.percentile)} ms"}
     lines = [_row(header, [(titles.get(column.title, column.title), column.width) for column in columns], left, "dim")]
     shown = _most_telling(board, spec, rows)
     labels = dict(zip(names.labels, distinct(list(names.labels.values()), left), strict=True))

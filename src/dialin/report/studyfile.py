@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialin.model.dimension import Dimension
+from dialin.model.live import LiveOptions
 from dialin.model.option_types import kebab
 from dialin.model.setting import Value
 from dialin.model.study import MethodOptions, StudySpec
@@ -34,18 +35,24 @@ def _keys(spec: StudySpec) -> dict[str, Any]:
             "login-path": spec.attachment.login_path,
             "database": spec.attachment.database,
         }
-        place = {"attach": True, **account}
+        place = {"attach": True, **account, **(_live(spec.live) if spec.live else {})}
     keys = {
         **place,
         "aa": len(spec.candidates) if spec.aa else None,
         "baseline": spec.baseline if spec.tune is None else None,
         "tune": [_asked(variable) for variable in spec.tune.variables] if spec.tune else None,
-        **_load(spec.workload),
+        **({} if spec.live else _load(spec.workload)),
         **_method(spec),
         "worthwhile": spec.worthwhile,
         "switch": None if spec.attachment or spec.tune else str(spec.switch),
     }
     return {key: _plain(value) for key, value in keys.items() if value is not None}
+
+
+def _live(live: LiveOptions) -> dict[str, Any]:
+    """Return the options of live traffic that are not at their default."""
+    given = {name: value for name, value in live if value != LiveOptions.model_fields[name].default}
+    return {"traffic": "own", **{kebab(name): value for name, value in given.items()}}
 
 
 def _method(spec: StudySpec) -> dict[str, Any]:

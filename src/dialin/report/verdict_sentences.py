@@ -35,8 +35,8 @@ TUNE_OUTCOMES = {
 }
 """What a tune ended with."""
 
-SCOPE = "The verdict is valid for this load, this data and this machine only."
-"""What no study shows."""
+_SCOPE = "The verdict is valid for this load, this data and this machine only."
+_SCOPE_OF_LIVE_TRAFFIC = "The verdict is valid for this server and for traffic like that of the hours of this study."
 
 
 def outcome(record: StudyRecord) -> str:
@@ -180,6 +180,11 @@ def lost(seconds: int) -> str:
 def chance(probability: float | None) -> str:
     """Return a probability in whole percent; an estimate is never shown as 0 % or 100 %."""
     return NOTHING if probability is None else headlines.probability(probability)
+
+
+def scope(record: StudyRecord) -> str:
+    """Return what no study shows."""
+    return _SCOPE if record.spec.live is None else _SCOPE_OF_LIVE_TRAFFIC
 
 
 def compared(record: StudyRecord) -> str:

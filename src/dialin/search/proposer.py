@@ -79,7 +79,7 @@ class Contenders:
     def propose(self, history: History, room: Room) -> Sequence[Candidate]:
         """Return the contenders."""
         racing, spec = history.in_the_race, history.spec
-        if spec.aa or room.first_on_host or len(racing) <= SIZE:
+        if spec.aa or spec.live is not None or room.first_on_host or len(racing) <= SIZE:
             return racing
         rules = Rules(spec.worthwhile, spec.confidence)
         if spec.goal is Goal.THROUGHPUT:

@@ -114,7 +114,7 @@ def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[TrialA
         life += Step.BOOT in trial.steps
         took = sum(trial.steps.values())
         end = trial.started + took
-        spent += max(took, end - ended.get(trial.run, trial.started)) - trial.steps.get(Step.WAIT, 0.0)
+        spent += max(took, end - ended.get(trial.run, trial.started)) - trial.waited
         ended[trial.run] = end
         ask = find(trial)
         if ask is not None and trial.has_ended:

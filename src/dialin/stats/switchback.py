@@ -112,7 +112,8 @@ def decide_periods(
     loads = fit_periods([replace(one, value=math.exp(one.load[0])) for one in periods if one.load], names, with_load=False)
     disagreeing = tuple(name for name in others if _disagree(*fits, loads, name, baseline, rules.margin))
     carry = {name: effect for name in others if (effect := carry_over(periods, name, baseline, rules.alpha)) is not None}
-    quads = len({one.quad for one in periods})
+    table = _means_of_quads(periods, names)
+    quads = len(set(table[1])) if table else 0
     if quads < QUADS_TO_DECIDE or disagreeing or any(one.is_reversed for one in carry.values()):
         decision = _without_claims(decision)
 
@@ -193,7 +194,7 @@ _Table = tuple[tuple[str, ...], list[Hashable], NDArray[np.int64], _Array, _Arra
 def _means_of_quads(periods: Sequence[TimedTrial], names: Sequence[str]) -> _Table | None:
     """Return the candidates, and for each of them in each quad: quad, candidate, mean log, mean load, number of periods.
 
-    Quads with one candidate only compare nothing, and candidates that never met the first one cannot be compared with it.
+    Quads that are not whole yet are left out: nothing balances a trend in them, and their noise is another.
     """
     cells: dict[tuple[Hashable, str], list[Period]] = {}
     for one in periods:
@@ -202,7 +203,7 @@ def _means_of_quads(periods: Sequence[TimedTrial], names: Sequence[str]) -> _Tab
     met: dict[Hashable, set[str]] = {}
     for quad, name in cells:
         met.setdefault(quad, set()).add(name)
-    together = {quad: members for quad, members in met.items() if len(members) > 1}
+    together = {quad: members for quad, members in met.items() if _is_whole([len(cells[quad, name]) for name in members])}
     present = tuple(name for name in names if any(name in members for members in together.values()))
     if len(present) < 2:
         return None
@@ -217,6 +218,10 @@ def _means_of_quads(periods: Sequence[TimedTrial], names: Sequence[str]) -> _Tab
         np.array([np.mean([one.load[:width] for one in cells[key]], axis=0) for key in keys]).reshape(len(keys), width),
         np.array([len(cells[key]) for key in keys]),
     )
+
+
+def _is_whole(periods: Sequence[int]) -> bool:
+    return len(periods) > 1 and min(periods) == max(periods) == 2
 
 
 def _disagree(

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from dialin.model.course import Course
+from dialin.model.evidence import Watched
 from dialin.model.study import Goal
+from dialin.model.traffic import TrafficPeriod, of_watched
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.verdict import DecidedBy, Estimate
 from dialin.stats.blocks import Observation
@@ -18,6 +21,7 @@ from dialin.stats.throughput import TrialSpeed
 from dialin.stats.trial_fit import TimedTrial
 from dialin.stats.window import Window, window
 
+_AS_IT_IS = Shape(begin=0, settled=True, course=Course.STEADY)
 _STEADIEST = 0.001
 """The coefficient of variation below which a trial is as steady as can be: a driver's own clock is no better."""
 
@@ -36,6 +40,7 @@ class Figures:
         errors: errors per second that the driver ignored.
         lost: measured seconds that the host lost; of runs that it spoiled, what they took.
         seconds: of load that count.
+        traffic: what a live server did meanwhile; None of all other trials.
     """
 
     window: Window
@@ -47,6 +52,13 @@ class Figures:
     errors: float
     lost: int
     seconds: float
+    traffic: TrafficPeriod | None = None
+
+
+def with_traffic(figures: Figures, watched: Mapping[str, Watched]) -> Figures:
+    """Return the figures of a period of live traffic, which has its own hours and need not be steady."""
+    traffic = of_watched(watched)
+    return figures if traffic is None else replace(figures, traffic=traffic, shape=_AS_IT_IS)
 
 
 def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:

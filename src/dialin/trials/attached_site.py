@@ -15,6 +15,7 @@ from dialin.errors import DialinError, ServerAwayError, ServerError, UserError
 from dialin.model.setting import Value
 from dialin.model.study import Attachment, StudySpec
 from dialin.model.trial import Step, Trial, VariableChange
+from dialin.servers.attached.entry import UndoEntry
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA, UndoLog
 from dialin.servers.instance import Instance
@@ -54,17 +55,7 @@ class AttachedServer:
         self.attached.study = str(study.absolute()) if study is not None else ""
         entry = log.begin(self.attached, self.attachment, names, schema=schema, restart=bool(self.at_start))
 
-        def tell(text: str) -> None:
-            with suppress(DialinError, OSError):  # neither a full disk nor a lost terminal may interrupt the undo
-                say(text)
-
-        def undo() -> None:
-            with _uninterrupted(tell):
-                tell("Putting the server back as it was")
-                for line in log.undo(entry, self.attached, restart_command=self.restart_command):
-                    tell(line)
-
-        try:
+        with undone_at_the_end(log, entry, self.attached, say, self.restart_command):
             before, grows = self.attached.exact_values(names), self.spec.workload.traits.grows
             detector = ChangeDetector(names)
             detector.remember(entry.before)
@@ -83,14 +74,6 @@ class AttachedServer:
                     self.workload.prepare(target)
 
                 yield OpenAttachedServer(self, before, target, detector, restore if grows else None, self.spec)
-        except BaseException:
-            # What ended the study is what the user must hear of; what then stood in the way of the undo is said beside it.
-            try:
-                undo()
-            except DialinError as fault:
-                tell(f"NOT put back: {fault}")
-            raise
-        undo()
 
     @contextmanager
     def _private_directory(self) -> Iterator[Path]:
@@ -223,6 +206,34 @@ class AttachedStage:
 
     def end(self, *, well: bool) -> None:
         """Leave the server as it is; the next trial sets it anew, and the end of the study puts it back."""
+
+
+@contextmanager
+def undone_at_the_end(
+    log: UndoLog, entry: UndoEntry, attached: Attached, say: Callable[[str], None], restart_command: str | None = None
+) -> Iterator[None]:
+    """Put a server back when this is over, however it ends."""
+
+    def tell(text: str) -> None:
+        with suppress(DialinError, OSError):  # neither a full disk nor a lost terminal may interrupt the undo
+            say(text)
+
+    def undo() -> None:
+        with _uninterrupted(tell):
+            tell("Putting the server back as it was")
+            for line in log.undo(entry, attached, restart_command=restart_command):
+                tell(line)
+
+    try:
+        yield
+    except BaseException:
+        # What ended the study is what the user must hear of; what then stood in the way of the undo is said beside it.
+        try:
+            undo()
+        except DialinError as fault:
+            tell(f"NOT put back: {fault}")
+        raise
+    undo()
 
 
 @contextmanager

@@ -16,7 +16,8 @@ from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.study import StudySpec
-from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
+from dialin.model.traffic import as_watched
+from dialin.model.trial import GUARD, Costs, Failure, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
 from dialin.model.workload import Runs
 from dialin.probes import host
 from dialin.probes.hiccups import HiccupProbe, Hiccups
@@ -185,7 +186,8 @@ class _RunningTrial:
             self._progress.changes = error.changes
             self._well = True
         except ServerError as error:
-            return self._failure("server", error.cause, error.log_tail)
+            fault = GUARD if error.cause.code is CauseCode.GUARD_TRIPPED else "server"
+            return self._failure(fault, error.cause, error.log_tail)
         except WorkloadError as error:
             # A driver that loses its server dies too; the server is the one to name.
             try:
@@ -228,6 +230,10 @@ class _RunningTrial:
                 self._progress.transaction_times = transaction_times(self._measured)
                 self._progress.evidence = replace(evidence, watched=(*evidence.watched, *self._facts_of_the_load()))
 
+    @property
+    def _is_observed(self) -> bool:
+        return self._context.spec.workload.traits.observed
+
     def _make_ready(self) -> Generator[Event, None, Instance]:
         steps = self._stage.ready()
         try:
@@ -241,7 +247,9 @@ class _RunningTrial:
             return instance
 
     def _facts_of_the_load(self) -> list[Watched]:
-        """Return what the load says of itself: a figure for each number of threads."""
+        """Return what the load says of itself: a figure for each number of threads; of live traffic, its measured seconds."""
+        if traffic := [second.traffic for second in self._measured if second.traffic is not None]:
+            return [as_watched(traffic)]
         if not any(self._load_facts):
             return []
         figures = {name: [facts[name] for facts in self._load_facts if name in facts] for name in self._load_facts[0]}
@@ -292,7 +300,8 @@ class _RunningTrial:
         with self._timed(Step.VERIFY), instance.connect() as query:
             variables = global_variables(query)
             self._stage.detector.check(variables, Step.VERIFY)
-            real = real_objects(query, instance.pid, self._stage.build, variables)
+            # To count them on a live server may take long: the performance schema lists every lock of every page.
+            real = {} if self._is_observed else real_objects(query, instance.pid, self._stage.build, variables)
         self._progress.in_force = {name: self._stage.hide(value) for name, value in variables.items()}
         self._progress.real = {**self._context.counted.get(self._trial.candidate, {}), **real}
 
@@ -336,7 +345,7 @@ class _RunningTrial:
 
     def _await_warm_pool(self, instance: Instance) -> None:
         """Wait until the server has loaded the pages that were in the pool when the data was prepared, where it can."""
-        if not has(self._stage.build, Capability.POOL_DUMP):
+        if self._is_observed or not has(self._stage.build, Capability.POOL_DUMP):
             return
         clock = self._context.clock
         limit = clock.monotonic() + _POOL_PATIENCE
@@ -375,7 +384,18 @@ class _RunningTrial:
     def _read_enough(self, load: Load) -> Generator[Event, None, bool]:
         """Read what a trial measures; False where the host left less than half of what was planned."""
         runs = self._context.spec.workload.traits.runs
+        if self._is_observed:
+            return (yield from self._read_planned_seconds(load))
         return (yield from self._read_steady_seconds(load) if runs is None else self._read_runs(load, runs))
+
+    def _read_planned_seconds(self, load: Load) -> Generator[Event, None, bool]:
+        """Read a live server for the planned seconds, whatever they show: its own hours are neither steady nor repeated."""
+        statements = 0.0
+        for _ in range(max(1, round(self._context.plan.measure))):
+            statements += (yield from self._read(load, Step.MEASURE)).tps
+        if not statements:
+            raise WorkloadError(Cause(CauseCode.NO_TRAFFIC))
+        return True
 
     def _read_runs(self, load: Load, runs: Runs) -> Generator[Event, None, bool]:
         """Read the runs of a timed query, and others for those that the host lost; False where less than half are left."""
@@ -441,6 +461,8 @@ class _RunningTrial:
         if step is Step.MEASURE and not sample.lost:
             self._measured.append(second)
         yield Sampled(sample)
+        if self._is_observed:
+            return sample
         self._hang.add_second(second, self._check_answers, self._log_tail)
         return sample
 

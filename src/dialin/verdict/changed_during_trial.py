@@ -92,26 +92,27 @@ def to_log(trial: Trial) -> dict[LogCode, list[dict[str, Any]]]:
     return lines
 
 
-def check_not_contested(trials: Sequence[Trial], session: int) -> None:
+def check_not_contested(trials: Sequence[Trial], session: int, *, in_a_row: int = IN_A_ROW) -> None:
     """End a study whose variables somebody else keeps changing.
 
     Args:
         trials: all of the study, in the order they ran.
         session: which run of dialin this is; what happened in earlier ones may have been fixed since.
+        in_a_row: how many such trials end it: one on a live server, where the value of others is never set again.
 
     Raises:
-        ChangedByOthersError: `IN_A_ROW` trials in a row were discarded for that, of all candidates or of the last one.
+        ChangedByOthersError: `in_a_row` trials in a row were discarded for that, of all candidates or of the last one.
     """
     ended = [trial for trial in trials if trial.session == session and trial.state is not TrialState.RUNNING]
     if not ended or not ended[-1].is_disturbed:
         return
     same = [trial for trial in ended if trial.candidate == ended[-1].candidate]
-    if not any(_ends_disturbed(each) for each in (ended, same)):
+    if not any(_ends_disturbed(each, in_a_row) for each in (ended, same)):
         return
     change = next(change for change in ended[-1].changes if change.under_test)
     raise ChangedByOthersError(
         f"Something other than dialin keeps changing {change.variable}: it was {shown(change.before)} and became "
-        f"{shown(change.after)}, in {IN_A_ROW} trials in a row",
+        f"{shown(change.after)}{f', in {in_a_row} trials in a row' if in_a_row > 1 else ''}",
         "Find what sets it (a second client, a script, a configuration agent) and stop that",
         resumable=True,
     )
@@ -143,6 +144,6 @@ def _note(name: str, changes: Sequence[tuple[Trial, VariableChange]], *, under_t
     return Note(code="changed_during_trial", data=data)
 
 
-def _ends_disturbed(trials: Sequence[Trial]) -> bool:
-    last = trials[-IN_A_ROW:]
-    return len(last) == IN_A_ROW and all(trial.is_disturbed for trial in last)
+def _ends_disturbed(trials: Sequence[Trial], in_a_row: int) -> bool:
+    last = trials[-in_a_row:]
+    return len(last) == in_a_row and all(trial.is_disturbed for trial in last)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dialin.model.study import Goal, StudySpec
-from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.trial import GUARD, Purpose, Trial, TrialState
 from dialin.model.verdict import CandidateState, DecidedBy, Outcome
 from dialin.stats.decide import Decision, Rules, candidate_levels, decide, trials_to_choose
 from dialin.stats.safety import Failures, unsafe
@@ -14,6 +14,7 @@ from dialin.stats.throughput import decide_throughput
 from dialin.stats.trial_figures import FIGURE_OF, Figures, timed_trials, trial_speeds
 from dialin.stats.trial_fit import fit_trials
 from dialin.verdict import effective_settings
+from dialin.verdict.live_periods import decide_live
 
 GIVE_UP_AFTER = 2
 """A candidate whose first trials all failed is out after this many: the same boot would fail the same way again."""
@@ -30,8 +31,8 @@ def racing(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def clean(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials that ran without costly instruments."""
-    return [trial for trial in trials if trial.purpose is not Purpose.WAITS]
+    """Return the trials that ran without costly instruments; to observe a live server is none."""
+    return [trial for trial in trials if trial.purpose not in (Purpose.WAITS, Purpose.OBSERVE)]
 
 
 def block_of_waits(trials: Sequence[Trial]) -> int:
@@ -42,8 +43,15 @@ def block_of_waits(trials: Sequence[Trial]) -> int:
 
 def given_up(name: str, trials: Sequence[Trial]) -> bool:
     """Return whether a candidate could never be measured and is not tried again."""
+    if trips_of(name, trials) >= GIVE_UP_AFTER:
+        return True
     states = [trial.state for trial in trials if trial.candidate == name]
     return TrialState.DONE not in states and states.count(TrialState.FAILED) >= GIVE_UP_AFTER
+
+
+def trips_of(name: str, trials: Sequence[Trial]) -> int:
+    """Return in how many periods of a candidate the guard of a live server restored the baseline."""
+    return sum(trial.candidate == name and trial.failure is not None and trial.failure.fault == GUARD for trial in trials)
 
 
 def same_in_force(spec: StudySpec, trials: Sequence[Trial]) -> list[frozenset[str]]:
@@ -74,8 +82,15 @@ def server_failures(spec: StudySpec, trials: Sequence[Trial]) -> dict[str, Failu
 
 
 def unsafe_candidates(spec: StudySpec, trials: Sequence[Trial]) -> frozenset[str]:
-    """Return the candidates whose servers failed more often than the baseline's; none in an A/A study."""
-    return frozenset() if spec.aa else unsafe(server_failures(spec, trials), spec.baseline)
+    """Return the candidates whose servers failed more often than the baseline's; none in an A/A study.
+
+    On a live server those that tripped its guard twice: any other failure there, such as a lost connection, is nobody's.
+    """
+    if spec.aa:
+        return frozenset()
+    if spec.live is not None:
+        return frozenset(one.name for one in spec.candidates if trips_of(one.name, trials) >= GIVE_UP_AFTER)
+    return unsafe(server_failures(spec, trials), spec.baseline)
 
 
 def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> Decision:
@@ -87,7 +102,9 @@ def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Map
     names = [candidate.name for candidate in spec.candidates if candidate.name not in out]
     compared = [trial for trial in raced if trial.candidate not in out]
     identical = same_in_force(spec, raced)
-    if goal is Goal.THROUGHPUT:
+    if spec.live is not None:
+        decision = decide_live(spec, goal, compared, figures, names, rules(spec), identical)
+    elif goal is Goal.THROUGHPUT:
         decision = decide_throughput(trial_speeds(compared, figures), names, spec.baseline, rules(spec), identical=identical)
     else:
         values = timed_trials(compared, figures, FIGURE_OF[goal])
@@ -117,5 +134,7 @@ def trials_needed(
     """Return after about how many trials in all a choice would be safe; None where that is not known."""
     raced, out = racing(trials), unsafe_candidates(spec, trials)
     names = [candidate.name for candidate in spec.candidates if candidate.name not in out]
+    if spec.live is not None:
+        return None  # the hours to come are not those so far
     values = timed_trials([trial for trial in raced if trial.candidate not in out], figures, decided_by)
     return trials_to_choose(values, names, rules(spec), identical=same_in_force(spec, raced))

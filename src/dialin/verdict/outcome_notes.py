@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
-from dialin.model.trial import Purpose, TrialState
+from dialin.model.trial import GUARD, Purpose, TrialState
 from dialin.model.verdict import CandidateState, Note
 from dialin.stats.decide import Decision
 from dialin.stats.safety import Failures
@@ -55,7 +55,10 @@ def failure_notes(record: StudyRecord) -> list[Note]:
         failed = [
             t
             for t in record.trials
-            if t.candidate == candidate.name and t.state is TrialState.FAILED and t.purpose is not Purpose.WAITS
+            if t.candidate == candidate.name
+            and t.state is TrialState.FAILED
+            and t.purpose is not Purpose.WAITS
+            and (t.failure is None or t.failure.fault != GUARD)  # a note of its own says that
         ]
         if not failed:
             continue

@@ -20,6 +20,7 @@ from dialin.model.verdict import (
     Confirmation,
     DecidedBy,
     Estimate,
+    LiveFindings,
     Note,
     Outcome,
     TransactionFigures,
@@ -35,11 +36,21 @@ from dialin.stats.pareto import front
 from dialin.stats.safety import Failures
 from dialin.stats.standings import without_claims
 from dialin.stats.throughput import by_mean
-from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, goal_ratio, observations, timed_trials, trial_speeds
+from dialin.stats.trial_figures import (
+    FIGURE_OF,
+    Figures,
+    figures,
+    goal_ratio,
+    observations,
+    timed_trials,
+    trial_speeds,
+    with_traffic,
+)
 from dialin.variables import rules
 from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_notes, rates
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.host_comparison import DISAGREE, host_notes, kinds_are_compared
+from dialin.verdict.live_findings import live_findings, live_notes
 from dialin.verdict.recommendation import recommend
 from dialin.workloads import load_identity
 
@@ -64,6 +75,7 @@ class _Case:
         identical: groups of candidates with identical effective settings throughout.
         failures: of each candidate's server.
         weaker: per candidate, the variables by which it gives up durability.
+        live: what live traffic shows beside; None of other studies.
     """
 
     record: StudyRecord
@@ -77,6 +89,7 @@ class _Case:
     failures: Mapping[str, Failures]
     weaker: Mapping[str, Sequence[str]]
     confounds: Sequence[Note]
+    live: LiveFindings | None
 
     @property
     def spec(self) -> StudySpec:
@@ -152,6 +165,8 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
             **_table_read(record),
         },
     )
+    if case.live is not None:
+        verdict = verdict.model_copy(update={"live": case.live})
     decided = decision.is_reached(spec.until, spec.baseline)
     decided = decided and kinds_are_compared(record, case.done, case.figures, decision.decided_by)
     return Judgement(in_words(spec, verdict), decided)
@@ -185,7 +200,15 @@ def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
         failures=comparison.server_failures(spec, record.trials),
         weaker={name: _weaker(name, forced, spec.baseline) for name in forced},
         confounds=confounds,
+        live=_live(spec, record.trials, by_trial),
     )
+
+
+def _live(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> LiveFindings | None:
+    if spec.live is None:
+        return None
+    trips = {candidate.name: comparison.trips_of(candidate.name, trials) for candidate in spec.candidates}
+    return live_findings(spec, trials, figures, comparison.rules(spec), trips)
 
 
 def figures_of(record: StudyRecord, trials: Sequence[Trial]) -> dict[int, Figures]:
@@ -193,7 +216,9 @@ def figures_of(record: StudyRecord, trials: Sequence[Trial]) -> dict[int, Figure
     rate = record.spec.workload.rate
     done = [trial for trial in trials if trial.state is TrialState.DONE]
     by_trial = ((trial.id, figures(record.samples.get(trial.id, ()), rate=rate)) for trial in done)
-    return {number: of_trial for number, of_trial in by_trial if of_trial is not None}
+    return {
+        number: with_traffic(of_trial, record.watched.get(number, {})) for number, of_trial in by_trial if of_trial is not None
+    }
 
 
 def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> dict[str, Standing]:
@@ -252,7 +277,6 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
     spec, alpha = case.spec, 1 - case.spec.confidence
     candidate, trials = spec.candidate(name), case.figures_of(name)
     latest = case.last.get(name, EffectiveSettings({}, {}))
-    latencies = [trial.latency for trial in trials if trial.latency is not None]
     return CandidateVerdict(
         name=name,
         server=candidate.server,
@@ -269,7 +293,7 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         cv=typical([trial.window.cv for trial in trials], alpha) if trials else None,
         worst_second_tps=min((trial.window.worst for trial in trials), default=None),
         stall_seconds_per_1000=_stalls(case, trials, alpha),
-        latency_ms=typical(latencies, alpha) if latencies else None,
+        latency_ms=_latency(case, name, trials),
         errors_per_s=statistics.fmean(trial.errors for trial in trials) if trials else None,
         transactions=_transactions([trial for trial in case.done if trial.candidate == name]),
         effective_seconds=sum(trial.effective for trial in trials) if trials else None,
@@ -280,6 +304,15 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         state=state,
         weaker_durability=list(case.weaker.get(name, [])),
     )
+
+
+def _latency(case: _Case, name: str, trials: Sequence[Figures]) -> Estimate | None:
+    """Return the latency of a typical trial; on live traffic that in the mix of statements in which candidates are compared."""
+    level = case.decision.levels.get(name) if case.live is not None else None
+    if level is not None:
+        return goal_ratio(level, Goal.LATENCY)
+    latencies = [trial.latency for trial in trials if trial.latency is not None]
+    return typical(latencies, 1 - case.spec.confidence) if latencies else None
 
 
 def _transactions(trials: Sequence[Trial]) -> list[TransactionFigures]:
@@ -338,6 +371,8 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     """Return all that keeps the verdict from being taken at face value, the gravest first."""
     spec, decision = case.spec, case.decision
     figures = {name: case.figures_of(name) for name in case.last}
+    if case.live is not None:
+        return _warnings_of_live_traffic(case, case.live)
     notes = outcome_notes.unsafe_notes(spec, decision, case.failures)
     notes += outcome_notes.durability_notes(case.weaker, decision.winners)
     notes += caveats.stall_notes(spec, case.speed, figures)
@@ -361,4 +396,25 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     if decision.outcome is Outcome.INCONCLUSIVE and not spec.aa:
         needed = comparison.trials_needed(spec, case.record.trials, case.figures, decision.decided_by)
         notes += outcome_notes.inconclusive_notes(spec, decision, needed)
+    return notes
+
+
+def _warnings_of_live_traffic(case: _Case, live: LiveFindings) -> list[Note]:
+    """Return the warnings of a study on live traffic.
+
+    Its load is nobody's: that it is unsteady, or that clients use the machine, is as it should be.
+    """
+    spec, decision = case.spec, case.decision
+    given_up = [name for name, state in decision.states.items() if state is CandidateState.UNSAFE]
+    notes = live_notes(live, case.record.trials, given_up)
+    notes += outcome_notes.durability_notes(case.weaker, decision.winners)
+    notes += effective_settings.deviations(spec, case.last, effective_settings.catalogues_of(case.record.catalogues))
+    if not spec.aa:
+        notes += effective_settings.same_notes(spec, case.last, case.identical)
+    notes += effective_settings.changed_notes(spec, case.first, case.last)
+    notes += changed_during_trial.notes(case.record.trials)
+    notes += outcome_notes.failure_notes(case.record)
+    notes += caveats.lost_notes(case.done, case.figures)
+    if decision.outcome is Outcome.INCONCLUSIVE and not spec.aa:
+        notes += outcome_notes.inconclusive_notes(spec, decision, None)
     return notes

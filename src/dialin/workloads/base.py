@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self
 
 from dialin.errors import UserError
 from dialin.model.load_driver import DriverChoice
+from dialin.model.traffic import TrafficSecond
 from dialin.model.workload import LoadTraits
 from dialin.servers.account import Account
 
@@ -42,6 +43,7 @@ class Second:
         times: returns for each kind of transaction how many took how long (ms), under `ALL_KINDS` where there is one kind; to
             be called after the measurement; raises WorkloadError where the figures cannot be read.
         choice: what the driver has chosen so far; None of one that chooses nothing.
+        traffic: all that was read of a live server; None of a load that dialin applies.
     """
 
     number: int
@@ -56,6 +58,7 @@ class Second:
     codes: Mapping[int, float] = field(default_factory=dict, kw_only=True)
     times: Callable[[], Mapping[str, Mapping[float, int]]] = field(default=dict, kw_only=True, compare=False)
     choice: DriverChoice | None = field(default=None, kw_only=True)
+    traffic: TrafficSecond | None = field(default=None, kw_only=True)
 
     @property
     def is_choosing(self) -> bool:

@@ -9,6 +9,7 @@ from dialin.model.measure import capital, deciding, measure_of
 from dialin.model.setting import Value, as_number
 from dialin.model.study import Goal, StudySpec
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+from dialin.model.workload import latency_name
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, axis, blank, error_bars, plain, safe
 from dialin.report.charts.style import Style
@@ -138,7 +139,7 @@ def _number(candidate: CandidateVerdict, variable: str) -> float | None:
 
 def _second(verdict: Verdict) -> tuple[str, str, _Of, Callable[[float], str]]:
     if verdict.goal is Goal.LATENCY:
-        return f"p{verdict.percentile}", "ms", lambda one: one.latency_ms, number
+        return latency_name(verdict.percentile), "ms", lambda one: one.latency_ms, number
     return "CV", "%", lambda one: one.cv and in_percent(one.cv), number
 
 

@@ -10,6 +10,7 @@ from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Verdict
+from dialin.model.workload import latency_name
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Series, measured
 from dialin.report.load_units import SECONDS, units_of
@@ -91,7 +92,9 @@ def latency_over_time(series: Sequence[Series], record: StudyRecord) -> str:
     if any(latencies):
         highest = number(max(max(values) for values in latencies if values))
         middle = span([of_trial.median for values in latencies if (of_trial := box(values))], number)
-        parts.append(f"p{record.spec.workload.percentile} of the median {_one(series)} {middle} ms, highest {highest} ms")
+        parts.append(
+            f"{latency_name(record.spec.workload.percentile)} of the median {_one(series)} {middle} ms, highest {highest} ms"
+        )
     return "; ".join([*parts, *_remarks(series)]) + "."
 
 
@@ -140,7 +143,7 @@ def latency(latencies: Mapping[str, Sequence[float]], style: Mapping[str, Style]
     )
     alone = f" Only seconds with {threads:,} threads." if threads else ""
     return (
-        f"The p{percentile} of each second, sorted: the worst seconds are on the right.{alone} "
+        f"The {latency_name(percentile)} of each second, sorted: the worst seconds are on the right.{alone} "
         f"Milliseconds in the median second, the 99th percentile of seconds and the worst second: {figures}."
     )
 

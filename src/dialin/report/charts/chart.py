@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialin.model.verdict import Estimate
+from dialin.model.workload import latency_name
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.forest import ForestPlot
 from dialin.report.charts.style import Style
@@ -128,7 +129,7 @@ def axis(title: str) -> dict[str, Any]:
 def latency_axis(percentile: int, values: Sequence[float]) -> dict[str, Any]:
     """Return the axis of a percentile of latency that holds these milliseconds; logarithmic where they lie far apart."""
     low, high = min(values, default=1.0), max(values, default=1.0)
-    titled = axis(f"p{percentile} latency, ms")
+    titled = axis(f"{latency_name(percentile)} latency, ms")
     if low <= 0 or high / low < _FAR_APART:
         return {**titled, "type": "linear", "range": [0, 1.06 * high], "tickvals": None, "ticktext": None}
     return {**titled, **log_ticks(values)}

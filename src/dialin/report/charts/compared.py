@@ -8,6 +8,7 @@ from typing import Any
 from dialin.evidence.pair_comparison import PairComparison
 from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+from dialin.model.workload import latency_name
 from dialin.report.charts import captions
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import NARROW_LABEL, Chart, axis, blank, error_bars, plain, rows_with_figures, safe
@@ -130,7 +131,7 @@ def _point(candidate: CandidateVerdict, verdict: Verdict, look: Style, side: str
         f"{with_interval(candidate.tps)} {units_of(verdict).rate}",
         f"CV {with_interval(candidate.cv, percent)}",
         f"stalls per 1000 s: {with_interval(candidate.stall_seconds_per_1000)}",
-        f"p{verdict.percentile}: {with_interval(candidate.latency_ms)} ms",
+        f"{latency_name(verdict.percentile)}: {with_interval(candidate.latency_ms)} ms",
     ]
     return go.Scatter(
         x=[_x(candidate)],

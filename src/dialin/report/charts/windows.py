@@ -9,6 +9,7 @@ from typing import Any
 
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, TrialState
+from dialin.model.workload import latency_name
 from dialin.report.charts import captions
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import (
@@ -133,14 +134,16 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
         figure.add_trace(marked_line([_place(share) for share in marked], ends, look, hovers, meta=key))
         toggles.append(ChartToggle(str(place), look.label, look.label, look.colour, (), look.symbol))
     text = captions.latency(latencies, style, percentile, threads)
-    return Chart("latency", f"Latency by candidate, p{percentile} of each second", text, 320, plain(figure), toggles=toggles)
+    return Chart(
+        "latency", f"Latency by candidate, {latency_name(percentile)} of each second", text, 320, plain(figure), toggles=toggles
+    )
 
 
 def _seconds(record: StudyRecord, name: str) -> list[Sample]:
     trials = [
         trial
         for trial in record.trials
-        if trial.candidate == name and trial.state is TrialState.DONE and trial.purpose is not Purpose.WAITS
+        if trial.candidate == name and trial.state is TrialState.DONE and trial.purpose not in (Purpose.WAITS, Purpose.OBSERVE)
     ]
     return [sample for trial in trials for sample in measured(record.samples.get(trial.id, ()))]
 

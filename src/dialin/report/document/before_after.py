@@ -12,6 +12,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.model.why import Why
+from dialin.model.workload import latency_name
 from dialin.report import verdict_sentences
 from dialin.report.document.parts import Tile
 from dialin.report.headline import change_with_confidence
@@ -58,18 +59,18 @@ def _variation(verdict: Verdict, base: CandidateVerdict) -> Tile | None:
 
 def _latencies(verdict: Verdict, base: CandidateVerdict, why: Why) -> list[Tile | None]:
     """Return p50, p95 and p99: the one that the study reports is that of its table, the others are of histograms."""
-    reported_percentile, tiles = f"p{verdict.percentile}", {}
+    reported, tiles = latency_name(verdict.percentile), {}
     of = {one.candidate: one for one in why.latencies if one.transaction == ALL_KINDS}
     before, after = of.get(verdict.baseline), of.get(verdict.recommended_candidate)
     for name, field in _PERCENTILES.items():
         pair = (getattr(before, field, None), getattr(after, field, None))
         tiles[name] = _of_estimates(name, f"{name} latency", *pair, verdict, number, "ms", _ALL_TRANSACTIONS)
-    tiles[reported_percentile] = _latency(verdict, base)
-    return [tiles[name] for name in sorted(tiles, key=lambda name: int(name[1:]))]
+    tiles[reported] = _latency(verdict, base)
+    return [tiles[name] for name in sorted(tiles, key=lambda name: name[1:].zfill(2))]
 
 
 def _latency(verdict: Verdict, base: CandidateVerdict) -> Tile | None:
-    before, after, name = base.latency_ms, verdict.chosen.latency_ms, f"p{verdict.percentile} latency"
+    before, after, name = base.latency_ms, verdict.chosen.latency_ms, f"{latency_name(verdict.percentile)} latency"
     ratio = _sentence(verdict.chosen.goal_ratio, verdict) if verdict.goal is Goal.LATENCY else ""
     return _of_estimates("latency", name, before, after, verdict, number, "ms", ratio)
 

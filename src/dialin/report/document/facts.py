@@ -28,6 +28,7 @@ from dialin.text import (
 
 STEP_NAMES = {
     Step.WAIT: "wait for the server",
+    Step.PAUSE: "keep the baseline",
     Step.RESTORE: "restore data",
     Step.BOOT: "boot",
     Step.SET: "set",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from dialin.model.measure import deciding, measure_of
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+from dialin.model.workload import latency_name
 from dialin.report.document.glossary import Word
 from dialin.report.document.parts import NO_INTERVAL, Cell
 from dialin.report.load_units import Units, mib_a_second, seconds_a_run, units_of
@@ -50,7 +51,7 @@ def columns(verdict: Verdict) -> list[FigureColumn]:
     cv = FigureColumn("CV", lambda c: _estimate(c.cv, percent, 100), 3, term=Word.CV)
     worst = FigureColumn("worst second", lambda c: Cell(number(c.worst_second_tps), order=c.worst_second_tps), 9)
     stalls = FigureColumn("stalls/1000 s", lambda c: _estimate(c.stall_seconds_per_1000, number), 6, term=Word.STALL)
-    latency = FigureColumn(f"p{verdict.percentile} ms", lambda c: _estimate(c.latency_ms, number), 2)
+    latency = FigureColumn(f"{latency_name(verdict.percentile)} ms", lambda c: _estimate(c.latency_ms, number), 2)
     rest = [
         FigureColumn("chance", lambda c: Cell(chance(c.probability), order=c.probability), 4, term=Word.CHANCE),
         FigureColumn("errors/s", lambda c: Cell(number(c.errors_per_s), order=c.errors_per_s), 10),

@@ -19,6 +19,7 @@ class SectionKey(StrEnum):
 
     VERDICT = "verdict"
     SEARCH = "search"
+    LIVE = "live-traffic"
     CANDIDATES = "candidates"
     WHY = "why"
     OVER_TIME = "over-time"
@@ -246,9 +247,9 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class MeasureSwitch:
-    """Buttons by which a page turns its charts over time from throughput to latency, of which percentile."""
+    """Buttons by which a page turns its charts over time from throughput to latency, which is called so."""
 
-    percentile: int
+    latency: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dialin.report import verdict_sentences
 from dialin.report.charts.style import styles
 from dialin.report.charts.trial_series import Series, all_series
 from dialin.report.document.candidates_section import candidates_section
+from dialin.report.document.live_section import live_section
 from dialin.report.document.method_section import method_section
 from dialin.report.document.parts import Document
 from dialin.report.document.time_section import time_section
@@ -33,6 +34,7 @@ def study_document(
     sections = [
         verdict_section(record, explanation),
         *([tune_section(record)] if record.course else []),
+        *([live_section(record, names, style)] if record.spec.live is not None else []),
         candidates_section(record, explanation, names, style),
         why_section(record, explanation, names.labels, style),
         time_section(record, drawn(every), names, style, shown, has_histograms=bool(explanation.latencies)),
@@ -50,5 +52,9 @@ def study_document(
 
 
 def drawn(series: list[Series]) -> list[Series]:
-    """Return the trials that charts over time show: no costly instrument ran in them, and they were not interrupted."""
-    return [one for one in series if one.trial.state is not TrialState.INTERRUPTED and one.trial.purpose is not Purpose.WAITS]
+    """Return the trials that charts over time show: no costly instrument ran in them, and they were not interrupted.
+
+    To observe a live server before its study is no trial of a candidate.
+    """
+    left_out = (Purpose.WAITS, Purpose.OBSERVE)
+    return [one for one in series if one.trial.state is not TrialState.INTERRUPTED and one.trial.purpose not in left_out]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from dialin.evidence.server_metrics import ServerMetrics
 from dialin.model.record import StudyRecord
+from dialin.model.workload import latency_name
 from dialin.report.charts import captions, over_time, windows
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Series
@@ -39,7 +40,7 @@ def time_section(
     latency = windows.latency(record, style)
     parts: list[Part] = [Paragraph(f"{_READING} {captions.key(series)}".rstrip(), Role.LEAD)]
     if latency:
-        parts.append(MeasureSwitch(record.spec.workload.percentile))
+        parts.append(MeasureSwitch(latency_name(record.spec.workload.percentile)))
     parts += [
         Grid(over_time.over_time(record, series, style)),
         over_time.combined(record, series, style),

@@ -16,10 +16,22 @@ from dialin.report.load_units import units_in
 from dialin.report.names import Naming
 from dialin.text import NOTHING, clock_time, counted, duration, number, percent, visible, visible_lines
 
-_PURPOSES = {Purpose.RACE: "race", Purpose.CONFIRM: "confirm", Purpose.WAITS: "waits", Purpose.SEARCH: "search"}
+_PURPOSES = {
+    Purpose.RACE: "race",
+    Purpose.CONFIRM: "confirm",
+    Purpose.WAITS: "waits",
+    Purpose.SEARCH: "search",
+    Purpose.OBSERVE: "observe",
+}
 """What a trial is for, in a word."""
 
-_BLOCKS = {Purpose.RACE: "", Purpose.CONFIRM: ", fresh", Purpose.WAITS: ", for waits", Purpose.SEARCH: ", of the search"}
+_BLOCKS = {
+    Purpose.RACE: "",
+    Purpose.CONFIRM: ", fresh",
+    Purpose.WAITS: ", for waits",
+    Purpose.SEARCH: ", of the search",
+    Purpose.OBSERVE: ", to observe",
+}
 """What stands behind the number of a block, by what its trials are for."""
 
 

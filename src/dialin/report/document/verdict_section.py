@@ -128,7 +128,7 @@ def _caveats(record: StudyRecord, verdict: Verdict) -> list[Caveat]:
         *(caveat("confound", note) for note in verdict.confounds),
         *(caveat("warning", note) for note in verdict.warnings),
         *([Caveat("checked", "checked", checked)] if checked else []),
-        Caveat("scope", "scope", verdict_sentences.SCOPE),
+        Caveat("scope", "scope", verdict_sentences.scope(record)),
     ]
 
 
@@ -149,12 +149,20 @@ def not_found(verdict: Verdict, *, saw_machine: bool) -> str:
     `saw_machine` is whether the CPU time of other programs was measured: on another machine it cannot be.
     """
     codes = {note.code for note in verdict.warnings}
-    spoiled = {
-        "other variables that differ": bool(verdict.confounds),
+    of_the_load = {
         "a load driver at its limit": bool(codes & {"client_limit", "client_shares_machine", "busy_load_thread"}),
         **({"other load on the machine": "other_load" in codes} if saw_machine else {}),
-        "failed trials": any(candidate.failed for candidate in verdict.candidates),
         "trials that did not become steady": any(candidate.unsteady for candidate in verdict.candidates) or UNSTEADY in codes,
+    }
+    of_live_traffic = {
+        "harm that made the guard restore the baseline": "guard_tripped" in codes,
+        "an offered load that depends on the candidate": "load_disagrees" in codes,
+        "effects that carry over into other periods": "carries_over" in codes,
+    }
+    spoiled = {
+        "other variables that differ": bool(verdict.confounds),
+        **(of_the_load if verdict.live is None else of_live_traffic),
+        "failed trials": any(candidate.failed for candidate in verdict.candidates),
         "seconds lost to the host": verdict.lost_seconds > 0,
     }
     absent = [what for what, is_present in spoiled.items() if not is_present]

@@ -60,6 +60,8 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
     writer.show([part for part in verdict.parts if not isinstance(part, Group) or part.key != "caveats"])
     if search := find(document.section(SectionKey.SEARCH).parts, "tune-variables"):
         writer.show([search])
+    if effect := find(document.section(SectionKey.LIVE).parts, "live-effect"):
+        writer.show([effect])
     if record.verdict is None:
         return
     page.gap()
@@ -75,6 +77,7 @@ def print_why(record: StudyRecord, why: Why, console: Console) -> None:
     document, page = study_document(record, why), Page(console)
     writer = _Writer(page, document, is_whole=True)
     page.text(document.headline, headline_style(record.verdict))
+    writer.show(document.section(SectionKey.LIVE).parts)
     candidates = document.section(SectionKey.CANDIDATES).parts
     writer.show([part for part in candidates if getattr(part, "key", "") in ("kinds", *_EXPLAINING)])
     page.gap()

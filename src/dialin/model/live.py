@@ -1,0 +1,131 @@
+"""A study on a live server under its own traffic: what may be changed when, and what puts the baseline back at once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from dialin.model.frozen import FrozenModel
+from dialin.model.option_types import LIVE, Fraction
+
+PERIOD = 60.0
+"""Seconds of a period that count, where nothing else is asked for."""
+
+DEFAULT_WASHOUT = 5.0
+"""Seconds at the start of a period that are left out, of variables that settle at once."""
+
+MOST_CANDIDATES = 4
+"""More of them would leave each too little of a server's hours."""
+
+
+class LiveOptions(FrozenModel):
+    """The options of a study on live traffic: the one home of each, for study files and the store."""
+
+    observe: Annotated[float, LIVE] = Field(
+        default=600.0,
+        ge=30,
+        le=86_400,
+        description="with --traffic own: seconds to watch the server before anything is changed, to learn its noise and usual "
+        "level",
+    )
+    guard_latency: Annotated[float, LIVE] = Field(
+        default=2.0,
+        gt=1,
+        le=1000,
+        description="restore the baseline at once if latency exceeds this many times its usual level",
+    )
+    guard_errors: Annotated[float, LIVE] = Field(
+        default=5.0,
+        gt=0,
+        description="restore the baseline at once if errors and aborted connections per second exceed the usual ones by more "
+        "than this",
+    )
+    guard_running: Annotated[float, LIVE] = Field(
+        default=3.0, gt=1, description="restore the baseline at once if Threads_running exceeds this many times its usual level"
+    )
+    guard_lag: Annotated[float, LIVE] = Field(
+        default=10.0,
+        gt=0,
+        description="restore the baseline at once if the server, a replica, lags behind its source by more seconds than this",
+    )
+    guard_free: Annotated[Fraction, LIVE] = Field(
+        default=0.05,
+        ge=0,
+        lt=1,
+        description="restore the baseline at once if less than this share of the memory or of the data directory's disk is "
+        "free; seen only where the server runs on this machine",
+    )
+    at_most: Annotated[Fraction, LIVE] = Field(
+        default=0.5, gt=0, le=0.9, description="the largest share of the time that the server is away from the baseline"
+    )
+    between: Annotated[str | None, LIVE] = Field(
+        default=None, description="change the server only in these hours of the day (local time), such as 01:00-05:00"
+    )
+    stop_file: Annotated[str | None, LIVE] = Field(
+        default=None, description="stop, and restore the baseline, as soon as this file exists; looked for every second"
+    )
+
+    @field_validator("between")
+    @classmethod
+    def _hours_of_the_day(cls, value: str | None) -> str | None:
+        if value is not None:
+            hours_between(value)
+        return value
+
+
+def hours_between(text: str) -> tuple[int, int]:
+    """Return the seconds of the day at which hours such as `22:00-05:30` begin and end; they may pass midnight.
+
+    Raises:
+        ValueError: they are not written so, or begin when they end.
+    """
+    found = re.fullmatch(r"\s*(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})\s*", text)
+    numbers = [int(number) for number in found.groups()] if found else []
+    if not numbers or max(numbers[0], numbers[2]) > 23 or max(numbers[1], numbers[3]) > 59 or numbers[:2] == numbers[2:]:
+        raise ValueError("must be hours of the day such as 01:00-05:00")
+    return (60 * numbers[0] + numbers[1]) * 60, (60 * numbers[2] + numbers[3]) * 60
+
+
+class LatencySource(StrEnum):
+    """Where the latency of statements is read: the best that a server has."""
+
+    HISTOGRAM = "histogram"
+    SUMMARY = "summary"
+    RESPONSE_TIME = "response_time"
+
+
+class Danger(StrEnum):
+    """What a guard looks at."""
+
+    LATENCY = "latency"
+    STALLED = "stalled"
+    ERRORS = "errors"
+    RUNNING = "running"
+    LAG = "lag"
+    DISK = "disk"
+    MEMORY = "memory"
+    NO_ANSWER = "no_answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Trip:
+    """A guard restored the baseline.
+
+    Attributes:
+        value: what was seen; `limit` is what it exceeded, or fell below; both in the unit of the danger: ms, statements or
+            errors per second, threads, seconds, shares.
+        usual: the usual level of the same; None where there is none.
+        after: seconds from the change of the variable to the second that was bad.
+        restored_in: seconds from then until the baseline's values were read back; None where they could not be restored.
+    """
+
+    danger: Danger
+    value: float
+    limit: float
+    usual: float | None
+    after: float
+    restored_in: float | None = None

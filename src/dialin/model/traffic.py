@@ -1,0 +1,189 @@
+"""What a live server did under its own traffic: in one second, and in a period of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dialin.model.evidence import Gauge, Watched
+
+ALL_STATEMENTS = "all"
+"""The one kind of statement of a server that does not count them by kind."""
+
+PROBE = "traffic"
+"""The name by which a period's figures are stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficSecond:
+    """What a server did between two readings; statements of dialin itself are left out.
+
+    Attributes:
+        seconds: between the readings.
+        counts: by kind of statement, how many ended; `times` is what they took together, ms.
+        figures: by how much counters rose: `cpu` (seconds of the server's process), `rows` read, `pages` requested of the
+            buffer pool, `io` (reads, writes and syncs of data and log), `errors`, `aborted`, `connections`, and `own`, the
+            seconds that dialin's own readings took.
+        buckets: by the upper bound of a time, ms, how many statements ended in it; empty where the server has no histogram.
+        running: threads that run, without dialin's own.
+        connected: connections.
+        lag: seconds behind the source; None of a server that is no replica, or where it is unknown.
+        free_disk: the share of the data directory's disk that is free, and `free_memory` that of the memory; None elsewhere.
+    """
+
+    seconds: float
+    counts: Mapping[str, float]
+    times: Mapping[str, float]
+    figures: Mapping[str, float]
+    buckets: Mapping[float, float] = field(default_factory=dict)
+    running: float = 0.0
+    connected: float = 0.0
+    lag: float | None = None
+    free_disk: float | None = None
+    free_memory: float | None = None
+
+    @property
+    def statements(self) -> float:
+        return sum(self.counts.values())
+
+    @property
+    def mean_ms(self) -> float:
+        """Mean latency of its statements; 0 without any."""
+        return sum(self.times.values()) / self.statements if self.statements else 0.0
+
+    @property
+    def p95_ms(self) -> float | None:
+        """The 95th percentile of their latency, as the bound of its bucket; None without a histogram or a statement."""
+        return percentile(self.buckets, 0.95)
+
+    @property
+    def errors(self) -> float:
+        """Errors and aborted connections per second."""
+        return (self.figures.get("errors", 0.0) + self.figures.get("aborted", 0.0)) / self.seconds
+
+
+def percentile(buckets: Mapping[float, float], share: float) -> float | None:
+    """Return the bound of the bucket that holds a percentile; None where nothing was counted."""
+    total = sum(buckets.values())
+    below = 0.0
+    for bound in sorted(buckets):
+        below += buckets[bound]
+        if total and below >= share * total:
+            return bound
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficTotals:
+    """Seconds of a period together; the attributes are those of a second."""
+
+    seconds: float
+    counts: Mapping[str, float]
+    times: Mapping[str, float]
+    figures: Mapping[str, float]
+
+    @property
+    def statements(self) -> float:
+        return sum(self.counts.values())
+
+    @property
+    def per_second(self) -> float:
+        """Statements that clients sent per second."""
+        return self.statements / self.seconds
+
+    @classmethod
+    def of(cls, parts: Iterable[TrafficSecond | TrafficTotals]) -> TrafficTotals:
+        """Return the sum of some seconds, or of totals."""
+        listed = list(parts)
+        return cls(
+            seconds=sum(one.seconds for one in listed),
+            counts=_added(one.counts for one in listed),
+            times=_added(one.times for one in listed),
+            figures=_added(one.figures for one in listed),
+        )
+
+    def latency(self, mix: Mapping[str, float]) -> float | None:
+        """Return the mean latency of statements in a fixed mix, ms; None where none of its kinds ran.
+
+        Kinds that did not run are left out: their share goes to the others.
+        """
+        means = {kind: self.times.get(kind, 0.0) / count for kind, count in self.counts.items() if count > 0}
+        weight = sum(share for kind, share in mix.items() if kind in means)
+        return sum(share * means[kind] for kind, share in mix.items() if kind in means) / weight if weight > 0 else None
+
+
+def _added(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    sums: dict[str, float] = {}
+    for part in parts:
+        for name, value in part.items():
+            sums[name] = sums.get(name, 0.0) + value
+    return sums
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficPeriod:
+    """The measured seconds of a period.
+
+    Attributes:
+        halves: the first half of its seconds, and the second.
+        p95_ms: of all its statements; None without a histogram.
+        running: threads that ran, mean.
+    """
+
+    halves: tuple[TrafficTotals, TrafficTotals]
+    p95_ms: float | None
+    running: float
+
+    @property
+    def totals(self) -> TrafficTotals:
+        return TrafficTotals.of(self.halves)
+
+
+def fixed_mix(periods: Iterable[TrafficPeriod]) -> dict[str, float]:
+    """Return the share of each kind of statement in all periods together: the mix in which latencies are compared."""
+    together = TrafficTotals.of(period.totals for period in periods)
+    return {kind: count / together.statements for kind, count in together.counts.items()} if together.statements else {}
+
+
+def as_watched(seconds: Sequence[TrafficSecond]) -> Watched:
+    """Return the measured seconds of a period as a study stores them."""
+    middle = len(seconds) // 2
+    counters: dict[str, float] = {}
+    for half, part in enumerate((seconds[:middle], seconds[middle:]), start=1):
+        totals = TrafficTotals.of(part)
+        groups = {"count": totals.counts, "time": totals.times, "figure": totals.figures}
+        counters[f"{half}/seconds"] = totals.seconds
+        counters |= {f"{half}/{group}/{name}": value for group, values in groups.items() for name, value in values.items()}
+    buckets: dict[float, float] = {}
+    for one in seconds:
+        for bound, count in one.buckets.items():
+            buckets[bound] = buckets.get(bound, 0.0) + count
+    gauges = {"running": _gauge([one.running for one in seconds])}
+    if (p95 := percentile(buckets, 0.95)) is not None:
+        gauges["p95_ms"] = _gauge([p95])
+    return Watched(PROBE, sum(one.seconds for one in seconds), counters=counters, gauges=gauges, readings=len(seconds))
+
+
+def of_watched(watched: Mapping[str, Watched]) -> TrafficPeriod | None:
+    """Return what was stored of a period; None of a trial that has no such figures."""
+    stored = watched.get(PROBE)
+    if stored is None or not stored.readings:
+        return None
+    p95 = stored.gauges.get("p95_ms")
+    return TrafficPeriod(
+        halves=(_half(stored.counters, 1), _half(stored.counters, 2)),
+        p95_ms=p95.mean if p95 else None,
+        running=stored.gauges["running"].mean,
+    )
+
+
+def _half(counters: Mapping[str, float], half: int) -> TrafficTotals:
+    def group(name: str) -> dict[str, float]:
+        prefix = f"{half}/{name}/"
+        return {key.removeprefix(prefix): value for key, value in counters.items() if key.startswith(prefix)}
+
+    return TrafficTotals(counters[f"{half}/seconds"], group("count"), group("time"), group("figure"))
+
+
+def _gauge(values: Sequence[float]) -> Gauge:
+    return Gauge(values[0], values[-1], min(values), max(values), sum(values) / len(values))

@@ -1,0 +1,72 @@
+"""The charts of a live server's periods: latency, and what clients sent, along the study's clock."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+
+from dialin.report.charts import plotly_data as go
+from dialin.report.charts.chart import Chart, ChartToggle, axis, blank, latency_axis, plain
+from dialin.report.charts.course_chart import short
+from dialin.report.charts.style import Style
+from dialin.report.live_periods import LivePeriod
+from dialin.text import number
+
+_FIGURES = 64
+_Value = Callable[[LivePeriod], float | None]
+
+
+def live_charts(periods: Sequence[LivePeriod], style: Mapping[str, Style], percentile: int) -> list[Chart]:
+    """Return the two charts, one below the other on the same clock; none where no period was completed."""
+    latencies = [one.latency for one in periods if one.latency is not None]
+    if not latencies:
+        return []
+    by_latency = latency_axis(percentile, latencies)
+    return [
+        _chart("live-latency", "Latency of each period", periods, style, lambda one: one.latency, by_latency, "ms"),
+        _chart("live-load", "Offered load of each period", periods, style, _load, axis("statements/s"), "statements/s"),
+    ]
+
+
+def _load(one: LivePeriod) -> float | None:
+    return one.traffic.totals.per_second if one.traffic is not None else None
+
+
+def _chart(
+    key: str,
+    title: str,
+    periods: Sequence[LivePeriod],
+    style: Mapping[str, Style],
+    value: _Value,
+    upwards: Mapping[str, object],
+    unit: str,
+) -> Chart:
+    first = periods[0].trial.started
+    figure = blank(
+        margin={"l": _FIGURES, "r": 8, "t": 8, "b": 44},
+        xaxis=axis("minutes of the study"),
+        yaxis={**upwards, "rangemode": "tozero"},
+    )
+    toggles, words = [], []
+    for place, (name, look) in enumerate(style.items(), start=1):
+        known = [(one, figure_of) for one in periods if one.trial.candidate == name and (figure_of := value(one)) is not None]
+        tripped = [one for one in periods if one.trial.candidate == name and one.is_tripped]
+        figure.add_trace(
+            go.Scatter(
+                x=[short((one.trial.middle - first) / 60) for one, _ in known],
+                y=[short(figure_of) for _, figure_of in known],
+                mode="markers",
+                marker={"symbol": look.symbol, "size": 8, "color": look.colour},
+                text=[f"period {one.trial.id}" for one, _ in known],
+                hovertemplate=f"%{{y:,.3~r}} {unit}<br>%{{text}}<extra></extra>",
+                meta={"key": str(place)},
+            )
+        )
+        for one in tripped:
+            figure.add_vline((one.trial.started - first) / 60, line={"color": "var(--bad)", "width": 1, "dash": "dot"})
+        toggles.append(ChartToggle(str(place), look.label, look.label, look.colour, (), look.symbol))
+        if known:
+            middle = number(statistics.median(figure_of for _, figure_of in known))
+            trips = f", {len(tripped)} ended by the guard" if tripped else ""
+            words.append(f"{look.label}: {middle} {unit} in the median of {len(known)} periods{trips}")
+    return Chart(key, title, f"{'; '.join(words)}.", 240, plain(figure), toggles=toggles)

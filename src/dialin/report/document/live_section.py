@@ -1,0 +1,175 @@
+"""The section on a live server under its own traffic: the offered load beside the result, every period, every guard trip."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dialin.cause_sentences import guard_reason
+from dialin.model.record import LogCode, StudyRecord
+from dialin.model.verdict import Estimate, LiveCandidate, LiveCost, LiveFindings
+from dialin.report.charts.live_chart import live_charts
+from dialin.report.charts.style import Style
+from dialin.report.document.parts import (
+    NO_INTERVAL,
+    Cell,
+    Column,
+    Fold,
+    Group,
+    Paragraph,
+    Part,
+    Role,
+    Row,
+    RowRole,
+    Section,
+    SectionKey,
+    Table,
+)
+from dialin.report.live_periods import LivePeriod, live_periods
+from dialin.report.log_sentences import log_text
+from dialin.report.names import Naming
+from dialin.report.verdict_sentences import interval
+from dialin.text import NOTHING, change, clock_time, counted, number, percent, visible
+
+_COSTS = {
+    LiveCost.CPU: "CPU/statement",
+    LiveCost.IO: "I/O/statement",
+    LiveCost.PAGES: "pages/statement",
+    LiveCost.ROWS: "rows/statement",
+}
+_SOURCES = {
+    "histogram": "the statement histogram of the performance schema",
+    "summary": "the statement summary of the performance schema",
+    "response_time": "query_response_time",
+}
+
+
+def live_section(record: StudyRecord, names: Naming, style: Mapping[str, Style]) -> Section:
+    """Return the section; it is empty for a study whose load dialin applies."""
+    if record.spec.live is None:
+        return Section(SectionKey.LIVE, "", ())
+    periods = live_periods(record)
+    findings = record.verdict.live if record.verdict is not None else None
+    parts: list[Part] = [Paragraph(text) for text in _observed(record)]
+    if findings is not None:
+        parts.append(Paragraph(_summary(record, findings), Role.LEAD))
+        parts.append(Group("live-effect", "Effect and offered load", [_effects(record, findings, names)]))
+    parts.append(Group("live-guard", "Guard", [_trips(periods, names)]))
+    parts += live_charts(periods, style, record.spec.workload.percentile)
+    parts.append(Fold("live-periods", f"Every period ({len(periods)})", [_periods(periods, names)]))
+    return Section(SectionKey.LIVE, "Live, own traffic", parts)
+
+
+def _observed(record: StudyRecord) -> list[str]:
+    """Return what watching the baseline said, before anything was changed."""
+    return [f"{visible(log_text(line)).rstrip('.')}." for line in record.log if line.code is LogCode.OBSERVED]
+
+
+def _summary(record: StudyRecord, findings: LiveFindings) -> str:
+    source = next((str(facts["latency_source"]) for facts in record.servers.values() if "latency_source" in facts), "")
+    read = f", whose latency was read from {_SOURCES[source]}" if source in _SOURCES else ""
+    cpu = "" if findings.cpu_share is None else f" The server used {percent(findings.cpu_share)} of its machine's CPU."
+    return (
+        f"Clients sent {number(findings.statements_per_s)} statements/s{read}.{cpu} dialin applied no load; the server spent "
+        f"{percent(findings.own_share)} of the measured time on its readings."
+    )
+
+
+def _effects(record: StudyRecord, findings: LiveFindings, names: Naming) -> Table:
+    shown = [cost for cost in _COSTS if any(cost in one.costs for one in findings.candidates)]
+    of_baseline = [Cell("baseline"), *([Cell("")] * (2 + len(shown)))]
+    columns = [
+        Column("candidate", "value" if names.subject else "candidate"),
+        Column("with", "latency", hint="lower is better", is_figure=True),
+        Column("without", "without the load", 2, is_figure=True),
+        Column("load", "offered load", 1, is_figure=True),
+        *(Column(cost.value, _COSTS[cost], place, is_figure=True) for place, cost in enumerate(shown, start=3)),
+        Column("trips", "guard trips", is_figure=True),
+    ]
+    rows = [
+        Row(
+            [
+                Cell(names.labels[one.name], candidate=one.name),
+                *(of_baseline if one.name == record.spec.baseline else _ratios(one, shown)),
+                Cell(str(one.trips) if one.trips else "", order=one.trips),
+            ],
+            RowRole.BAD if one.trips else RowRole.PLAIN,
+        )
+        for one in findings.candidates
+    ]
+    caption = (
+        f"Against the baseline, in {counted(findings.quads, 'pair')} of blocks in mirrored order. Latency: the mean in one mix "
+        "of statements, with the offered load and its mix counted in, and without. Offered load: statements that clients sent "
+        "per second, which no candidate should change. The rest is what a statement cost the server."
+    )
+    return Table("live-effect-table", caption, columns, rows, is_wide=True)
+
+
+def _ratios(one: LiveCandidate, costs: Sequence[LiveCost]) -> list[Cell]:
+    return [_ratio(one.with_load), _ratio(one.without_load), _ratio(one.load), *(_ratio(one.costs.get(cost)) for cost in costs)]
+
+
+def _ratio(ratio: Estimate | None) -> Cell:
+    if ratio is None:
+        return Cell(NOTHING)
+    ends = interval(ratio, change)
+    return Cell(change(ratio.mean), [ends or NO_INTERVAL], ends.replace(" %", ""), ratio.mean)
+
+
+def _trips(periods: Sequence[LivePeriod], names: Naming) -> Table:
+    columns = [
+        Column("time", "time"),
+        Column("candidate", "candidate"),
+        Column("after", "after the change, s", is_figure=True),
+        Column("restored", "restored within, s", is_figure=True),
+        Column("reason", "what the guard saw"),
+    ]
+    rows = [
+        Row(
+            [
+                Cell(clock_time(one.trial.started)),
+                Cell(names.labels[one.trial.candidate], candidate=one.trial.candidate),
+                Cell(f"{figures['after']:.1f}"),
+                Cell("NOT restored" if figures["restored_in"] is None else f"{figures['restored_in']:.2f}"),
+                Cell(visible(guard_reason(figures))),
+            ],
+            RowRole.BAD,
+        )
+        for one in periods
+        if one.is_tripped and one.trial.failure is not None
+        for figures in (one.trial.failure.cause.figures,)
+    ]
+    caption = "Every time that the guard restored the baseline."
+    return Table("live-guard-table", caption, columns, rows, "It had no reason to act.", is_wide=True)
+
+
+def _periods(periods: Sequence[LivePeriod], names: Naming) -> Table:
+    columns = [
+        Column("period", "period", is_figure=True),
+        Column("time", "time"),
+        Column("candidate", "candidate"),
+        Column("latency", "mean ms", is_figure=True),
+        Column("p95", "p95 ms", 2, is_figure=True),
+        Column("load", "statements/s", is_figure=True),
+        Column("running", "threads running", 3, is_figure=True),
+        Column("end", "end", 1),
+    ]
+    caption = (
+        "In order of time. Mean latency is that in one mix of statements; p95 is of all statements, where the server has it."
+    )
+    rows = [_period(one, names) for one in periods]
+    return Table("live-periods-table", caption, columns, rows, "No period has ended.", is_sortable=True, is_wide=True)
+
+
+def _period(one: LivePeriod, names: Naming) -> Row:
+    trial, traffic = one.trial, one.traffic
+    load, p95, running = (traffic.totals.per_second, traffic.p95_ms, traffic.running) if traffic else (None, None, None)
+    return Row(
+        [
+            Cell(str(trial.id), order=trial.id),
+            Cell(clock_time(trial.started)),
+            Cell(names.labels[trial.candidate], candidate=trial.candidate),
+            *(Cell(number(value), order=value) for value in (one.latency, p95, load, running)),
+            Cell("ended by the guard" if one.is_tripped else str(trial.state)),
+        ],
+        RowRole.BAD if one.is_tripped else RowRole.PLAIN,
+    )

@@ -1,0 +1,78 @@
+"""The sentences of notes on live traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dialin.cause_sentences import guard_reason
+from dialin.model.cause import Cause
+from dialin.model.study import StudySpec
+from dialin.model.verdict import Estimate
+from dialin.report.names import named
+from dialin.text import change, counted, percent
+
+Figures = Mapping[str, Any]
+"""The data of a note."""
+
+
+def trips_text(data: Figures) -> str:
+    """Return in how many of its periods a candidate tripped the guard, as a clause about it."""
+    return f"the guard restored the baseline in {data['trips']} of {counted(data['periods'], 'period')}"
+
+
+def _guard_tripped(spec: StudySpec, data: Figures) -> str:
+    cause = Cause.read(data["cause"])
+    end = ". It got no further period and is never recommended" if data["given_up"] else ""
+    longest = data["restored_in"]
+    back = "the baseline could NOT be restored" if longest is None else f"restored within {longest:.2f} s"
+    return f"{named(spec, data['candidate'])}: {trips_text(data)}, last because {guard_reason(cause.figures)}; {back}{end}"
+
+
+def _load_disagrees(spec: StudySpec, data: Figures) -> str:
+    return (
+        f"Nothing is claimed of {named(spec, data['candidate'])}: clients sent {_ratio(data['load'])} statements with it, and "
+        f"latency differs by {_ratio(data['with_load'])} with that counted in, by {_ratio(data['without_load'])} without. "
+        "Clients that wait for answers send more to a faster server"
+    )
+
+
+def _carries_over(spec: StudySpec, data: Figures) -> str:
+    name = named(spec, data["candidate"])
+    parts = []
+    if "settling" in data:
+        parts.append(f"the second half of periods differs from the first by {change(data['settling'])}")
+    if "after_other" in data:
+        parts.append(f"latency after one of its periods differs by {change(data['after_other'])} from that after the baseline")
+    end = ". The direction of the effect changes within a period, so nothing is claimed" if data["reverses"] else ""
+    return f"The effect of {name} is slow to settle: {'; '.join(parts)}{end}. Start a new study with a longer --warmup"
+
+
+def _few_quads(_spec: StudySpec, data: Figures) -> str:
+    return (
+        f"{counted(data['quads'], 'pair')} of blocks compared so far; nothing is claimed with fewer than {data['needed']}, "
+        "because a change of the load could look like an effect"
+    )
+
+
+def _saturated(_spec: StudySpec, data: Figures) -> str:
+    return (
+        f"The server used {percent(data['share'])} of its machine's CPU, so that clients had to wait for it: look at what they "
+        "sent with each candidate as well as at latency"
+    )
+
+
+def _ratio(stored: Figures) -> str:
+    ratio = Estimate.model_validate(stored)
+    ends = f" ({change(ratio.low)} to {change(ratio.high)})" if ratio.low is not None and ratio.high is not None else ""
+    return f"{change(ratio.mean)}{ends}"
+
+
+SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
+    "guard_tripped": _guard_tripped,
+    "load_disagrees": _load_disagrees,
+    "carries_over": _carries_over,
+    "few_quads": _few_quads,
+    "saturated": _saturated,
+}
+"""By the code of the note."""

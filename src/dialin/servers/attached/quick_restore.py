@@ -1,0 +1,93 @@
+"""Puts the baseline of a live server back at once, over a connection that is open already.
+
+A server in trouble may take no more connections, or take long to make one. The undo of the study remains: this is the short
+way, and what it leaves undone is still written down.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+
+from dialin.clock import Clock
+from dialin.errors import DialinError, ServerError
+from dialin.model.query import Query
+from dialin.servers.assign import Wanted
+from dialin.servers.attached.server import Attached
+from dialin.servers.attached.undo_journal import is_known, same
+from dialin.servers.connection import global_variables
+from dialin.servers.setter import Setter
+from dialin.text import listed
+
+_ANSWER_WITHIN = 5.0
+_LONGEST_IDLE = 86_400
+
+
+class QuickRestore:
+    """Puts back what dialin set, and nothing else; use it as a context manager.
+
+    Args:
+        attached: the server; its undo is written down.
+        clock: for what comes into force later.
+    """
+
+    def __init__(self, attached: Attached, clock: Clock) -> None:
+        self._attached = attached
+        self._clock = clock
+        self._open = ExitStack()
+        self._query: Query | None = None
+
+    def __enter__(self) -> QuickRestore:
+        self._connect()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._query = None
+        with suppress(ServerError):
+            self._open.close()
+
+    def _connect(self) -> Query:
+        with ExitStack() as opened:
+            query, _ = opened.enter_context(self._attached.to_change(_ANSWER_WITHIN))
+            query(f"SET SESSION wait_timeout = {_LONGEST_IDLE}")
+            self._query, self._open = query, opened.pop_all()
+        return query
+
+    def put_back(self) -> dict[str, str]:
+        """Put every variable back that holds a value of dialin's; one that somebody else has set meanwhile is left alone.
+
+        Returns:
+            Every variable of the server, read after the last was set.
+
+        Raises:
+            ServerError: the server does not answer, or a value could not be put back.
+        """
+        try:
+            return self._put_back(self._query or self._connect())
+        except DialinError:
+            self.close()
+            return self._put_back(self._connect())
+
+    def _put_back(self, query: Query) -> dict[str, str]:
+        journal = self._attached.journal
+        if journal is None:
+            raise RuntimeError("an attached server is changed only when its undo is written down")
+        entry, now = journal.entry, global_variables(query)
+        wanted: Wanted = {
+            name: entry.exact.get(name, entry.before[name])
+            for name in (*entry.exact, *entry.also_changed)
+            if name in now
+            and not same(entry.before[name], now[name])
+            and (name in entry.pending or is_known(entry, name, now[name]))
+        }
+        if not wanted:
+            return now
+        setter = Setter(query, self._clock, _ANSWER_WITHIN, str)
+        refused = setter.set_what_can_be(wanted)
+        left = [name for name in wanted if not same(entry.before[name], setter.last_read.get(name, ""))]
+        if left:
+            why = next(iter(refused.values())).what if refused else "it has another value still"
+            raise ServerError(f"{listed(left)} could not be restored: {why}", "Run `dialin restore`")
+        return setter.last_read

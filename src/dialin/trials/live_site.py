@@ -1,0 +1,242 @@
+"""Studies on a live server under its own traffic: periods of the candidates, a guard, and the baseline between them.
+
+Nothing is created on the server. Its variables are set by SET GLOBAL, each change written down first; the baseline is put back
+at the end of every period, at once where the guard trips, and once more at the end of the study.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dialin.clock import Clock
+from dialin.errors import ServerError, UserError
+from dialin.model.live import LiveOptions, hours_between
+from dialin.model.setting import Value, same_value
+from dialin.model.study import Attachment, StudySpec
+from dialin.model.trial import Purpose, Step, Trial
+from dialin.servers.attached.quick_restore import QuickRestore
+from dialin.servers.attached.server import Attached
+from dialin.servers.attached.undo import UndoLog
+from dialin.servers.instance import Instance
+from dialin.trials.attached_site import undone_at_the_end
+from dialin.trials.live_guard import LEAST_KNOWN, LiveGuard, stop_file
+from dialin.trials.tools import Tools
+from dialin.variables.aliases import reported_name
+from dialin.verdict.changed_during_trial import ChangeDetector
+from dialin.verdict.effective_settings import EffectiveSettings
+from dialin.workloads.base import Target
+from dialin.workloads.traffic.meter import Meter
+from dialin.workloads.traffic.reader import Reader
+from dialin.workloads.traffic.traffic import Traffic
+
+_POLL = 0.2
+_RECOVERED = 5
+"""Seconds in a row, after a trip, in which the baseline must be as usual before the next period begins."""
+_RECOVERS_WITHIN = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class LiveServer:
+    """Where a study on live traffic takes place.
+
+    Attributes:
+        is_replica: whether the server's lag is watched.
+        slot: seconds of a period with its washout, for the share of the time away from the baseline.
+    """
+
+    spec: StudySpec
+    live: LiveOptions
+    attachment: Attachment
+    attached: Attached
+    workload: Traffic
+    workshop: Tools
+    slot: float
+    is_replica: bool = False
+
+    @contextmanager
+    def open(self, say: Callable[[str], None], study: Path | None = None) -> Iterator[OpenLiveServer]:
+        """Write down the undo, begin to read the server, and put everything back at the end."""
+        attached, clock = self.attached, self.workshop.clock
+        log = UndoLog(self.workshop.home.undo, clock)
+        names = self.spec.set_variables
+        attached.study = str(study.absolute()) if study is not None else ""
+        entry = log.begin(attached, self.attachment, names)
+        detector = ChangeDetector(names)
+        detector.remember(entry.before)
+        with undone_at_the_end(log, entry, attached, say), QuickRestore(attached, clock) as quick:
+            one_at_a_time = threading.Lock()  # the guard's thread may trip at the very end of a period
+
+            def restore() -> None:
+                with one_at_a_time:
+                    detector.remember(quick.put_back())
+
+            guard = LiveGuard(self.live, restore, clock, stop_file(self.live.stop_file))
+            with self._meter() as meter:
+                meter.guard, meter.check = guard.look, guard.check
+                self.workload.meter = meter
+                try:
+                    yield OpenLiveServer(self, attached.exact_values(names), detector, guard, restore, self.spec)
+                finally:
+                    meter.guard = lambda _second: None
+
+    def _meter(self) -> Meter:
+        pid = self.attached.pid
+        data = Path(self.attached.variables().get("datadir", "")) if pid is not None else None
+
+        return Meter(
+            self.attached.connect,
+            lambda query, source: Reader(query, self.workshop.clock, source, pid=pid, data=data, is_replica=self.is_replica),
+            self.workshop.clock,
+        )
+
+
+@dataclass(slots=True)
+class OpenLiveServer:
+    """A live server whose undo is written down and which is read every second.
+
+    Attributes:
+        before: the values of the study's variables before it.
+        restore: puts the baseline back at once.
+        away: seconds that candidates were in force, and `began` when this session did.
+    """
+
+    site: LiveServer
+    before: Mapping[str, Value | None]
+    detector: ChangeDetector
+    guard: LiveGuard
+    restore: Callable[[], None]
+    spec: StudySpec
+    away: float = 0.0
+    began: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.clock.monotonic()
+
+    @property
+    def clock(self) -> Clock:
+        return self.site.workshop.clock
+
+    def stage(self, trial: Trial) -> LiveStage:
+        return LiveStage(self, trial)
+
+    def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:  # noqa: ARG002 - none enter
+        self.spec = spec
+
+    def wait_for_block(self) -> float:
+        """Return the seconds until a block may begin: within the quiet hours, and with the share of time away kept."""
+        live, spec = self.site.live, self.spec
+        block = self.site.slot * len(spec.candidates)
+        away = self.site.slot * sum(bool(self.changed(name.name)) for name in spec.candidates)
+        elapsed = self.clock.monotonic() - self.began
+        pause = (self.away + away) / live.at_most - elapsed - block
+        quiet = seconds_until(live.between, self.clock.now(), block) if live.between else 0.0
+        return max(pause, quiet, 0.0)
+
+    def changed(self, candidate: str) -> dict[str, Value | None]:
+        """Return what a candidate sets to another value than the server had before the study."""
+        wanted = self.spec.setting_of(candidate)
+        before = {name: self.before[spelled] for name in wanted if (spelled := reported_name(name, self.before)) in self.before}
+        return {
+            name: value for name, value in wanted.items() if (was := before.get(name)) is None or not same_value(value, was)
+        }
+
+
+def seconds_until(between: str, now: float, room: float) -> float:
+    """Return the seconds until quiet hours that have `room` seconds left; 0 within them. Local time of this machine."""
+    begin, end = hours_between(between)
+    local = time.localtime(now)
+    at = local.tm_hour * 3600 + local.tm_min * 60 + local.tm_sec
+    length = (end - begin) % 86_400
+    into = (at - begin) % 86_400
+    return 0.0 if into + room <= length or (into < length and room > length) else float((begin - at) % 86_400)
+
+
+class LiveStage:
+    """One period: the candidate's values from `ready` on, the baseline's again at its end."""
+
+    def __init__(self, opened: OpenLiveServer, trial: Trial) -> None:
+        self.build = opened.site.attached.build
+        self.detector = opened.detector
+        self._opened = opened
+        self._trial = trial
+        self._since: float | None = None
+
+    def ready(self) -> Generator[Step, None, Instance]:
+        """Wait until the server may be changed, then set what the candidate changes.
+
+        Raises:
+            ServerError: the server refuses it, or the guard tripped meanwhile.
+            InterruptedStudyError: a stop file was found.
+        """
+        opened, attached = self._opened, self._opened.site.attached
+        changed = {} if self._trial.purpose is Purpose.OBSERVE else opened.changed(self._trial.candidate)
+        if self._trial.purpose is not Purpose.OBSERVE and (self._trial.position == 1 or changed):
+            yield from self._wait(needs_levels=bool(changed))
+        yield Step.SET
+        self.detector.check(attached.variables(), Step.SET)
+        opened.guard.check_stopped()
+        if changed:
+            self.detector.forget()
+            opened.guard.arm()
+            self._since = opened.clock.monotonic()
+            try:
+                was_set = attached.set_global(changed)
+            except UserError as error:  # what was checked before and is refused now is the server's doing
+                raise ServerError(error.cause, error.remedy) from error
+            values = {**attached.variables(), **was_set}
+            if opened.guard.trip is not None or opened.guard.stopped:
+                opened.restore()  # the guard was faster than the change
+            else:
+                self.detector.remember(values)
+            opened.guard.check()
+        return attached
+
+    def _wait(self, *, needs_levels: bool) -> Iterator[Step]:
+        opened, guard, clock = self._opened, self._opened.guard, self._opened.clock
+        limit = clock.monotonic() + _RECOVERS_WITHIN
+        usual, tripped = 0, guard.is_recovering
+
+        def lasts() -> bool:
+            if self._trial.position == 1 and opened.wait_for_block() > 0:
+                return True
+            if needs_levels and len(guard.usual) < LEAST_KNOWN:
+                return True
+            return tripped and usual < _RECOVERED and clock.monotonic() < limit
+
+        if not lasts():
+            return
+        yield Step.PAUSE
+        while lasts():
+            before = guard.seconds
+            clock.sleep(_POLL)
+            guard.check_stopped()
+            if guard.seconds != before:
+                usual = usual + 1 if guard.is_usual() else 0
+
+    def instance(self) -> Instance | None:
+        return self._opened.site.attached
+
+    def went_away(self) -> bool:
+        """Return False: a live server that goes away ends the study, whoever is to blame."""
+        return False
+
+    def target(self) -> Target:
+        return Target(self._opened.site.attached.account, self._opened.site.workshop.home.root)
+
+    def hide(self, value: str) -> str:
+        return value
+
+    def end(self, *, well: bool) -> None:  # noqa: ARG002 - the baseline is put back in any case
+        """Put the baseline back."""
+        if self._since is None:
+            return
+        opened = self._opened
+        opened.restore()
+        opened.guard.disarm()
+        opened.away += opened.clock.monotonic() - self._since
+        self._since = None

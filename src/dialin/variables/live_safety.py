@@ -1,0 +1,76 @@
+"""Which variables may be changed on a live server, and how long their effect takes to settle there.
+
+`caution` means that nobody showed harm: a server with users is no place to find out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dialin.model.live import DEFAULT_WASHOUT
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    names: re.Pattern[str]
+    why: str
+
+
+def _rule(names: str, why: str) -> _Rule:
+    return _Rule(re.compile(names), why)
+
+
+_REFUSED = (
+    _rule(
+        r"innodb_buffer_pool_(size(_.*)?|chunk_size|instances)|(.*\.)?key_buffer_size|key_cache_.*|query_cache_(size|type)"
+        r"|aria_pagecache_.*|innodb_log_buffer_size|innodb_ft_.*cache_size|tmp_memory_table_size|temptable_max_(ram|mmap)",
+        "allocates or frees memory, and may block all clients meanwhile",
+    ),
+    _rule(
+        r"innodb_redo_log_capacity|innodb_log_files?_.*|innodb_undo_.*|innodb_max_undo_log_size|innodb_rollback_segments"
+        r"|max_binlog_.*|binlog_.*|log_bin.*|relay_log_.*|expire_logs_days",
+        "changes files that outlive the study",
+    ),
+    _rule(
+        r".*(password|auth|secret|token|secure|ssl|tls|cipher|certificate|keyring|encrypt|audit|firewall).*|local_infile"
+        r"|skip_(name_resolve|networking|show_database)|partial_revokes|activate_all_roles_on_login|mandatory_roles"
+        r"|check_proxy_users|init_(connect|file|replica|slave)|sql_mode|old_mode|automatic_sp_privileges|log_bin_trust_.*",
+        "concerns security, or what statements mean",
+    ),
+    _rule(
+        r"(super_|innodb_|transaction_)?read_only|offline_mode|event_scheduler|gtid_.*|enforce_gtid_.*|server_id|autocommit"
+        r"|(rpl_semi_sync|group_replication|wsrep|replica|slave)_.*|(general|slow_query|error)_log.*|log_output"
+        r"|max_(connections|user_connections|connect_errors)|connect_timeout|wait_timeout|interactive_timeout|lock_wait_timeout"
+        r"|innodb_(fast_shutdown|force_recovery|checksum_.*|doublewrite.*|flush_method)",
+        "decides who may connect, what is replicated, or what survives",
+    ),
+    _rule(
+        r"innodb_.*_(now|abort)|innodb_monitor_.*|innodb_max_purge_lag_wait|flush|flush_time|debug.*",
+        "is a command that runs when it is set",
+    ),
+)
+
+_WASHOUTS = (
+    (
+        re.compile(
+            r"innodb_(io_capacity|max_dirty_pages|adaptive_flushing|flush_neighbors|lru_scan|idle_flush|flushing_avg).*"
+        ),
+        15.0,
+    ),
+    (re.compile(r"innodb_(purge|max_purge).*|innodb_change_buffer.*"), 20.0),
+    (re.compile(r"innodb_adaptive_hash_index.*"), 30.0),
+    (re.compile(r"(table_open|table_definition|thread)_cache.*|innodb_old_blocks.*|innodb_(random_)?read_ahead.*"), 15.0),
+)
+"""Seconds after which what a change set off has settled: dirty pages and caches take their time."""
+
+
+def why_refused(variable: str) -> str | None:
+    """Return why a variable is not changed on a live server, without its subject and full stop; None where it may be."""
+    return next((rule.why for rule in _REFUSED if rule.names.fullmatch(variable.lower())), None)
+
+
+def washout(variables: list[str] | tuple[str, ...]) -> float:
+    """Return the seconds at the start of a period that are left out where these variables change."""
+    found = [seconds for name in variables for names, seconds in _WASHOUTS if names.fullmatch(name.lower())]
+    return max([DEFAULT_WASHOUT, *found])

@@ -1,0 +1,123 @@
+"""Reads a live server once per second, in a thread of its own, for as long as a study lasts.
+
+A guard is asked about each second before anybody else hears of it: nothing that stores or shows seconds can hold it up. Where
+the server does not answer in time, the guard hears that instead.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+
+from dialin.clock import Clock
+from dialin.errors import DialinError, ServerError
+from dialin.model.live import LatencySource
+from dialin.model.query import Query
+from dialin.model.traffic import TrafficSecond
+from dialin.workloads.traffic import latency_sources
+from dialin.workloads.traffic.reader import Reader, Reading
+
+ANSWER_WITHIN = 2.0
+"""Seconds after which a server that does not answer a reading is in trouble."""
+
+_PERIOD = 1.0
+
+Guard = Callable[[TrafficSecond | None], None]
+"""Told of each second as soon as it was read, and of each failure to read one (None)."""
+
+MakeReader = Callable[[Query, LatencySource], Reader]
+
+
+class Meter:
+    """Reads a server; use it as a context manager.
+
+    Args:
+        connect: connects to the server with a time-out for each answer.
+        make_reader: makes what reads it.
+
+    Attributes:
+        source: where latency is read; None before the first connection.
+        guard: told of each second.
+        check: raises what must end a trial; asked before each second of it.
+        cpu: CPU seconds that dialin itself used on this.
+    """
+
+    def __init__(
+        self, connect: Callable[[float], AbstractContextManager[Query]], make_reader: MakeReader, clock: Clock
+    ) -> None:
+        self._connect = connect
+        self._make_reader = make_reader
+        self._clock = clock
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="dialin traffic", daemon=True)
+        self._listeners: list[queue.SimpleQueue[TrafficSecond | ServerError]] = []
+        self.source: LatencySource | None = None
+        self.guard: Guard = lambda _second: None
+        self.check: Callable[[], None] = lambda: None
+        self.cpu = 0.0
+        self._stack = ExitStack()
+        self._reader: Reader | None = None
+        self._last: Reading | None = None
+
+    def __enter__(self) -> Meter:
+        self._open()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+        self._stack.close()
+
+    @contextmanager
+    def listening(self) -> Iterator[queue.SimpleQueue[TrafficSecond | ServerError]]:
+        """Give a queue of the seconds from now on; a second that could not be read is the error that stood in the way."""
+        heard: queue.SimpleQueue[TrafficSecond | ServerError] = queue.SimpleQueue()
+        self._listeners.append(heard)
+        try:
+            yield heard
+        finally:
+            self._listeners.remove(heard)
+
+    def _open(self) -> None:
+        self._stack.close()
+        with ExitStack() as opened:
+            query = opened.enter_context(self._connect(ANSWER_WITHIN))
+            self.source = latency_sources.choose(query)
+            reader = self._make_reader(query, self.source)
+            self._last = reader.read()
+            self._reader, self._stack = reader, opened.pop_all()
+
+    def _run(self) -> None:
+        due = self._clock.monotonic()
+        while True:
+            due = max(due + _PERIOD, self._clock.monotonic() - _PERIOD)  # what was missed is not made up for
+            if self._ended.wait(max(due - self._clock.monotonic(), 0.0)):
+                return
+            used = time.thread_time()
+            heard: TrafficSecond | ServerError
+            try:
+                heard = self._second()
+            except ServerError as error:
+                heard = error
+                self._reader = None
+            except DialinError as error:
+                heard = ServerError(error.cause, error.remedy)
+                self._reader = None
+            self.cpu += time.thread_time() - used
+            self.guard(heard if isinstance(heard, TrafficSecond) else None)
+            for listener in list(self._listeners):
+                listener.put(heard)
+
+    def _second(self) -> TrafficSecond:
+        if self._reader is None or self._last is None:
+            self._open()  # anew: the connection was lost, and maybe the server's counters with it
+            self._clock.sleep(_PERIOD)
+        if self._reader is None or self._last is None:
+            raise RuntimeError("a connection was opened without a reading")
+        before, now = self._last, self._reader.read()
+        self._last = now
+        return self._reader.difference(before, now)

@@ -1,0 +1,196 @@
+"""One reading of a live server per second, and the difference of two: what the server did, without what dialin itself asked.
+
+Cost: three or four statements per second, 1 to 3 ms of the server (docs/live.md). Privileges: PROCESS; SELECT on
+performance_schema where latency is read there; on a replica REPLICATION CLIENT (MariaDB 10.5 and later: REPLICA MONITOR).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+
+from dialin.clock import Clock
+from dialin.model.live import LatencySource
+from dialin.model.query import Query
+from dialin.model.traffic import ALL_STATEMENTS, TrafficSecond
+from dialin.probes import host
+from dialin.servers.connection import RefusedError
+from dialin.workloads.traffic import latency_sources
+from dialin.workloads.traffic.latency_sources import Statements
+
+_SUMS: Mapping[str, tuple[str, ...]] = {
+    "rows": ("Innodb_rows_read",),
+    "pages": ("Innodb_buffer_pool_read_requests",),
+    "io": ("Innodb_data_reads", "Innodb_data_writes", "Innodb_data_fsyncs"),
+    "aborted": ("Aborted_clients", "Aborted_connects"),
+    "connections": ("Connections",),
+    "questions": ("Questions",),
+    "selects": ("Com_select",),
+    "changes": ("Com_insert", "Com_update", "Com_delete", "Com_replace", "Com_insert_select", "Com_update_multi"),
+}
+_GAUGES = ("Threads_running", "Threads_connected")
+_STATUS = "SHOW GLOBAL STATUS WHERE Variable_name IN ({})".format(
+    ", ".join(f"'{name}'" for name in (*(name for names in _SUMS.values() for name in names), *_GAUGES))
+)
+_Key = TypeVar("_Key")
+_LAG_STATEMENTS = ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
+_LAG_COLUMN = 32
+"""Seconds_Behind_Source, or _Master: the 33rd column of all builds from MySQL 5.5 to 9.7 and MariaDB 10.1 to 11.4."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Cumulative figures at one moment.
+
+    Attributes:
+        own: what dialin's own statements took, by kind the times of each, ms; since the connection was made.
+    """
+
+    at: float
+    statements: Statements
+    figures: Mapping[str, float]
+    running: float
+    connected: float
+    lag: float | None
+    own: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+class Reader:
+    """Reads one server.
+
+    Args:
+        query: a connection that nothing else uses.
+        clock: measures the time between readings.
+        source: where latency is read.
+        pid: the server's process on this machine; None where it runs elsewhere.
+        data: its data directory on this machine.
+        is_replica: whether its lag is read.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        clock: Clock,
+        source: LatencySource,
+        *,
+        pid: int | None = None,
+        data: Path | None = None,
+        is_replica: bool = False,
+    ) -> None:
+        self._raw = query
+        self._clock = clock
+        self._source = source
+        self._pid = pid
+        self._data = data
+        self._lag_statements = list(_LAG_STATEMENTS) if is_replica else []
+        self._own: dict[str, list[float]] = {}
+
+    def read(self) -> Reading:
+        """Read the server.
+
+        Raises:
+            ServerError: it does not answer.
+        """
+        self._own = {}
+        statements = latency_sources.read(self._timed("sql/select"), self._source)
+        status = {str(name): float(value) for name, value in self._timed("sql/show_status")(_STATUS)}
+        figures = {name: sum(status.get(each, 0.0) for each in names) for name, names in _SUMS.items()}
+        figures["errors"] = statements.errors
+        if self._pid is not None:
+            figures["cpu"] = host.cpu_seconds(self._pid)
+        return Reading(
+            at=self._clock.monotonic(),
+            statements=statements,
+            figures=figures,
+            running=max(status.get("Threads_running", 0.0) - 1, 0.0),
+            connected=status.get("Threads_connected", 0.0),
+            lag=self._lag(),
+            own={kind: tuple(times) for kind, times in self._own.items()},
+        )
+
+    def _timed(self, kind: str) -> Query:
+        """Return the connection, on which each statement is noted with its time."""
+
+        def query(statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+            began = self._clock.monotonic()
+            rows = self._raw(statement, arguments)
+            self._own.setdefault(kind, []).append(1000 * (self._clock.monotonic() - began))
+            return rows
+
+        return query
+
+    def _lag(self) -> float | None:
+        while self._lag_statements:
+            try:
+                rows = self._timed("sql/show_replica_status")(self._lag_statements[0])
+            except RefusedError as error:
+                if error.is_from_client:
+                    raise
+                del self._lag_statements[0]
+                continue
+            lag = rows[0][_LAG_COLUMN] if rows else None
+            return float(str(lag)) if lag is not None else None
+        return None
+
+    def difference(self, before: Reading, now: Reading) -> TrafficSecond:
+        """Return what the server did between two readings."""
+        seconds = max(now.at - before.at, 1e-3)
+        figures = {name: _rise(value, before.figures.get(name, value)) for name, value in now.figures.items()}
+        # The statements of the earlier reading ended after it was taken, and so did those of this one that came first.
+        own = before.own
+        asked = sum(map(len, own.values()))
+        if self._source is LatencySource.RESPONSE_TIME:
+            own = {ALL_STATEMENTS: tuple(each for times in own.values() for each in times)}
+        figures["own"] = sum(map(sum, own.values())) / 1000
+        figures["questions"] = max(figures["questions"] - asked, 0.0)
+        counts = _without(_rises(now.statements.counts, before.statements.counts), {k: len(v) for k, v in own.items()})
+        times = _without(_rises(now.statements.times, before.statements.times), {k: sum(v) for k, v in own.items()})
+        buckets = _rises(now.statements.buckets, before.statements.buckets)
+        for duration in (each for times_of_kind in own.values() for each in times_of_kind):
+            _take_out(buckets, duration)
+        figures["selects"] = max(figures["selects"] - len(before.own.get("sql/select", ())), 0.0)
+        return TrafficSecond(
+            seconds=seconds,
+            counts={kind: count for kind, count in counts.items() if count > 0},
+            times={kind: time for kind, time in times.items() if counts.get(kind, 0.0) > 0},
+            figures=figures,
+            buckets=buckets,
+            running=now.running,
+            connected=now.connected,
+            lag=now.lag,
+            free_disk=self._free_disk(),
+            free_memory=host.memory_available() / psutil.virtual_memory().total if self._pid is not None else None,
+        )
+
+    def _free_disk(self) -> float | None:
+        if self._data is not None:
+            with suppress(OSError):
+                disk = os.statvfs(self._data)
+                return disk.f_bavail / disk.f_blocks if disk.f_blocks else None
+        return None
+
+
+def _rise(now: float, before: float) -> float:
+    """Return by how much a counter rose; one that was reset (FLUSH STATUS, TRUNCATE) begins anew."""
+    return now - before if now >= before else now
+
+
+def _rises(now: Mapping[_Key, float], before: Mapping[_Key, float]) -> dict[_Key, float]:
+    return {key: _rise(value, before.get(key, 0.0)) for key, value in now.items()}
+
+
+def _without(sums: Mapping[str, float], own: Mapping[str, float]) -> dict[str, float]:
+    return {kind: max(value - own.get(kind, 0.0), 0.0) for kind, value in sums.items()}
+
+
+def _take_out(buckets: dict[float, float], duration: float) -> None:
+    """Take one of dialin's own statements out: from the nearest bucket not above the time that it took from here."""
+    below = [bound for bound, count in buckets.items() if count > 0 and bound <= 1.1 * duration]
+    if below:
+        buckets[max(below)] -= 1

@@ -1,0 +1,112 @@
+"""The load source `traffic`: it applies nothing, and reports what a live server does."""
+
+from __future__ import annotations
+
+import functools
+import queue
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from dialin.clock import Clock, SystemClock
+from dialin.errors import ServerError
+from dialin.model.traffic import TrafficSecond
+from dialin.model.workload import LoadTraits, WorkloadSpec
+from dialin.servers import connection
+from dialin.workloads.base import Load, Second, Target, Workload
+from dialin.workloads.traffic.meter import Meter
+from dialin.workloads.traffic.reader import Reader
+
+STATEMENT = "statement"
+
+
+class Traffic(Workload):
+    """A server's own traffic.
+
+    Attributes:
+        meter: what reads the server throughout a study; where there is none, each load reads it by itself.
+    """
+
+    def __init__(self, spec: WorkloadSpec, clock: Clock | None = None) -> None:
+        self._spec = spec
+        self._clock = clock or SystemClock()
+        self.meter: Meter | None = None
+
+    @property
+    def traits(self) -> LoadTraits:
+        return LoadTraits(unit=STATEMENT, observed=True)
+
+    def describe_data(self) -> str:
+        return "nothing"
+
+    def data_facts(self) -> dict[str, Any]:
+        return {}
+
+    def expected_bytes(self) -> int:
+        return 0
+
+    def prepare(self, target: Target) -> None:
+        """Prepare nothing: the data is the server's own."""
+
+    def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> Load:  # noqa: ARG002 - nobody applies it
+        with ExitStack() as opened:
+            meter = self.meter
+            if meter is None:
+                make_reader = functools.partial(Reader, clock=self._clock)
+                connect = functools.partial(connection.connect, target.account)
+                meter = opened.enter_context(
+                    Meter(
+                        lambda timeout: connect(timeout=timeout),
+                        lambda query, source: make_reader(query, source=source),
+                        self._clock,
+                    )
+                )
+            return TrafficLoad(meter, opened.enter_context(meter.listening()), opened.pop_all())
+
+    def version(self) -> str:
+        """Return what applies the load: the server's own clients."""
+        return "its own clients"
+
+
+class TrafficLoad:
+    """Traffic that is read."""
+
+    def __init__(self, meter: Meter, heard: queue.SimpleQueue[TrafficSecond | ServerError], opened: ExitStack) -> None:
+        self._meter = meter
+        self._heard = heard
+        self._opened = opened
+        self._number = 0
+
+    def read(self, timeout: float) -> Second | None:
+        """Return the next second; what the guard found raises here, as does a server that did not answer."""
+        try:
+            heard = self._heard.get(timeout=timeout)
+        except queue.Empty:
+            return None
+        self._meter.check()
+        if isinstance(heard, ServerError):
+            raise heard
+        self._number += 1
+        per_second = {name: value / heard.seconds for name, value in heard.figures.items()}
+        statements = heard.statements / heard.seconds
+        reads, writes = per_second.get("selects", 0.0), per_second.get("changes", 0.0)
+        return Second(
+            number=self._number,
+            tps=statements,
+            reads=reads,
+            writes=writes,
+            other=max(statements - reads - writes, 0.0),
+            latency_ms=heard.mean_ms,
+            errors=heard.errors,
+            reconnects=per_second.get("connections", 0.0),
+            traffic=heard,
+        )
+
+    def cpu_seconds(self) -> float:
+        return self._meter.cpu
+
+    def facts(self) -> Mapping[str, float]:
+        return {}
+
+    def stop(self) -> None:
+        self._opened.close()

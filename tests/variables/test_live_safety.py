@@ -1,0 +1,32 @@
+"""Which variables may be changed on a server that has users, and how long a change takes to settle."""
+
+import pytest
+
+from dialin.variables import live_safety
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("innodb_buffer_pool_size", "key_buffer_size", "query_cache_size"),
+        *("innodb_redo_log_capacity", "binlog_format", "expire_logs_days"),
+        *("sql_mode", "init_connect", "validate_password.policy", "require_secure_transport_ssl", "local_infile"),
+        *("read_only", "super_read_only", "max_connections", "rpl_semi_sync_source_enabled", "general_log", "wsrep_on"),
+        *("innodb_buffer_pool_dump_now", "innodb_monitor_enable", "flush"),
+    ],
+)
+def test_what_blocks_resizes_secures_or_replicates_is_left_alone(name):
+    assert live_safety.why_refused(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["innodb_io_capacity", "innodb_flush_log_at_trx_commit", "innodb_thread_concurrency", "table_open_cache", "sync_binlog"],
+)
+def test_what_only_changes_how_the_server_works_may_be_changed(name):
+    assert live_safety.why_refused(name) is None
+
+
+def test_the_washout_is_that_of_the_slowest_variable():
+    assert live_safety.washout(["innodb_flush_log_at_trx_commit"]) == 5
+    assert live_safety.washout(["innodb_flush_log_at_trx_commit", "innodb_adaptive_hash_index"]) == 30

@@ -1,0 +1,91 @@
+"""What a live server did between two readings, without what dialin itself asked."""
+
+import pytest
+
+from dialin.model.live import LatencySource
+from dialin.servers.connection import RefusedError
+from dialin.workloads.traffic.reader import Reader
+
+TAKES = 0.002
+"""Seconds that each of dialin's statements takes."""
+
+
+class Server:
+    """A server whose clients send selects of a millisecond; it counts dialin's own statements as a real one does."""
+
+    def __init__(self, clock):
+        self.clock = clock
+        self.counts = {"sql/select": 0, "sql/show_status": 0, "sql/show_replica_status": 0}
+        self.times = dict.fromkeys(self.counts, 0.0)
+        self.status = {"Questions": 0, "Com_select": 0, "Innodb_rows_read": 0, "Aborted_clients": 0, "Threads_running": 3}
+        self.lag = None
+
+    def serve(self, selects, seconds=1.0, rows=0):
+        self._count("sql/select", selects, 1.0 * selects)
+        self.status["Innodb_rows_read"] += rows
+        self.clock.sleep(seconds)
+
+    def _count(self, kind, count, took_ms):
+        self.counts[kind] += count
+        self.times[kind] += took_ms
+        self.status["Questions"] += count
+        self.status["Com_select"] += count * (kind == "sql/select")
+
+    def query(self, statement, arguments=()):
+        if "summary_global_by_event_name" in statement:
+            rows = [(f"statement/{kind}", count, 1e9 * self.times[kind], 0) for kind, count in self.counts.items()]
+            return self._done("sql/select", rows)
+        if statement.startswith("SHOW GLOBAL STATUS"):
+            return self._done("sql/show_status", [(name, str(value)) for name, value in self.status.items()])
+        if statement == "SHOW SLAVE STATUS":
+            return self._done("sql/show_replica_status", [(*[None] * 32, self.lag)])
+        raise RefusedError("You have an error in your SQL syntax", "", 1064)
+
+    def _done(self, kind, rows):
+        self.clock.sleep(TAKES)
+        self._count(kind, 1, 1000 * TAKES)
+        return rows
+
+
+@pytest.fixture
+def server(clock):
+    return Server(clock)
+
+
+def readings(server, clock, *served, **more):
+    reader = Reader(server.query, clock, LatencySource.SUMMARY, **more)
+    last, seconds = reader.read(), []
+    for serve in served:
+        serve()
+        now = reader.read()
+        seconds.append(reader.difference(last, now))
+        last = now
+    return seconds
+
+
+def test_a_second_holds_what_clients_did_and_nothing_that_dialin_asked(server, clock):
+    second, quiet = readings(server, clock, lambda: server.serve(50, rows=700), lambda: server.serve(0))
+    assert dict(second.counts) == {"sql/select": 50}
+    assert second.mean_ms == pytest.approx(1.0)
+    assert (second.figures["rows"], second.figures["questions"], second.figures["selects"]) == (700, 50, 50)
+    assert second.running == 2
+    assert dict(quiet.counts) == {}
+    assert quiet.figures["own"] == pytest.approx(2 * TAKES)
+
+
+def test_a_counter_that_somebody_reset_begins_anew(server, clock):
+    def reset():
+        server.serve(30)
+        server.status["Innodb_rows_read"] = 5
+
+    before, after = readings(server, clock, lambda: server.serve(30, rows=1000), reset)
+    assert (before.figures["rows"], after.figures["rows"]) == (1000, 5)
+
+
+def test_the_lag_of_a_replica_is_read_with_the_words_that_the_server_knows(server, clock):
+    server.lag = "12"
+    (second,) = readings(server, clock, lambda: server.serve(1), is_replica=True)
+    assert second.lag == 12
+    server.lag = None
+    (second,) = readings(server, clock, lambda: server.serve(1), is_replica=True)
+    assert second.lag is None

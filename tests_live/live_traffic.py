@@ -1,0 +1,82 @@
+"""A server with clients that dialin was not told about, for studies on live traffic."""
+
+import json
+import subprocess
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import pymysql
+
+from driving import BINARY
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "live.md"
+SIZES = ["--option", "tables=2", "--option", "table-size=5000"]
+SCHEMA = "shop"
+
+QUICK = ["--attach", "--traffic", "own", "--yes", "--observe", "30", "--measure", "2", "--warmup", "1"]
+"""Periods that are short enough for a test."""
+
+WAVE = ",".join(["40", "60", "80", "60"] * 6)
+"""Transactions per second, one rate after another for as long as a study may take."""
+
+
+def _account(server):
+    return ["--socket", server.entry.socket, "--user", "client", "--database", SCHEMA]
+
+
+def prepare(server):
+    """Fill a schema of the clients' own."""
+    server.query(
+        f"CREATE DATABASE {SCHEMA}",
+        "CREATE USER client@localhost",
+        f"GRANT ALL ON {SCHEMA}.* TO client@localhost",
+    )
+    subprocess.run([BINARY, "prepare", "oltp_read_write", *_account(server), *SIZES], check=True, capture_output=True)
+
+
+class Clients:
+    """Clients that send transactions; `seconds` are what they saw, once they have ended."""
+
+    def __init__(self, process, path):
+        self.process, self._path = process, path
+
+    @property
+    def seconds(self):
+        lines = [json.loads(line) for line in self._path.read_text().splitlines() if line.startswith("{")]
+        return [line for line in lines if line["type"] == "second"]
+
+
+@contextmanager
+def scans(server):
+    """A client that scans a table again and again: it keeps a thread of InnoDB busy."""
+    ended = threading.Event()
+    connection = pymysql.connect(unix_socket=server.entry.socket, user="client", database=SCHEMA, autocommit=True)
+
+    def scan():
+        with connection, connection.cursor() as cursor:
+            while not ended.is_set():
+                cursor.execute("SELECT COUNT(*) FROM sbtest1 a JOIN sbtest2 b ON a.k < b.k WHERE a.id <= 200")
+
+    thread = threading.Thread(target=scan)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextmanager
+def traffic(server, path, *words, workload="oltp_read_write", connections=4, rate="60", seconds=600):
+    """Clients of a server, who write what they see to a file; several rates, one after another, are a wave."""
+    load = ["--connections", str(connections), "--rate", rate, "--text", "--json", "--time", str(seconds), *words]
+    with path.open("w") as out:
+        process = subprocess.Popen(
+            [BINARY, "run", workload, *_account(server), *SIZES, *load], stdout=out, stderr=subprocess.DEVNULL
+        )
+        try:
+            yield Clients(process, path)
+        finally:
+            process.terminate()
+            process.wait()
