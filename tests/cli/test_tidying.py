@@ -7,7 +7,7 @@ from dialin.cli import commands, restore
 TIDY = {"sweep", "compare", "tune", "run", "resume", "restore"}
 READ = {
     *("report", "explain", "export", "studies", "diff", "watch"),
-    *("advise", "analyze", "doctor", "fleet", "recipes", "servers", "variables"),
+    *("advise", "analyze", "capture", "doctor", "fleet", "recipes", "servers", "variables"),
 }
 ARGUMENTS = {
     "sweep": ["nonsense=1,2"],
@@ -16,6 +16,7 @@ ARGUMENTS = {
     "run": ["nowhere.toml"],
     "advise": ["--attach", "--defaults-file", "nowhere"],
     "analyze": ["nowhere"],
+    "capture": ["show", "nowhere"],
     "studies": ["nowhere"],
     "diff": ["nowhere", "nowhere2"],
     "variables": ["--server", "nonsense"],
@@ -61,6 +62,11 @@ def test_a_command_that_starts_servers_tidies_first(dialin, tidied, command):
 def test_restore_leaves_attached_servers_to_its_own_slower_way(dialin, tidied):
     assert dialin("restore")[0] == 0
     assert tidied == ["sandboxes"]
+
+
+def test_advice_on_an_attached_server_sets_nothing(dialin):
+    code, _, err = dialin("advise", "--attach", "--set", "sync_binlog=0")
+    assert (code, "--set is for a private server" in err) == (2, True)
 
 
 def test_advice_on_a_sandbox_tidies_first(dialin, tidied):

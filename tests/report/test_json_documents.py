@@ -13,6 +13,9 @@ from schemas_and_columns import OUTPUTS, schemas
 SCHEMA = Path(__file__).parents[2] / "schema"
 EVERY = ("reasons", "costs", "scaling", "statements", "statement_times", "waits", "wait_trials")
 GOOD = {
+    "capture-counters-before": lambda sample: sample["digests"][-1]["digest_text"] is None,
+    "capture-header": lambda sample: sample["source"] == "slow+extra",
+    "capture-summary-sysbench": lambda sample: sample["coverage"]["logged"] / sample["coverage"]["questions"] > 0.999,
     "diff-two-studies": lambda sample: sample["candidates"][1]["ratio_change"]["high"] < 1,
     "studies-one-damaged": lambda sample: [bool(study["problem"]) for study in sample["studies"]] == [False, False, True],
     "verdict-by-latency": lambda sample: (
@@ -45,6 +48,7 @@ BAD = {
     "analysis-tps-as-text": ("runs", 0, "tps"),
     "analysis-unknown-key": (),
     "analysis-unknown-outcome": ("verdict",),
+    "capture-summary-unknown-reason": ("not_replayed", 0, "reason"),
     "verdict-candidate-without-state": ("candidates", 0),
     "verdict-confirmed-without-blocks": ("confirmed",),
     "verdict-cv-as-number": ("candidates", 0, "cv"),
@@ -71,7 +75,7 @@ BAD = {
 
 
 def samples(kind):
-    return sorted(path for name in OUTPUTS for path in (SCHEMA / kind).glob(f"{name}-*.json"))
+    return sorted({path for name in OUTPUTS for path in (SCHEMA / kind).glob(f"{name}-*.json")})
 
 
 def states(sample):
@@ -79,7 +83,7 @@ def states(sample):
 
 
 def name_of(path):
-    return path.stem.partition("-")[0]
+    return max((name for name in OUTPUTS if path.stem.startswith(f"{name}-")), key=len)
 
 
 def validator(name):

@@ -2,10 +2,12 @@
 //!
 //! Data flows one way: [`options`] say what to run, [`workloads`] make a [`plan`] of it, the [`engine`] plays the plan over
 //! connections ([`net`], [`protocol`]), and [`record`] tells what each second came to. [`agent`] does so from several hosts.
+//! [`capture`] reads the logs of servers.
 
 pub mod account;
 pub mod account_file;
 pub mod agent;
+pub mod capture;
 pub mod engine;
 pub mod errors;
 pub mod mock_server;

@@ -10,7 +10,7 @@ use dialin_load::options::{
 };
 use dialin_load::output::{Output, Report};
 use dialin_load::record::{ErrorLine, Line, StartLine};
-use dialin_load::{self_test, show, workloads};
+use dialin_load::{capture, self_test, show, workloads};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -99,6 +99,12 @@ fn obey(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8> {
         Command::Agent(options) => {
             watch_signals(stop)?;
             wait_as_agent(options, stop)?;
+        }
+        Command::Capture(options) => {
+            let request = options.request()?;
+            let summary = capture::capture(&request)?;
+            let (statements, sessions) = (summary.capture.statements, summary.sessions);
+            say(format!("{statements} statements of {sessions} sessions: {}", request.out.display()));
         }
         Command::SelfTest(options) => {
             watch_signals(stop)?;

@@ -41,6 +41,7 @@ _COMMANDS = {
     "explain": _Entry("explain"),
     "export": _Entry("export"),
     "analyze": _Entry("analyze"),
+    "capture": _Entry("capture"),
     "variables": _Entry("variables"),
     "doctor": _Entry("doctor"),
     "restore": _Entry("restore", tidies=True),

@@ -1,4 +1,4 @@
-"""The documents that scripts rely on, verdict.json and what `advise`, `explain`, `analyze`, `studies` and `diff` print."""
+"""The documents that scripts rely on: verdict.json and what commands print with `--json`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 
 from dialin.model.advice import Advice
 from dialin.model.analysis import Analysis
+from dialin.model.capture import CaptureCounters, CaptureHeader, CaptureSummary
 from dialin.model.study_diff import StudyDiff
 from dialin.model.study_list import StudyList
 from dialin.model.verdict import Verdict
@@ -14,7 +15,7 @@ from dialin.model.why import Why
 from dialin.text import UNSEEN
 
 
-def render(document: Advice | Analysis | StudyDiff | StudyList | Why) -> str:
+def render(document: Advice | Analysis | CaptureCounters | CaptureHeader | CaptureSummary | StudyDiff | StudyList | Why) -> str:
     """Return a document as JSON in ASCII, indented, ending in a newline; nothing in it acts on a terminal."""
     text = json.dumps(document.model_dump(by_alias=True, mode="json"), indent=2)
     return text.replace("\x7f", "\\u007f") + "\n"

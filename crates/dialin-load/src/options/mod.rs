@@ -1,10 +1,12 @@
 //! The command line: what can be asked for, and what is asked for that cannot be.
 
 mod account;
+mod capture;
 mod files;
 mod load;
 
 pub use account::{AccountOptions, Found, Surroundings};
+pub use capture::CaptureOptions;
 pub use files::raise_limit;
 pub use load::{ArrivalsOption, RunOptions};
 
@@ -26,6 +28,7 @@ Examples:
   dialin-load run oltp_point_select --connections 64 --rate 5000 --arrivals poisson
   dialin-load run my-workload.toml --defaults-file ~/.load.cnf --json >seconds.jsonl
   dialin-load show tpcc-like
+  dialin-load capture slow.log --out shop.capture
 
 The password comes from [client] of --defaults-file or from the environment's MYSQL_PWD, never from an argument.
 
@@ -78,6 +81,8 @@ pub enum Command {
     Check(TableOptions),
     /// Apply load for a conductor on another host: see `run --agents`
     Agent(AgentOptions),
+    /// Make a capture of a server's slow log, its general log, or both
+    Capture(CaptureOptions),
     /// Measure the limit of the driver itself on this machine
     #[command(allow_negative_numbers = true)]
     SelfTest(SelfTestOptions),

@@ -1,0 +1,97 @@
+//! The digests of a capture, and what the statements of each come to.
+
+use super::class::{Class, Obstacle};
+use super::digest::{Digester, Findings};
+use super::entry::Figures;
+use std::collections::HashMap;
+
+/// The most digests that are told apart.
+const MOST: usize = 20_000;
+/// The texts of statements whose words could be somebody's data.
+const ACCOUNT: &[u8] = b"(a statement about accounts, dropped)";
+const OPEN: &[u8] = b"(a statement with an open quote)";
+const OTHERS: &[u8] = b"(other statements)";
+
+/// What the statements of a digest come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sums {
+    /// How many.
+    pub(super) statements: u64,
+    /// Those that the server's counters have, too.
+    pub(super) counted: u64,
+    pub(super) prepared: u64,
+    pub(super) failed: u64,
+    pub(super) microseconds: Option<i64>,
+    pub(super) rows_sent: Option<u64>,
+    pub(super) rows_examined: Option<u64>,
+    /// How many the server counted.
+    pub(super) server: u64,
+}
+
+impl Sums {
+    pub(super) fn add(&mut self, figures: &Figures, is_prepared: bool) {
+        self.statements += 1;
+        self.prepared += u64::from(is_prepared);
+        self.failed += u64::from(figures.error.is_some_and(|error| error > 0));
+        add(&mut self.microseconds, figures.duration);
+        add(&mut self.rows_sent, figures.rows_sent);
+        add(&mut self.rows_examined, figures.rows_examined);
+    }
+}
+
+fn add<T: Copy + Default + std::ops::Add<Output = T>>(sum: &mut Option<T>, value: Option<T>) {
+    if let Some(value) = value {
+        *sum = Some(sum.unwrap_or_default() + value);
+    }
+}
+
+/// A digest.
+#[derive(Clone, Debug)]
+pub(super) struct Digest {
+    pub(super) text: Vec<u8>,
+    pub(super) class: Class,
+    pub(super) sums: Sums,
+}
+
+/// All digests, by number.
+#[derive(Debug, Default)]
+pub(super) struct Digests {
+    digester: Digester,
+    numbers: HashMap<Vec<u8>, u32>,
+    all: Vec<Digest>,
+}
+
+impl Digests {
+    /// The number of a statement's digest, and what the statement is.
+    pub(super) fn of(&mut self, sql: &[u8]) -> (u32, Class) {
+        let (words, findings) = self.digester.digest(sql);
+        let (text, obstacle) = match findings {
+            Findings { about_accounts: true, .. } => (ACCOUNT, Some(Obstacle::Account)),
+            Findings { is_open: true, .. } => (OPEN, Some(Obstacle::OpenQuote)),
+            _ => (words, None),
+        };
+        if let Some(number) = self.numbers.get(text) {
+            return (*number, self.all[*number as usize].class);
+        }
+        let class = match obstacle {
+            Some(_) => Class { obstacle, ..Class::of(words) },
+            None => Class::of(words),
+        };
+        let text = if self.all.len() < MOST { text } else { OTHERS };
+        if let Some(number) = self.numbers.get(text) {
+            return (*number, class);
+        }
+        let (number, text) = (self.all.len() as u32, text.to_vec());
+        self.numbers.insert(text.clone(), number);
+        self.all.push(Digest { text, class, sums: Sums::default() });
+        (number, class)
+    }
+
+    pub(super) fn sums(&mut self, number: u32) -> &mut Sums {
+        &mut self.all[number as usize].sums
+    }
+
+    pub(super) fn all(&self) -> &[Digest] {
+        &self.all
+    }
+}

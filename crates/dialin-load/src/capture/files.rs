@@ -1,0 +1,93 @@
+//! From logs to a capture: a directory that only its owner can read, with `statements.zst` and `summary.json`.
+
+use super::counters::Difference;
+use super::format::{self, Header};
+use super::logs::Logs;
+use super::packed::{Packed, create};
+use super::recorder::{Recorder, Source};
+use super::summary::Summary;
+use super::timestamp::Clock;
+use crate::errors::{Error, Result};
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+
+/// The statements of a capture.
+pub const STATEMENTS: &str = "statements.zst";
+/// What they come to.
+pub const SUMMARY: &str = "summary.json";
+
+/// What is to be captured.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// A slow log, a general log, or both.
+    pub logs: Vec<PathBuf>,
+    /// Where the server's counters are, before and after.
+    pub counters: Option<(PathBuf, PathBuf)>,
+    /// The directory to make.
+    pub out: PathBuf,
+    /// Keep no statements, only what they come to.
+    pub forget_text: bool,
+}
+
+/// Make a capture; what it comes to.
+///
+/// # Errors
+/// A log cannot be read or is none, or the capture cannot be written; nothing of it is left then.
+pub fn capture(request: &Request) -> Result<Summary> {
+    let logs = Logs::open(&request.logs)?;
+    let counters = request.counters.as_ref().map(|(before, after)| Difference::read(before, after)).transpose()?;
+    if counters.as_ref().is_some_and(|counters| counters.after().sql_mode.contains("NO_BACKSLASH_ESCAPES")) {
+        return Err(Error::user(
+            "The server runs with sql_mode NO_BACKSLASH_ESCAPES, in which quoted text ends elsewhere",
+            "Logs of such servers cannot be captured",
+        ));
+    }
+    let out = &request.out;
+    let unwritable =
+        |error: io::Error| Error::user(format!("{} cannot be written: {error}", out.display()), "Name another --out");
+    DirBuilder::new().mode(0o700).create(out).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Error::user(format!("{} exists", out.display()), "Name another --out, or remove it"),
+        _ => unwritable(error),
+    })?;
+    write(request, logs, counters.as_ref()).map_err(|error| {
+        let _ = fs::remove_dir_all(out);
+        unwritable(error)
+    })
+}
+
+fn write(request: &Request, logs: Logs, counters: Option<&Difference>) -> io::Result<Summary> {
+    let out = &request.out;
+    let log_bytes = logs.bytes;
+    let mut recorder = Recorder::between(counters.map(Difference::times));
+    let mut packed = Packed::begin((!request.forget_text).then_some(out.as_path()))?;
+    let (source, about) = logs.play(|entry| {
+        recorder.take(entry, &mut packed.records);
+        packed.flush_if_full()
+    })?;
+    let after = counters.map(Difference::after);
+    let header = Header {
+        schema: format::SCHEMA.into(),
+        server: after.map(|after| after.server.clone()).or(about.server),
+        source: source.into(),
+        clock: if about.clock == Some(Clock::Second) { "second" } else { "microsecond" },
+        sql_mode: after.map(|after| after.sql_mode.clone()),
+        time_zone: after.map(|after| after.time_zone.clone()),
+        questions: counters.map(Difference::questions),
+        statements: recorder.statements(),
+    };
+    let mut line = serde_json::to_vec(&header)?;
+    line.push(b'\n');
+    packed.finish(&out.join(STATEMENTS), &line)?;
+    let digests = counters.and_then(Difference::digests);
+    digests.iter().flatten().for_each(|(text, count)| recorder.count_on_server(text.as_bytes(), *count));
+    let summary = recorder.finish(header, &Source { log_bytes, has_server_digests: digests.is_some(), unread: about.unread });
+    // Last, so that a capture with a summary is whole.
+    let mut text = serde_json::to_vec(&summary)?;
+    text.push(b'\n');
+    let mut file = create(&out.join(SUMMARY))?;
+    file.write_all(&text)?;
+    file.sync_all()?;
+    Ok(summary)
+}

@@ -1,0 +1,328 @@
+//! The format `dialin/capture/1`: a header in JSON, then records of a line each, a statement's text behind its own.
+//!
+//! docs/capture.md describes it. All of it is compressed with zstd, the header as a frame of its own.
+
+use super::timestamp;
+use serde::Serialize;
+use std::io::{BufRead, Error, ErrorKind, Read, Result, Write};
+
+/// Which format this is.
+pub const SCHEMA: &str = "dialin/capture/1";
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Header {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The server's version.
+    pub server: Option<String>,
+    /// Which logs it was made from: `slow`, `slow+extra` or `general`, or two of them.
+    pub source: String,
+    /// How exactly times are known.
+    pub clock: &'static str,
+    /// The server's.
+    pub sql_mode: Option<String>,
+    /// The server's.
+    pub time_zone: Option<String>,
+    /// What the server counted meanwhile.
+    pub questions: Option<u64>,
+    /// How many statements there are.
+    pub statements: u64,
+}
+
+/// A line behind the header, and the text behind that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record<'a> {
+    /// A session begins.
+    Connect {
+        /// Its number.
+        thread: u64,
+        /// In microseconds since 1970.
+        at: i64,
+        /// The default schema, where it is known.
+        schema: Option<&'a [u8]>,
+    },
+    /// A statement.
+    Statement(Line<'a>),
+    /// A session ends.
+    Quit {
+        /// Its number.
+        thread: u64,
+        /// In microseconds since 1970.
+        at: i64,
+    },
+}
+
+/// A statement in a capture; None where the log did not say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// The number of its session.
+    pub thread: u64,
+    /// When it began, in microseconds since 1970.
+    pub at: i64,
+    /// How long it took, in microseconds.
+    pub duration: Option<i64>,
+    /// It was prepared, or sent as text.
+    pub is_prepared: Option<bool>,
+    /// The number of its error; 0 without one.
+    pub error: Option<u64>,
+    /// Rows sent.
+    pub rows_sent: Option<u64>,
+    /// Rows read.
+    pub rows_examined: Option<u64>,
+    /// The default schema.
+    pub schema: Option<&'a [u8]>,
+    /// The text.
+    pub sql: &'a [u8],
+}
+
+impl Record<'_> {
+    /// Write the record.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Connect { thread, at, schema } => {
+                begin(out, b'C', *thread, *at);
+                name(out, *schema);
+            }
+            Self::Quit { thread, at } => begin(out, b'Q', *thread, *at),
+            Self::Statement(line) => {
+                begin(out, b'S', line.thread, line.at);
+                number(out, b" d=", line.duration.map(i64::unsigned_abs));
+                if let Some(is_prepared) = line.is_prepared {
+                    out.extend_from_slice(if is_prepared { b" p=b" } else { b" p=t" });
+                }
+                number(out, b" e=", line.error);
+                number(out, b" r=", line.rows_sent);
+                number(out, b" x=", line.rows_examined);
+                name(out, line.schema);
+                number(out, b" l=", Some(line.sql.len() as u64));
+                out.push(b'\n');
+                out.extend_from_slice(line.sql);
+            }
+        }
+        out.push(b'\n');
+    }
+}
+
+fn begin(out: &mut Vec<u8>, kind: u8, thread: u64, at: i64) {
+    out.push(kind);
+    number(out, b" ", Some(thread));
+    out.push(b' ');
+    timestamp::write(out, at);
+}
+
+fn number(out: &mut Vec<u8>, key: &[u8], value: Option<u64>) {
+    if let Some(value) = value {
+        out.extend_from_slice(key);
+        // Writing into memory cannot fail.
+        let _ = write!(out, "{value}");
+    }
+}
+
+/// Write the name of a schema; bytes that would end it are written as `%` and two hexadecimal digits.
+fn name(out: &mut Vec<u8>, schema: Option<&[u8]>) {
+    let Some(schema) = schema else { return };
+    out.extend_from_slice(b" db=");
+    for byte in schema {
+        if matches!(byte, b'%' | b'=' | 0..=b' ' | 0x7F) {
+            let _ = write!(out, "%{byte:02x}");
+        } else {
+            out.push(*byte);
+        }
+    }
+}
+
+/// Reads a capture, record by record, from what zstd unpacked.
+#[derive(Debug)]
+pub struct Reader<R> {
+    from: R,
+    line: Vec<u8>,
+    schema: Vec<u8>,
+    sql: Vec<u8>,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Read the header; its JSON and a reader of the records.
+    ///
+    /// # Errors
+    /// It cannot be read, or is none.
+    pub fn open(mut from: R) -> Result<(serde_json::Value, Self)> {
+        let mut line = Vec::new();
+        from.by_ref().take(1 << 20).read_until(b'\n', &mut line)?;
+        let header: serde_json::Value = serde_json::from_slice(&line)?;
+        if header["schema"] != SCHEMA {
+            return Err(bad("it is another format"));
+        }
+        Ok((header, Self { from, line, schema: vec![], sql: vec![] }))
+    }
+
+    /// The next record; None at the end.
+    ///
+    /// # Errors
+    /// It cannot be read, or is none.
+    pub fn next(&mut self) -> Result<Option<Record<'_>>> {
+        self.line.clear();
+        if self.from.by_ref().take(1 << 20).read_until(b'\n', &mut self.line)? == 0 {
+            return Ok(None);
+        }
+        let line = self.line.strip_suffix(b"\n").ok_or_else(|| bad("a record is cut off"))?;
+        let mut words = line.split(|byte| *byte == b' ');
+        let mut word = || words.next().unwrap_or_default();
+        let (kind, thread, at) = (word(), whole(word())?, time(word())?);
+        let mut parsed = Line {
+            thread,
+            at,
+            duration: None,
+            is_prepared: None,
+            error: None,
+            rows_sent: None,
+            rows_examined: None,
+            schema: None,
+            sql: b"",
+        };
+        let (mut has_schema, mut length) = (false, 0);
+        for word in words {
+            match word.split_at_checked(2) {
+                Some((b"d=", value)) => parsed.duration = Some(whole(value)? as i64),
+                Some((b"p=", value)) => parsed.is_prepared = Some(value == b"b"),
+                Some((b"e=", value)) => parsed.error = Some(whole(value)?),
+                Some((b"r=", value)) => parsed.rows_sent = Some(whole(value)?),
+                Some((b"x=", value)) => parsed.rows_examined = Some(whole(value)?),
+                Some((b"l=", value)) => length = whole(value)?,
+                Some((b"db", [b'=', value @ ..])) => {
+                    has_schema = true;
+                    unescape(value, &mut self.schema)?;
+                }
+                // Another version may say more.
+                _ => {}
+            }
+        }
+        let schema = has_schema.then_some(&self.schema[..]);
+        match kind {
+            b"C" => Ok(Some(Record::Connect { thread, at, schema })),
+            b"Q" => Ok(Some(Record::Quit { thread, at })),
+            b"S" => {
+                self.sql.clear();
+                let read = self.from.by_ref().take(length + 1).read_to_end(&mut self.sql)? as u64;
+                if read != length + 1 || self.sql.pop() != Some(b'\n') {
+                    return Err(bad("a statement is cut off"));
+                }
+                Ok(Some(Record::Statement(Line { schema, sql: &self.sql, ..parsed })))
+            }
+            _ => Err(bad("a record is of an unknown kind")),
+        }
+    }
+}
+
+fn bad(why: &str) -> Error {
+    Error::new(ErrorKind::InvalidData, why)
+}
+
+fn whole(text: &[u8]) -> Result<u64> {
+    std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or_else(|| bad("a number is none"))
+}
+
+fn time(text: &[u8]) -> Result<i64> {
+    match text.strip_prefix(b"-") {
+        Some(text) => timestamp::seconds(text).map(|at| -at),
+        None => timestamp::seconds(text),
+    }
+    .ok_or_else(|| bad("a time is none"))
+}
+
+fn unescape(text: &[u8], to: &mut Vec<u8>) -> Result<()> {
+    to.clear();
+    let mut rest = text;
+    while let [byte, after @ ..] = rest {
+        if *byte != b'%' {
+            to.push(*byte);
+            rest = after;
+            continue;
+        }
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        to.push(digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).ok_or_else(|| bad("a name is none"))?);
+        rest = &after[2..];
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn line<'a>() -> Line<'a> {
+        Line {
+            thread: 24,
+            at: 1_795_413_685_834_397,
+            duration: Some(560),
+            is_prepared: Some(false),
+            error: Some(0),
+            rows_sent: Some(1),
+            rows_examined: Some(1),
+            schema: Some(b"t"),
+            sql: b"select id,a from p where id=1",
+        }
+    }
+
+    fn header() -> Vec<u8> {
+        let header = Header {
+            schema: SCHEMA.into(),
+            server: None,
+            source: "slow".into(),
+            clock: "second",
+            sql_mode: None,
+            time_zone: None,
+            questions: None,
+            statements: 0,
+        };
+        let mut text = serde_json::to_vec(&header).unwrap();
+        text.push(b'\n');
+        text
+    }
+
+    #[test]
+    fn records_look_as_documented() {
+        let mut out = Vec::new();
+        Record::Connect { thread: 24, at: 1_795_413_685_834_228, schema: Some(b"t") }.write(&mut out);
+        Record::Statement(line()).write(&mut out);
+        Record::Quit { thread: 24, at: 1_795_413_685_906_000 }.write(&mut out);
+        let expected = "C 24 1795413685.834228 db=t\n\
+            S 24 1795413685.834397 d=560 p=t e=0 r=1 x=1 db=t l=29\n\
+            select id,a from p where id=1\n\
+            Q 24 1795413685.906000\n";
+        assert_eq!(String::from_utf8_lossy(&out), expected);
+    }
+
+    #[test]
+    fn a_capture_that_is_cut_off_is_an_error() {
+        let mut out = header();
+        Record::Statement(line()).write(&mut out);
+        for length in header().len() + 1..out.len() {
+            let (_, mut reader) = Reader::open(&out[..length]).unwrap();
+            assert!(reader.next().is_err(), "{length}");
+        }
+        assert!(Reader::open(&b"{\"schema\":\"dialin/capture/2\"}\n"[..]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            sql in prop::collection::vec(any::<u8>(), 0..200), schema in prop::collection::vec(any::<u8>(), 0..20),
+            figures in any::<[Option<u32>; 4]>(), is_prepared in any::<Option<bool>>(), thread in any::<u64>(), at in 0..i64::MAX / 1000,
+        ) {
+            let [duration, error, rows_sent, rows_examined] = figures.map(|figure| figure.map(u64::from));
+            let duration = duration.map(|figure| figure as i64);
+            let line = Line { thread, at, duration, is_prepared, error, rows_sent, rows_examined, schema: Some(&schema), sql: &sql };
+            let mut out = header();
+            let records = [Record::Connect { thread, at, schema: None }, Record::Statement(line), Record::Quit { thread, at }];
+            records.iter().for_each(|record| record.write(&mut out));
+            let (_, mut reader) = Reader::open(&out[..]).unwrap();
+            for record in &records {
+                let read = reader.next().unwrap();
+                prop_assert_eq!(read.as_ref(), Some(record));
+            }
+            prop_assert_eq!(reader.next().unwrap(), None);
+        }
+    }
+}

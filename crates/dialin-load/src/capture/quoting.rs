@@ -1,0 +1,102 @@
+//! Whether a place in SQL lies in quoted text or in a comment, found piece by piece.
+
+use memchr::{memchr, memchr2, memmem};
+
+/// What a place in SQL lies in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Quoting {
+    /// Neither quoted text nor a comment.
+    #[default]
+    Plain,
+    /// Text between quotes, of which this is the closing one.
+    Quoted(u8),
+    /// A comment that ends with its line.
+    LineComment,
+    /// A comment that ends with `*/`.
+    BlockComment,
+}
+
+impl Quoting {
+    /// What the end of some bytes lies in, where their start lies in `self`.
+    ///
+    /// A piece must not end within a pair of characters, such as `--` or `*/`. One that ends with `;` and a line end never does.
+    #[must_use]
+    pub fn after(self, bytes: &[u8]) -> Self {
+        let (mut state, mut rest) = (self, bytes);
+        loop {
+            let (length, next) = match state {
+                Self::Plain => match rest.iter().position(|byte| matches!(byte, b'\'' | b'"' | b'`' | b'#' | b'-' | b'/')) {
+                    Some(at) => {
+                        let (length, next) = opened(&rest[at..]);
+                        (at + length, next)
+                    }
+                    None => return state,
+                },
+                Self::Quoted(b'`') => match memchr(b'`', rest) {
+                    Some(at) => (at + 1, Self::Plain),
+                    None => return state,
+                },
+                Self::Quoted(quote) => match memchr2(quote, b'\\', rest) {
+                    Some(at) if rest[at] == quote => (at + 1, Self::Plain),
+                    Some(at) => (at + 2, state),
+                    None => return state,
+                },
+                Self::LineComment => match memchr(b'\n', rest) {
+                    Some(at) => (at + 1, Self::Plain),
+                    None => return state,
+                },
+                Self::BlockComment => match memmem::find(rest, b"*/") {
+                    Some(at) => (at + 2, Self::Plain),
+                    None => return state,
+                },
+            };
+            state = next;
+            rest = rest.get(length..).unwrap_or_default();
+        }
+    }
+}
+
+/// How many bytes open something at the start of `rest`, and what; a comment that servers execute opens nothing.
+fn opened(rest: &[u8]) -> (usize, Quoting) {
+    match rest {
+        [quote @ (b'\'' | b'"' | b'`'), ..] => (1, Quoting::Quoted(*quote)),
+        [b'#', ..] => (1, Quoting::LineComment),
+        [b'-', b'-', b' ' | b'\t' | b'\n' | b'\r', ..] => (2, Quoting::LineComment),
+        [b'/', b'*', b'!', ..] | [b'/', b'*', b'M', b'!', ..] => (3, Quoting::Plain),
+        [b'/', b'*', ..] => (2, Quoting::BlockComment),
+        _ => (1, Quoting::Plain),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_and_comments_are_followed_to_their_end() {
+        for (sql, end) in [
+            (&b"select 1;\n"[..], Quoting::Plain),
+            (b"select 'a;\n", Quoting::Quoted(b'\'')),
+            (b"select 'it''s', \"b\\\"\", `a\\`;\n", Quoting::Plain),
+            (b"select 'it\\';\n", Quoting::Quoted(b'\'')),
+            (b"select 1 -- it's\n", Quoting::Plain),
+            (b"select 1 # it's", Quoting::LineComment),
+            (b"select 5--'a'", Quoting::Plain),
+            (b"select /* it's */ 1;\n", Quoting::Plain),
+            (b"select /* it's", Quoting::BlockComment),
+            (b"/*!50000 select 'a' */;\n", Quoting::Plain),
+            (b"/*M! select 'a", Quoting::Quoted(b'\'')),
+            (b"'\\", Quoting::Quoted(b'\'')),
+        ] {
+            assert_eq!(Quoting::Plain.after(sql), end, "{}", String::from_utf8_lossy(sql));
+        }
+    }
+
+    #[test]
+    fn pieces_end_like_the_whole() {
+        let pieces: [&[u8]; 3] = [b"insert into p values ('a;\n", b"# Time: x;\n", b"b', /* ' */ \"c\");\n"];
+        let end = pieces.iter().fold(Quoting::Plain, |state, piece| state.after(piece));
+        assert_eq!(end, Quoting::Plain);
+        assert_eq!(Quoting::Plain.after(&pieces.concat()), end);
+    }
+}

@@ -1,0 +1,339 @@
+//! Takes the entries of logs, writes the records of a capture, and sums up what they come to.
+
+use super::class::{Effect, Obstacle, turns_autocommit_on};
+use super::digests::Digests;
+use super::entry::{Entry, Event, Protocol, Schema, Statement, Unread};
+use super::format::{Line, Record};
+use super::sessions::{Session, Sessions};
+use super::summary;
+use super::timestamp::{Clock, SECOND};
+use super::transactions::{Ending, Shapes, Sums, Transaction};
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+/// Commands that servers do not count as questions.
+const NOT_COUNTED: [&[u8]; 7] = [b"Prepare", b"Close stmt", b"Reset stmt", b"Ping", b"Statistics", b"Daemon", b"Sleep"];
+const DEADLOCK: u64 = 1213;
+
+/// Makes a capture of entries.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    digests: Digests,
+    sessions: Sessions,
+    shapes: Shapes,
+    obstacles: BTreeMap<Obstacle, u64>,
+    /// When the server's counters were read before and after, in microseconds since 1970.
+    between: Option<RangeInclusive<i64>>,
+    times: Option<(i64, i64)>,
+    begun: u64,
+    questions: u64,
+    questions_between: u64,
+    statements: u64,
+}
+
+impl Recorder {
+    /// Count what was logged between two readings of the server's counters apart.
+    #[must_use]
+    pub fn between(times: Option<RangeInclusive<i64>>) -> Self {
+        Self { between: times, ..Self::default() }
+    }
+
+    /// Take an entry, and write its records.
+    pub fn take(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        let Entry { thread, start, clock, event } = entry;
+        match event {
+            Event::Connect { schema } => {
+                // A number may come again once the server was restarted. Of two logs the slow one may have begun the session.
+                if !self.sessions.has_begun(*thread, start - SECOND..=start + SECOND) {
+                    self.end(*thread, *start, out);
+                }
+                let session = self.session(*thread, *start, *schema, out);
+                session.schema = session.schema.take().or_else(|| schema.map(<[u8]>::to_vec));
+            }
+            Event::Refused => self.end(*thread, *start, out),
+            Event::Command { name, argument } => self.command(*thread, *start, *clock, (name, argument), out),
+            Event::Statement(statement) => self.statement(*thread, *start, *clock, statement, out),
+        }
+    }
+
+    fn command(&mut self, thread: u64, start: i64, clock: Clock, (name, argument): (&[u8], &[u8]), out: &mut Vec<u8>) {
+        if !NOT_COUNTED.contains(&name) {
+            self.count(start, clock);
+        }
+        match name {
+            b"Quit" => self.end(thread, start, out),
+            b"Prepare" => self.session(thread, start, None, out).prepares = true,
+            b"Init DB" if !argument.is_empty() => {
+                self.session(thread, start, Some(argument), out).schema = Some(argument.to_vec());
+            }
+            b"Change user" => {
+                let schema = (!argument.is_empty()).then_some(argument);
+                self.end(thread, start, out);
+                self.session(thread, start, schema, out).schema = schema.map(<[u8]>::to_vec);
+            }
+            b"Fetch" => self.obstacle(Obstacle::Cursor),
+            _ => {}
+        }
+    }
+
+    fn statement(&mut self, thread: u64, start: i64, clock: Clock, statement: &Statement<'_>, out: &mut Vec<u8>) {
+        let Statement { sql, schema, protocol, in_routine, figures } = statement;
+        let (first, last) = self.times.unwrap_or((start, start));
+        self.times = Some((first.min(start), last.max(start)));
+        if *in_routine {
+            return self.obstacle(Obstacle::InRoutine);
+        }
+        let (digest, class) = self.digests.of(sql);
+        let known = match schema {
+            Schema::Known(schema) if !schema.is_empty() => Some(*schema),
+            _ => None,
+        };
+        let session = self.session(thread, start, known, out);
+        if let Some(known) = known
+            && session.schema.as_deref() != Some(known)
+        {
+            session.schema = Some(known.to_vec());
+        }
+        let is_prepared = match protocol {
+            Protocol::Text => Some(false),
+            Protocol::Prepared => Some(true),
+            Protocol::Unknown => None,
+            Protocol::Bytes(bytes) => Some(was_prepared(*bytes, sql.len() as u64, session.prepares)),
+        };
+        // In a general log the statement behind an EXECUTE is the one that it ran: the server counts one question.
+        let is_counted = !(std::mem::take(&mut session.executes) && is_prepared == Some(true));
+        session.executes = class.obstacle == Some(Obstacle::SqlPrepare)
+            && sql.get(..7).is_some_and(|word| word.eq_ignore_ascii_case(b"execute"));
+        let ended = follow(session, digest, class.effect, start, statement);
+        let schema = session.schema.as_deref();
+        if !matches!(class.obstacle, Some(Obstacle::Account | Obstacle::SqlPrepare)) {
+            let line = Line {
+                thread,
+                at: start,
+                duration: figures.duration,
+                is_prepared,
+                error: figures.error,
+                rows_sent: figures.rows_sent,
+                rows_examined: figures.rows_examined,
+                schema,
+                sql,
+            };
+            Record::Statement(line).write(out);
+            self.statements += 1;
+        }
+        for (transaction, ending) in ended.into_iter().flatten() {
+            self.shapes.add(&transaction, ending);
+        }
+        if is_counted {
+            self.count(start, clock);
+        }
+        let is_between = is_counted && self.is_between(start, clock);
+        let sums = self.digests.sums(digest);
+        sums.add(figures, is_prepared == Some(true));
+        sums.counted += u64::from(is_between);
+        if let Some(obstacle) = class.obstacle {
+            self.obstacle(obstacle);
+        }
+    }
+
+    /// The session of a thread, which begins if it is not open.
+    fn session(&mut self, thread: u64, at: i64, schema: Option<&[u8]>, out: &mut Vec<u8>) -> &mut Session {
+        let (session, is_new) = self.sessions.find(thread, at, &mut self.shapes);
+        if is_new {
+            self.begun += 1;
+            Record::Connect { thread, at, schema }.write(out);
+        }
+        session
+    }
+
+    fn end(&mut self, thread: u64, at: i64, out: &mut Vec<u8>) {
+        if self.sessions.end(thread, &mut self.shapes) {
+            Record::Quit { thread, at }.write(out);
+        }
+    }
+
+    fn obstacle(&mut self, obstacle: Obstacle) {
+        *self.obstacles.entry(obstacle).or_default() += 1;
+    }
+
+    fn count(&mut self, start: i64, clock: Clock) {
+        self.questions += 1;
+        self.questions_between += u64::from(self.is_between(start, clock));
+    }
+
+    fn is_between(&self, start: i64, clock: Clock) -> bool {
+        self.between.as_ref().is_some_and(|between| match clock {
+            Clock::Microsecond => between.contains(&start),
+            Clock::Second => (between.start() / SECOND * SECOND..=*between.end()).contains(&start),
+        })
+    }
+
+    /// How many statements were written.
+    #[must_use]
+    pub fn statements(&self) -> u64 {
+        self.statements
+    }
+
+    /// Take the server's own count of statements with a digest text.
+    pub fn count_on_server(&mut self, digest_text: &[u8], statements: u64) {
+        // MySQL 9 has digests of what the protocol prepares, executes and closes, without the backticks of a name in SQL.
+        let of_protocol = |verb: &[u8]| {
+            digest_text.strip_prefix(verb).filter(|rest| !rest.starts_with(b"`") && !rest.starts_with(b"PREPARE"))
+        };
+        if of_protocol(b"PREPARE ").or(of_protocol(b"DEALLOCATE ")).is_some() {
+            return;
+        }
+        let text = of_protocol(b"EXECUTE ").filter(|rest| !rest.starts_with(b"IMMEDIATE"));
+        let (digest, _) = self.digests.of(text.unwrap_or(digest_text));
+        self.digests.sums(digest).server += statements;
+    }
+
+    /// What it comes to.
+    #[must_use]
+    pub fn finish(mut self, capture: super::format::Header, about: &Source) -> summary::Summary {
+        self.sessions.finish(&mut self.shapes);
+        let all = self.digests.all();
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by(|a, b| {
+            let key = |at: usize| (all[at].sums.statements, all[at].sums.server);
+            key(*b).cmp(&key(*a)).then_with(|| all[*a].text.cmp(&all[*b].text))
+        });
+        let mut places = vec![0; all.len()];
+        (0..).zip(&order).for_each(|(place, number)| places[*number] = place);
+        let digest = |number: &usize| {
+            let (text, sums) = (&all[*number].text, &all[*number].sums);
+            summary::Digest {
+                digest: String::from_utf8_lossy(text).into_owned(),
+                statements: sums.statements,
+                prepared: sums.prepared,
+                failed: sums.failed,
+                seconds: sums.microseconds.map(seconds),
+                rows_sent: sums.rows_sent,
+                rows_examined: sums.rows_examined,
+                logged: self.between.is_some().then_some(sums.counted),
+                counted: (about.has_server_digests && sums.server > 0).then_some(sums.server),
+            }
+        };
+        let mut transactions: Vec<summary::Shape> = self
+            .shapes
+            .sorted()
+            .iter()
+            .map(|(steps, sums)| {
+                let step = |step: &super::transactions::Step| summary::Step {
+                    digest: places[step.digest as usize],
+                    repeated: step.is_repeated,
+                };
+                shape(steps.iter().map(step).collect(), sums)
+            })
+            .collect();
+        if self.shapes.others.transactions > 0 {
+            transactions.push(shape(vec![], &self.shapes.others));
+        }
+        let not_replayed =
+            self.obstacles.iter().map(|(reason, statements)| summary::NotReplayed { reason: *reason, statements: *statements });
+        summary::Summary {
+            schema: summary::SCHEMA,
+            log_bytes: about.log_bytes,
+            begin: self.times.map(|(first, _)| seconds(first)),
+            end: self.times.map(|(_, last)| seconds(last)),
+            sessions: self.begun,
+            questions_logged: self.questions,
+            coverage: capture.questions.map(|questions| summary::Coverage { questions, logged: self.questions_between }),
+            digests: order.iter().map(digest).collect(),
+            transactions,
+            not_replayed: not_replayed.collect(),
+            unread: about.unread,
+            capture,
+        }
+    }
+}
+
+/// What is known of the logs once they were read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Source {
+    /// Bytes of the logs.
+    pub log_bytes: u64,
+    /// The server's own digests were counted.
+    pub has_server_digests: bool,
+    /// What could not be read.
+    pub unread: Unread,
+}
+
+/// Follow a transaction over a statement; the transactions that ended with it, at most two.
+fn follow(
+    session: &mut Session,
+    digest: u32,
+    effect: Effect,
+    start: i64,
+    statement: &Statement<'_>,
+) -> [Option<(Transaction, Ending)>; 2] {
+    let duration = statement.figures.duration;
+    let was_victim = statement.figures.error == Some(DEADLOCK);
+    let single = || {
+        let mut transaction = Transaction::default();
+        transaction.add(digest, start, duration);
+        transaction
+    };
+    let mut ends = |ending: Ending| {
+        let mut transaction = session.transaction.take().unwrap_or_default();
+        transaction.add(digest, start, duration);
+        Some((transaction, ending))
+    };
+    match effect {
+        Effect::Outside => [None, None],
+        Effect::Commits => [ends(Ending::Committed), None],
+        Effect::RollsBack => [ends(Ending::RolledBack), None],
+        Effect::Begins => {
+            let before = session.transaction.replace(single()).map(|transaction| (transaction, Ending::Committed));
+            [before, None]
+        }
+        Effect::CommitsItself => {
+            let before = session.transaction.take().map(|transaction| (transaction, Ending::Committed));
+            [before, Some((single(), Ending::Committed))]
+        }
+        Effect::SetsAutocommit => {
+            session.autocommit = turns_autocommit_on(statement.sql);
+            let ended = session.transaction.take_if(|_| session.autocommit);
+            [ended.map(|transaction| (transaction, Ending::Committed)), None]
+        }
+        Effect::Belongs if was_victim => [ends(Ending::RolledBack), None],
+        Effect::Belongs => match &mut session.transaction {
+            Some(transaction) => {
+                transaction.add(digest, start, duration);
+                [None, None]
+            }
+            None if session.autocommit => [Some((single(), Ending::Committed)), None],
+            None => {
+                session.transaction = Some(single());
+                [None, None]
+            }
+        },
+    }
+}
+
+/// Whether a statement was sent prepared, by the bytes of its packet.
+///
+/// As text that is the text, a header of four bytes and the command; query attributes add two. A packet with less holds
+/// parameters instead of their text. One with more holds several statements, or long parameters of a short statement.
+fn was_prepared(bytes: u64, length: u64, session_prepares: bool) -> bool {
+    match bytes.checked_sub(length + 5) {
+        None => true,
+        Some(0 | 2) => false,
+        Some(_) => session_prepares,
+    }
+}
+
+fn shape(steps: Vec<summary::Step>, sums: &Sums) -> summary::Shape {
+    summary::Shape {
+        steps,
+        transactions: sums.transactions,
+        statements: sums.statements,
+        seconds: seconds(sums.microseconds),
+        rolled_back: sums.rolled_back,
+        unfinished: sums.unfinished,
+    }
+}
+
+fn seconds(microseconds: i64) -> f64 {
+    microseconds as f64 / SECOND as f64
+}

@@ -1,0 +1,99 @@
+//! The sessions of a log: what each is at while the log is read.
+
+use super::transactions::{Ending, Shapes, Transaction};
+use std::collections::HashMap;
+
+/// The most sessions that are remembered. Old servers do not log the end of a session: the longest idle are forgotten then.
+const MOST: usize = 50_000;
+
+/// A session.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) schema: Option<Vec<u8>>,
+    pub(super) autocommit: bool,
+    pub(super) transaction: Option<Transaction>,
+    /// It sent prepared statements.
+    pub(super) prepares: bool,
+    /// It sent EXECUTE as text: a general log has what that ran in the line behind.
+    pub(super) executes: bool,
+    begin: i64,
+    last_seen: u64,
+}
+
+/// The sessions that are open.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    by_thread: HashMap<u64, Session>,
+    clock: u64,
+}
+
+impl Sessions {
+    /// The session of a thread, and whether it is new.
+    pub(super) fn find(&mut self, thread: u64, at: i64, shapes: &mut Shapes) -> (&mut Session, bool) {
+        self.clock += 1;
+        if self.by_thread.len() >= MOST && !self.by_thread.contains_key(&thread) {
+            self.forget(shapes);
+        }
+        let clock = self.clock;
+        let mut is_new = false;
+        let session = self.by_thread.entry(thread).or_insert_with(|| {
+            is_new = true;
+            let (schema, transaction) = (None, None);
+            Session { schema, autocommit: true, transaction, prepares: false, executes: false, begin: at, last_seen: clock }
+        });
+        session.last_seen = clock;
+        (session, is_new)
+    }
+
+    /// Whether a session is open that began at such a time.
+    pub(super) fn has_begun(&self, thread: u64, times: std::ops::RangeInclusive<i64>) -> bool {
+        self.by_thread.get(&thread).is_some_and(|session| times.contains(&session.begin))
+    }
+
+    /// End a session; whether there was one.
+    pub(super) fn end(&mut self, thread: u64, shapes: &mut Shapes) -> bool {
+        let session = self.by_thread.remove(&thread);
+        if let Some(Session { transaction: Some(transaction), .. }) = &session {
+            shapes.add(transaction, Ending::RolledBack);
+        }
+        session.is_some()
+    }
+
+    /// Count the transactions that are open when the log ends.
+    pub(super) fn finish(&mut self, shapes: &mut Shapes) {
+        for (_, session) in self.by_thread.drain() {
+            if let Some(transaction) = &session.transaction {
+                shapes.add(transaction, Ending::Open);
+            }
+        }
+    }
+
+    /// Forget the half that was not seen for longest.
+    fn forget(&mut self, shapes: &mut Shapes) {
+        let mut seen: Vec<u64> = self.by_thread.values().map(|session| session.last_seen).collect();
+        let middle = seen.len() / 2;
+        let (_, &mut median, _) = seen.select_nth_unstable(middle);
+        self.by_thread.retain(|_, session| {
+            let stays = session.last_seen > median;
+            if let (false, Some(transaction)) = (stays, &session.transaction) {
+                shapes.add(transaction, Ending::Open);
+            }
+            stays
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_without_an_end_are_forgotten_the_longest_idle_first() {
+        let (mut sessions, mut shapes) = (Sessions::default(), Shapes::default());
+        let news = (0..4 * MOST as u64).filter(|thread| sessions.find(*thread, 0, &mut shapes).1).count();
+        assert_eq!(news, 4 * MOST);
+        assert!(sessions.by_thread.len() <= MOST);
+        assert!(!sessions.find(4 * MOST as u64 - 1, 0, &mut shapes).1);
+        assert!(sessions.find(0, 0, &mut shapes).1);
+    }
+}

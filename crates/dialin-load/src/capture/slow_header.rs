@@ -1,0 +1,197 @@
+//! The lines above a statement in a slow log, of every build.
+
+use super::entry::{Figures, banner, is_below_banner};
+use super::timestamp::{self, Clock};
+
+/// What the lines above a statement say.
+#[derive(Debug, Default)]
+pub(super) struct Header {
+    pub(super) thread: Option<u64>,
+    /// When the statement ended, by the line `# Time`.
+    pub(super) end: Option<(i64, Clock)>,
+    /// When it began, by `log_slow_extra`.
+    pub(super) start: Option<i64>,
+    /// When it began, to the second, by `SET timestamp`.
+    pub(super) timestamp: Option<i64>,
+    /// From the line `use`.
+    pub(super) used: Option<Vec<u8>>,
+    /// MariaDB names the schema of every entry; empty without one.
+    pub(super) schema: Option<Vec<u8>>,
+    pub(super) figures: Figures,
+    pub(super) bytes_received: Option<u64>,
+    pub(super) bytes_sent: Option<u64>,
+    pub(super) in_routine: bool,
+    pub(super) is_mariadb: bool,
+    pub(super) has_figures: bool,
+}
+
+/// What a line is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One above a statement.
+    Header,
+    /// The last one above a statement.
+    Last,
+    /// One of those at the top of a file, the first of them with the server's version.
+    Top(Option<String>),
+    /// None of these: the statement, or nothing that belongs here.
+    Other,
+}
+
+impl Header {
+    /// Take a line, without its line end.
+    pub(super) fn take(&mut self, line: &[u8]) -> Kind {
+        match line {
+            [b'#', rest @ ..] => {
+                self.comment(rest);
+                Kind::Header
+            }
+            [b'S', b'E', b'T', b' ', rest @ ..] if self.has_figures && line.ends_with(b";") => {
+                match memchr::memmem::find(rest, b"timestamp=") {
+                    Some(at) => {
+                        self.timestamp = timestamp::seconds(&rest[at + 10..rest.len() - 1]);
+                        Kind::Last
+                    }
+                    None => Kind::Other,
+                }
+            }
+            [b'u', b's', b'e', b' ', schema @ .., b';'] if self.has_figures => {
+                self.used = Some(unquoted(schema));
+                Kind::Header
+            }
+            _ => match banner(line) {
+                Some(version) => Kind::Top(Some(version)),
+                None if is_below_banner(line) => Kind::Top(None),
+                None => Kind::Other,
+            },
+        }
+    }
+
+    fn comment(&mut self, line: &[u8]) {
+        if let Some(fields) = line.strip_prefix(b" Query_time: ") {
+            self.has_figures = true;
+            self.figures.duration = fields.split(|byte| *byte == b' ').next().and_then(timestamp::seconds);
+            self.fields(fields);
+        } else if let Some(text) = line.strip_prefix(b" Time: ") {
+            let text = text.trim_ascii();
+            let exact = timestamp::iso(text).map(|at| (at, Clock::Microsecond));
+            self.end = exact.or_else(|| timestamp::short(text).map(|at| (at, Clock::Second)));
+        } else if line.starts_with(b" User@Host: ") {
+            // A user may be called anything: the number is the last thing on the line.
+            if let Some(at) = memchr::memmem::rfind(line, b"Id:") {
+                self.thread = number(line[at + 3..].trim_ascii());
+            }
+        } else if let Some(fields) = line.strip_prefix(b" Thread_id: ") {
+            self.is_mariadb = true;
+            let end = fields.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(fields.len());
+            self.thread = number(&fields[..end]);
+            if let Some(schema) = fields[end..].strip_prefix(b"  Schema: ") {
+                let end = memchr::memmem::rfind(schema, b"  QC_hit: ").unwrap_or(schema.len());
+                self.schema = Some(schema[..end].to_vec());
+            }
+        } else if line.starts_with(b" Rows_affected: ") {
+            self.fields(line);
+        } else if line.starts_with(b" Stored_routine: ") {
+            self.in_routine = true;
+        }
+    }
+
+    /// Take the pairs of a name and a value.
+    fn fields(&mut self, line: &[u8]) {
+        let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+        while let Some(name) = words.next() {
+            if !name.ends_with(b":") {
+                continue;
+            }
+            let to = match name {
+                b"Rows_sent:" => &mut self.figures.rows_sent,
+                b"Rows_examined:" => &mut self.figures.rows_examined,
+                b"Errno:" => &mut self.figures.error,
+                b"Thread_id:" => &mut self.thread,
+                b"Bytes_received:" => &mut self.bytes_received,
+                b"Bytes_sent:" => &mut self.bytes_sent,
+                b"Start:" => {
+                    self.start = words.next().and_then(timestamp::iso);
+                    continue;
+                }
+                _ => continue,
+            };
+            if let Some(value) = words.next().and_then(number) {
+                *to = Some(value);
+            }
+        }
+    }
+
+    /// When the statement began, and how exactly that is known.
+    pub(super) fn begin(&self) -> Option<(i64, Clock)> {
+        let exact = |at| (at, Clock::Microsecond);
+        self.start.map(exact).or(match self.end {
+            Some((end, Clock::Microsecond)) => Some(exact(end - self.figures.duration.unwrap_or(0))),
+            local => self.timestamp.map(|at| (at, Clock::Second)).or(local),
+        })
+    }
+}
+
+/// The number of a session, or a count.
+pub(super) fn number(digits: &[u8]) -> Option<u64> {
+    if digits.len() > 12 { std::str::from_utf8(digits).ok()?.parse().ok() } else { timestamp::number(digits).map(|n| n as u64) }
+}
+
+/// The name of a schema as `use` has it, in backticks on MariaDB.
+pub(super) fn unquoted(name: &[u8]) -> Vec<u8> {
+    match name.trim_ascii() {
+        [b'`', inner @ .., b'`'] => {
+            let mut name = Vec::with_capacity(inner.len());
+            for byte in inner {
+                // A backtick in a name is written twice.
+                if *byte == b'`' && name.last() == Some(&b'`') {
+                    continue;
+                }
+                name.push(*byte);
+            }
+            name
+        }
+        name => name.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(lines: &[&str]) -> Header {
+        let mut header = Header::default();
+        for line in lines {
+            assert_eq!(header.take(line.as_bytes()), Kind::Header, "{line}");
+        }
+        header
+    }
+
+    #[test]
+    fn a_user_may_be_called_anything() {
+        let header = header(&["# User@Host: Id: 7[x] # Id: 9 @ [] @ localhost []  Id:    24"]);
+        assert_eq!(header.thread, Some(24));
+    }
+
+    #[test]
+    fn lines_at_the_top_of_a_file_are_known() {
+        let mut header = Header::default();
+        let line = b"/usr/sbin/mysqld, Version: 9.7.4 (MySQL Community Server - GPL). started with:";
+        assert_eq!(header.take(line), Kind::Top(Some("9.7.4".into())));
+        assert_eq!(header.take(b"Tcp port: 3306  Unix socket: /tmp/mysql.sock"), Kind::Top(None));
+        assert_eq!(header.take(b"Time                 Id Command    Argument"), Kind::Top(None));
+        assert_eq!(header.take(b"select 1"), Kind::Other);
+    }
+
+    #[test]
+    fn schemas_lose_their_backticks() {
+        assert_eq!(unquoted(b"`a``b`"), b"a`b");
+        assert_eq!(unquoted(b"t"), b"t");
+    }
+
+    #[test]
+    fn numbers_may_have_as_many_digits_as_the_server_writes() {
+        assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!((number(b"18446744073709551616"), number(b"-1"), number(b"")), (None, None, None));
+    }
+}

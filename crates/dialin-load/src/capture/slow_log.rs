@@ -1,0 +1,232 @@
+//! Slow logs of MySQL and MariaDB.
+//!
+//! An entry ends at `;` and a line end that lie outside quoted text and comments and stand before a header. Text may hold lines
+//! that look like headers. MariaDB also logs statements that it could not parse, whose quotes may be open: there a header whose time
+//! continues the log's is believed even in quoted text.
+
+use super::entry::{About, Entry, Event, Figures, MAX_STATEMENT, Protocol, Schema, Statement, banner};
+use super::quoting::Quoting;
+use super::slow_header::{Header, Kind};
+use super::timestamp::{Clock, SECOND};
+use super::window::Window;
+use std::io::{Read, Result};
+use std::ops::Range;
+
+const COMMAND: &[u8] = b"# administrator command: ";
+/// Longer lines above a statement are not written by servers.
+const MOST_OF_A_LINE: usize = 64 * 1024;
+/// How much later than an entry the next one may be, for a header in quoted text to be believed.
+const NEXT: i64 = 3_600 * SECOND;
+
+/// Reads a slow log.
+#[derive(Debug)]
+pub struct SlowLog<R> {
+    window: Window<R>,
+    /// Bytes of the entry that was given last.
+    given: usize,
+    header: Header,
+    about: About,
+    /// The schema of the last entry with one: servers write `use` only where it changes.
+    schema: Option<Vec<u8>>,
+}
+
+impl<R: Read> SlowLog<R> {
+    /// Read a log from its beginning, or from anywhere in it.
+    pub fn new(log: R) -> Self {
+        Self { window: Window::new(log), given: 0, header: Header::default(), about: About::default(), schema: None }
+    }
+
+    /// What is known of the log so far.
+    #[must_use]
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// The next entry; None at the end of the log.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub fn next(&mut self) -> Result<Option<Entry<'_>>> {
+        let (text, thread, (start, clock)) = loop {
+            self.window.consume(std::mem::take(&mut self.given));
+            let Some((text, given)) = self.find()? else { return Ok(None) };
+            self.given = given;
+            if let (Some(thread), Some(begin)) = (self.header.thread, self.header.begin()) {
+                break (text, thread, begin);
+            }
+            self.about.unread.skipped_bytes += given as u64;
+        };
+        let header = &self.header;
+        self.about.clock = Some(self.about.clock.map_or(clock, |coarsest| coarsest.min(clock)));
+        self.about.has_errors |= header.figures.error.is_some();
+        if let (Some((end, Clock::Second)), Some(at)) = (header.end, header.timestamp) {
+            // Zones are quarters of an hour apart, and a statement may have taken a while.
+            let quarter = 900 * SECOND;
+            let ended = at + header.figures.duration.unwrap_or(0);
+            self.about.zone = Some((end - ended + quarter / 2).div_euclid(quarter) * quarter);
+        }
+        if let Some(used) = self.header.used.take() {
+            self.schema = Some(used);
+        }
+        let sql = &self.window.bytes()[text];
+        Ok(Some(Entry { thread, start, clock, event: event(sql, &self.header, self.schema.as_deref()) }))
+    }
+
+    /// Where the next statement is in the window, and how many bytes its entry has.
+    fn find(&mut self) -> Result<Option<(Range<usize>, usize)>> {
+        loop {
+            let Some(begin) = self.statement_begin()? else { return Ok(None) };
+            if let Some(end) = self.statement_end(begin)? {
+                return Ok(Some((begin..end, (end + 2).min(self.window.bytes().len()))));
+            }
+        }
+    }
+
+    /// Take a header, and return where the statement below it begins; what stands before the header is consumed.
+    fn statement_begin(&mut self) -> Result<Option<usize>> {
+        self.header = Header::default();
+        let mut at = 0;
+        loop {
+            if !self.window.has(at + 1)? {
+                self.about.unread.cut_off += u64::from(self.header.has_figures);
+                return Ok(None);
+            }
+            let end = self.window.line_end(at, MOST_OF_A_LINE)?;
+            let line = &self.window.bytes()[at..end];
+            let kind = if line.starts_with(COMMAND) { Kind::Other } else { self.header.take(line) };
+            match kind {
+                Kind::Header => at = end + 1,
+                Kind::Last => return Ok(Some((end + 1).min(self.window.bytes().len()))),
+                Kind::Other if self.header.has_figures => return Ok(Some(at)),
+                Kind::Top(version) => {
+                    if version.is_some() {
+                        self.about.server = version;
+                    }
+                    self.pass(end + 1);
+                    at = 0;
+                }
+                Kind::Other => {
+                    self.about.unread.skipped_bytes += end as u64 + 1;
+                    self.pass(end + 1);
+                    at = 0;
+                }
+            }
+        }
+    }
+
+    /// Pass bytes that belong to no entry.
+    fn pass(&mut self, count: usize) {
+        self.window.consume(count);
+        self.header = Header::default();
+    }
+
+    /// Where the `;` is that ends the statement; None where there is none, and what there is was consumed.
+    fn statement_end(&mut self, begin: usize) -> Result<Option<usize>> {
+        let (mut from, mut followed, mut quoting) = (begin, begin, Quoting::Plain);
+        let mut in_quotes = None;
+        loop {
+            if let Some(found) = memchr::memmem::find(&self.window.bytes()[from..], b";\n") {
+                let (end, next) = (from + found, from + found + 2);
+                if end - begin > MAX_STATEMENT {
+                    return Ok(self.too_long(begin, in_quotes));
+                }
+                from = next;
+                if !self.is_header(next)? {
+                    continue;
+                }
+                quoting = quoting.after(&self.window.bytes()[followed..next]);
+                followed = next;
+                if quoting == Quoting::Plain {
+                    return Ok(Some(end));
+                }
+                if self.header.is_mariadb && self.continues(next)? {
+                    self.about.unread.open_quotes += 1;
+                    return Ok(Some(end));
+                }
+                in_quotes.get_or_insert(end);
+                continue;
+            }
+            let length = self.window.bytes().len();
+            from = from.max(length.saturating_sub(1));
+            if length - begin > MAX_STATEMENT {
+                return Ok(self.too_long(begin, in_quotes));
+            }
+            if self.window.more()? {
+                continue;
+            }
+            if in_quotes.is_some() {
+                self.about.unread.open_quotes += 1;
+                return Ok(in_quotes);
+            }
+            if self.window.bytes()[begin..].ends_with(b";") {
+                return Ok(Some(length - 1));
+            }
+            self.about.unread.cut_off += 1;
+            self.window.consume(length);
+            return Ok(None);
+        }
+    }
+
+    /// The end of a statement with an open quote, if it had one within the longest that is read; else it is passed.
+    fn too_long(&mut self, begin: usize, in_quotes: Option<usize>) -> Option<usize> {
+        match in_quotes {
+            Some(_) => self.about.unread.open_quotes += 1,
+            None => {
+                self.about.unread.too_long += 1;
+                self.window.consume(begin + MAX_STATEMENT);
+            }
+        }
+        in_quotes
+    }
+
+    /// Whether the header of an entry, or the top of a file, begins at a place; the end of the log is one, too.
+    fn is_header(&mut self, at: usize) -> Result<bool> {
+        const USER: &[u8] = b"# User@Host: ";
+        if !self.window.has(at + USER.len())? && self.window.bytes().len() == at {
+            return Ok(true);
+        }
+        let rest = &self.window.bytes()[at..];
+        if rest.starts_with(b"#") {
+            return Ok(rest.starts_with(b"# Time: ") || rest.starts_with(USER));
+        }
+        let end = self.window.line_end(at, 4_096)?;
+        Ok(banner(&self.window.bytes()[at..end]).is_some())
+    }
+
+    /// Whether the lines at a place are the whole header of an entry, of a time that may follow this one's.
+    fn continues(&mut self, mut at: usize) -> Result<bool> {
+        let mut header = Header::default();
+        for _ in 0..64 {
+            let end = self.window.line_end(at, MOST_OF_A_LINE)?;
+            match header.take(&self.window.bytes()[at..end]) {
+                Kind::Header => at = end + 1,
+                Kind::Top(_) => return Ok(true),
+                Kind::Last => break,
+                Kind::Other => return Ok(false),
+            }
+            if !self.window.has(at + 1)? {
+                return Ok(false);
+            }
+        }
+        let times = header.timestamp.zip(self.header.timestamp);
+        Ok(header.thread.is_some() && times.is_some_and(|(next, this)| (0..=NEXT).contains(&(next - this))))
+    }
+}
+
+fn event<'a>(sql: &'a [u8], header: &'a Header, schema: Option<&'a [u8]>) -> Event<'a> {
+    if let Some(name) = sql.strip_prefix(COMMAND) {
+        return Event::Command { name, argument: b"" };
+    }
+    let protocol = match (header.bytes_received, header.bytes_sent) {
+        (Some(bytes), _) => Protocol::Bytes(bytes),
+        (None, Some(0)) if header.is_mariadb => Protocol::Prepared,
+        (None, Some(_)) if header.is_mariadb => Protocol::Text,
+        _ => Protocol::Unknown,
+    };
+    let schema = match &header.schema {
+        Some(schema) => Schema::Known(schema),
+        None => schema.map_or(Schema::Session, Schema::Known),
+    };
+    let figures = Figures { ..header.figures };
+    Event::Statement(Statement { sql, schema, protocol, in_routine: header.in_routine, figures })
+}

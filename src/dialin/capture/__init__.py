@@ -1,0 +1,1 @@
+"""Captures: recordings of real statements, made of a server's logs."""

@@ -1,0 +1,39 @@
+"""What a server counted so far: a reading before and one after show how much of its work a log has."""
+
+from __future__ import annotations
+
+from dialin.errors import ServerError
+from dialin.model.capture import CaptureCounters, ServerDigest
+from dialin.model.query import Query
+
+_VARIABLES = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'sql_mode', 'time_zone', 'performance_schema')"
+_STATUS = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Uptime')"
+_DIGESTS = "SELECT SCHEMA_NAME, DIGEST_TEXT, COUNT_STAR FROM performance_schema.events_statements_summary_by_digest"
+_TIME = "SELECT UNIX_TIMESTAMP(NOW(6))"
+
+
+def read_counters(query: Query) -> CaptureCounters:
+    """Read the counters of a server.
+
+    Raises:
+        ServerError: the server does not answer.
+    """
+    variables = dict(query(_VARIABLES))
+    digests = None
+    if variables.get("performance_schema") == "ON":
+        try:
+            rows = query(_DIGESTS)
+            digests = [ServerDigest(schema_name=schema, digest_text=text, count=int(count)) for schema, text, count in rows]
+        except ServerError:  # without SELECT on performance_schema
+            digests = None
+    status = dict(query(_STATUS))
+    ((time,),) = query(_TIME)
+    return CaptureCounters(
+        server=variables["version"],
+        time=float(time),
+        questions=int(status["Questions"]),
+        uptime=int(status["Uptime"]),
+        sql_mode=variables["sql_mode"],
+        time_zone=variables["time_zone"],
+        digests=digests,
+    )

@@ -1,0 +1,147 @@
+"""A capture: what its first line says, what its statements come to, and what the server counted before and after."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from dialin.model.frozen import FrozenModel
+
+
+class CaptureHeader(FrozenModel):
+    """The first line of the statements of a capture; null where the logs and counters do not say."""
+
+    schema_: Literal["dialin/capture/1"] = Field(alias="schema")
+    server: str | None = Field(description="the server's version")
+    source: Literal["slow", "slow+extra", "general", "slow+general", "slow+extra+general"] = Field(
+        description="the logs that it was made from; extra: the slow log was written with log_slow_extra"
+    )
+    clock: Literal["second", "microsecond"] = Field(description="the unit of the logs' times")
+    sql_mode: str | None = Field(description="the server's global sql_mode")
+    time_zone: str | None = Field(description="the server's global time_zone")
+    questions: int | None = Field(description="Questions between the two readings of counters")
+    statements: int = Field(description="the number of statements that follow")
+
+    model_config = ConfigDict(populate_by_name=True)
+
+
+class Coverage(FrozenModel):
+    """What was logged of what the server counted between two readings of its counters."""
+
+    questions: int = Field(description="Questions, counted by the server")
+    logged: int = Field(description="statements and other commands in the logs that the server counts as Questions")
+
+    @property
+    def share(self) -> float | None:
+        """The logged share of what the server counted; None where it counted nothing."""
+        return self.logged / self.questions if self.questions else None
+
+
+class CapturedDigest(FrozenModel):
+    """The statements of a digest; null where the logs do not say."""
+
+    digest: str = Field(description="the statement in lower case, values replaced by ?")
+    statements: int
+    prepared: int = Field(description="executed by the binary protocol, as far as the logs say")
+    failed: int = Field(description="ended with an error; known with log_slow_extra")
+    seconds: float | None = Field(description="the sum of their durations")
+    rows_sent: int | None
+    rows_examined: int | None
+    logged: int | None = Field(description="statements between the two readings of counters")
+    counted: int | None = Field(
+        description="counted by the performance schema between them; null where it has no such digest, "
+        "as older servers have none of prepared statements"
+    )
+
+
+class ShapeStep(FrozenModel):
+    """A statement of a shape."""
+
+    digest: int = Field(description="its place in the list of digests, from 0")
+    repeated: bool = Field(description="it came several times in a row")
+
+
+class TransactionShape(FrozenModel):
+    """Transactions of the same digests in the same order."""
+
+    steps: list[ShapeStep] = Field(description="at most 48; empty for all shapes beyond 5,000")
+    transactions: int
+    statements: int = Field(description="of all of them")
+    seconds: float = Field(description="from the start of the first statement to the end of the last, summed")
+    rolled_back: int
+    unfinished: int = Field(description="transactions whose end is not in the logs")
+
+
+class Obstacle(StrEnum):
+    """Why a statement cannot be replayed."""
+
+    ACCOUNT = "account"
+    SQL_PREPARE = "sql-prepare"
+    IN_ROUTINE = "in-routine"
+    XA = "xa"
+    LOAD_DATA = "load-data"
+    INTO_OUTFILE = "into-outfile"
+    NAMED_LOCK = "named-lock"
+    ADMINISTRATION = "administration"
+    CURSOR = "cursor"
+    OPEN_QUOTE = "open-quote"
+
+
+class NotReplayed(FrozenModel):
+    """Statements that cannot be replayed."""
+
+    reason: Obstacle
+    statements: int
+
+
+class Unread(FrozenModel):
+    """What of the logs could not be read."""
+
+    skipped_bytes: int = Field(description="bytes that belong to no entry")
+    cut_off: int = Field(description="entries whose end is not in the logs")
+    too_long: int = Field(description="statements of more than 64 MiB")
+    open_quotes: int = Field(description="statements with a quote that is not closed")
+
+
+class CaptureSummary(FrozenModel):
+    """What a capture comes to: digests and figures, no values."""
+
+    schema_: Literal["dialin/capture-summary/1"] = Field(alias="schema")
+    capture: CaptureHeader
+    log_bytes: int
+    begin: float | None = Field(description="start of the first statement, in seconds since 1970; null without statements")
+    end: float | None = Field(description="start of the last one")
+    sessions: int
+    questions_logged: int = Field(description="statements and other commands that the server counts as Questions")
+    coverage: Coverage | None = Field(description="null without readings of the server's counters")
+    digests: list[CapturedDigest] = Field(description="the most frequent first")
+    transactions: list[TransactionShape] = Field(description="the most frequent first")
+    not_replayed: list[NotReplayed]
+    unread: Unread
+
+    model_config = ConfigDict(populate_by_name=True)
+
+
+class ServerDigest(FrozenModel):
+    """A row of the performance schema's table of digests."""
+
+    schema_name: str | None
+    digest_text: str | None = Field(description="null for the row of all digests that the table has no room for")
+    count: int
+
+
+class CaptureCounters(FrozenModel):
+    """What a server counted since it started."""
+
+    schema_: Literal["dialin/capture-counters/1"] = Field(default="dialin/capture-counters/1", alias="schema")
+    server: str = Field(description="the server's version")
+    time: float = Field(description="when they were read, by the server's clock, in seconds since 1970")
+    questions: int
+    uptime: int = Field(description="in seconds")
+    sql_mode: str
+    time_zone: str
+    digests: list[ServerDigest] | None = Field(description="null where the performance schema is off or may not be read")
+
+    model_config = ConfigDict(populate_by_name=True)

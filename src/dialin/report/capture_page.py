@@ -1,0 +1,161 @@
+"""What a capture comes to, for the terminal: digests and figures, never a value."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from dialin.model.capture import CapturedDigest, CaptureSummary, Obstacle, TransactionShape
+from dialin.report.render.terminal_page import Page
+from dialin.report.render.terminal_table import TerminalColumn
+from dialin.text import NOTHING, clock_time, counted, duration, moment, number, percent, size, visible
+
+_MOST_DIGESTS = 20
+_MOST_SHAPES = 10
+_FIGURES = 62
+"""Columns of a terminal that the figures of a table take."""
+
+_NARROWEST = 30
+
+_OBSTACLES = {
+    Obstacle.ACCOUNT: "about accounts or with a password; dropped from the capture",
+    Obstacle.SQL_PREPARE: "PREPARE, EXECUTE and DEALLOCATE; dropped, because the logs have what they ran with its values",
+    Obstacle.IN_ROUTINE: "ran within a stored routine; dropped, because its CALL runs them",
+    Obstacle.XA: "XA transactions",
+    Obstacle.LOAD_DATA: "LOAD DATA or LOAD XML; the logs do not have the file",
+    Obstacle.INTO_OUTFILE: "SELECT ... INTO OUTFILE; writes a file on the server",
+    Obstacle.NAMED_LOCK: "use named locks (GET_LOCK); the logs do not show who waits for whom",
+    Obstacle.ADMINISTRATION: "change the server, not the data (SET GLOBAL, FLUSH, KILL and others)",
+    Obstacle.CURSOR: "fetches from a cursor of the protocol",
+    Obstacle.OPEN_QUOTE: "have a quote that is not closed",
+}
+
+_SOURCES = {
+    "slow": "slow log",
+    "slow+extra": "slow log with log_slow_extra",
+    "general": "general log",
+    "slow+general": "slow log and general log",
+    "slow+extra+general": "slow log with log_slow_extra, and general log",
+}
+
+
+def print_capture(summary: CaptureSummary, console: Console) -> None:
+    """Print what a capture comes to."""
+    page, header = Page(console), summary.capture
+    page.text(f"{counted(header.statements, 'statement')} in {counted(summary.sessions, 'session')}", "bold")
+    if summary.begin is not None and summary.end is not None:
+        lasted = duration(summary.end - summary.begin)
+        page.fact("Time:", f"{moment(summary.begin)} to {clock_time(summary.end)}, {lasted}; times to the {header.clock}")
+    page.fact("Source:", f"{_SOURCES[header.source]}, {size(summary.log_bytes)}; server {visible(header.server or NOTHING)}")
+    page.fact("Coverage:", _coverage(summary))
+    if comparison := _comparison(summary.digests):
+        page.fact("Digests:", comparison)
+    page.gap()
+    _digests(page, summary)
+    page.gap()
+    _transactions(page, summary)
+    page.gap()
+    _obstacles(page, summary)
+    for problem in _unread(summary):
+        page.labelled("Not read:", problem, "yellow")
+
+
+def _coverage(summary: CaptureSummary) -> str:
+    coverage = summary.coverage
+    if coverage is None:
+        return "unknown without the server's counters from before and after (dialin capture counters, --digests)"
+    words = f"{coverage.logged:,} of {coverage.questions:,} Questions"
+    share = coverage.share
+    return words if share is None else f"{_fine_percent(share)} ({words})"
+
+
+def _fine_percent(share: float) -> str:
+    """Return a share with two decimals: whether 99.9 % was reached is the question here."""
+    return f"{100 * share:.2f} %"
+
+
+def _comparison(digests: list[CapturedDigest]) -> str:
+    """Return how many digests the performance schema counted alike."""
+    both = [digest for digest in digests if digest.counted is not None and digest.logged is not None]
+    if not both:
+        return ""
+    equal = [digest for digest in both if digest.counted == digest.logged]
+    statements = sum(digest.counted or 0 for digest in both)
+    alike = sum(digest.counted or 0 for digest in equal)
+    share = percent(alike / statements) if statements else NOTHING
+    return f"{len(equal)} of {len(both)} have the count of the performance schema, {share} of its statements"
+
+
+def _digests(page: Page, summary: CaptureSummary) -> None:
+    all_digests = [digest for digest in summary.digests if digest.statements]
+    shown = all_digests[:_MOST_DIGESTS]
+    if not shown:
+        page.text("No statement is in the logs.")
+        return
+    per_statement = [digest.seconds / digest.statements if digest.seconds is not None else None for digest in shown]
+    page.table(
+        [
+            TerminalColumn("#", [str(place) for place, _ in enumerate(shown)]),
+            TerminalColumn("statements", [f"{digest.statements:,}" for digest in shown]),
+            TerminalColumn("mean ms", [number(1000 * each) if each is not None else NOTHING for each in per_statement], rank=1),
+            TerminalColumn("rows read", [_each(digest.rows_examined, digest.statements) for digest in shown], rank=3),
+            TerminalColumn("failed", [f"{digest.failed:,}" for digest in shown], rank=2),
+            _last_column("digest", [visible(digest.digest) for digest in shown], page),
+        ]
+    )
+    if more := len(all_digests) - len(shown):
+        page.text(f"And {counted(more, 'more digest')}: --json has all of them.", "dim")
+
+
+def _last_column(title: str, texts: list[str], page: Page) -> TerminalColumn:
+    """Return a column of long texts, cut at their end to the room that the figures before it leave."""
+    room = max(_NARROWEST, page.width - _FIGURES)
+    return TerminalColumn(title, texts, [text if len(text) <= room else f"{text[: room - 1]}…" for text in texts], left=True)
+
+
+def _each(total: int | None, count: int) -> str:
+    return NOTHING if total is None else number(total / count)
+
+
+def _transactions(page: Page, summary: CaptureSummary) -> None:
+    shown = summary.transactions[:_MOST_SHAPES]
+    if not shown:
+        return
+    total = sum(shape.transactions for shape in summary.transactions)
+    shapes = counted(len(summary.transactions), "shape")
+    page.text(f"{counted(total, 'transaction')} of {shapes}; numbers are digests, × several in a row:")
+    page.table(
+        [
+            TerminalColumn("transactions", [f"{shape.transactions:,}" for shape in shown]),
+            TerminalColumn("statements", [number(shape.statements / shape.transactions) for shape in shown]),
+            TerminalColumn("mean ms", [number(1000 * shape.seconds / shape.transactions) for shape in shown], rank=1),
+            TerminalColumn("rolled back", [f"{shape.rolled_back:,}" for shape in shown], rank=3),
+            TerminalColumn("unfinished", [f"{shape.unfinished:,}" for shape in shown], rank=2),
+            _last_column("shape", [_shape(shape) for shape in shown], page),
+        ]
+    )
+    if more := len(summary.transactions) - len(shown):
+        page.text(f"And {counted(more, 'more shape')}: --json has all of them.", "dim")
+
+
+def _shape(shape: TransactionShape) -> str:
+    steps = " ".join(f"{step.digest}×" if step.repeated else str(step.digest) for step in shape.steps)
+    return steps or "others"
+
+
+def _obstacles(page: Page, summary: CaptureSummary) -> None:
+    if not summary.not_replayed:
+        page.text("Every statement can be replayed.")
+        return
+    page.text("Cannot be replayed:")
+    for one in summary.not_replayed:
+        page.text(f"{one.statements:,}  {_OBSTACLES[one.reason]}", indent="  ")
+
+
+def _unread(summary: CaptureSummary) -> list[str]:
+    unread = summary.unread
+    problems = {
+        f"{size(unread.skipped_bytes)} that belong to no entry": unread.skipped_bytes,
+        f"{unread.cut_off:,} entries whose end is not in the logs": unread.cut_off,
+        f"{unread.too_long:,} statements of more than 64 MiB": unread.too_long,
+    }
+    return [problem for problem, count in problems.items() if count]

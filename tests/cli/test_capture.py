@@ -1,0 +1,96 @@
+"""`dialin capture` without a server: a small log, and what is refused. The program that reads logs has tests of its own."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from dialin.model.capture import CaptureSummary
+from dialin.workloads import load_binary
+
+LOG = """# Time: 2026-11-23T06:01:25.834957Z
+# User@Host: root[root] @ localhost []  Id:    24
+# Query_time: 0.000560  Lock_time: 0.000006 Rows_sent: 1  Rows_examined: 1
+use t;
+SET timestamp=1795413685;
+select id,a from p where secret='hunter2';
+# Time: 2026-11-23T06:01:26.834957Z
+# User@Host: root[root] @ localhost []  Id:    24
+# Query_time: 0.000560  Lock_time: 0.000006 Rows_sent: 1  Rows_examined: 1
+SET timestamp=1795413686;
+SET PASSWORD = 'hunter2';
+"""
+
+needs_program = pytest.mark.skipif(load_binary.find() is None, reason="dialin-load is not built: make driver")
+
+
+def dialin(*words, cwd, code=0):
+    done = subprocess.run([sys.executable, "-m", "dialin", *map(str, words)], capture_output=True, text=True, cwd=cwd)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout, done.stderr
+
+
+@needs_program
+def test_a_log_becomes_a_capture_that_is_shown_without_values(tmp_path):
+    (tmp_path / "slow.log").write_text(LOG)
+    shown, _ = dialin("capture", "from", "slow.log", "--out", "shop.capture", cwd=tmp_path)
+    assert "1 statement in 1 session" in shown
+    assert "select id, a from p where secret = ?" in shown
+    assert "dropped from the capture" in shown
+    assert "Coverage:" in shown
+    text, _ = dialin("capture", "show", "shop.capture", "--json", cwd=tmp_path)
+    assert CaptureSummary.model_validate_json(text).capture.statements == 1
+    assert "hunter2" not in shown + text + (tmp_path / "shop.capture" / "summary.json").read_text()
+
+
+@needs_program
+def test_the_text_can_be_forgotten(tmp_path):
+    (tmp_path / "slow.log").write_text(LOG)
+    dialin("capture", "from", "slow.log", "--out", "shop.capture", "--forget-text", cwd=tmp_path)
+    assert [path.name for path in (tmp_path / "shop.capture").iterdir()] == ["summary.json"]
+
+
+@needs_program
+def test_counters_that_do_not_belong_together_are_refused(tmp_path):
+    (tmp_path / "slow.log").write_text(LOG)
+    counters = {"schema": "dialin/capture-counters/1", "server": "9.7.4", "sql_mode": "", "time_zone": "UTC", "digests": None}
+    for name, questions in (("before.json", 10), ("after.json", 5)):
+        (tmp_path / name).write_text(json.dumps({**counters, "time": 1.0, "questions": questions, "uptime": 7}))
+    words = ["--digests", "before.json,after.json", "--out", "shop.capture"]
+    _, err = dialin("capture", "from", "slow.log", *words, cwd=tmp_path, code=2)
+    assert "Name the earlier file first" in err
+    assert not (tmp_path / "shop.capture").exists()
+
+
+@needs_program
+@pytest.mark.parametrize("text", [None, "nothing of a log\n"])
+def test_what_is_no_log_is_one_line(tmp_path, text):
+    if text is not None:
+        (tmp_path / "slow.log").write_text(text)
+    _, err = dialin("capture", "from", "slow.log", "--out", "shop.capture", cwd=tmp_path, code=2)
+    assert len(err.splitlines()) == 1
+    assert "slow.log" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["show", "nowhere"], "is not a directory"),
+        (["show", "."], "is not a capture"),
+        (["from", "slow.log", "--digests", "one.json", "--out", "x"], "does not name two files"),
+    ],
+)
+def test_what_is_asked_for_wrongly_is_one_line(tmp_path, words, says):
+    _, err = dialin("capture", *words, cwd=tmp_path, code=2)
+    assert len(err.splitlines()) == 1
+    assert says in err
+
+
+def test_a_capture_that_was_not_finished_is_said(tmp_path):
+    (tmp_path / "records.zst").write_bytes(b"")
+    _, err = dialin("capture", "show", ".", cwd=tmp_path, code=2)
+    assert "was not finished" in err
+    (tmp_path / "summary.json").write_text("{}")
+    _, err = dialin("capture", "show", ".", cwd=tmp_path, code=2)
+    assert "damaged" in err
