@@ -168,6 +168,7 @@ def test_a_server_that_nobody_uses_and_an_account_that_lacks_a_privilege_are_ref
         server.query(f"GRANT {privilege} ON *.* TO dialin@localhost")
 
 
+@only_with_all
 def test_a_value_that_somebody_else_sets_ends_the_study_and_stays(dialin, server, account, tmp_path):
     sweep = ["sweep", "innodb_io_capacity=300", *account, *QUICK, "--minutes", "4", "--out", tmp_path / "study"]
     was = values(server)["innodb_io_capacity"]
