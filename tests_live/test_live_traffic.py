@@ -8,6 +8,7 @@ from contextlib import nullcontext
 import pytest
 
 from dialin.servers.capabilities import Capability, has
+from dialin.store.store import Store
 from driving import needs_dialin_load
 from live import FAST, INSTALLED, MYSQL, find, finish, interrupt, kill, only_with_all, until
 from live_traffic import DOCUMENT, QUICK, WAVE, prepare, scans, traffic
@@ -49,10 +50,12 @@ def live_of(verdict, name):
     return next(one for one in verdict["live"]["candidates"] if one["name"] == name)
 
 
-def bad_seconds(clients):
-    """Seconds in which clients completed less than half of what they usually do."""
-    done = [second["transactions"] for second in clients.seconds]
-    return sum(count < statistics.median(done) / 2 for count in done)
+def bad_seconds(clients, trial):
+    """Seconds of a trial in which clients completed less than half of what they usually do."""
+    usual = statistics.median(second["transactions"] for second in clients.seconds)
+    ended = trial.started + sum(trial.steps.values())
+    within = [second for second in clients.seconds if trial.started <= second["at"] <= ended + 1]
+    return sum(second["transactions"] < usual / 2 for second in within)
 
 
 def test_a_candidate_that_stalls_the_server_trips_the_guard_and_is_given_up_with_the_server_as_it_was(
@@ -69,9 +72,11 @@ def test_a_candidate_that_stalls_the_server_trips_the_guard_and_is_given_up_with
     assert candidate(verdict, "1")["state"] == "unsafe"
     assert live_of(verdict, "1")["trips"] == 2
     (note,) = [note for note in verdict["warnings"] if note["code"] == "guard_tripped"]
+    with Store.open(tmp_path / "study") as store:
+        bad = [bad_seconds(clients, trial) for trial in store.trials() if trial.candidate == "1"]
     with capsys.disabled():
-        sys.stdout.write(f"\nrestored in {note['data']['restored_in']:.3f} s, {bad_seconds(clients)} bad seconds\n")
-    assert bad_seconds(clients) <= 2 * live_of(verdict, "1")["trips"] + 1
+        sys.stdout.write(f"\nrestored in {note['data']['restored_in']:.3f} s, bad seconds by period: {bad}\n")
+    assert max(bad) <= 2
     assert err.count("The guard restored the baseline") == 2
     text, _ = dialin("explain", tmp_path / "study", code=dialin.any_code)
     assert "Every time that the guard restored the baseline" in text
@@ -163,6 +168,7 @@ def test_a_server_that_nobody_uses_and_an_account_that_lacks_a_privilege_are_ref
         server.query(f"GRANT {privilege} ON *.* TO dialin@localhost")
 
 
+@only_with_all
 def test_a_value_that_somebody_else_sets_ends_the_study_and_stays(dialin, server, account, tmp_path):
     sweep = ["sweep", "innodb_io_capacity=300", *account, *QUICK, "--minutes", "4", "--out", tmp_path / "study"]
     was = values(server)["innodb_io_capacity"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
@@ -96,36 +95,3 @@ class LatencySource(StrEnum):
     HISTOGRAM = "histogram"
     SUMMARY = "summary"
     RESPONSE_TIME = "response_time"
-
-
-class Danger(StrEnum):
-    """What a guard looks at."""
-
-    LATENCY = "latency"
-    STALLED = "stalled"
-    ERRORS = "errors"
-    RUNNING = "running"
-    LAG = "lag"
-    DISK = "disk"
-    MEMORY = "memory"
-    NO_ANSWER = "no_answer"
-
-
-@dataclass(frozen=True, slots=True)
-class Trip:
-    """A guard restored the baseline.
-
-    Attributes:
-        value: what was seen; `limit` is what it exceeded, or fell below; both in the unit of the danger: ms, statements or
-            errors per second, threads, seconds, shares.
-        usual: the usual level of the same; None where there is none.
-        after: seconds from the change of the variable to the second that was bad.
-        restored_in: seconds from then until the baseline's values were read back; None where they could not be restored.
-    """
-
-    danger: Danger
-    value: float
-    limit: float
-    usual: float | None
-    after: float
-    restored_in: float | None = None
