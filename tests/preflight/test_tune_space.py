@@ -3,7 +3,8 @@
 import pytest
 
 from dialin.errors import UserError
-from dialin.preflight.tune_space import Surroundings, ends_of, name_variables, parse_named, resolve, split_base
+from dialin.preflight.tune_space import ends_of, name_variables, parse_named, resolve, split_base
+from dialin.search.variable_choice import Situation
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from fixtures.studies import BUILD
 
@@ -36,9 +37,7 @@ def catalogue(build=BUILD):
 
 def around(**in_force):
     values = {name: one.default for name, one in catalogue().variables.items()}
-    return Surroundings(
-        memory=2**34, disk=2**36, cpus=4, connections=8, tables=4, data=2**27, in_force={**values, **in_force}, counters={}
-    )
+    return Situation(memory=2**34, disk=2**36, cpus=4, connections=8, tables=4, data=2**27, in_force={**values, **in_force})
 
 
 def named(*texts, weaker=False, build=BUILD, **in_force):

@@ -93,7 +93,7 @@ def test_a_tuner_that_learns_what_another_one_learnt_asks_the_same(ended):
     study = StudyTuner(spec)
     study.replay(spec, answered[:ended], throughputs(record))
     following, asked = study.next_trial(), record.course.asks[ended]
-    assert following.stage is asked.stage
+    assert following.purpose is asked.stage
     assert following.setting == changed(record.course.settings[asked.candidate], {})
     assert following.improvement == pytest.approx(asked.improvement)
 
@@ -106,7 +106,7 @@ def test_a_tuner_asks_the_rest_of_a_proof_as_it_would_have():
         study = StudyTuner(spec)
         study.replay(spec, answered[:ended], throughputs(record))
         following, asked = study.next_trial(), record.course.asks[ended]
-        assert (following.block, following.subset) == (asked.block, asked.subset)
+        assert (following.block, following.candidate) == (asked.block, asked.subset)
 
 
 def test_a_failed_trial_is_no_score():

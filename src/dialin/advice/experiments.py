@@ -108,7 +108,7 @@ def _by_changed_defaults(reading: ServerReading) -> Iterator[_Proposal]:
 def _touched(reading: ServerReading) -> dict[str, VariableFacts]:
     """Return what is known of the variables that this load touches and that give up no durability."""
     chosen = variable_choice.choose_variables(reading.variables, reading.situation, most=len(TABLE))
-    return {one.dimension.name: _facts(one.dimension.name, reading) for one in chosen}
+    return {one.name: _facts(one.name, reading) for one in chosen}
 
 
 def _values(values: Values, name: str, reading: ServerReading) -> list[Value]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dialin.advice import figures
@@ -15,12 +15,11 @@ from dialin.model.build import Build
 from dialin.preflight import inspection
 from dialin.preflight.checked import StudyRequest
 from dialin.preflight.sandboxes import check_disk
-from dialin.preflight.tuned import BASELINE, measure_baseline, surroundings_of
+from dialin.preflight.tuned import BASELINE, measure_baseline, situation_of
 from dialin.probes import disk
 from dialin.question.candidates import canonical
 from dialin.question.options import StudyOptions
 from dialin.search.performance_variables import TABLE
-from dialin.search.variable_choice import Situation
 from dialin.servers import builds, dry_run
 from dialin.trials.tools import Tools
 from dialin.variables import check
@@ -66,23 +65,14 @@ def read_sandbox(question: StudyOptions, directory: Path, workshop: Tools) -> Re
     effective = inspection.make_inspect(workshop, {BASELINE: build}, [])(BASELINE, setting)
     if effective is None:
         raise ServerError("No server starts with this setting", "Correct --set")
-    around = surroundings_of(request, workshop, effective)
-    ended = measure_baseline(request, workshop, build, setting, catalogue, around, "to see what the server does")
+    situation = situation_of(request, workshop, effective)
+    ended = measure_baseline(request, workshop, build, setting, catalogue, situation, "to see what the server does")
     in_force = {name: str(value) for name, value in ended.trial.in_force.items()}
     defaults = catalogue.defaults()
     reading = make_reading(
         in_force,
         catalogue.variables,
-        Situation(
-            memory=float(around.memory),
-            cpus=around.cpus,
-            connections=around.connections,
-            data=float(around.data),
-            disk=float(around.disk),
-            spinning=disk.is_rotational(_existing(workshop.home.root)),
-            tables=around.tables,
-            in_force=in_force,
-        ),
+        replace(situation, spinning=disk.is_rotational(_existing(workshop.home.root)), in_force=in_force),
         ended.evidence.watched,
         defaults={name: defaults[name] for name in setting if name in defaults},
         at_start=frozenset(name for name in TABLE if name in catalogue.variables and not catalogue.variables[name].dynamic),
@@ -94,7 +84,7 @@ def read_sandbox(question: StudyOptions, directory: Path, workshop: Tools) -> Re
         seconds=seconds,
         queries=reading.measured.queries,
         running=figures.running(reading),
-        data=float(around.data),
+        data=situation.data,
         load=request.load.describe(),
     )
     return ReadSandbox(reading, build, watch, tuple(unread_of_probes(ended.evidence.watched)))

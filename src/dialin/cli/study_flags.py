@@ -99,7 +99,7 @@ def _parameter(name: str, panel: Panel) -> inspect.Parameter:
         flag += f"/--no-{flag.removeprefix('--')}"
     option = typer.Option(flag, metavar=metavar, help=help_of(name), rich_help_panel=panel.title)
     kind, default = _as_typed(field)
-    annotation = Annotated.__class_getitem__((kind, option))  # type: ignore[attr-defined]
+    annotation = Annotated[kind, option]  # type: ignore[valid-type]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
@@ -177,7 +177,7 @@ def _adapted(parameter: inspect.Parameter, hidden: Collection[str], helps: Mappi
     option = copy.copy(option)
     option.hidden = parameter.name in hidden
     option.help = helps.get(parameter.name, option.help)
-    return parameter.replace(annotation=Annotated.__class_getitem__((kind, option)))  # type: ignore[attr-defined]
+    return parameter.replace(annotation=Annotated[kind, option])
 
 
 def pairs(texts: Sequence[str] | None, option: str) -> dict[str, Any]:

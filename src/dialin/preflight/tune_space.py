@@ -7,7 +7,7 @@ What is known of variables beyond the catalogue (rules of thumb, ranges that mak
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
@@ -17,6 +17,7 @@ from dialin.model.tune import AtMost, MemoryFormula
 from dialin.search import variable_choice
 from dialin.search.ranges import RequestedVariable, VariableFacts, make_dimension, parse_requested
 from dialin.search.space import Space
+from dialin.search.variable_choice import Situation
 from dialin.servers.capabilities import Capability, has
 from dialin.variables import check, owned, rules, set_global
 from dialin.variables.catalogue import NUMBERS, Catalogue, Variable
@@ -26,29 +27,6 @@ from dialin.variables.size_units import BYTES, unit_of
 _LOGS_OF_DATA = ("innodb_log_file_size", "innodb_log_files_in_group")
 """Part of prepared data, but made anew at the start by every server that can resize its redo log."""
 _MIB, _KIB = 2**20, 2**10
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What is known of the machine and the load before a tune.
-
-    Attributes:
-        memory: bytes that a server may take.
-        disk: free bytes where the data are.
-        data: bytes of the prepared data.
-        counters: by how much each status counter grew in a trial of the baseline; empty where there was none.
-        seconds: that they grew for.
-    """
-
-    memory: int
-    disk: int
-    cpus: int
-    connections: int
-    tables: int
-    data: int
-    in_force: Mapping[str, str]
-    counters: Mapping[str, float]
-    seconds: float = 0.0
 
 
 def parse_named(texts: Sequence[str]) -> list[RequestedVariable]:
@@ -101,7 +79,7 @@ def _resizes_logs(build: str) -> bool:
 
 
 def name_variables(
-    requested: Sequence[RequestedVariable], catalogue: Catalogue, around: Surroundings, *, weaker: bool
+    requested: Sequence[RequestedVariable], catalogue: Catalogue, situation: Situation, *, weaker: bool
 ) -> list[Dimension]:
     """Return the variables that a user named, with ranges.
 
@@ -111,24 +89,24 @@ def name_variables(
     variables = []
     for one in requested:
         known = catalogue.variables[one.name]
-        facts = _facts(known, catalogue, around, weaker=weaker)
+        facts = _facts(known, catalogue, situation, weaker=weaker)
         if one.low is not None and known.kind in NUMBERS:  # whatever values dialin itself would try
             facts = replace(facts, choices=(), minimum=known.minimum, maximum=known.maximum)
         if not one.values and one.low is None and not facts.choices and known.kind not in NUMBERS:
             raise UserError(f"No values are known for {one.name}", f"List them: {one.name}=VALUE,VALUE")
         dimension = make_dimension(facts, one)
-        _check_durability(dimension, around.in_force, weaker=weaker)
+        _check_durability(dimension, situation.in_force, weaker=weaker)
         variables.append(_variable(dimension, known, "" if one.values or one.low is not None else dimension.reason))
     return variables
 
 
-def propose_variables(catalogue: Catalogue, around: Surroundings, *, weaker: bool) -> list[Dimension]:
+def propose_variables(catalogue: Catalogue, situation: Situation, *, weaker: bool) -> list[Dimension]:
     """Return the variables that dialin proposes for a build, a machine and a load, the most important first.
 
     Raises:
         UserError: it has none to propose.
     """
-    chosen = variable_choice.choose_variables(catalogue.variables, _situation(around), weaker=weaker)
+    chosen = variable_choice.choose_variables(catalogue.variables, situation, weaker=weaker)
     variables = [
         _variable(one.dimension, catalogue.variables[one.name], one.reason)
         for one in chosen
@@ -140,10 +118,10 @@ def propose_variables(catalogue: Catalogue, around: Surroundings, *, weaker: boo
 
 
 def memory_and_order(
-    variables: Sequence[Dimension], catalogue: Catalogue, around: Surroundings
+    variables: Sequence[Dimension], catalogue: Catalogue, situation: Situation
 ) -> tuple[MemoryFormula | None, tuple[AtMost, ...]]:
     space = Space(tuple(variables))
-    constraints = variable_choice.make_constraints(space, _situation(around), catalogue.variables)
+    constraints = variable_choice.make_constraints(space, situation, catalogue.variables)
     memory = constraints.memory
     if memory is None or not memory.factors:
         return None, constraints.order
@@ -160,9 +138,9 @@ def ends_of(variables: Sequence[Dimension]) -> list[dict[str, Value]]:
     ]
 
 
-def _facts(known: Variable, catalogue: Catalogue, around: Surroundings, *, weaker: bool) -> VariableFacts:
-    facts = variable_choice.variable_facts(known, _situation(around), catalogue.variables, weaker=weaker)
-    words = [word for word in facts.choices if weaker or not _weakens(known.name, word, around.in_force)]
+def _facts(known: Variable, catalogue: Catalogue, situation: Situation, *, weaker: bool) -> VariableFacts:
+    facts = variable_choice.variable_facts(known, situation, catalogue.variables, weaker=weaker)
+    words = [word for word in facts.choices if weaker or not _weakens(known.name, word, situation.in_force)]
     distinct = [word for place, word in enumerate(words) if not any(same_value(word, before) for before in words[:place])]
     return replace(facts, choices=tuple(distinct) if len(distinct) > 1 else ())
 
@@ -203,20 +181,6 @@ def _step(dimension: Dimension) -> float:
         return dimension.step
     least = next((unit for unit in (_MIB, _KIB) if dimension.low >= unit and dimension.high >= 8 * unit), 1)
     return max(dimension.step, float(least))
-
-
-def _situation(around: Surroundings) -> variable_choice.Situation:
-    return variable_choice.Situation(
-        memory=float(around.memory),
-        cpus=around.cpus,
-        connections=around.connections,
-        data=float(around.data),
-        disk=float(around.disk),
-        tables=around.tables,
-        in_force=around.in_force,
-        counters=around.counters,
-        seconds=around.seconds,
-    )
 
 
 def split_base(setting: Setting, variables: Sequence[Dimension]) -> tuple[dict[str, Value], dict[str, Value]]:

@@ -22,11 +22,11 @@ from dialin.preflight.admission import Admit
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus, with_plan
 from dialin.preflight.option_files import base_setting
 from dialin.preflight.sandboxes import check_candidate, check_disk, facts_of, inspect_of
-from dialin.preflight.tune_space import Surroundings
 from dialin.probes import host
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan, tune_warmup
 from dialin.search.proof import CONFIDENCE
+from dialin.search.variable_choice import Situation
 from dialin.servers import builds, dry_run
 from dialin.trials import trial_steps
 from dialin.trials.changes import changes_between
@@ -82,16 +82,16 @@ def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     if baseline is None:
         raise ServerError("No server starts as the baseline", "Correct --set")
 
-    around = surroundings_of(request, workshop, baseline)
+    situation = situation_of(request, workshop, baseline)
     weaker = question.accept_weaker_durability
     if requested:
-        variables = tune_space.name_variables(requested, catalogue, around, weaker=weaker)
+        variables = tune_space.name_variables(requested, catalogue, situation, weaker=weaker)
     else:
-        around = _with_counters(request, workshop, build, setting, catalogue, around)
-        variables = tune_space.propose_variables(catalogue, around, weaker=weaker)
+        situation = _with_counters(request, workshop, build, setting, catalogue, situation)
+        variables = tune_space.propose_variables(catalogue, situation, weaker=weaker)
     for ends in tune_space.ends_of(variables):
         _check_ends(build, setting, ends)
-    spec, allowed = with_plan(specify(request, build.id, setting, variables, catalogue, around))
+    spec, allowed = with_plan(specify(request, build.id, setting, variables, catalogue, situation))
     check_candidate(spec, spec.candidates[0], build, catalogue.defaults())
     ready = _checked(spec, allowed, build, workload, workshop, catalogue, {BASELINE: baseline})
     return replace(ready, notes=tuple(left_out))
@@ -175,10 +175,10 @@ def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, V
         raise
 
 
-def surroundings_of(request: StudyRequest, workshop: Tools, baseline: EffectiveSettings) -> Surroundings:
+def situation_of(request: StudyRequest, workshop: Tools, baseline: EffectiveSettings) -> Situation:
     """Return what is known of this machine and of the load, before anything is measured."""
     existing: Path = next(path for path in (workshop.home.root, *workshop.home.root.parents) if path.exists())
-    return Surroundings(
+    return Situation(
         memory=host.memory_available(),
         disk=shutil.disk_usage(existing).free,
         cpus=host.cpu_count(),
@@ -186,7 +186,6 @@ def surroundings_of(request: StudyRequest, workshop: Tools, baseline: EffectiveS
         tables=request.load.tables,
         data=request.workload.expected_bytes(),
         in_force=baseline.in_force,
-        counters={},
     )
 
 
@@ -196,16 +195,18 @@ def _with_counters(
     build: Build,
     setting: Mapping[str, Value],
     catalogue: Catalogue,
-    around: Surroundings,
-) -> Surroundings:
-    """Return the surroundings with the status counters of one trial of the baseline, which show what the load touches.
+    situation: Situation,
+) -> Situation:
+    """Return the situation with the status counters of one trial of the baseline, which show what the load touches.
 
     Raises:
         ServerError: the trial fails.
     """
-    ended = measure_baseline(request, workshop, build, setting, catalogue, around, "to see which variables this load touches")
+    ended = measure_baseline(
+        request, workshop, build, setting, catalogue, situation, "to see which variables this load touches"
+    )
     status = next((one for one in ended.evidence.watched if one.probe == "status"), None)
-    return replace(around, counters=status.counters, seconds=status.seconds) if status else around
+    return replace(situation, counters=status.counters, seconds=status.seconds) if status else situation
 
 
 def measure_baseline(
@@ -214,7 +215,7 @@ def measure_baseline(
     build: Build,
     setting: Mapping[str, Value],
     catalogue: Catalogue,
-    around: Surroundings,
+    situation: Situation,
     purpose: str,
 ) -> TrialEnded:
     """Run one trial of the baseline, watched by all probes; `purpose` says what for.
@@ -222,8 +223,8 @@ def measure_baseline(
     Raises:
         ServerError: the trial fails.
     """
-    variables = tune_space.propose_variables(catalogue, around, weaker=False)
-    spec = specify(request, build.id, setting, variables, catalogue, around)
+    variables = tune_space.propose_variables(catalogue, situation, weaker=False)
+    spec = specify(request, build.id, setting, variables, catalogue, situation)
     allowed, clock = plan(spec), workshop.clock
     workshop.say(f"Measuring the baseline once for {allowed.measure:.0f} s, {purpose}")
     with Sandboxes(spec, {build.id: build}, request.workload, workshop).open(workshop.say) as site:
@@ -247,7 +248,7 @@ def specify(
     setting: Mapping[str, Value],
     variables: list[Dimension],
     catalogue: Catalogue,
-    around: Surroundings,
+    situation: Situation,
 ) -> StudySpec:
     """Return the tune that a question asks for, once its variables are known; `setting` is that of the baseline."""
     question = request.question
@@ -260,9 +261,9 @@ def specify(
     levels = request.load.number_of_levels
     measure = question.measure or (SECONDS[question.goal] if levels == 1 else _OF_SEVERAL)
     warmup = tune_warmup(measure) if question.warmup is None else question.warmup
-    start_seconds = around.data / _COPIED + _BOOT + levels * warmup
+    start_seconds = (situation.data or 0.0) / _COPIED + _BOOT + levels * warmup
     is_set = switch is Switch.SET and not request.workload.traits.grows
-    memory, order = tune_space.memory_and_order(variables, catalogue, around)
+    memory, order = tune_space.memory_and_order(variables, catalogue, situation)
     tune = TunePlan(
         variables=tuple(variables),
         search_seconds=measure,

@@ -13,10 +13,10 @@ from dialin.preflight import tune_space
 from dialin.preflight.attached import Permission
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.option_files import base_setting
-from dialin.preflight.tune_space import Surroundings
 from dialin.preflight.tuned import refuse_options, specify, tune_admission
 from dialin.probes import host
 from dialin.question.plan import Plan
+from dialin.search.variable_choice import Situation
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Workload
 
@@ -49,7 +49,7 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
             "Leave it out, for an attached server is tuned without a restart; or tune a sandbox: --server",
         )
     setting, left_out = base_setting(request, known, {})
-    around = Surroundings(
+    situation = Situation(
         memory=host.memory_available() if attached.pid is not None else 0,  # elsewhere nothing may take more than it has
         disk=0,
         cpus=host.cpu_count(),
@@ -57,11 +57,10 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
         tables=request.load.tables,
         data=workload.expected_bytes(),
         in_force=attached.variables(),
-        counters={},
     )
-    named = tune_space.name_variables(requested, known, around, weaker=question.accept_weaker_durability)
+    named = tune_space.name_variables(requested, known, situation, weaker=question.accept_weaker_durability)
     variables = [replace(one, static=False) for one in named]
-    spec, allowed = with_plan(specify(request, known.build_id, setting, variables, known, around))
+    spec, allowed = with_plan(specify(request, known.build_id, setting, variables, known, situation))
     return attached_server.check_on_server(
         spec,
         allowed,

@@ -22,7 +22,8 @@ from dialin.preflight.admission import Admit, refuse
 from dialin.question.plan import Plan
 from dialin.race.runner import Runner
 from dialin.report.load_units import units
-from dialin.search.study_tuner import NextTrial, StudyTuner, answers
+from dialin.search.study_tuner import StudyTuner, answers
+from dialin.search.trial_records import Ask
 from dialin.search.tune_findings import final_findings, findings_so_far
 from dialin.stats.trial_figures import FIGURE_OF, value
 from dialin.store.proof_view import candidate_of, proof_view
@@ -91,8 +92,8 @@ class TuneRunner(Runner):
             self._check_whether_all_fail()
         return self._end()
 
-    def _run_next(self, following: NextTrial) -> None:
-        is_proof = following.stage is TuneStage.PROOF
+    def _run_next(self, following: Ask) -> None:
+        is_proof = following.purpose is TuneStage.PROOF
         if is_proof and (not self._asks or self._asks[-1].stage is not TuneStage.PROOF):
             self.log(LogCode.SEARCH_ENDED, trials=len(self._asks))
         number = len(self._asks) + 1
@@ -105,11 +106,11 @@ class TuneRunner(Runner):
         ask = TuneAsk(
             number,
             candidate.name,
-            following.stage,
+            following.purpose,
             following.seconds,
             following.improvement,
             following.block,
-            following.subset,
+            following.candidate,
         )
         began = self._clock.monotonic()
         refusal = None if known else self._refusal(candidate)

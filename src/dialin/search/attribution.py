@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dialin.model.setting import Setting, Value
-from dialin.model.verdict import FigureSource
+from dialin.model.verdict import FigureSource, TunedPair
 from dialin.search.proof import CONFIDENCE
 from dialin.search.space import Point, Space
 from dialin.search.surrogate import Surrogate
-from dialin.search.trial_records import Carried, Interaction
+from dialin.search.trial_records import Carried
 from dialin.stats.blocks import estimate_of_logs
 from dialin.stats.trial_fit import TrialFit
 
@@ -47,7 +47,7 @@ def carried(
     return tuple(sorted(shares, key=lambda one: -one.ratio.mean)[:MOST])
 
 
-def interactions(space: Space, setting: Setting, model: Surrogate, variables: Sequence[str]) -> tuple[Interaction, ...]:
+def interactions(space: Space, setting: Setting, model: Surrogate, variables: Sequence[str]) -> tuple[TunedPair, ...]:
     """Return the pairs that do together more or less than each by itself, the strongest first.
 
     Only those whose interval by the model excludes 1, and that are no less than 1 %.
@@ -60,7 +60,7 @@ def interactions(space: Space, setting: Setting, model: Surrogate, variables: Se
         mean, sd = model.contrast(points, np.array([1.0, -1.0, -1.0, 1.0]))
         if abs(mean) >= max(_INTERACTION, MODEL_DEVIATES * sd):
             names = space.dimensions[first].name, space.dimensions[second].name
-            pairs.append(Interaction(names, estimate_of_logs(mean, MODEL_DEVIATES * sd)))
+            pairs.append(TunedPair(variables=names, ratio=estimate_of_logs(mean, MODEL_DEVIATES * sd)))
     return tuple(sorted(pairs, key=lambda one: -abs(math.log(one.ratio.mean))))
 
 

@@ -7,7 +7,7 @@ would have.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dialin.cause_sentences import with_advice
 from dialin.model.dimension import Dimension
@@ -42,18 +42,6 @@ class TrialAnswer:
     cost: float
 
 
-@dataclass(frozen=True, slots=True)
-class NextTrial:
-    """What to run next; `setting` has only what it changes of the baseline, `seconds` are for each number of threads."""
-
-    setting: Mapping[str, Value]
-    stage: TuneStage
-    seconds: float
-    improvement: float | None
-    block: int
-    subset: str
-
-
 class StudyTuner:
     """The tuner of one study."""
 
@@ -73,19 +61,13 @@ class StudyTuner:
         outcomes = [self._outcome(spec, answer, speeds) for answer in answers]
         self.tuner = Tuner.resume(*self._arguments, outcomes)
 
-    def next_trial(self) -> NextTrial | None:
-        """Return what to run next; None when the budget is over or the answer is known."""
+    def next_trial(self) -> Ask | None:
+        """Return the next trial, its seconds for each number of threads; None when the budget is over or the answer known."""
         ask = self.tuner.ask()
         if ask is None:
             return None
-        return NextTrial(
-            setting=dict(ask.setting),
-            stage=ask.purpose,
-            seconds=ask.seconds / self._levels,
-            improvement=ask.improvement,
-            block=ask.block + self._plan.searched if ask.block else 0,
-            subset=ask.candidate,
-        )
+        block = ask.block + self._plan.searched if ask.block else 0
+        return replace(ask, seconds=ask.seconds / self._levels, block=block)
 
     def learn(self, spec: StudySpec, answer: TrialAnswer, speeds: Mapping[int, float]) -> None:
         """Learn from the trial that was asked for last."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialin.model.setting import Value
 from dialin.model.tune import TuneStage
-from dialin.model.verdict import Estimate, FigureSource, TuneOutcome
+from dialin.model.verdict import Estimate, FigureSource, TunedPair, TuneOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +89,6 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True)
-class Interaction:
-    """Two recommended variables that depend on each other.
-
-    Attributes:
-        ratio: what both do together, to the product of what each does without the other; above 1 each needs the other, below 1
-            one can replace the other.
-    """
-
-    variables: tuple[str, str]
-    ratio: Estimate
-
-
-@dataclass(frozen=True, slots=True)
 class Result:
     """What is recommended, and what fresh trials show of it.
 
@@ -118,4 +105,4 @@ class Result:
     gain: Estimate | None
     guess: Mapping[str, Value]
     carried: tuple[Carried, ...] = ()
-    interactions: tuple[Interaction, ...] = ()
+    interactions: tuple[TunedPair, ...] = ()

@@ -9,7 +9,7 @@ import numpy as np
 from dialin.model.dimension import CATEGORY
 from dialin.model.study import Goal
 from dialin.model.tune import TuneStage
-from dialin.model.verdict import Estimate, TunedPair, TunedVariable, TuneFindings, TuneOutcome
+from dialin.model.verdict import Estimate, TunedVariable, TuneFindings, TuneOutcome
 from dialin.search.space import Point, Space
 from dialin.search.study_tuner import StudyTuner
 from dialin.search.surrogate import Surrogate
@@ -46,7 +46,7 @@ def _findings(study: StudyTuner, result: Result) -> TuneFindings:
         gain=goal_ratio(result.gain, goal),
         worthwhile=tuner.options.worthwhile,
         variables=variables,
-        interactions=[TunedPair(variables=pair.variables, ratio=pair.ratio) for pair in result.interactions],
+        interactions=list(result.interactions),
         failures=list(study.failures),
         memory_limit=tuner.constraints.limit,
         fence=tuner.constraints.fence,

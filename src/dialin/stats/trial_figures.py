@@ -12,6 +12,7 @@ from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.verdict import DecidedBy, Estimate
 from dialin.stats.blocks import Observation
 from dialin.stats.correlation import effective_seconds
+from dialin.stats.means import geometric_mean
 from dialin.stats.steady import Shape, examine
 from dialin.stats.throughput import TrialSpeed
 from dialin.stats.trial_fit import TimedTrial
@@ -61,7 +62,7 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
     if not levels:
         return None
     windows = [window(level.tps) for level in levels]
-    together = geometric_mean_of_levels([one.mean for one in windows])
+    together = geometric_mean([one.mean for one in windows])
     scales = [together / one.mean if one.mean > 0 else 0.0 for one in windows]
     tps = [value * scale for level, scale in zip(levels, scales, strict=True) for value in level.tps]
     latencies = [level.latency for level in levels if level.latency]
@@ -70,7 +71,7 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
     effective = sum(effective_seconds(level.tps) for level in levels)
     return Figures(
         window=together_window,
-        typical=geometric_mean_of_levels([one.typical for one in windows]) if together else 0.0,
+        typical=geometric_mean([one.typical for one in windows]) if together else 0.0,
         shape=next((level.shape for level in levels if not level.shape.steady), levels[0].shape),
         effective=effective,
         error=together_window.typical_cv / math.sqrt(effective),
@@ -79,13 +80,6 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
         lost=round(sum(sample.seconds for sample in measured if sample.lost)),
         seconds=sum(sample.seconds for sample in counted),
     )
-
-
-def geometric_mean_of_levels(speeds: Sequence[float]) -> float:
-    """Return one figure for the speeds at several numbers of threads; 0 where nothing was done at one of them."""
-    if len(speeds) == 1:
-        return speeds[0]
-    return statistics.geometric_mean(speeds) if min(speeds) > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from dialin.report.charts.course_chart import CourseChart, course, short
 from dialin.report.charts.thin import thin
 from dialin.report.load_units import SECONDS, Units, units_in
 from dialin.stats.boxes import BoxFigures, box
+from dialin.stats.means import geometric_mean
 from dialin.stats.rolling_mean import window_of
-from dialin.stats.trial_figures import geometric_mean_of_levels
 
 POINTS_OF_A_STUDY = 45_000
 """How many points of throughput all charts may have, so that a report stays a few MB however long the study was."""
@@ -69,7 +69,7 @@ class Series:
     def mean(self) -> float | None:
         """Its mean throughput: of several numbers of threads the geometric mean of each one's; None where it has no figure."""
         means = [box.mean for box in self.boxes.values()]
-        return geometric_mean_of_levels(means) if means else None
+        return geometric_mean(means) if means else None
 
     @property
     def remarks(self) -> list[str]:

@@ -283,23 +283,10 @@ class Beside:
     groups: Sequence[Group]
 
 
-Part = (
-    Paragraph
-    | Table
-    | Code
-    | Tiles
-    | Pairs
-    | Terms
-    | Caveats
-    | Reasons
-    | Log
-    | Chart
-    | MeasureSwitch
-    | Grid
-    | Fold
-    | Group
-    | Beside
-)
+PlainPart = Paragraph | Table | Code | Tiles | Pairs | Terms | Caveats | Reasons | Log | Chart | Fold | Group
+"""What any rendering shows."""
+
+Part = PlainPart | MeasureSwitch | Grid | Beside
 """Anything that a section may hold."""
 
 
@@ -353,6 +340,20 @@ def every_part(parts: Sequence[Part]) -> Iterator[Part]:
                 yield from part.charts
             case _:
                 pass
+
+
+def flat(parts: Sequence[Part]) -> Iterator[PlainPart]:
+    """Yield parts for a rendering without a layout: one below the other, without what only a page can do."""
+    for part in parts:
+        match part:
+            case Beside():
+                yield from part.groups
+            case Grid():
+                yield from part.charts
+            case MeasureSwitch():
+                pass
+            case _:
+                yield part
 
 
 def find(parts: Sequence[Part], key: str) -> Part | None:

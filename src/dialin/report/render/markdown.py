@@ -8,14 +8,17 @@ from dialin.model.record import StudyRecord
 from dialin.model.why import Why
 from dialin.report.charts.chart import Chart
 from dialin.report.document.parts import (
+    Caveat,
     Caveats,
     Code,
     Document,
     Fold,
     Group,
     Log,
+    Pairs,
     Paragraph,
     Part,
+    PlainPart,
     ReasonCard,
     Reasons,
     Row,
@@ -23,11 +26,12 @@ from dialin.report.document.parts import (
     Section,
     SectionKey,
     Table,
+    Terms,
     Tiles,
+    flat,
 )
 from dialin.report.document.study_document import study_document
 from dialin.report.render.markdown_text import fenced, folded, prose, table
-from dialin.report.render.part_renderer import PartRenderer
 from dialin.text import visible
 
 _OPEN_RANKS = 4
@@ -53,7 +57,7 @@ def to_markdown(document: Document) -> str:
 def _section(section: Section) -> list[str]:
     if not section.parts:
         return []
-    shown = _Markdown().together(section.parts)
+    shown = _together(section.parts)
     if section.key in _FOLDED:
         return [folded(section.title, shown)]
     if section.key is SectionKey.VERDICT:
@@ -61,67 +65,72 @@ def _section(section: Section) -> list[str]:
     return [f"**{prose(section.title)}**", shown]
 
 
-class _Markdown(PartRenderer[str]):
-    """Writes each part as a paragraph, a list, a table or a fold."""
+def _together(parts: Sequence[Part]) -> str:
+    return "\n\n".join(text for part in flat(parts) if (text := _text(part)))
 
-    def together(self, parts: Sequence[Part]) -> str:
-        return "\n\n".join(text for text in self.show(parts) if text)
 
-    def paragraph(self, part: Paragraph) -> str:
-        return prose(part.text)
+def _text(part: PlainPart) -> str:
+    match part:
+        case Paragraph():
+            return prose(part.text)
+        case Group():
+            return _group(part)
+        case Fold():
+            return folded(part.summary, _together(part.parts))
+        case Chart():
+            return "\n\n".join([f"**{prose(part.title)}**", *(prose(text) for text in (part.text, part.other_text) if text)])
+        case Table():
+            return _table(part)
+        case Code():
+            return fenced(part.text, part.language)
+        case Tiles():
+            return "\n".join(f"- {prose(f'{one.label}: {one.figure}. {one.sentence}')}" for one in part.tiles)
+        case Pairs():
+            return _pairs(part.pairs)
+        case Terms():
+            return _pairs([(one.word, one.meaning) for one in part.terms])
+        case Caveats():
+            return "\n".join(line for one in part.caveats for line in _caveat(one))
+        case Reasons():
+            return "\n".join(_reason(number, one) for number, one in enumerate(part.cards, part.start))
+        case Log():
+            return fenced("\n".join(f"{at} {text}" for at, text in part.lines)) if part.lines else "Nothing was logged."
 
-    def group(self, part: Group) -> str:
-        first = next((one for one in part.parts if isinstance(one, Table) and one.key == _FIRST), None)
-        if first is None:
-            return "\n\n".join([f"**{prose(part.title)}**", self.together(part.parts)])
-        shown = [place for place, column in enumerate(first.columns) if column.rank <= _OPEN_RANKS]
-        brief = Table(
-            first.key,
-            "",
-            [first.columns[place] for place in shown],
-            [Row([row.cells[place] for place in shown], row.role) for row in first.rows],
-        )
-        return "\n\n".join([self.table(brief), folded(part.title, self.together(part.parts))])
 
-    def fold(self, part: Fold) -> str:
-        return folded(part.summary, self.together(part.parts))
+def _group(part: Group) -> str:
+    first = next((one for one in part.parts if isinstance(one, Table) and one.key == _FIRST), None)
+    if first is None:
+        return "\n\n".join([f"**{prose(part.title)}**", _together(part.parts)])
+    shown = [place for place, column in enumerate(first.columns) if column.rank <= _OPEN_RANKS]
+    brief = Table(
+        first.key,
+        "",
+        [first.columns[place] for place in shown],
+        [Row([row.cells[place] for place in shown], row.role) for row in first.rows],
+    )
+    return "\n\n".join([_table(brief), folded(part.title, _together(part.parts))])
 
-    def chart(self, part: Chart) -> str:
-        return "\n\n".join([f"**{prose(part.title)}**", *(prose(text) for text in (part.text, part.other_text) if text)])
 
-    def table(self, part: Table) -> str:
-        if not part.rows:
-            return prose(part.empty)
-        rows = []
-        for row in part.rows:
-            cells = [prose(cell.full) for cell in row.cells]
-            rows.append([f"**{cells[0]}**", *cells[1:]] if row.role is RowRole.RECOMMENDED else cells)
-        alignment = "".join("r" if column.is_figure else "l" for column in part.columns)
-        titles = [prose(f"{column.title} ({column.hint})" if column.hint else column.title) for column in part.columns]
-        drawn = table(titles, rows, alignment)
-        return f"{prose(part.caption)}\n\n{drawn}" if part.caption else drawn
+def _table(part: Table) -> str:
+    if not part.rows:
+        return prose(part.empty)
+    rows = []
+    for row in part.rows:
+        cells = [prose(cell.full) for cell in row.cells]
+        rows.append([f"**{cells[0]}**", *cells[1:]] if row.role is RowRole.RECOMMENDED else cells)
+    alignment = "".join("r" if column.is_figure else "l" for column in part.columns)
+    titles = [prose(f"{column.title} ({column.hint})" if column.hint else column.title) for column in part.columns]
+    drawn = table(titles, rows, alignment)
+    return f"{prose(part.caption)}\n\n{drawn}" if part.caption else drawn
 
-    def code(self, part: Code) -> str:
-        return fenced(part.text, part.language)
 
-    def tiles(self, part: Tiles) -> str:
-        return "\n".join(f"- {prose(f'{one.label}: {one.figure}. {one.sentence}')}" for one in part.tiles)
+def _pairs(pairs: Sequence[tuple[str, str]]) -> str:
+    return "\n".join(f"- {prose(f'{label}: {value}')}" for label, value in pairs) or "Nothing is known."
 
-    def pairs(self, pairs: Sequence[tuple[str, str]]) -> str:
-        return "\n".join(f"- {prose(f'{label}: {value}')}" for label, value in pairs) or "Nothing is known."
 
-    def caveats(self, part: Caveats) -> str:
-        lines = []
-        for one in part.caveats:
-            lines.append(f"- {prose(f'{one.kind.capitalize()}: {one.text}')}")
-            lines += [f"  - {prose(f'{label}: {value}')}" for label, value in one.data]
-        return "\n".join(lines)
-
-    def reasons(self, part: Reasons) -> str:
-        return "\n".join(_reason(number, one) for number, one in enumerate(part.cards, part.start))
-
-    def log(self, part: Log) -> str:
-        return fenced("\n".join(f"{at} {text}" for at, text in part.lines)) if part.lines else "Nothing was logged."
+def _caveat(one: Caveat) -> list[str]:
+    figures = [f"  - {prose(f'{label}: {value}')}" for label, value in one.data]
+    return [f"- {prose(f'{one.kind.capitalize()}: {one.text}')}", *figures]
 
 
 def _reason(number: int, one: ReasonCard) -> str:

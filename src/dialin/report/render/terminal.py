@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from typing import assert_never
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -21,16 +22,20 @@ from dialin.report.document.parts import (
     Fold,
     Group,
     Log,
+    Pairs,
     Paragraph,
+    Part,
+    PlainPart,
     Reasons,
     Role,
     SectionKey,
     Table,
+    Terms,
     Tiles,
     find,
+    flat,
 )
 from dialin.report.document.study_document import study_document
-from dialin.report.render.part_renderer import PartRenderer
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import columns_of, row_styles
 from dialin.text import distinct, visible
@@ -101,7 +106,7 @@ def _print_strongest(record: StudyRecord, document: Document, why: Why | None, w
     page.gap()
 
 
-class _Writer(PartRenderer[None]):
+class _Writer:
     """Writes parts to a page: all of each, or what a glance needs."""
 
     def __init__(self, page: Page, document: Document, *, is_whole: bool) -> None:
@@ -109,43 +114,59 @@ class _Writer(PartRenderer[None]):
         self._document = document
         self._is_whole = is_whole
 
-    def paragraph(self, part: Paragraph) -> None:
-        self.page.text(part.text, "dim" if part.role in (Role.LEAD, Role.SMALL) else "")
+    def show(self, parts: Sequence[Part]) -> None:
+        for part in flat(parts):
+            self._show(part)
 
-    def group(self, part: Group) -> None:
-        self._heading(part.title)
-        self.show(part.parts)
-
-    def fold(self, part: Fold) -> None:
-        if self._is_whole:
-            self._heading(part.summary)
-            self.show(part.parts)
-
-    def tiles(self, part: Tiles) -> None:
-        self.page.gap()
-        for tile in part.tiles:
-            self.page.fact(f"{tile.label}:", f"{tile.figure}. {tile.sentence}")
-
-    def pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
-        for label, value in pairs:
-            self.page.labelled(f"{label}:", value)
-
-    def log(self, part: Log) -> None:
-        for at, text in part.lines:
-            self.page.text(f"{at} {text}")
+    def _show(self, part: PlainPart) -> None:
+        match part:
+            case Paragraph():
+                self.page.text(part.text, "dim" if part.role in (Role.LEAD, Role.SMALL) else "")
+            case Group():
+                self._heading(part.title)
+                self.show(part.parts)
+            case Fold():
+                if self._is_whole:
+                    self._heading(part.summary)
+                    self.show(part.parts)
+            case Tiles():
+                self.page.gap()
+                for tile in part.tiles:
+                    self.page.fact(f"{tile.label}:", f"{tile.figure}. {tile.sentence}")
+            case Pairs():
+                for label, value in part.pairs:
+                    self.page.labelled(f"{label}:", value)
+            case Terms():
+                for term in part.terms:
+                    self.page.labelled(f"{term.word}:", term.meaning)
+            case Log():
+                for at, text in part.lines:
+                    self.page.text(f"{at} {text}")
+            case Code():
+                self._code(part)
+            case Table():
+                self._table(part)
+            case Chart():
+                self._chart(part)
+            case Caveats():
+                self._caveats(part)
+            case Reasons():
+                self._reasons(part)
+            case _:
+                assert_never(part)
 
     def _heading(self, title: str) -> None:
         self.page.gap()
         self.page.text(title, "bold" if self._is_whole else "dim")
 
-    def code(self, part: Code) -> None:
+    def _code(self, part: Code) -> None:
         for line in part.text.split("\n"):
             if part.is_copied:
                 self.page.copyable(f"{_INDENT}{line}")
             else:
                 self.page.text(line, indent=_INDENT)
 
-    def table(self, part: Table) -> None:
+    def _table(self, part: Table) -> None:
         if not part.rows:
             self.page.text(part.empty)
             return
@@ -154,7 +175,7 @@ class _Writer(PartRenderer[None]):
             self.page.text(part.caption, "dim")
         self.page.table(columns_of(part), styles=row_styles(part))
 
-    def chart(self, part: Chart) -> None:
+    def _chart(self, part: Chart) -> None:
         page = self.page
         if part.forest:
             page.text(f"{part.title} (shaded: too small to matter)", "dim")
@@ -185,13 +206,13 @@ class _Writer(PartRenderer[None]):
             page.line([(label + gap, style), (line, style or "default"), (" " * _GAP, ""), (figure, style)])
         page.line([(" " * (left + _GAP), ""), (axis, "dim")])
 
-    def caveats(self, part: Caveats) -> None:
+    def _caveats(self, part: Caveats) -> None:
         for one in part.caveats:
             self.page.fact(f"{one.kind.capitalize()}:", one.text, _CAVEAT_STYLES.get(one.kind, "dim"))
             for label, value in one.data if self._is_whole else ():
                 self.page.text(f"{label}: {value}", "dim", _INDENT)
 
-    def reasons(self, part: Reasons) -> None:
+    def _reasons(self, part: Reasons) -> None:
         page = self.page
         for number, one in enumerate(part.cards, part.start):
             page.numbered(number, f"{one.text} ({one.label})")
