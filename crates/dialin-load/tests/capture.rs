@@ -1,5 +1,6 @@
 //! What becomes of the lines that real servers log: those of docs and traps, of four builds.
 
+use dialin_load::capture::digest::Digester;
 use dialin_load::capture::entry::{Entry, Event, MAX_STATEMENT, Schema, Unread};
 use dialin_load::capture::general_log::GeneralLog;
 use dialin_load::capture::recorder::{Recorder, Source};
@@ -241,6 +242,29 @@ fn what_it_comes_to_has_no_values() {
         let text = serde_json::to_string(&recorded(log).1).unwrap();
         for value in ["x\\nnew", "caf", "evil", "secret"] {
             assert!(!text.contains(value), "{value}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_statement_and_the_servers_own_text_of_it_have_one_digest() {
+    for (sql, server, digest) in [
+        ("SELECT c FROM sbtest1 WHERE id=-5", "SELECT `c` FROM `sbtest1` WHERE `id` = ?", "select c from sbtest1 where id = ?"),
+        ("UPDATE t SET k=k+1, b='it''s' /* x */", "UPDATE `t` SET `k` = `k` + ? , `b` = ?", "update t set k = k + ?, b = ?"),
+        ("insert into t values (1,'a'),(2,NULL)", "INSERT INTO `t` VALUES (...) /* , ... */", "insert into t values (...)"),
+        ("select * from t where a in (1)", "SELECT * FROM `t` WHERE `a` IN (...)", "select * from t where a in (...)"),
+        ("select 1 from t limit 5, 10", "SELECT ? FROM `t` LIMIT ?, ...", "select ? from t limit ?, ..."),
+        (
+            "select a.b, @x, @@session.y from `a`",
+            "SELECT `a` . `b` , @ `x` , @@SESSION . `y` FROM `a`",
+            "select a.b, @x, @@session.y from a",
+        ),
+        ("select distinct a from t -- end", "SELECT DISTINCTROW `a` FROM `t`", "select distinct a from t"),
+        ("select x'41', 0xff, 1e5, a is null", "SELECT ?, ... , `a` IS NULL", "select ?, ..., a is null"),
+    ] {
+        let mut digester = Digester::default();
+        for text in [sql, server] {
+            assert_eq!(String::from_utf8_lossy(digester.digest(text.as_bytes()).0), digest, "{text}");
         }
     }
 }

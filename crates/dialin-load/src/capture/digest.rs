@@ -101,10 +101,18 @@ impl Digester {
         (&self.text, self.findings)
     }
 
+    /// Pass quoted text or a comment; a quote that is written twice does not end its text.
     fn passed(&mut self, rest: &[u8]) -> usize {
-        let token = token_at(rest);
-        self.findings.is_open |= !token.is_closed;
-        token.length
+        let is_quote = matches!(rest[0], b'\'' | b'"' | b'`');
+        let mut length = 0;
+        loop {
+            let token = token_at(&rest[length..]);
+            self.findings.is_open |= !token.is_closed;
+            length += token.length;
+            if !is_quote || rest.get(length) != Some(&rest[0]) {
+                return length;
+            }
+        }
     }
 
     fn word(&mut self, rest: &[u8]) -> usize {

@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn memory_is_given_back_after_a_long_look() {
-        let bytes = vec![0; 20 * CHUNK];
+        let bytes = vec![0; 60 * CHUNK];
         let mut window = Window::new(&bytes[..]);
         assert!(window.has(10 * CHUNK).unwrap());
         let most = window.buffer.len();
