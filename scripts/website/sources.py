@@ -1,7 +1,7 @@
 """Puts the sources of the documentation site together: docs/, and what its pages link to elsewhere in the repository.
 
-    python scripts/site/sources.py DIRECTORY          before it is built
-    python scripts/site/sources.py --offline SITE     once it is built
+    python scripts/website/sources.py DIRECTORY          before it is built
+    python scripts/website/sources.py --offline SITE     once it is built
 
 A page links to files of the repository by their paths from where it lies; in the site all of them lie in one folder, with the
 README as its first page.
@@ -22,7 +22,7 @@ _PAGES = (_FIRST, "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md")
 
 _LINK = re.compile(r"(?P<before>\]\(|(?:src|srcset)=\")(?P<path>[^)\s\"#]+)(?P<rest>#[^)\s\"]*)?(?P<after>[)\"])")
 _SEARCH_SCRIPT = "iframe-worker.js"
-_SEARCH_ADDRESS = "https://unpkg.com/iframe-worker/shim"
+_SEARCH_ADDRESS = re.compile(r"https://[^\s\"'>]*/iframe-worker/shim")
 """What the generator has pages load, so that the search works where they are opened as files."""
 
 _LOADED = re.compile(
@@ -95,7 +95,7 @@ def make_offline(site: Path) -> None:
     shutil.copy(script, site / "assets" / _SEARCH_SCRIPT)
     for page in sorted(site.rglob("*.html")):
         up = os.path.relpath(site, page.parent)
-        text = page.read_text(encoding="utf-8").replace(_SEARCH_ADDRESS, f"{up}/assets/{_SEARCH_SCRIPT}")
+        text = _SEARCH_ADDRESS.sub(f"{up}/assets/{_SEARCH_SCRIPT}", page.read_text(encoding="utf-8"))
         if loaded := _LOADED.search(text):
             raise SystemExit(f"{page} loads {loaded[1]}: the site must work offline")
         page.write_text(text, encoding="utf-8")
