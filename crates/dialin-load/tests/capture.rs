@@ -33,7 +33,7 @@ impl Read for Pieces<'_> {
 }
 
 /// An entry in words: session, seconds, what it is, and what is known of it.
-fn told(entry: &Entry<'_>) -> String {
+fn described(entry: &Entry<'_>) -> String {
     let what = match &entry.event {
         Event::Connect { schema } => format!("connect {}", String::from_utf8_lossy(schema.unwrap_or(b"-"))),
         Event::Refused => "refused".into(),
@@ -54,16 +54,16 @@ fn told(entry: &Entry<'_>) -> String {
 
 fn slow(log: &[u8]) -> (Vec<String>, Unread) {
     let (mut log, mut entries) = (SlowLog::new(Pieces(log, 7)), vec![]);
-    while let Some(entry) = log.next().unwrap() {
-        entries.push(told(&entry));
+    while let Some(entry) = log.next_entry().unwrap() {
+        entries.push(described(&entry));
     }
     (entries, log.about().unread)
 }
 
 fn general(log: &[u8]) -> (Vec<String>, Unread) {
     let (mut log, mut entries) = (GeneralLog::new(Pieces(log, 7)), vec![]);
-    while let Some(entry) = log.next().unwrap() {
-        entries.push(told(&entry));
+    while let Some(entry) = log.next_entry().unwrap() {
+        entries.push(described(&entry));
     }
     (entries, log.about().unread)
 }
@@ -81,7 +81,7 @@ fn mysql_with_extra_says_start_error_and_size() {
     );
     assert_eq!(unread, Unread::default());
     let mut log = SlowLog::new(EXTRA.as_bytes());
-    let Some(Entry { event: Event::Statement(statement), .. }) = log.next().unwrap() else { panic!("no statement") };
+    let Some(Entry { event: Event::Statement(statement), .. }) = log.next_entry().unwrap() else { panic!("no statement") };
     let figures = statement.figures;
     assert_eq!(
         (figures.duration, figures.rows_sent, figures.rows_examined, figures.error),
@@ -168,13 +168,13 @@ fn recorded(log: &[u8]) -> (String, Summary) {
     let (mut recorder, mut records) = (Recorder::default(), vec![]);
     let mut slow = SlowLog::new(log);
     let mut count = 0;
-    while let Some(entry) = slow.next().unwrap() {
+    while let Some(entry) = slow.next_entry().unwrap() {
         recorder.take(&entry, &mut records);
         count += 1;
     }
     if count == 0 {
         let mut general = GeneralLog::new(log);
-        while let Some(entry) = general.next().unwrap() {
+        while let Some(entry) = general.next_entry().unwrap() {
             recorder.take(&entry, &mut records);
         }
     }
@@ -307,7 +307,7 @@ fn a_capture_is_a_directory_that_only_its_owner_reads() {
         (&"slow+extra".into(), &2.into(), &"microsecond".into())
     );
     let mut records = 0;
-    while reader.next().unwrap().is_some() {
+    while reader.next_record().unwrap().is_some() {
         records += 1;
     }
     assert_eq!(records, 4);
@@ -373,7 +373,7 @@ fn a_statement_that_never_ends_takes_no_more_memory_than_the_longest() {
     log.extend_from_slice(&EXTRA.as_bytes()[EXTRA.find("# Time").unwrap()..]);
     let mut reader = SlowLog::new(&log[..]);
     let mut entries = 0;
-    while reader.next().unwrap().is_some() {
+    while reader.next_entry().unwrap().is_some() {
         entries += 1;
     }
     assert_eq!((entries, reader.about().unread.too_long), (6, 1));
@@ -410,14 +410,14 @@ proptest! {
         recorded(&log);
         let whole = |mut reader: SlowLog<&[u8]>| {
             let mut entries = vec![];
-            while let Some(entry) = reader.next().unwrap() {
-                entries.push(told(&entry));
+            while let Some(entry) = reader.next_entry().unwrap() {
+                entries.push(described(&entry));
             }
             entries
         };
         let (mut reader, mut entries) = (SlowLog::new(Pieces(&log, size)), vec![]);
-        while let Some(entry) = reader.next().unwrap() {
-            entries.push(told(&entry));
+        while let Some(entry) = reader.next_entry().unwrap() {
+            entries.push(described(&entry));
         }
         prop_assert_eq!(whole(SlowLog::new(&log[..])), entries);
         general(&log);

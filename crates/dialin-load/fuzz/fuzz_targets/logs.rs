@@ -25,11 +25,11 @@ fn records(log: &[u8], piece: usize) -> Vec<u8> {
     let mut recorder = Recorder::default();
     let mut records = format!("{{\"schema\":\"{SCHEMA}\"}}\n").into_bytes();
     let mut slow = SlowLog::new(Pieces(log, piece));
-    while let Some(entry) = slow.next().expect("memory can be read") {
+    while let Some(entry) = slow.next_entry().expect("memory can be read") {
         recorder.take(&entry, &mut records);
     }
     let mut general = GeneralLog::new(Pieces(log, piece));
-    while let Some(entry) = general.next().expect("memory can be read") {
+    while let Some(entry) = general.next_entry().expect("memory can be read") {
         recorder.take(&entry, &mut records);
     }
     records
@@ -40,5 +40,5 @@ fuzz_target!(|input: &[u8]| {
     let whole = records(log, log.len().max(1));
     assert_eq!(whole, records(log, usize::from(*piece) + 1));
     let (_, mut reader) = Reader::open(&whole[..]).expect("it has a header");
-    while reader.next().expect("what was written can be read").is_some() {}
+    while reader.next_record().expect("what was written can be read").is_some() {}
 });

@@ -160,7 +160,7 @@ impl<R: BufRead> Reader<R> {
     ///
     /// # Errors
     /// It cannot be read, or is none.
-    pub fn next(&mut self) -> Result<Option<Record<'_>>> {
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>> {
         self.line.clear();
         if self.from.by_ref().take(1 << 20).read_until(b'\n', &mut self.line)? == 0 {
             return Ok(None);
@@ -300,7 +300,7 @@ mod tests {
         Record::Statement(line()).write(&mut out);
         for length in header().len() + 1..out.len() {
             let (_, mut reader) = Reader::open(&out[..length]).unwrap();
-            assert!(reader.next().is_err(), "{length}");
+            assert!(reader.next_record().is_err(), "{length}");
         }
         assert!(Reader::open(&b"{\"schema\":\"dialin/capture/2\"}\n"[..]).is_err());
     }
@@ -319,10 +319,10 @@ mod tests {
             records.iter().for_each(|record| record.write(&mut out));
             let (_, mut reader) = Reader::open(&out[..]).unwrap();
             for record in &records {
-                let read = reader.next().unwrap();
+                let read = reader.next_record().unwrap();
                 prop_assert_eq!(read.as_ref(), Some(record));
             }
-            prop_assert_eq!(reader.next().unwrap(), None);
+            prop_assert_eq!(reader.next_record().unwrap(), None);
         }
     }
 }

@@ -92,7 +92,7 @@ impl<R: Read> GeneralLog<R> {
     ///
     /// # Errors
     /// The log cannot be read.
-    pub fn next(&mut self) -> Result<Option<Entry<'_>>> {
+    pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>> {
         self.window.consume(std::mem::take(&mut self.given));
         let (prefix, end) = loop {
             if !self.window.has(1)? {

@@ -37,9 +37,9 @@ impl Logs {
             let mut top = Vec::new();
             file.by_ref().take(TOP).read_to_end(&mut top).map_err(unreadable)?;
             file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
-            let place = if matches!(SlowLog::new(&top[..]).next(), Ok(Some(_))) {
+            let place = if matches!(SlowLog::new(&top[..]).next_entry(), Ok(Some(_))) {
                 &mut logs.slow
-            } else if matches!(GeneralLog::new(&top[..]).next(), Ok(Some(_))) {
+            } else if matches!(GeneralLog::new(&top[..]).next_entry(), Ok(Some(_))) {
                 &mut logs.general
             } else {
                 let remedy = "Name a slow log or a general log of MySQL or MariaDB, not compressed";
@@ -62,14 +62,14 @@ impl Logs {
             (Some(slow), Some(general)) => both(slow, general, take),
             (Some(slow), None) => {
                 let mut log = SlowLog::new(slow);
-                while let Some(entry) = log.next()? {
+                while let Some(entry) = log.next_entry()? {
                     take(&entry)?;
                 }
                 Ok((if log.about().has_errors { "slow+extra" } else { "slow" }, log.about().clone()))
             }
             (None, Some(general)) => {
                 let mut log = GeneralLog::new(general);
-                while let Some(entry) = log.next()? {
+                while let Some(entry) = log.next_entry()? {
                     take(&entry)?;
                 }
                 Ok(("general", log.about().clone()))
@@ -89,8 +89,8 @@ fn both(
     let (threads, zone) = threads(&slow)?;
     slow.seek(SeekFrom::Start(0))?;
     let (mut slow, mut general) = (SlowLog::new(slow), GeneralLog::new(general));
-    let mut of_slow = slow.next()?;
-    let mut of_general = general.next()?;
+    let mut of_slow = slow.next_entry()?;
+    let mut of_general = general.next_entry()?;
     loop {
         let slow_is_next = match (&of_slow, &of_general) {
             (None, None) => break,
@@ -103,12 +103,12 @@ fn both(
             if matches!(entry.event, Event::Statement(_)) {
                 take(entry)?;
             }
-            of_slow = slow.next()?;
+            of_slow = slow.next_entry()?;
         } else if let Some(entry) = &of_general {
             if !(matches!(entry.event, Event::Statement(_)) && threads.contains(&entry.thread)) {
                 take(&Entry { start: entry.start - zone_of(entry, zone), ..entry.clone() })?;
             }
-            of_general = general.next()?;
+            of_general = general.next_entry()?;
         }
     }
     let (first, second) = (slow.about(), general.about());
@@ -124,7 +124,7 @@ fn both(
 /// The sessions with statements in a slow log, and the time zone of the server.
 fn threads(slow: &File) -> io::Result<(HashSet<u64>, i64)> {
     let (mut log, mut threads) = (SlowLog::new(slow), HashSet::new());
-    while let Some(Entry { thread, event, .. }) = log.next()? {
+    while let Some(Entry { thread, event, .. }) = log.next_entry()? {
         if matches!(event, Event::Statement(_)) {
             threads.insert(thread);
         }

@@ -46,7 +46,7 @@ impl<R: Read> SlowLog<R> {
     ///
     /// # Errors
     /// The log cannot be read.
-    pub fn next(&mut self) -> Result<Option<Entry<'_>>> {
+    pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>> {
         let (text, thread, (start, clock)) = loop {
             self.window.consume(std::mem::take(&mut self.given));
             let Some((text, given)) = self.find()? else { return Ok(None) };
