@@ -18,7 +18,17 @@ from home import WORKER, remove_home_of_worker
 from live import INSTALLED, MYSQL, Dialin, find
 from playground import option_file, playground
 
-FIRST = ("study", "changed_during_trial", "watch", "deciding", "attached_study", "dialin_load", "fleet_and_search", "switching")
+FIRST = (
+    "study",
+    "changed_during_trial",
+    "watch",
+    "deciding",
+    "attached_study",
+    "dialin_load",
+    "fleet_and_search",
+    "switching",
+    "live_traffic",
+)
 """Files that take longest: they begin first, so that none of them runs alone at the end."""
 
 
