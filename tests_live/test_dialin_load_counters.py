@@ -130,6 +130,18 @@ def tolerance(name, counter, value):
     return allowed
 
 
+def differences(name, server, threads):
+    """The counters of which the two drivers have different figures for each transaction."""
+    ours = for_each_transaction("dialin-load", name, server, threads)
+    theirs = for_each_transaction("sysbench", name, server, threads)
+    assert theirs["Questions"] > 0
+    return {
+        counter: (ours[counter], theirs[counter])
+        for counter in ours
+        if abs(ours[counter] - theirs[counter]) > tolerance(name, counter, theirs[counter])
+    }
+
+
 @pytest.mark.parametrize("name", SYSBENCH_SCRIPTS)
 def test_the_server_counts_the_same_for_each_transaction_of_both_drivers(server, name):
     if "DIALIN_TEST_ALL" not in os.environ and server.sandbox.build.id != INSTALLED[0].id and name not in ELSEWHERE:
@@ -138,15 +150,9 @@ def test_the_server_counts_the_same_for_each_transaction_of_both_drivers(server,
     if name.startswith("select_random"):
         # Each value once, so that as many rows are read wherever a query looks.
         server.change("UPDATE sbtest.sbtest1 SET k = id")
-    ours = for_each_transaction("dialin-load", name, server, threads)
-    theirs = for_each_transaction("sysbench", name, server, threads)
-    apart = {
-        counter: (ours[counter], theirs[counter])
-        for counter in ours
-        if abs(ours[counter] - theirs[counter]) > tolerance(name, counter, theirs[counter])
-    }
+    # A busy machine may end a connection so late that the next count has what it did: a difference of the drivers is there twice.
+    apart = differences(name, server, threads) and differences(name, server, threads)
     assert not apart, f"dialin-load, sysbench: {apart}"
-    assert theirs["Questions"] > 0
 
 
 def test_prepared_data_is_of_the_shape_that_sysbench_makes(server):
