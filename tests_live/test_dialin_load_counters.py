@@ -150,7 +150,7 @@ def test_the_server_counts_the_same_for_each_transaction_of_both_drivers(server,
     if name.startswith("select_random"):
         # Each value once, so that as many rows are read wherever a query looks.
         server.change("UPDATE sbtest.sbtest1 SET k = id")
-    # A busy machine may end a connection so late that the next count has what it did: a difference of the drivers is there twice.
+    # A busy machine may end a connection so late that the next count has what it did; a difference of drivers is there twice.
     apart = differences(name, server, threads) and differences(name, server, threads)
     assert not apart, f"dialin-load, sysbench: {apart}"
 

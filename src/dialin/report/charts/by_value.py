@@ -14,6 +14,7 @@ from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, axis, blank, error_bars, plain, safe
 from dialin.report.charts.style import Style
 from dialin.report.load_units import in_percent, units_of
+from dialin.report.too_noisy import is_too_noisy_level
 from dialin.report.verdict_sentences import deciding_of, with_interval
 from dialin.text import NOTHING, change, number, percent, visible
 
@@ -137,6 +138,11 @@ def _number(candidate: CandidateVerdict, variable: str) -> float | None:
     return None if value is None else as_number(value)
 
 
+def _has_telling_interval(level: Estimate) -> bool:
+    """Return whether a level has an interval to draw: the axis of one that says nothing would hide all others."""
+    return level.low is not None and not is_too_noisy_level(level)
+
+
 def _second(verdict: Verdict) -> tuple[str, str, _Of, Callable[[float], str]]:
     if verdict.goal is Goal.LATENCY:
         return latency_name(verdict.percentile), "ms", lambda one: one.latency_ms, number
@@ -166,7 +172,7 @@ def _curve(
             yaxis=which,
             mode="markers",
             marker={"symbol": style[one.name].symbol, "size": 10, "color": style[one.name].colour},
-            error_y=error_bars([estimate], style[one.name].colour, 1.6, 5) if estimate.low is not None else None,
+            error_y=error_bars([estimate], style[one.name].colour, 1.6, 5) if _has_telling_interval(estimate) else None,
             text=[f"{safe(style[one.name].label)}: {with_interval(estimate, show)}"],
             hovertemplate="%{text}<extra></extra>",
         )
