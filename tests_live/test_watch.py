@@ -94,7 +94,7 @@ def test_the_page_follows_a_study_to_its_end_on_a_desk_and_on_a_phone(dialin, op
         assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
     measuring(out, block=3)
     interrupt(process)
-    dialin("resume", out, "--minutes", "0.6", code=dialin.any_code)  # which it has had: it comes to its verdict
+    dialin("resume", out, "--minutes", "1", code=dialin.any_code)  # hardly more than it has had: it comes to its verdict
     for one in pages:
         one.until(is_state("finished"))
         one.until(f"document.querySelector('.outcome') && !document.querySelector('.outcome.none') && {HEADLINE} !== ''")
