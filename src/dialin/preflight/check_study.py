@@ -154,7 +154,7 @@ def _with_budget(record: StudyRecord, minutes: float) -> StudySpec:
     spec, spent = record.spec, sum(trial.seconds for trial in record.trials) / 60
     if minutes < spent:
         raise UserError(
-            f"--minutes {minutes:g} is less than the {math.ceil(10 * spent) / 10:g} minutes that the study has used already",
+            f"--minutes {minutes:g} is less than the {math.ceil(10 * spent) / 10:.1f} minutes that the study has used already",
             "Give the minutes of the whole study, those used included",
         )
     if spec.tune is not None and record.course is not None and minutes > spec.minutes and proof_asks(spec, record.course.asks):
