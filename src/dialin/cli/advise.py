@@ -9,11 +9,9 @@ import typer
 from rich.console import Console
 
 from dialin.cli.console import say
-from dialin.cli.study_flags import help_of, pairs, spelled
+from dialin.cli.study_flags import help_of, load_flag, pairs, spelled
 from dialin.errors import ExitCode, UserError
-from dialin.model.measure import capital
 from dialin.question.options import StudyOptions
-from dialin.workloads.kinds import load_option_help
 
 _ATTACHED = "Attached server"
 _LOAD = "Load"
@@ -51,15 +49,10 @@ def advise(
             rich_help_panel=_LOAD,
         ),
     ] = _WORKLOAD,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help=f"{capital(load_option_help('threads'))}.", rich_help_panel=_LOAD)
-    ] = None,
-    tables: Annotated[int | None, typer.Option(min=1, help=help_of("tables"), rich_help_panel=_LOAD)] = None,
-    table_size: Annotated[int | None, typer.Option(min=1, help=help_of("table_size"), rich_help_panel=_LOAD)] = None,
-    workload_options: Annotated[
-        list[str] | None,
-        typer.Option("--workload-option", metavar="NAME=VALUE", help="A further option of the load.", rich_help_panel=_LOAD),
-    ] = None,
+    threads: Annotated[int | None, load_flag("threads", _LOAD)] = None,
+    tables: Annotated[int | None, load_flag("tables", _LOAD)] = None,
+    table_size: Annotated[int | None, load_flag("table_size", _LOAD)] = None,
+    workload_options: Annotated[list[str] | None, load_flag("workload_options", _LOAD)] = None,
 ) -> None:
     """Which variables are worth an experiment on this server, and why?
 

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from dialin.cli.study_flags import help_of, pairs
+from dialin.cli.study_flags import load_flag, pairs
 from dialin.errors import ExitCode, UserError
 from dialin.model.fitness import Finding, Severity
-from dialin.model.measure import capital
 from dialin.paths import Home
 from dialin.question.options import StudyOptions
 from dialin.report.render.terminal_page import Page
 from dialin.text import counted
-from dialin.workloads.kinds import load_option_help
 
 if TYPE_CHECKING:
     from dialin.model.fitness import Facts
@@ -49,16 +47,10 @@ def doctor(
     ] = None,
     server: Annotated[str, typer.Option(metavar="BUILD", help="The build to run.", rich_help_panel=_NOISE)] = "",
     workload: Annotated[str, typer.Option(help="The load.", rich_help_panel=_NOISE)] = _WORKLOAD,
-    threads: Annotated[
-        int | None,
-        typer.Option(min=1, help=f"{capital(load_option_help('threads'))}.", rich_help_panel=_NOISE),
-    ] = None,
-    tables: Annotated[int | None, typer.Option(min=1, help=help_of("tables"), rich_help_panel=_NOISE)] = None,
-    table_size: Annotated[int | None, typer.Option(min=1, help=help_of("table_size"), rich_help_panel=_NOISE)] = None,
-    workload_options: Annotated[
-        list[str] | None,
-        typer.Option("--workload-option", metavar="NAME=VALUE", help="A further option of the load.", rich_help_panel=_NOISE),
-    ] = None,
+    threads: Annotated[int | None, load_flag("threads", _NOISE)] = None,
+    tables: Annotated[int | None, load_flag("tables", _NOISE)] = None,
+    table_size: Annotated[int | None, load_flag("table_size", _NOISE)] = None,
+    workload_options: Annotated[list[str] | None, load_flag("workload_options", _NOISE)] = None,
     fixed: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A variable to set.", rich_help_panel=_NOISE)
     ] = None,

@@ -14,10 +14,12 @@ from pydantic.fields import FieldInfo
 
 from dialin.errors import UserError
 from dialin.model.live import LiveOptions
+from dialin.model.measure import capital
 from dialin.model.option_types import ATTACHED, LIVE, LOAD, MACHINE, METHOD, WHY, Panel, kebab
 from dialin.model.setting import parse_value
 from dialin.model.workload import LoadOptions
 from dialin.question.options import StudyOptions
+from dialin.workloads.kinds import load_option_help
 
 _SPELLING = {"set": ("--set", "NAME=VALUE"), "workload_options": ("--workload-option", "NAME=VALUE")}
 
@@ -26,6 +28,16 @@ def help_of(field: str) -> str:
     """Return the help of an option: the description of its field, as a sentence."""
     text = StudyOptions.model_fields[field].description or ""
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def load_flag(name: str, panel: str) -> Any:
+    """Return an option of the load for a command that is no study: `threads`, `tables`, `table_size` or `workload_options`."""
+    if name == "workload_options":
+        return typer.Option(
+            "--workload-option", metavar="NAME=VALUE", help="A further option of the load.", rich_help_panel=panel
+        )
+    text = f"{capital(load_option_help(name))}." if name == "threads" else help_of(name)
+    return typer.Option(min=1, help=text, rich_help_panel=panel)
 
 
 Servers = Annotated[
