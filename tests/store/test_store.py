@@ -121,9 +121,8 @@ def test_a_database_cut_short_is_refused(tmp_path, spec):
 
 
 def test_somebody_elses_database_is_refused(tmp_path):
-    with sqlite3.connect(tmp_path / STUDY_FILE) as connection:
+    with closing(sqlite3.connect(tmp_path / STUDY_FILE)) as connection, connection:
         connection.execute("CREATE TABLE study (format INTEGER)")
-    connection.close()
     with pytest.raises(UserError, match="not written by dialin"):
         Store.open(tmp_path)
 
@@ -184,7 +183,7 @@ def test_a_trial_that_was_killed_before_its_first_second_keeps_the_time_up_to_th
 def test_times_that_were_stored_without_counts_can_be_read(tmp_path, spec):
     with make(tmp_path, spec) as store:
         store.begin_trial(Trial(1, 1, 1, 1, "1", TrialState.RUNNING, 5.0))
-    with sqlite3.connect(tmp_path / STUDY_FILE) as connection:
+    with closing(sqlite3.connect(tmp_path / STUDY_FILE)) as connection, connection:
         old = '[{"name": "pay", "per_second": 2.0, "p95_ms": 1.0, "p99_ms": null}]'
         connection.execute("UPDATE trial SET transaction_times = ?", [old])
     with Store.open(tmp_path) as store:

@@ -63,9 +63,13 @@ def _engine(path: Path) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _set_pragmas(connection: sqlite3.Connection, _record: object) -> None:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        connection.execute("PRAGMA busy_timeout=10000")
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("PRAGMA busy_timeout=10000")
+        except sqlite3.Error:
+            connection.close()  # a pool forgets a connection that was refused here
+            raise
 
     return engine
 
