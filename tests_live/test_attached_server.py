@@ -24,7 +24,7 @@ from dialin.servers.processes import processes
 from dialin.workloads.base import Target
 from dialin.workloads.kinds import make_workload
 from driving import needs_dialin_load
-from live import kill, until
+from live import kill, shown_of_processes, until
 from playground import PASSWORD, attach, option_file
 
 CHANGES = {"innodb_io_capacity": 1500, "max_connections": "77", "sync_binlog": 10, "innodb_max_dirty_pages_pct": 42}
@@ -399,7 +399,7 @@ def run_load(server, account, directory, driver):
         load = workload.start(target, threads=2, seed=1, cpus=None)
         try:
             seconds = [load.read(30), load.read(30)]
-            shown = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True).stdout
+            shown = shown_of_processes()
         finally:
             load.stop()
     finally:

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from dialin.paths import Home
-from live import MYSQL, children, find, interrupt, kill, measuring, until
+from live import MYSQL, children, find, interrupt, kill, measuring, shown_of_processes, until
 from playground import PASSWORD, SCHEMA, attached_sweep, option_file, playground
 
 
@@ -25,8 +25,8 @@ def sweep(server, tmp_path):
 
 
 def seen_with_the_load():
-    """What everybody sees of all processes, arguments and environments, while the load runs."""
-    shown = subprocess.run(["ps", "axwwe", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    """What can be seen of all processes while the load runs."""
+    shown = shown_of_processes()
     return shown if "dialin-load run oltp" in shown or "sysbench oltp" in shown else None
 
 

@@ -1,12 +1,11 @@
 """Whole studies on dialin-load: the verdict is that under sysbench, a rate is asked for, and a study keeps its driver."""
 
 import shlex
-import subprocess
 
 from dialin.model.trial import TrialState
 from dialin.store.store import Store
 from driving import BINARY, needs_dialin_load
-from live import EASY, FAST, MYSQL, SHORT, interrupt, measuring, only_with_all
+from live import EASY, FAST, MYSQL, SHORT, interrupt, measuring, only_with_all, shown_of_processes
 
 pytestmark = needs_dialin_load
 
@@ -61,7 +60,7 @@ def test_without_the_program_sysbench_applies_the_load_and_a_study_keeps_its_dri
     monkeypatch.delenv("DIALIN_LOAD")
     process = dialin.start("resume", out)
     measuring(out, position=2)
-    shown = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    shown = shown_of_processes()
     interrupt(process)
     assert f"sysbench {load.name}" in shown
     assert spec_of(out)[0].kind == "sysbench"
