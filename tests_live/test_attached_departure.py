@@ -51,7 +51,8 @@ def states(out):
 def test_a_server_that_is_restarted_is_waited_for_and_the_trial_is_run_again(dialin, server, sweep, tmp_path):
     out, restart = dialin.directory / "study", restarting(server, tmp_path)
     before = server.variables()
-    process = dialin.start(*sweep, "--json", "--out", out)
+    # A trial long enough that it still runs when the server is ended, on a busy machine too.
+    process = dialin.start(*sweep, "--measure", "6", "--minutes", "2", "--json", "--out", out)
     measuring(out, position=2)
     subprocess.run(restart, check=True)
     text, err = process.communicate()
