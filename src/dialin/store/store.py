@@ -63,13 +63,9 @@ def _engine(path: Path) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _set_pragmas(connection: sqlite3.Connection, _record: object) -> None:
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            connection.execute("PRAGMA busy_timeout=10000")
-        except sqlite3.Error:
-            connection.close()  # a pool forgets a connection that was refused here
-            raise
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA busy_timeout=10000")
 
     return engine
 
