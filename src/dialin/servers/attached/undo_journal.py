@@ -87,6 +87,10 @@ class WrittenJournal:
     def schema_was_made(self) -> None:
         self._save(schema_made=True)
 
+    def keep_files(self) -> None:
+        """Note that the files of the entry are the user's from now on: the undo leaves them."""
+        self._save(files=[])
+
 
 def is_known(entry: UndoEntry, name: str, value: str) -> bool:
     """Tell whether a value is known to have come of what dialin did: it gave it, or its restart left it."""
