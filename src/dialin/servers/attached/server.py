@@ -39,8 +39,8 @@ _SAME_START = 2.0
 class Attached:
     """An attached server; `timeout` is for connecting and for each answer, `patience` for a change, both in seconds.
 
-    `study` is the directory of the study that may change it; other dialins are told of it. `session_settings` are statements that
-    each of its connections begins with, but for the one that holds the lock.
+    `study` is the directory of the study that may change it; other dialins are told of it. `session_settings` are statements
+    that each of its connections begins with, but for the one that holds the lock.
 
     Raises:
         UserError: from any method: a privilege is missing, the server lacks a variable, takes no such value, or takes one only

@@ -1,8 +1,9 @@
 """What puts attached servers back as they were: written to disk before the first change, struck out when it is done.
 
 An entry says which server it is about, how that is reached (never the password), what every variable was, which values dialin
-gave it, which schema dialin made, and which files it had the server write. Undoing is safe to repeat, and it is refused on any other server. A variable that holds
-neither its old value nor one that dialin gave it was set by somebody else meanwhile: it is left alone, and that is said.
+gave it, which schema dialin made, and which files it had the server write. Undoing is safe to repeat, and it is refused on any
+other server. A variable that holds neither its old value nor one that dialin gave it was set by somebody else meanwhile: it is
+left alone, and that is said.
 
 While a study lives its dialin holds a lock on its entry, and one on the server; what it left when it died is an orphan.
 """
@@ -135,7 +136,9 @@ class UndoLog:
         attached.claim.take()
         entry = None
         try:
-            entry = replace(_describe(attached, attachment, names, schema, restart=restart), files=[str(path) for path in files])
+            entry = replace(
+                _describe(attached, attachment, names, schema, restart=restart), files=[str(path) for path in files]
+            )
             if schema is not None:
                 with attached.connect() as query:
                     schemas.check_absent(query, schema)
