@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from dialin.capture import KEEP_DAYS
 from dialin.capture.capture_files import STATEMENTS, write_private
 from dialin.paths import Home
-
-KEEP_DAYS = 14
-"""Days that a capture keeps its statements by default."""
 
 KEEP = "keep.json"
 _SCHEMA = "dialin/capture-keep/1"

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from dialin.capture import capture_files, log_place
+from dialin.capture import KEEP_DAYS, capture_files, log_place
 from dialin.capture.armed_sessions import ArmedSessions, count_armed
 from dialin.capture.counters import read_counters
 from dialin.capture.load_sample import LoadSample, LogCost, cost_of, sample_load
 from dialin.capture.log_place import LogPlace
 from dialin.capture.log_settings import UNLOGGED, LogSettings, Source, is_on, leaves_sessions_logging, log_settings
-from dialin.capture.retention import KEEP_DAYS, keep_for, list_capture
+from dialin.capture.retention import keep_for, list_capture
 from dialin.capture.statement_count import StatementCount
 from dialin.capture.stop_reason import StopReason
 from dialin.capture.watchdog import WatchOrder

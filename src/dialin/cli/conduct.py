@@ -144,9 +144,18 @@ def agreed(ready: CheckedStudy) -> bool:
     Raises:
         UserError: it takes one, and nobody is there.
     """
+    return confirmed(changes_server=bool(ready.changes))
+
+
+def confirmed(*, changes_server: bool) -> bool:
+    """Ask whether to begin, where somebody is there to answer.
+
+    Raises:
+        UserError: a server that is not dialin's would be changed, and nobody is there.
+    """
     if sys.stdin.isatty() and sys.stderr.isatty():
-        return typer.confirm("Start?", default=not ready.changes, err=True)
-    if ready.changes:
+        return typer.confirm("Start?", default=not changes_server, err=True)
+    if changes_server:
         raise UserError("The server would be changed, and no terminal is there to ask", "Read the lines above, then add --yes")
     return True
 
