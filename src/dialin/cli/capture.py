@@ -93,7 +93,6 @@ def start(
     from dialin.capture.server_capture import CaptureRequest, StopReason, prepare_capture, run_capture
     from dialin.cli.capture_words import announce, bytes_of, say_end, seconds_of, watching
     from dialin.cli.conduct import confirmed
-    from dialin.cli.restore import tidy_up
     from dialin.clock import SystemClock
     from dialin.fleet.stop_signals import stopping_cleanly
     from dialin.model.study import Attachment
@@ -112,7 +111,6 @@ def start(
         keep_days=keep_days,
         forget_text=forget_text,
     )
-    tidy_up()
     clock = SystemClock()
     prepared = prepare_capture(request, clock)
     announce(prepared)

@@ -65,18 +65,16 @@ def announce(prepared: PreparedCapture) -> None:
     for name, value in {**settings.quiet, **settings.arm}.items():
         say(f"  set {name} (now {visible(now[name]) or 'empty'}) to {value or 'empty'}")
     if prepared.source is Source.SLOW:
-        say(
-            f"  wait up to {duration(request.arm)} until the sessions of clients have begun anew, since older ones are not logged"
-        )
+        say(f"  wait up to {duration(request.arm)} until the sessions of clients have begun anew: older ones are not logged")
     switch = next(iter(settings.fire))
     say(f"  set {switch} to ON for {duration(60 * request.minutes)}, or until the log has {size(request.max_bytes)}")
     sample, cost = prepared.sample, prepared.cost
     say(
-        f"Load now: {number(sample.statements)} statements/s. The log takes about {size(cost.bytes_per_second)} per second, about "
-        f"{size(prepared.expected_bytes)} in all, and about {number(100 * cost.cpus)} % of one CPU"
+        f"Load now: {number(sample.statements)} statements/s. The log takes about {size(cost.bytes_per_second)} per second, "
+        f"about {size(prepared.expected_bytes)} in all, and about {number(100 * cost.cpus)} % of one CPU"
     )
     if cost.bytes_per_second and request.max_bytes < cost.bytes_per_second * 60 * request.minutes:
-        say(f"Note: --max-size is reached after about {about(request.max_bytes / cost.bytes_per_second)}")
+        say(f"Note: --max-size is reached after {about(request.max_bytes / cost.bytes_per_second)}")
     for note in _notes(prepared):
         say(f"Note: {note}")
     say(
