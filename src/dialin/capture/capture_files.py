@@ -63,17 +63,14 @@ def add_server_state(
     """Store in a capture what the server counted and which variables it had, before and after; None where that is not known.
 
     Raises:
-        UserError: that cannot be written.
+        OSError: that cannot be written.
     """
     variables = {"schema": "dialin/capture-variables/1", "before": dict(variables_before), "after": variables_after}
     texts = {BEFORE: before.model_dump_json(by_alias=True, indent=2), VARIABLES: json.dumps(variables, indent=2)}
     if after is not None:
         texts[AFTER] = after.model_dump_json(by_alias=True, indent=2)
-    try:
-        for name, text in texts.items():
-            write_private(directory / name, text + "\n")
-    except OSError as error:
-        raise UserError(f"{directory} cannot be written: {error.strerror}", "Check that the disk has space") from error
+    for name, text in texts.items():
+        write_private(directory / name, text + "\n")
 
 
 def make_capture(

@@ -300,10 +300,9 @@ class _Capture:
                 left = limit - self._clock.monotonic()
                 if not sessions.unarmed or left <= 0:
                     break
-                if reason := self._dog.reason_to_stop():
-                    raise ServerError(f"The capture was stopped before its log was on: {reason}", "Nothing was captured")
                 self._watcher.progress(Progress(left, sessions))
-                self._clock.sleep(min(_COUNT_EVERY, left))
+                if reason := self._dog.reason_to_stop(min(_COUNT_EVERY, left)):
+                    raise ServerError(f"The capture was stopped before its log was on: {reason}", "Nothing was captured")
         if sessions.unarmed_share > MOST_UNARMED and not self._request.accept_unarmed:
             raise UserError(
                 f"{unarmed_text(sessions)} began before long_query_time was 0: the slow log has none of their statements",
@@ -330,11 +329,10 @@ class _Capture:
         try:
             with StatementCount(self._prepared.log, self._prepared.source) as statements:
                 while (left := end - self._clock.monotonic()) > 0:
-                    if reason := self._dog.reason_to_stop():
-                        return reason
                     size = log_place.log_size(self._prepared.log)
                     self._watcher.progress(Progress(left, log_bytes=size, statements=statements.count()))
-                    self._clock.sleep(min(_POLL, left))
+                    if reason := self._dog.reason_to_stop(min(_POLL, left)):
+                        return reason
         except KeyboardInterrupt:
             return StopReason.INTERRUPTED
         return StopReason.TIME
@@ -348,11 +346,11 @@ class _Capture:
             DialinError: none can be made.
         """
         request, log = self._request, self._prepared.log
-        capture_files.write_private(self._before, before.model_dump_json(by_alias=True))
-        if after is not None:
-            capture_files.write_private(self._after, after.model_dump_json(by_alias=True))
-        list_capture(self._home, request.out)
         try:
+            capture_files.write_private(self._before, before.model_dump_json(by_alias=True))
+            if after is not None:
+                capture_files.write_private(self._after, after.model_dump_json(by_alias=True))
+            list_capture(self._home, request.out)
             summary = capture_files.make_capture(
                 [log],
                 request.out,
@@ -362,15 +360,13 @@ class _Capture:
             )
             keep_for(request.out, request.keep_days, self._clock.now())
             capture_files.add_server_state(request.out, before, after, self._prepared.variables, variables)
-        except DialinError as error:
-            if self._attached.journal is None or log_place.log_size(log) == 0:
-                raise
-            self._attached.journal.keep_files()
-            error.remedy = (
-                f"{error.remedy.rstrip('.')}. The log is kept: dialin capture from {log} --out DIR, then delete it; "
-                "it has statements in clear text"
-            )
-            raise
+        except (DialinError, OSError) as error:
+            if self._attached.journal is not None:
+                self._attached.journal.keep_files()
+            raise UserError(
+                error.what if isinstance(error, DialinError) else f"{error.filename}: {error.strerror}",
+                f"The log is kept, with statements in clear text: dialin capture from {log} --out DIR, then delete it",
+            ) from error
         self._watcher.message(f"{request.out}: {counted(summary.capture.statements, 'statement')}")
         return summary
 

@@ -36,6 +36,9 @@ _LOOK = 0.2
 _LOOK_AT_LENGTH = 0.001
 """Seconds between two looks at the log's length where its times are noted."""
 
+_ASKED = 2.0
+"""Seconds that the dialin which captures has for ending the log itself: it reads the counters first."""
+
 _TRIES = 10
 _BETWEEN_TRIES = 2.0
 _ANSWER_WITHIN = 5.0
@@ -69,7 +72,7 @@ class Watchdog:
         order: what to watch.
         undo: the directory of undo entries.
         stop_log: puts the server's variables back at once.
-        say: reports a reason to the dialin that captures.
+        say: sends a message to the dialin that captures.
         free: the share of a directory's disk that is free.
     """
 
@@ -88,6 +91,7 @@ class Watchdog:
         self._free = free
         self._times = LogTimes(Path(order.times)) if order.times else None
         self._is_stopped = False
+        self._asked: float | None = None
         self.was_asked_to_stop = False
 
     def watch(self, commands: BinaryIO) -> bool:
@@ -113,8 +117,7 @@ class Watchdog:
                 self._note_length()
                 if time.monotonic() >= look_at:
                     look_at = time.monotonic() + _LOOK
-                    if not self._is_stopped and (reason := self.reason_to_stop()):
-                        self._stop(reason)
+                    self._look()
         finally:
             self._close_times()
 
@@ -137,6 +140,17 @@ class Watchdog:
             self._times.close()
             self._times = None
 
+    def _look(self) -> None:
+        """Ask for the log's end where it has to end, and end it where that is of no avail."""
+        reason = None if self._is_stopped else self.reason_to_stop()
+        if reason is None:
+            return
+        if self._asked is None and reason is not StopReason.DEADLINE:
+            self._asked = time.monotonic()
+            self._say({"stop": reason.value})
+        elif self._asked is None or time.monotonic() > self._asked + _ASKED:
+            self._stop(reason)
+
     def reason_to_stop(self) -> StopReason | None:
         """Return why the log has to end now; None where it may go on."""
         if self.was_asked_to_stop:
@@ -156,7 +170,7 @@ class Watchdog:
             self._stop_log()
             self._is_stopped = True
         if reason:
-            self._say({"stopped" if self._is_stopped else "failed": reason.value})
+            self._say({"stop": reason.value})
 
 
 def main() -> None:

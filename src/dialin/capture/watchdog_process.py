@@ -49,11 +49,10 @@ class WatchdogProcess:
         """Have the log end at another time, in seconds since 1970."""
         self._send(repr(deadline))
 
-    def reason_to_stop(self) -> StopReason | None:
-        """Return why the log has ended, or has to: the watchdog says so, or is gone itself."""
-        message = self._read(0)
-        if message:
-            return StopReason(message.get("stopped") or message["failed"])
+    def reason_to_stop(self, seconds: float = 0.0) -> StopReason | None:
+        """Wait at most so long for a reason why the log has to end: the watchdog gives one, or is gone itself."""
+        if message := self._read(seconds):
+            return StopReason(message["stop"])
         return StopReason.WATCHDOG_ENDED if self._process.poll() is not None else None
 
     def close_times(self) -> None:
