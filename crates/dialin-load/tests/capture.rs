@@ -291,7 +291,7 @@ fn a_capture_is_a_directory_that_only_its_owner_reads() {
     let log = directory.0.join("slow.log");
     fs::write(&log, EXTRA).unwrap();
     let out = directory.0.join("shop.capture");
-    let request = Request { logs: vec![log], counters: None, out: out.clone(), forget_text: false };
+    let request = Request { logs: vec![log], times: None, counters: None, out: out.clone(), forget_text: false };
     capture(&request).unwrap();
     let mode = |path: &PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&out), 0o700);
@@ -330,7 +330,7 @@ fn both_logs_give_sessions_from_one_and_figures_from_the_other() {
     fs::write(&general, lines).unwrap();
     for logs in [vec![slow.clone(), general.clone()], vec![general.clone(), slow.clone()]] {
         let out = directory.0.join(format!("{}.capture", logs[0].file_stem().unwrap().display()));
-        let summary = capture(&Request { logs, counters: None, out: out.clone(), forget_text: false }).unwrap();
+        let summary = capture(&Request { logs, times: None, counters: None, out: out.clone(), forget_text: false }).unwrap();
         assert_eq!((summary.sessions, summary.capture.statements, summary.questions_logged), (2, 3, 4));
         let mut text = String::new();
         zstd::Decoder::new(fs::File::open(out.join(STATEMENTS)).unwrap()).unwrap().read_to_string(&mut text).unwrap();
@@ -348,7 +348,7 @@ fn both_logs_give_sessions_from_one_and_figures_from_the_other() {
         );
     }
     let error =
-        capture(&Request { logs: vec![slow.clone(), slow], counters: None, out: directory.0.join("x"), forget_text: false });
+        capture(&Request { logs: vec![slow.clone(), slow], times: None, counters: None, out: directory.0.join("x"), forget_text: false });
     assert!(error.unwrap_err().what.contains("same kind"));
 }
 
@@ -358,7 +358,7 @@ fn a_file_that_is_no_log_is_refused() {
     let file = directory.0.join("other.log");
     fs::write(&file, "2026-11-23 INFO started\n").unwrap();
     let out = directory.0.join("x.capture");
-    let error = capture(&Request { logs: vec![file], counters: None, out: out.clone(), forget_text: false }).unwrap_err();
+    let error = capture(&Request { logs: vec![file], times: None, counters: None, out: out.clone(), forget_text: false }).unwrap_err();
     assert!(error.what.contains("has no entry") && !out.exists());
 }
 
