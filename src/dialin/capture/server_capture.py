@@ -350,7 +350,8 @@ class _Capture:
             capture_files.write_private(self._before, before.model_dump_json(by_alias=True))
             if after is not None:
                 capture_files.write_private(self._after, after.model_dump_json(by_alias=True))
-            list_capture(self._home, request.out)
+            if not request.forget_text:
+                list_capture(self._home, request.out)
             summary = capture_files.make_capture(
                 [log],
                 request.out,
@@ -358,7 +359,8 @@ class _Capture:
                 times=self._times,
                 forget_text=request.forget_text,
             )
-            keep_for(request.out, request.keep_days, self._clock.now())
+            if not request.forget_text:
+                keep_for(request.out, request.keep_days, self._clock.now())
             capture_files.add_server_state(request.out, before, after, self._prepared.variables, variables)
         except (DialinError, OSError) as error:
             if self._attached.journal is not None:

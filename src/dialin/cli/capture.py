@@ -157,9 +157,11 @@ def from_logs(
     forget_statements(home)
     counters = None if digests is None else _two(digests)
     check_out(out)
-    list_capture(home, out)
+    if not forget_text:
+        list_capture(home, out)
     summary = make_capture(logs, out, counters=counters, forget_text=forget_text)
-    keep_for(out, keep_days, SystemClock().now())
+    if not forget_text:
+        keep_for(out, keep_days, SystemClock().now())
     say(f"{out}: {summary.capture.statements:,} statements")
     _print(summary, json=json)
 
