@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -13,6 +14,7 @@ import pytest
 import zstandard
 
 from dialin.paths import Home
+from dialin.variables import rules
 from driving import needs_dialin_load
 from live import FAST, INSTALLED, find, finish, kill, until
 from live_traffic import prepare, traffic
@@ -50,7 +52,7 @@ def clients(server, path, rate="3000"):
 
 
 def logs_of_captures(server):
-    return list(Path(server.variables()["datadir"]).glob("dialin-capture-*"))
+    return list(Path(values(server)["datadir"]).glob("dialin-capture-*"))
 
 
 def left(server):
@@ -65,16 +67,19 @@ def watchdogs():
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            if (
-                "dialin.capture.watchdog" in process.cmdline()
-                and process.environ().get("DIALIN_HOME") == os.environ["DIALIN_HOME"]
-            ):
+            is_one = "dialin.capture.watchdog" in process.cmdline()
+            if is_one and process.environ().get("DIALIN_HOME") == os.environ.get("DIALIN_HOME"):
                 found.append(process)
     return found
 
 
+def values(server):
+    """Every variable, those too that only name files; not those that show a state."""
+    return {name: value for name, value in server.query("SHOW GLOBAL VARIABLES") if not rules.is_identity(name)}
+
+
 def value(server, name):
-    return server.variables()[name]
+    return values(server)[name]
 
 
 def is_armed(server):
@@ -94,7 +99,7 @@ def statements(directory):
 
 
 def test_sessions_that_begin_anew_are_captured_whole_and_the_server_is_as_it_was(dialin, server, tmp_path):
-    before = server.variables()
+    before = values(server)
     out = tmp_path / "shop.capture"
     with clients(server, tmp_path / "old clients"):
         process = dialin.start(*START, *account(server, tmp_path), "--minutes", "0.05", "--arm", "5m", "--out", out)
@@ -103,7 +108,7 @@ def test_sessions_that_begin_anew_are_captured_whole_and_the_server_is_as_it_was
     with clients(server, tmp_path / "new clients"):
         code, _, err = finish(process)
     assert code == 0, err
-    assert server.variables() == before
+    assert values(server) == before
     assert left(server) == []
     summary = json.loads((out / "summary.json").read_text())
     coverage = summary["coverage"]
@@ -134,15 +139,15 @@ def test_sessions_that_begin_anew_are_captured_whole_and_the_server_is_as_it_was
 
 
 def test_sessions_that_stay_are_refused_by_the_slow_log_and_are_all_in_the_general_log(dialin, fast, tmp_path):
-    before = fast.variables()
+    before = values(fast)
     words = [*START, *account(fast, tmp_path), "--minutes", "0.03"]
     with clients(fast, tmp_path / "clients"):
         _, err = dialin(*words, "--arm", "1s", "--out", tmp_path / "slow.capture", code=2)
         assert "4 of 4 sessions" in err
         assert "--source general" in err
-        assert fast.variables() == before
+        assert values(fast) == before
         dialin(*words, "--source", "general", "--out", tmp_path / "general.capture")
-    assert fast.variables() == before
+    assert values(fast) == before
     assert left(fast) == []
     assert not (tmp_path / "slow.capture").exists()
     summary = json.loads((tmp_path / "general.capture" / "summary.json").read_text())
@@ -161,14 +166,14 @@ WHEN = {
 
 @pytest.mark.parametrize("when", WHEN)
 def test_a_dialin_that_is_killed_leaves_nothing_and_its_log_is_off_at_once(dialin, fast, tmp_path, when):
-    before = fast.variables()
+    before = values(fast)
     arm = "5m" if "waited" in when else "0s"
     words = [*START, *account(fast, tmp_path), "--accept-unarmed", "--arm", arm, "--out", tmp_path / "shop.capture"]
     with clients(fast, tmp_path / "clients", rate="500"):
         process = dialin.start(*words)
         until(lambda: WHEN[when](fast), every=0.005)
         kill(process.pid)
-        until(lambda: fast.variables() == before, every=0.02)
+        until(lambda: values(fast) == before, every=0.02)
         until(lambda: not watchdogs())
     process.communicate()
     assert left(fast) == []
@@ -176,7 +181,7 @@ def test_a_dialin_that_is_killed_leaves_nothing_and_its_log_is_off_at_once(diali
 
 
 def test_what_both_leave_when_both_are_killed_the_next_command_removes(dialin, fast, tmp_path):
-    before = fast.variables()
+    before = values(fast)
     words = [*START, *account(fast, tmp_path), "--accept-unarmed", "--arm", "0s", "--out", tmp_path / "shop.capture"]
     with clients(fast, tmp_path / "clients", rate="500"):
         process = dialin.start(*words)
@@ -188,13 +193,13 @@ def test_what_both_leave_when_both_are_killed_the_next_command_removes(dialin, f
         assert value(fast, "slow_query_log") == "ON"
         assert logs_of_captures(fast)
         dialin("restore")
-    assert fast.variables() == before
+    assert values(fast) == before
     assert left(fast) == []
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
 def test_a_dialin_that_is_stopped_keeps_what_was_captured(dialin, fast, tmp_path, sent):
-    before = fast.variables()
+    before = values(fast)
     words = [*START, *account(fast, tmp_path), "--accept-unarmed", "--arm", "0s", "--out", tmp_path / "shop.capture"]
     process = dialin.start(*words)
     until(lambda: logs_of_captures(fast))
@@ -204,7 +209,7 @@ def test_a_dialin_that_is_stopped_keeps_what_was_captured(dialin, fast, tmp_path
         code, _, err = finish(process)
     assert code == 130, err
     assert "what was captured is kept" in err
-    assert fast.variables() == before
+    assert values(fast) == before
     assert left(fast) == []
     assert json.loads((tmp_path / "shop.capture" / "summary.json").read_text())["capture"]["statements"] > 10
 
@@ -225,7 +230,7 @@ def test_a_log_ends_at_its_largest_size(dialin, fast, tmp_path):
 
 
 def test_a_watchdog_that_is_killed_ends_the_capture(dialin, fast, tmp_path):
-    before = fast.variables()
+    before = values(fast)
     words = [*START, *account(fast, tmp_path), "--arm", "5s", "--out", tmp_path / "shop.capture"]
     process = dialin.start(*words)
     until(lambda: logs_of_captures(fast))
@@ -236,21 +241,21 @@ def test_a_watchdog_that_is_killed_ends_the_capture(dialin, fast, tmp_path):
         code, _, err = finish(process)
     assert code == 0, err
     assert "watchdog of the capture was ended" in err
-    assert fast.variables() == before
+    assert values(fast) == before
     assert left(fast) == []
 
 
 def test_a_dialin_that_hangs_does_not_keep_the_log_on(dialin, fast, tmp_path):
-    before = fast.variables()
+    before = values(fast)
     words = [*START, *account(fast, tmp_path), "--arm", "5s", "--minutes", "0.02", "--out", tmp_path / "shop.capture"]
     process = dialin.start(*words)
     until(lambda: value(fast, "slow_query_log") == "ON", every=0.01)
     process.send_signal(signal.SIGSTOP)
-    until(lambda: fast.variables() == before)
+    until(lambda: values(fast) == before)
     process.send_signal(signal.SIGCONT)
     code, _, err = finish(process)
     assert code in (0, 2), err  # 2: it was stopped before the log had anything
-    assert fast.variables() == before
+    assert values(fast) == before
     assert left(fast) == []
 
 
@@ -258,7 +263,7 @@ def test_a_slow_log_that_others_write_stays_theirs(dialin, fast, tmp_path):
     theirs = fast.directory / "their-slow.log"
     fast.query(f"SET GLOBAL slow_query_log_file = '{theirs}'", "SET GLOBAL slow_query_log = ON")
     try:
-        before, content = fast.variables(), theirs.read_text()
+        before, content = values(fast), theirs.read_text()
         words = [*START, *account(fast, tmp_path), "--minutes", "0.03", "--arm", "5s", "--out", tmp_path / "shop.capture"]
         _, err = dialin(*words, code=2)
         assert "would fill that log" in err
@@ -267,7 +272,7 @@ def test_a_slow_log_that_others_write_stays_theirs(dialin, fast, tmp_path):
         with clients(fast, tmp_path / "clients", rate="500"):
             code, _, err = finish(process)
         assert code == 0, err
-        assert fast.variables() == before
+        assert values(fast) == before
         after = theirs.read_text()
         assert after.startswith(content)
         # The server writes its three lines again; the sessions of the capture are gone by then.
@@ -277,7 +282,7 @@ def test_a_slow_log_that_others_write_stays_theirs(dialin, fast, tmp_path):
 
 
 def test_what_cannot_be_captured_is_refused_and_nothing_is_changed(fast, refused, tmp_path):
-    before = fast.variables()
+    before = values(fast)
     words = [*START, *account(fast, tmp_path), "--out", tmp_path / "shop.capture"]
     fast.query("SET GLOBAL log_output = 'TABLE'")
     try:
@@ -291,5 +296,5 @@ def test_what_cannot_be_captured_is_refused_and_nothing_is_changed(fast, refused
         fast.query("GRANT SUPER ON *.* TO dialin@localhost")
     assert "no terminal is there to ask" in refused(*[word for word in words if word != "--yes"])
     assert "not on this machine" in refused(*words, "--log-dir", tmp_path / "nowhere")
-    assert fast.variables() == before
+    assert values(fast) == before
     assert left(fast) == []
