@@ -67,12 +67,13 @@ def retention_of(directory: Path) -> Retention:
     """Return how long a capture keeps its statements; one that does not say so keeps them for 14 days from when it was made.
 
     Raises:
-        OSError: there is no capture.
+        FileNotFoundError: it has none.
     """
+    made = (directory / STATEMENTS).stat().st_mtime
     with suppress(OSError, ValueError, KeyError, TypeError):
         stored = json.loads((directory / KEEP).read_text(encoding="utf-8"))
         return Retention(float(stored["made"]), float(stored["keep_days"]))
-    return Retention((directory / STATEMENTS).stat().st_mtime, KEEP_DAYS)
+    return Retention(made, KEEP_DAYS)
 
 
 def forget_expired(home: Home, now: float) -> Iterator[Path]:

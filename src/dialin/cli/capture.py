@@ -163,7 +163,7 @@ def from_logs(
     if not forget_text:
         keep_for(out, keep_days, SystemClock().now())
     say(f"{out}: {summary.capture.statements:,} statements")
-    _print(summary, json=json)
+    _print(summary, out, json=json)
 
 
 @capture.command()
@@ -176,7 +176,7 @@ def show(
     """
     from dialin.capture.capture_files import read_capture
 
-    _print(read_capture(directory), json=json)
+    _print(read_capture(directory), directory, json=json)
 
 
 @capture.command()
@@ -211,13 +211,19 @@ def _two(text: str) -> tuple[Path, Path]:
     raise UserError(f"--digests {text} does not name two files", "Write it like --digests before.json,after.json")
 
 
-def _print(summary: CaptureSummary, *, json: bool) -> None:
+def _print(summary: CaptureSummary, directory: Path, *, json: bool) -> None:
+    from contextlib import suppress
+
     from rich.console import Console
 
+    from dialin.capture.retention import retention_of
     from dialin.report import json_documents
     from dialin.report.capture_page import print_capture
 
     if json:
         typer.echo(json_documents.render(summary), nl=False)
     else:
-        print_capture(summary, Console(highlight=False))
+        kept_until = None
+        with suppress(FileNotFoundError):
+            kept_until = retention_of(directory).date
+        print_capture(summary, Console(highlight=False), kept_until)

@@ -38,14 +38,15 @@ _SOURCES = {
 }
 
 
-def print_capture(summary: CaptureSummary, console: Console) -> None:
-    """Print what a capture comes to."""
+def print_capture(summary: CaptureSummary, console: Console, kept_until: str | None) -> None:
+    """Print what a capture comes to, and until which day it keeps its statements; None where it has none."""
     page, header = Page(console), summary.capture
     page.text(f"{counted(header.statements, 'statement')} in {counted(summary.sessions, 'session')}", "bold")
     if summary.begin is not None and summary.end is not None:
         lasted = duration(summary.end - summary.begin)
         page.fact("Time:", f"{moment(summary.begin)} to {clock_time(summary.end)}, {lasted}; times to the {header.clock}")
     page.fact("Source:", f"{_SOURCES[header.source]}, {size(summary.log_bytes)}; server {visible(header.server or NOTHING)}")
+    page.fact("Kept:", f"statements until {kept_until}" if kept_until else "no statements, only digests and figures")
     page.fact("Coverage:", _coverage(summary))
     if comparison := _comparison(summary.digests):
         page.fact("Digests:", comparison)
