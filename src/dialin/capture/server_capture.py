@@ -239,13 +239,16 @@ class _Capture:
         self._fire()
         counters = _CountersOfOthers(own)
         before = counters.read()
-        reason = self._log_until()
+        statements = opened.enter_context(StatementCount(self._prepared.log, self._prepared.source))
+        reason = self._log_until(statements)
         summary = None
         try:
             with uninterrupted(self._watcher.message):
                 after = _or_none(counters.read)
                 variables = _or_none(quick.put_back)
                 self._dog.close_times()
+                if not statements.count():
+                    raise UserError("No client sent a statement while the log was on", "Nothing was captured")
                 summary = self._make(before, after, variables)
         except KeyboardInterrupt:
             if summary is None:
@@ -323,16 +326,15 @@ class _Capture:
             self._clock.sleep(0.02)
         log_place.check_is_written(self._prepared.log)
 
-    def _log_until(self) -> StopReason:
+    def _log_until(self, statements: StatementCount) -> StopReason:
         """Wait while the log is on; returns why it is to end."""
         end = self._clock.monotonic() + 60 * self._request.minutes
         try:
-            with StatementCount(self._prepared.log, self._prepared.source) as statements:
-                while (left := end - self._clock.monotonic()) > 0:
-                    size = log_place.log_size(self._prepared.log)
-                    self._watcher.progress(Progress(left, log_bytes=size, statements=statements.count()))
-                    if reason := self._dog.reason_to_stop(min(_POLL, left)):
-                        return reason
+            while (left := end - self._clock.monotonic()) > 0:
+                size = log_place.log_size(self._prepared.log)
+                self._watcher.progress(Progress(left, log_bytes=size, statements=statements.count()))
+                if reason := self._dog.reason_to_stop(min(_POLL, left)):
+                    return reason
         except KeyboardInterrupt:
             return StopReason.INTERRUPTED
         return StopReason.TIME
