@@ -1,7 +1,8 @@
 """Which variables make a server log every statement, in which order they are set, and which of them sessions copy.
 
 A session copies `long_query_time` when it begins: one that is older than the new value never appears in the slow log. So the
-server is *armed* first, with its log off, and the log is switched on once the sessions have begun anew.
+server is *armed* first, while nothing is written, and the log is switched on once the sessions have begun anew. On MariaDB a
+session copies `slow_query_log` as well, so that there `log_output` is what keeps the log from being written meanwhile.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dialin.errors import UserError
 from dialin.servers.assign import Wanted
+from dialin.servers.capabilities import Capability, Versioned, has
 from dialin.servers.setter import is_in_force
 
 
@@ -45,18 +48,16 @@ class LogSettings:
 
     Attributes:
         quiet: the log off; empty where it is off already.
-        arm: everything but the log's switch.
-        fire: the log on.
+        arm: everything but what has the log written.
+        fire: the log written from now on.
+        names: all of them in the order in which they are put back: a log that was off is off first, and one that was on has its
+            own settings again before its own file.
     """
 
     quiet: Wanted
     arm: Wanted
     fire: Wanted
-
-    @property
-    def names(self) -> list[str]:
-        """All variables in the order in which they are put back: a log that was on has its settings before its file."""
-        return list(dict.fromkeys([*self.arm, *self.fire] if self.quiet else [*self.fire, *self.arm]))
+    names: list[str]
 
 
 def switch_of(source: Source) -> str:
@@ -80,14 +81,29 @@ def leaves_sessions_logging(source: Source, variables: Mapping[str, str]) -> boo
     return source is Source.SLOW and is_on(source, variables) and not is_in_force(0, variables["long_query_time"])
 
 
-def log_settings(source: Source, path: str, variables: Mapping[str, str]) -> LogSettings:
-    """Return what makes a server with these variables log every statement to a file."""
-    switch = switch_of(source)
+def log_settings(source: Source, path: str, variables: Mapping[str, str], build: Versioned) -> LogSettings:
+    """Return what makes a server with these variables log every statement to a file.
+
+    Raises:
+        UserError: the sessions can be armed only while no log is written, and the server's general log is on.
+    """
+    switch_on = _by_all_names({switch_of(source): "ON"}, variables)
     wanted = {file_variable_of(source): path, **(_slow(variables) if source is Source.SLOW else {})}
+    arm, fire = _by_all_names(wanted, variables), switch_on
+    if source is Source.SLOW and has(build, Capability.SLOW_LOG_BY_SESSION):
+        if is_on(Source.GENERAL, variables):
+            raise UserError(
+                "The server writes its general log, and sessions are armed for the slow log while no log is written",
+                "Use --source general, or SET GLOBAL general_log = OFF first",
+            )
+        arm, fire = {"log_output": "NONE", **arm, **switch_on}, {"log_output": "FILE"}
+    was_on = is_on(source, variables)
+    others = [name for name in (*arm, *fire) if name not in switch_on]
     return LogSettings(
-        quiet=_by_all_names({switch: "OFF"}, variables) if is_on(source, variables) else {},
-        arm=_by_all_names(wanted, variables),
-        fire=_by_all_names({switch: "ON"}, variables),
+        quiet=_by_all_names({switch_of(source): "OFF"}, variables) if was_on else {},
+        arm=arm,
+        fire=fire,
+        names=list(dict.fromkeys([*others, *switch_on] if was_on else [*switch_on, *others])),
     )
 
 

@@ -169,7 +169,7 @@ def prepare_capture(request: CaptureRequest, clock: Clock, environment: Mapping[
     source = _source(request, variables)
     place = log_place.find_place(source, variables, account, request.log_directory)
     log = place.directory / f"dialin-capture-{uuid.uuid4().hex[:8]}.log"
-    settings = log_settings(source, str(log), variables)
+    settings = log_settings(source, str(log), variables, attached.build)
     attached.needs_restart(settings.names)  # it raises UserError where a privilege is missing
     with attached.connect() as query:
         activity.check_sees_others(query)

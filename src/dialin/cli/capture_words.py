@@ -63,11 +63,11 @@ def announce(prepared: PreparedCapture) -> None:
         say(f"Note: {note}")
     say(f"dialin did not start this server: {attached.build.id}, {attached.account}. It will")
     for name, value in {**settings.quiet, **settings.arm}.items():
-        say(f"  set {name} (now {visible(now[name]) or 'empty'}) to {value or 'empty'}")
+        say(f"  set {name} (now {visible(now[name]) or 'empty'}) to {'empty' if value == '' else value}")
     if prepared.source is Source.SLOW:
         say(f"  wait up to {duration(request.arm)} until the sessions of clients have begun anew: older ones are not logged")
-    switch = next(iter(settings.fire))
-    say(f"  set {switch} to ON for {duration(60 * request.minutes)}, or until the log has {size(request.max_bytes)}")
+    ((switch, value), *_) = settings.fire.items()
+    say(f"  set {switch} to {value} for {duration(60 * request.minutes)}, or until the log has {size(request.max_bytes)}")
     sample, cost = prepared.sample, prepared.cost
     say(
         f"Load now: {number(sample.statements)} statements/s. The log takes about {size(cost.bytes_per_second)} per second, "

@@ -81,6 +81,9 @@ class Capability(StrEnum):
     MICROSECONDS_IN_LOGS = "microseconds_in_logs"
     """Writes times to the microsecond into its logs; to the second otherwise."""
 
+    SLOW_LOG_BY_SESSION = "slow_log_by_session"
+    """Copies `slow_query_log` to each session: one that begins while it is OFF never logs (read on 10.11.19)."""
+
     VARIABLES_BY_THREAD = "variables_by_thread"
     """Shows the variables of each session in performance_schema.variables_by_thread."""
 
@@ -127,6 +130,7 @@ _TABLE = (
     _Row(MYSQL, Capability.MICROSECONDS_IN_LOGS, (5, 7, 2)),
     _Row(MYSQL, Capability.VARIABLES_BY_THREAD, (8, 0)),
     _Row(MYSQL, Capability.VALUE_ORIGIN, (8, 0)),
+    _Row(MARIADB, Capability.SLOW_LOG_BY_SESSION, (5, 1)),
     _Row(MARIADB, Capability.VALUE_ORIGIN, (10, 1, 1)),
     _Row(MARIADB, Capability.POOL_DUMP, (10, 0)),
     _Row(MARIADB, Capability.POOL_DUMP_PCT, (10, 1, 10)),
