@@ -6,6 +6,9 @@ import os
 import re
 import signal
 import stat
+import subprocess
+import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,9 +17,10 @@ import pytest
 import zstandard
 
 from dialin.paths import Home
+from dialin.servers.capabilities import Capability, has
 from dialin.variables import rules
 from driving import needs_dialin_load
-from live import FAST, INSTALLED, find, finish, kill, until
+from live import FAST, INSTALLED, LIMIT, find, kill, only_with_all, until
 from live_traffic import prepare, traffic
 from playground import option_file, playground
 
@@ -24,7 +28,6 @@ pytestmark = needs_dialin_load
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "capture.md"
 BUILDS = [pytest.param(build, id=build.id) for build in INSTALLED if build.version >= (5, 6)]
-START = ["capture", "start", "--attach", "--yes"]
 ONE_LOAD = "oltp_point_select"
 """A load without BEGIN, which the slow log of MySQL 5.6 leaves out where it takes less than a microsecond."""
 
@@ -43,8 +46,48 @@ def fast():
         yield made
 
 
-def account(server, directory):
-    return ["--defaults-file", option_file(server, directory / "account.cnf")]
+class Capture:
+    """A capture that runs; what it says is read while it does."""
+
+    def __init__(self, server, directory, *words):
+        self.out = directory / "shop.capture"
+        self._said = directory / "said"
+        account = ["--attach", "--defaults-file", option_file(server, directory / "account.cnf"), "--yes"]
+        command = [sys.executable, "-m", "dialin", "capture", "start", *account, "--out", self.out, *words]
+        with self._said.open("w") as said:
+            self.process = subprocess.Popen([*map(str, command)], stdin=subprocess.DEVNULL, stderr=said)
+
+    @property
+    def said(self):
+        return self._said.read_text()
+
+    def until_said(self, text):
+        until(lambda: text in self.said or self.process.poll() is not None, every=0.02)
+        assert text in self.said, self.said
+
+    def finish(self, code=0):
+        assert self.process.wait(LIMIT) == code, self.said
+        return json.loads((self.out / "summary.json").read_text()) if self.out.exists() else None
+
+
+@pytest.fixture
+def capture(tmp_path):
+    """Begins captures, and ends those that a failed test leaves."""
+    started = []
+
+    def begin(server, *words):
+        started.append(Capture(server, tmp_path, *words))
+        return started[-1]
+
+    yield begin
+    for one in started:
+        if one.process.poll() is None:
+            one.process.send_signal(signal.SIGCONT)
+            one.process.terminate()
+            one.process.wait(LIMIT)
+
+
+ARMED, LOGGING = "Waiting at most", "Logging: "
 
 
 def clients(server, path, rate="3000"):
@@ -52,7 +95,7 @@ def clients(server, path, rate="3000"):
 
 
 def logs_of_captures(server):
-    return list(Path(values(server)["datadir"]).glob("dialin-capture-*"))
+    return list(Path(value(server, "datadir")).glob("dialin-capture-*"))
 
 
 def left(server):
@@ -79,11 +122,11 @@ def values(server):
 
 
 def value(server, name):
-    return values(server)[name]
+    return server.query(f"SELECT @@GLOBAL.{name}")[0][0]
 
 
-def is_armed(server):
-    return float(value(server, "long_query_time")) == 0
+def is_switched_on(server):
+    return value(server, "slow_query_log") == 1 and value(server, "log_output") == "FILE"
 
 
 def is_logging(server):
@@ -98,33 +141,33 @@ def statements(directory):
         return [float(line.split()[2]) for line in lines if re.match(r"S \d+ \d+\.\d{6} ", line)]
 
 
-def test_sessions_that_begin_anew_are_captured_whole_and_the_server_is_as_it_was(dialin, server, tmp_path):
+def check_coverage(summary, off_by=0.002):
+    coverage = summary["coverage"]
+    assert coverage["questions"] > 500
+    assert coverage["logged"] / coverage["questions"] == pytest.approx(1, abs=off_by), coverage
+
+
+def test_sessions_that_begin_anew_are_captured_whole_and_the_server_is_as_it_was(capture, server, tmp_path):
     before = values(server)
-    out = tmp_path / "shop.capture"
     with clients(server, tmp_path / "old clients"):
-        process = dialin.start(*START, *account(server, tmp_path), "--minutes", "0.05", "--arm", "5m", "--out", out)
-        until(lambda: is_armed(server))
-    assert process.poll() is None  # it waits for sessions that are gone now
+        run = capture(server, "--minutes", "0.05", "--arm", "5m")
+        run.until_said(ARMED)
     with clients(server, tmp_path / "new clients"):
-        code, _, err = finish(process)
-    assert code == 0, err
+        summary = run.finish()
     assert values(server) == before
     assert left(server) == []
-    summary = json.loads((out / "summary.json").read_text())
-    coverage = summary["coverage"]
-    assert 0.998 <= coverage["logged"] / coverage["questions"] <= 1.002, coverage
-    assert coverage["questions"] > 1000
+    check_coverage(summary)
     load = next(digest for digest in summary["digests"] if "sbtest" in digest["digest"])
-    assert load["statements"] > 1000
+    assert load["statements"] > 500
     if load["counted"] is not None:
         assert load["logged"] == pytest.approx(load["counted"], rel=0.002)
-    assert f"Coverage {100 * coverage['logged'] / coverage['questions']:.2f} %" in err
-    assert re.search(r"Load now: [\d,]+ statements/s\. The log takes about \d.* per second", err)
+    assert re.search(r"Coverage \d+\.\d\d % \([\d,]+ of [\d,]+ Questions\)", run.said)
+    assert re.search(r"Load now: [\d,]+ statements/s\. The log takes about \d.* per second", run.said)
     # Where the server's log has seconds, too.
-    times = statements(out)
+    times = statements(run.out)
     assert summary["capture"]["clock"] == "microsecond"
     assert len({round(1000 * at) for at in times}) > len(times) / 6
-    assert {path.name for path in out.iterdir()} == {
+    assert {path.name for path in run.out.iterdir()} == {
         "statements.zst",
         "summary.json",
         "keep.json",
@@ -132,150 +175,141 @@ def test_sessions_that_begin_anew_are_captured_whole_and_the_server_is_as_it_was
         "counters-after.json",
         "variables.json",
     }
-    assert stat.S_IMODE(out.stat().st_mode) == 0o700
-    assert {stat.S_IMODE(path.stat().st_mode) for path in out.iterdir()} == {0o600}
-    stored = json.loads((out / "variables.json").read_text())
+    assert stat.S_IMODE(run.out.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in run.out.iterdir()} == {0o600}
+    stored = json.loads((run.out / "variables.json").read_text())
     assert stored["before"]["long_query_time"] == stored["after"]["long_query_time"] == before["long_query_time"]
 
 
-def test_sessions_that_stay_are_refused_by_the_slow_log_and_are_all_in_the_general_log(dialin, fast, tmp_path):
+def test_sessions_that_stay_are_refused_by_the_slow_log_and_are_all_in_the_general_log(capture, fast, tmp_path):
     before = values(fast)
-    words = [*START, *account(fast, tmp_path), "--minutes", "0.03"]
     with clients(fast, tmp_path / "clients"):
-        _, err = dialin(*words, "--arm", "1s", "--out", tmp_path / "slow.capture", code=2)
-        assert "4 of 4 sessions" in err
-        assert "--source general" in err
+        run = capture(fast, "--arm", "1s")
+        assert run.finish(code=2) is None
+        assert "4 of 4 sessions" in run.said
+        assert "--source general" in run.said
         assert values(fast) == before
-        dialin(*words, "--source", "general", "--out", tmp_path / "general.capture")
+        summary = capture(fast, "--source", "general", "--minutes", "0.03").finish()
     assert values(fast) == before
     assert left(fast) == []
-    assert not (tmp_path / "slow.capture").exists()
-    summary = json.loads((tmp_path / "general.capture" / "summary.json").read_text())
-    coverage = summary["coverage"]
-    assert 0.998 <= coverage["logged"] / coverage["questions"] <= 1.002, coverage
+    check_coverage(summary)
     assert summary["capture"]["clock"] == "microsecond"
 
 
-WHEN = {
-    "before anything is set": lambda server: watchdogs(),
-    "while sessions are waited for": is_armed,
-    "as the log is switched on": lambda server: value(server, "slow_query_log") == "ON",
-    "while the log grows": is_logging,
-}
+KILLED = [
+    pytest.param(lambda run, server: until(watchdogs), marks=only_with_all, id="before anything is set"),
+    pytest.param(lambda run, server: run.until_said(ARMED), id="while sessions are waited for"),
+    pytest.param(
+        lambda run, server: until(lambda: is_switched_on(server)), marks=only_with_all, id="as the log is switched on"
+    ),
+    pytest.param(lambda run, server: until(lambda: is_logging(server)), id="while the log grows"),
+]
 
 
-@pytest.mark.parametrize("when", WHEN)
-def test_a_dialin_that_is_killed_leaves_nothing_and_its_log_is_off_at_once(dialin, fast, tmp_path, when):
+@pytest.mark.parametrize("wait", KILLED)
+def test_a_dialin_that_is_killed_leaves_nothing_and_its_log_is_off_at_once(capture, fast, tmp_path, wait, request, capsys):
     before = values(fast)
-    arm = "5m" if "waited" in when else "0s"
-    words = [*START, *account(fast, tmp_path), "--accept-unarmed", "--arm", arm, "--out", tmp_path / "shop.capture"]
+    arm = "5m" if "waited" in request.node.callspec.id else "0s"
     with clients(fast, tmp_path / "clients", rate="500"):
-        process = dialin.start(*words)
-        until(lambda: WHEN[when](fast), every=0.005)
-        kill(process.pid)
+        run = capture(fast, "--accept-unarmed", "--arm", arm, *(["--source", "general"] if arm == "0s" else []))
+        wait(run, fast)
+        kill(run.process.pid)
+        killed = time.monotonic()
         until(lambda: values(fast) == before, every=0.02)
+        took = time.monotonic() - killed
         until(lambda: not watchdogs())
-    process.communicate()
+    with capsys.disabled():
+        sys.stdout.write(f"\nserver as before {took:.2f} s after kill -9 {request.node.callspec.id}\n")
     assert left(fast) == []
-    assert not (tmp_path / "shop.capture").exists()
+    assert not run.out.exists()
 
 
-def test_what_both_leave_when_both_are_killed_the_next_command_removes(dialin, fast, tmp_path):
+def test_what_both_leave_when_both_are_killed_the_next_command_removes(capture, dialin, fast, tmp_path):
     before = values(fast)
-    words = [*START, *account(fast, tmp_path), "--accept-unarmed", "--arm", "0s", "--out", tmp_path / "shop.capture"]
+    run = capture(fast)
+    run.until_said(LOGGING)
     with clients(fast, tmp_path / "clients", rate="500"):
-        process = dialin.start(*words)
         until(lambda: is_logging(fast))
-        (dog,) = watchdogs()
-        for pid in (dog.pid, process.pid):
+        for pid in (*[dog.pid for dog in watchdogs()], run.process.pid):
             os.kill(pid, signal.SIGKILL)
-        process.communicate()
-        assert value(fast, "slow_query_log") == "ON"
+        run.process.wait()
+        assert is_switched_on(fast)
         assert logs_of_captures(fast)
         dialin("restore")
     assert values(fast) == before
     assert left(fast) == []
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
-def test_a_dialin_that_is_stopped_keeps_what_was_captured(dialin, fast, tmp_path, sent):
+@pytest.mark.parametrize("sent", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=only_with_all)])
+def test_a_dialin_that_is_stopped_keeps_what_was_captured(capture, fast, tmp_path, sent):
     before = values(fast)
-    words = [*START, *account(fast, tmp_path), "--accept-unarmed", "--arm", "0s", "--out", tmp_path / "shop.capture"]
-    process = dialin.start(*words)
-    until(lambda: logs_of_captures(fast))
+    run = capture(fast)
+    run.until_said(LOGGING)
     with clients(fast, tmp_path / "clients"):
         until(lambda: is_logging(fast))
-        process.send_signal(sent)
-        code, _, err = finish(process)
-    assert code == 130, err
-    assert "what was captured is kept" in err
+        run.process.send_signal(sent)
+        summary = run.finish(code=130)
+    assert "what was captured is kept" in run.said
     assert values(fast) == before
     assert left(fast) == []
-    assert json.loads((tmp_path / "shop.capture" / "summary.json").read_text())["capture"]["statements"] > 10
+    assert summary["capture"]["statements"] > 10
 
 
-def test_a_log_ends_at_its_largest_size(dialin, fast, tmp_path):
-    words = [*START, *account(fast, tmp_path), "--arm", "5s", "--max-size", "1M", "--out", tmp_path / "shop.capture"]
-    process = dialin.start(*words)
-    until(lambda: logs_of_captures(fast))
+def test_a_log_ends_at_its_largest_size(capture, fast, tmp_path):
+    run = capture(fast, "--max-size", "1M")
+    run.until_said(LOGGING)
     with clients(fast, tmp_path / "clients"):
-        code, _, err = finish(process)
-    assert code == 0, err
-    assert "reached --max-size" in err
-    summary = json.loads((tmp_path / "shop.capture" / "summary.json").read_text())
+        summary = run.finish()
+    assert "reached --max-size" in run.said
     assert 1 << 20 <= summary["log_bytes"] < 4 << 20
-    coverage = summary["coverage"]
-    assert 0.995 <= coverage["logged"] / coverage["questions"] <= 1.005, coverage
+    check_coverage(summary, off_by=0.005)
     assert left(fast) == []
 
 
-def test_a_watchdog_that_is_killed_ends_the_capture(dialin, fast, tmp_path):
+@only_with_all
+def test_a_watchdog_that_is_killed_ends_the_capture(capture, fast, tmp_path):
     before = values(fast)
-    words = [*START, *account(fast, tmp_path), "--arm", "5s", "--out", tmp_path / "shop.capture"]
-    process = dialin.start(*words)
-    until(lambda: logs_of_captures(fast))
+    run = capture(fast)
+    run.until_said(LOGGING)
     with clients(fast, tmp_path / "clients"):
         until(lambda: is_logging(fast))
         (dog,) = watchdogs()
         dog.kill()
-        code, _, err = finish(process)
-    assert code == 0, err
-    assert "watchdog of the capture was ended" in err
+        run.finish()
+    assert "watchdog of the capture was ended" in run.said
     assert values(fast) == before
     assert left(fast) == []
 
 
-def test_a_dialin_that_hangs_does_not_keep_the_log_on(dialin, fast, tmp_path):
+@only_with_all
+def test_a_dialin_that_hangs_does_not_keep_the_log_on(capture, fast):
     before = values(fast)
-    words = [*START, *account(fast, tmp_path), "--arm", "5s", "--minutes", "0.02", "--out", tmp_path / "shop.capture"]
-    process = dialin.start(*words)
-    until(lambda: value(fast, "slow_query_log") == "ON", every=0.01)
-    process.send_signal(signal.SIGSTOP)
+    run = capture(fast, "--minutes", "0.02")
+    run.until_said(LOGGING)
+    run.process.send_signal(signal.SIGSTOP)
     until(lambda: values(fast) == before)
-    process.send_signal(signal.SIGCONT)
-    code, _, err = finish(process)
-    assert code in (0, 2), err  # 2: it was stopped before the log had anything
+    run.process.send_signal(signal.SIGCONT)
+    run.process.wait(LIMIT)
     assert values(fast) == before
     assert left(fast) == []
 
 
-def test_a_slow_log_that_others_write_stays_theirs(dialin, fast, tmp_path):
+def test_a_slow_log_that_others_write_stays_theirs(capture, fast, tmp_path):
     theirs = fast.directory / "their-slow.log"
     fast.query(f"SET GLOBAL slow_query_log_file = '{theirs}'", "SET GLOBAL slow_query_log = ON")
     try:
         before, content = values(fast), theirs.read_text()
-        words = [*START, *account(fast, tmp_path), "--minutes", "0.03", "--arm", "5s", "--out", tmp_path / "shop.capture"]
-        _, err = dialin(*words, code=2)
-        assert "would fill that log" in err
-        process = dialin.start(*words, "--source", "slow")
-        until(lambda: logs_of_captures(fast))
+        run = capture(fast)
+        run.finish(code=2)
+        assert "would fill that log" in run.said
+        run = capture(fast, "--minutes", "0.03", "--source", "slow")
+        run.until_said(LOGGING)
         with clients(fast, tmp_path / "clients", rate="500"):
-            code, _, err = finish(process)
-        assert code == 0, err
+            run.finish()
         assert values(fast) == before
         after = theirs.read_text()
         assert after.startswith(content)
-        # The server writes its three lines again; the sessions of the capture are gone by then.
+        assert "sbtest" not in after
         assert left(fast) == []
     finally:
         fast.query("SET GLOBAL slow_query_log = OFF")
@@ -283,18 +317,20 @@ def test_a_slow_log_that_others_write_stays_theirs(dialin, fast, tmp_path):
 
 def test_what_cannot_be_captured_is_refused_and_nothing_is_changed(fast, refused, tmp_path):
     before = values(fast)
-    words = [*START, *account(fast, tmp_path), "--out", tmp_path / "shop.capture"]
+    account = ["--attach", "--defaults-file", option_file(fast, tmp_path / "account.cnf")]
+    words = ["capture", "start", *account, "--out", tmp_path / "shop.capture"]
     fast.query("SET GLOBAL log_output = 'TABLE'")
     try:
         assert "log_output is TABLE" in refused(*words)
     finally:
         fast.query("SET GLOBAL log_output = 'FILE'")
-    fast.query("REVOKE SUPER ON *.* FROM dialin@localhost")
+    privilege = "SYSTEM_VARIABLES_ADMIN" if has(fast.build, Capability.PERSIST) else "SUPER"
+    fast.query(f"REVOKE {privilege} ON *.* FROM dialin@localhost")
     try:
-        assert "SUPER" in refused(*words)
+        assert privilege in refused(*words)
     finally:
-        fast.query("GRANT SUPER ON *.* TO dialin@localhost")
-    assert "no terminal is there to ask" in refused(*[word for word in words if word != "--yes"])
+        fast.query(f"GRANT {privilege} ON *.* TO dialin@localhost")
     assert "not on this machine" in refused(*words, "--log-dir", tmp_path / "nowhere")
+    assert "no terminal is there to ask" in refused(*words)
     assert values(fast) == before
     assert left(fast) == []
