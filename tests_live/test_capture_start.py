@@ -126,7 +126,8 @@ def value(server, name):
 
 
 def is_switched_on(server):
-    return value(server, "slow_query_log") == 1 and value(server, "log_output") == "FILE"
+    is_on = value(server, "slow_query_log") == 1 or value(server, "general_log") == 1
+    return is_on and value(server, "log_output") == "FILE"
 
 
 def is_logging(server):
@@ -199,9 +200,7 @@ def test_sessions_that_stay_are_refused_by_the_slow_log_and_are_all_in_the_gener
 KILLED = [
     pytest.param(lambda run, server: until(watchdogs), marks=only_with_all, id="before anything is set"),
     pytest.param(lambda run, server: run.until_said(ARMED), id="while sessions are waited for"),
-    pytest.param(
-        lambda run, server: until(lambda: is_switched_on(server)), marks=only_with_all, id="as the log is switched on"
-    ),
+    pytest.param(lambda run, server: until(lambda: is_switched_on(server)), marks=only_with_all, id="as the log goes on"),
     pytest.param(lambda run, server: until(lambda: is_logging(server)), id="while the log grows"),
 ]
 

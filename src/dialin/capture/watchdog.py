@@ -23,12 +23,13 @@ from dialin.capture.log_place import LEAST_FREE, free_share, log_size
 from dialin.capture.log_times import LogTimes
 from dialin.capture.stop_reason import StopReason
 from dialin.clock import SystemClock
-from dialin.errors import DialinError
+from dialin.errors import DialinError, UserError
 from dialin.paths import Home
 from dialin.servers.attached.entry import read
 from dialin.servers.attached.quick_restore import QuickRestore
 from dialin.servers.attached.undo import UndoLog, find_attached
 from dialin.servers.attached.undo_journal import WrittenJournal
+from dialin.servers.origin import machine
 
 _LOOK = 0.2
 """Seconds between two looks at the limits."""
@@ -39,6 +40,7 @@ _LOOK_AT_LENGTH = 0.001
 _ASKED = 2.0
 """Seconds that the dialin which captures has for ending the log itself: it reads the counters first."""
 
+_DONE = b"done\n"
 _TRIES = 10
 _BETWEEN_TRIES = 2.0
 _ANSWER_WITHIN = 5.0
@@ -110,7 +112,7 @@ class Watchdog:
                         self._stop(None)
                         return False
                     *lines, left = (left + received).split(b"\n")
-                    if b"done" in lines:
+                    if _DONE.strip() in lines:
                         return True
                     for line in lines:
                         self._obey(line)
@@ -174,46 +176,66 @@ class Watchdog:
 
 
 def main() -> None:
-    """Watch the capture that the first line of standard input describes."""
+    """Watch the capture that the first line of standard input describes, and undo what its dialin leaves if that dies."""
+    dialin = os.getppid()
     commands = sys.stdin.buffer.raw  # type: ignore[union-attr]
     first = _first_line(commands)
-    if not first:
-        return
-    order = WatchOrder(**json.loads(first))
-    clock, home = SystemClock(), Home.of()
-    log = UndoLog(home.undo, clock)
-    path = home.undo / f"{order.entry}.json"
-    entry = read(path)
-    if entry is None:
-        return
-    try:
-        attached = find_attached(entry, os.environ, clock, timeout=_ANSWER_WITHIN, patience=_ANSWER_WITHIN)
-        attached.session_settings = tuple(order.session_settings)
-        attached.bind(entry.server)
-        with QuickRestore(attached, clock) as quick:
-
-            def stop_log() -> None:
-                newest = read(path)
-                if newest is not None:
-                    attached.journal = WrittenJournal(newest, lambda _: None)
-                    quick.put_back()
-
-            watchdog = Watchdog(order, stop_log, _say)
-
-            def end(_number: int, _frame: object) -> None:
-                watchdog.was_asked_to_stop = True
-
-            signal.signal(signal.SIGTERM, end)
-            _say({"ready": str(quick.connection)})
-            has_finished = watchdog.watch(commands)
-    except DialinError as error:
-        _say({"failed": error.what})
-        return
+    has_finished = first == _DONE
+    if first and not has_finished:
+        try:
+            has_finished = _watch(WatchOrder(**json.loads(first)), commands)
+        except DialinError as error:
+            _say({"failed": error.what})
+            has_finished = _first_line(commands) == _DONE
     for _ in range(0 if has_finished else _TRIES):
-        with suppress(DialinError):
-            log.undo(entry, attached)
+        if _undo(dialin):
             return
         time.sleep(_BETWEEN_TRIES)
+
+
+def _watch(order: WatchOrder, commands: BinaryIO) -> bool:
+    """Watch a capture; returns whether the other side has finished it.
+
+    Raises:
+        DialinError: that cannot be done.
+    """
+    path = Home.of().undo / f"{order.entry}.json"
+    entry = read(path)
+    if entry is None:
+        raise UserError(f"{path} is gone", "Try again")
+    clock = SystemClock()
+    attached = find_attached(entry, os.environ, clock, timeout=_ANSWER_WITHIN, patience=_ANSWER_WITHIN)
+    attached.session_settings = tuple(order.session_settings)
+    attached.bind(entry.server)
+    with QuickRestore(attached, clock) as quick:
+
+        def stop_log() -> None:
+            newest = read(path)
+            if newest is not None:
+                attached.journal = WrittenJournal(newest, lambda _: None)
+                quick.put_back()
+
+        watchdog = Watchdog(order, stop_log, _say)
+
+        def end(_number: int, _frame: object) -> None:
+            watchdog.was_asked_to_stop = True
+
+        signal.signal(signal.SIGTERM, end)
+        _say({"ready": str(quick.connection)})
+        return watchdog.watch(commands)
+
+
+def _undo(owner: int) -> bool:
+    """Undo what a dialin left that is gone; returns whether nothing of it is left."""
+    clock = SystemClock()
+    log = UndoLog(Home.of().undo, clock)
+    for entry in log.entries():
+        if entry.owner == owner and entry.machine == machine():
+            try:
+                log.undo(entry, find_attached(entry, os.environ, clock, timeout=_ANSWER_WITHIN, patience=_ANSWER_WITHIN))
+            except DialinError:
+                return False
+    return True
 
 
 def _first_line(commands: BinaryIO) -> bytes:
