@@ -176,8 +176,11 @@ class Watchdog:
 
 
 def main() -> None:
-    """Watch the capture that the first line of standard input describes, and undo what its dialin leaves if that dies."""
-    dialin = os.getppid()
+    """Watch the capture that the first line of standard input describes, and undo what its dialin leaves if that dies.
+
+    The only argument is the number of that dialin's process, which may be gone by the time this begins.
+    """
+    dialin = int(sys.argv[1])
     commands = sys.stdin.buffer.raw  # type: ignore[union-attr]
     first = _first_line(commands)
     has_finished = first == _DONE

@@ -95,7 +95,7 @@ class WatchdogProcess:
 def watchdog_process() -> Iterator[WatchdogProcess]:
     """Start a watchdog, which waits for its order; at the end it is let go, whether or not it had one."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "dialin.capture.watchdog"],
+        [sys.executable, "-m", "dialin.capture.watchdog", str(os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
