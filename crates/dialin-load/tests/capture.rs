@@ -347,8 +347,13 @@ fn both_logs_give_sessions_from_one_and_figures_from_the_other() {
             ]
         );
     }
-    let error =
-        capture(&Request { logs: vec![slow.clone(), slow], times: None, counters: None, out: directory.0.join("x"), forget_text: false });
+    let error = capture(&Request {
+        logs: vec![slow.clone(), slow],
+        times: None,
+        counters: None,
+        out: directory.0.join("x"),
+        forget_text: false,
+    });
     assert!(error.unwrap_err().what.contains("same kind"));
 }
 
@@ -358,7 +363,8 @@ fn a_file_that_is_no_log_is_refused() {
     let file = directory.0.join("other.log");
     fs::write(&file, "2026-11-23 INFO started\n").unwrap();
     let out = directory.0.join("x.capture");
-    let error = capture(&Request { logs: vec![file], times: None, counters: None, out: out.clone(), forget_text: false }).unwrap_err();
+    let error =
+        capture(&Request { logs: vec![file], times: None, counters: None, out: out.clone(), forget_text: false }).unwrap_err();
     assert!(error.what.contains("has no entry") && !out.exists());
 }
 

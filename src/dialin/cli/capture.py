@@ -90,7 +90,8 @@ def start(
     dialin capture start --attach --defaults-file prod.cnf --minutes 10 --arm 30m --max-size 5G --out shop.capture
     """
     from dialin.capture.log_settings import Source
-    from dialin.capture.server_capture import CaptureRequest, StopReason, prepare_capture, run_capture
+    from dialin.capture.server_capture import CaptureRequest, prepare_capture, run_capture
+    from dialin.capture.stop_reason import StopReason
     from dialin.cli.capture_words import announce, bytes_of, say_end, seconds_of, watching
     from dialin.cli.conduct import confirmed
     from dialin.clock import SystemClock

@@ -1,6 +1,8 @@
-//! How long a log was at which time, as dialin noted it while the log was written: when entries ended whose log has times to the second only.
+//! How long a log was at which time, as dialin noted it while the log was written: when entries ended whose log has times to the
+//! second only.
 //!
-//! A line holds a time, in microseconds since 1970, and a length in bytes. Between two lines the log grew evenly, as far as anybody knows.
+//! A line holds a time, in microseconds since 1970, and a length in bytes. Between two lines the log grew evenly, as far as anybody
+//! knows.
 
 use crate::errors::{Error, Result};
 use std::fs::File;

@@ -36,7 +36,14 @@ pub struct SlowLog<R> {
 impl<R: Read> SlowLog<R> {
     /// Read a log from its beginning, or from anywhere in it.
     pub fn new(log: R) -> Self {
-        Self { window: Window::new(log), given: 0, header: Header::default(), about: About::default(), schema: None, times: None }
+        Self {
+            window: Window::new(log),
+            given: 0,
+            header: Header::default(),
+            about: About::default(),
+            schema: None,
+            times: None,
+        }
     }
 
     /// Take the times at which entries ended from elsewhere.

@@ -40,6 +40,12 @@ impl CaptureOptions {
                 ));
             }
         };
-        Ok(Request { logs: self.logs.clone(), times: self.times.clone(), counters, out: self.out.clone(), forget_text: self.forget_text })
+        Ok(Request {
+            logs: self.logs.clone(),
+            times: self.times.clone(),
+            counters,
+            out: self.out.clone(),
+            forget_text: self.forget_text,
+        })
     }
 }
