@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from dialin.errors import DialinError, UserError
 from dialin.model.capture import CaptureCounters, CaptureSummary
-from dialin.store.store import STUDY_FILE
+from dialin.store import STUDY_FILE
 from dialin.workloads import load_binary
 
 SUMMARY = "summary.json"

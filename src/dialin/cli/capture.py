@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from dialin.capture import KEEP_DAYS
-from dialin.cli.console import say
+from dialin.cli.console import confirmed, say
 from dialin.errors import ExitCode, UserError
 from dialin.paths import Home
 
@@ -93,7 +93,6 @@ def start(
     from dialin.capture.server_capture import CaptureRequest, prepare_capture, run_capture
     from dialin.capture.stop_reason import StopReason
     from dialin.cli.capture_words import announce, bytes_of, say_end, seconds_of, watching
-    from dialin.cli.conduct import confirmed
     from dialin.clock import SystemClock
     from dialin.fleet.stop_signals import stopping_cleanly
     from dialin.model.study import Attachment

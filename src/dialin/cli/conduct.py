@@ -13,7 +13,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from dialin.cli.console import errors, say
+from dialin.cli.console import confirmed, errors, say
 from dialin.cli.exit_codes import exit_code
 from dialin.clock import SystemClock
 from dialin.dashboard import page_process
@@ -145,19 +145,6 @@ def agreed(ready: CheckedStudy) -> bool:
         UserError: it takes one, and nobody is there.
     """
     return confirmed(changes_server=bool(ready.changes))
-
-
-def confirmed(*, changes_server: bool) -> bool:
-    """Ask whether to begin, where somebody is there to answer.
-
-    Raises:
-        UserError: a server that is not dialin's would be changed, and nobody is there.
-    """
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        return typer.confirm("Start?", default=not changes_server, err=True)
-    if changes_server:
-        raise UserError("The server would be changed, and no terminal is there to ask", "Read the lines above, then add --yes")
-    return True
 
 
 def announce(ready: CheckedStudy, where: Path) -> None:
