@@ -267,6 +267,21 @@ def test_a_log_ends_at_its_largest_size(capture, fast, tmp_path):
 
 
 @only_with_all
+def test_a_log_of_which_no_capture_can_be_made_is_kept_and_named(capture, fast, tmp_path):
+    before = values(fast)
+    run = capture(fast, "--minutes", "0.05")
+    run.until_said(LOGGING)
+    with clients(fast, tmp_path / "clients"):
+        run.out.mkdir()
+        assert run.process.wait(LIMIT) == 2
+    (log,) = logs_of_captures(fast)
+    assert f"The log is kept, with statements in clear text: dialin capture from {log}" in run.said
+    assert values(fast) == before
+    assert left(fast) == [log]
+    log.unlink()
+
+
+@only_with_all
 def test_a_watchdog_that_is_killed_ends_the_capture(capture, fast, tmp_path):
     before = values(fast)
     run = capture(fast)

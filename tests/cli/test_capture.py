@@ -85,6 +85,12 @@ def test_what_a_capture_of_a_server_lacks_is_one_line(tmp_path, words, says):
     assert says in err
 
 
+def test_a_capture_that_nobody_could_read_is_not_begun(tmp_path, monkeypatch):
+    monkeypatch.setenv("DIALIN_LOAD", "none")
+    _, err = dialin("capture", "start", "--attach", "--out", "shop.capture", cwd=tmp_path, code=2)
+    assert "disables dialin-load" in err
+
+
 @needs_program
 def test_counters_that_do_not_belong_together_are_refused(tmp_path):
     (tmp_path / "slow.log").write_text(LOG)

@@ -36,6 +36,7 @@ from dialin.servers.attached.undo import UndoLog
 from dialin.servers.attached.undo_at_end import undone_at_the_end, uninterrupted
 from dialin.servers.capabilities import Capability, has
 from dialin.text import counted, percent
+from dialin.workloads import load_binary
 
 MOST_UNARMED = 0.05
 """The share of sessions that may be missing in the slow log before another log is proposed."""
@@ -162,6 +163,7 @@ def prepare_capture(request: CaptureRequest, clock: Clock, environment: Mapping[
         ServerError: the server does not answer.
     """
     capture_files.check_out(request.out)
+    load_binary.need()
     file = request.attachment.defaults_file
     account = find_account(Path(file) if file else None, request.attachment.login_path, environment)
     attached = Attached(account, clock)
@@ -366,7 +368,7 @@ class _Capture:
             capture_files.add_server_state(request.out, before, after, self._prepared.variables, variables)
         except (DialinError, OSError) as error:
             if self._attached.journal is not None:
-                self._attached.journal.keep_files()
+                self._attached.journal.keep_file(log)
             raise UserError(
                 error.what if isinstance(error, DialinError) else f"{error.filename}: {error.strerror}",
                 f"The log is kept, with statements in clear text: dialin capture from {log} --out DIR, then delete it",
