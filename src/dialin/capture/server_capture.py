@@ -373,6 +373,9 @@ class _Capture:
                 error.what if isinstance(error, DialinError) else f"{error.filename}: {error.strerror}",
                 f"The log is kept, with statements in clear text: dialin capture from {log} --out DIR, then delete it",
             ) from error
+        for path in (self._times, self._before, self._after):
+            if path is not None:
+                path.unlink(missing_ok=True)
         self._watcher.message(f"{request.out}: {counted(summary.capture.statements, 'statement')}")
         return summary
 
