@@ -180,6 +180,34 @@ def show(
 
 
 @capture.command()
+def check(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the capture.")],
+    json: Annotated[bool, typer.Option("--json", help="Print it as JSON; see schema/capture-check.schema.json.")] = False,
+) -> None:
+    """Check how well a capture can be replayed, as far as the capture itself shows: the worst first.
+
+    Exit code 1 if it lacks so much that a replay is not the load that was captured.
+
+    dialin capture check shop.capture
+    """
+    from rich.console import Console
+
+    from dialin.capture.capture_files import read_capture
+    from dialin.capture.fitness import check_capture
+    from dialin.model.capture import Fitness
+    from dialin.report import json_documents
+    from dialin.report.capture_check_page import print_check
+
+    checked = check_capture(read_capture(directory))
+    if json:
+        typer.echo(json_documents.render(checked), nl=False)
+    else:
+        print_check(checked, Console(highlight=False))
+    if checked.fitness is Fitness.POOR:
+        raise typer.Exit(ExitCode.NO_VERDICT)
+
+
+@capture.command()
 def counters(
     out: Annotated[Path, typer.Option(metavar="FILE.json", help="The file to write.")],
     defaults_file: DefaultsFile = None,

@@ -376,9 +376,7 @@ def test_files_that_the_server_wrote_for_dialin_are_removed_and_one_that_is_the_
     assert (ours.exists(), kept.exists()) == (False, True)
 
 
-def test_files_stay_while_the_server_may_write_them_and_on_other_machines(
-    log, begin, attached, server, orphaned, tmp_path
-):
+def test_files_stay_while_the_server_may_write_them_and_on_other_machines(log, begin, attached, server, orphaned, tmp_path):
     path = tmp_path / "ours.log"
     entry = begin("max_connections", files=[path])
     attached.set_global({"max_connections": 99})
