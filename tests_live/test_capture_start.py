@@ -16,6 +16,7 @@ import psutil
 import pytest
 import zstandard
 
+from dialin.capture.armed_sessions import ArmedSessions, count_armed
 from dialin.paths import Home
 from dialin.servers.capabilities import Capability, has
 from dialin.variables import rules
@@ -87,6 +88,7 @@ def capture(tmp_path):
             one.process.wait(LIMIT)
 
 
+COM_RESET_CONNECTION = 0x1F
 ARMED, LOGGING = "Waiting at most", "Logging: "
 
 
@@ -181,6 +183,36 @@ def test_sessions_that_begin_anew_are_captured_whole_and_the_server_is_as_it_was
     assert {stat.S_IMODE(path.stat().st_mode) for path in run.out.iterdir()} == {0o600}
     stored = json.loads((run.out / "variables.json").read_text())
     assert stored["before"]["long_query_time"] == stored["after"]["long_query_time"] == before["long_query_time"]
+
+
+def test_sessions_are_armed_by_their_own_value_where_the_server_shows_it_else_by_their_number(server):
+    threshold = values(server)["long_query_time"]
+    old = [server.connect() for _ in range(3)]
+    server.query("SET GLOBAL long_query_time = 0")
+    new, ours = server.connect(), server.connect(user="dialin")
+
+    def query(statement, arguments=()):
+        with ours.cursor() as cursor:
+            cursor.execute(statement, arguments or None)
+            return list(cursor.fetchall())
+
+    def count():
+        return count_armed(query, server.build, armed_since=new.thread_id(), not_ours={ours.thread_id()})
+
+    is_exact = has(server.build, Capability.VARIABLES_BY_THREAD)
+    try:
+        assert count() == ArmedSessions(total=4, unarmed=3, is_exact=is_exact)
+        if is_exact:
+            old[0]._execute_command(COM_RESET_CONNECTION, b"")  # what a pool sends: its session takes the new value
+            old[0]._read_ok_packet()
+            assert count().unarmed == 2
+        old.pop().close()
+        until(lambda: count().total == 3)
+        assert count().unarmed == (1 if is_exact else 2)
+    finally:
+        for connection in (*old, new, ours):
+            connection.close()
+        server.query(f"SET GLOBAL long_query_time = {threshold}")
 
 
 def test_sessions_that_stay_are_refused_by_the_slow_log_and_are_all_in_the_general_log(capture, fast, tmp_path):
