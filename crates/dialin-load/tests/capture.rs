@@ -318,6 +318,43 @@ fn a_capture_is_a_directory_that_only_its_owner_reads() {
 }
 
 #[test]
+fn times_that_were_noted_tell_when_statements_began_where_logs_have_seconds() {
+    let directory = Directory::new("timed");
+    let entry = |sql: &str| {
+        format!(
+            "# User@Host: root[root] @ localhost []\n# Thread_id: 8  Schema: t  QC_hit: No\n# Query_time: 0.000100  Lock_time: 0.000000  \
+            Rows_sent: 1  Rows_examined: 1\nSET timestamp=1795413580;\n{sql};\n"
+        )
+    };
+    let begins = |line: &str, at: &str| line.starts_with(&format!("S 8 {at}")) || line.starts_with(&format!("S 6 {at}"));
+    let slow = ["select 1", "select 22"].map(entry);
+    let general = ["261123  5:59:40\t    6 Query\tselect 1\n", "\t\t    6 Query\tselect 22\n"].map(String::from);
+    // A statement is written to the slow log when it ends, and to the general log when it begins.
+    for (name, log, starts) in [
+        ("slow", slow, ["1795413580.249900", "1795413580.749900"]),
+        ("general", general, ["1795413580.250000", "1795413580.750000"]),
+    ] {
+        let (path, times) = (directory.0.join(name), directory.0.join(format!("{name}.times")));
+        let (first, both) = (log[0].len(), log[0].len() + log[1].len());
+        fs::write(&path, log.concat()).unwrap();
+        let noted =
+            format!("1795413580200000 0\n1795413580250000 {first}\n1795413580700000 {first}\n1795413580750000 {both}\n");
+        fs::write(&times, noted).unwrap();
+        let out = directory.0.join(format!("{name}.capture"));
+        let request =
+            Request { logs: vec![path.clone()], times: Some(times), counters: None, out: out.clone(), forget_text: false };
+        let summary = capture(&request).unwrap();
+        assert_eq!((summary.capture.statements, summary.capture.clock), (2, "microsecond"));
+        let mut text = String::new();
+        zstd::Decoder::new(fs::File::open(out.join(STATEMENTS)).unwrap()).unwrap().read_to_string(&mut text).unwrap();
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("S ")).collect();
+        assert!(lines.len() == 2 && begins(lines[0], starts[0]) && begins(lines[1], starts[1]), "{lines:?}");
+        let of_two = Request { logs: vec![path.clone(), path], out: directory.0.join("none"), ..request };
+        assert!(capture(&of_two).unwrap_err().what.contains("--times"));
+    }
+}
+
+#[test]
 fn both_logs_give_sessions_from_one_and_figures_from_the_other() {
     let directory = Directory::new("both");
     let (slow, general) = (directory.0.join("slow.log"), directory.0.join("general.log"));
