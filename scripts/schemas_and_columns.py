@@ -21,7 +21,7 @@ from dialin.frames import columns
 from dialin.frames.columns import Columns
 from dialin.model.advice import Advice
 from dialin.model.analysis import Analysis
-from dialin.model.capture import CaptureCheck, CaptureCounters, CaptureHeader, CaptureSummary
+from dialin.model.capture import CaptureCounters, CaptureHeader, CaptureSummary
 from dialin.model.study_diff import StudyDiff
 from dialin.model.study_list import StudyList
 from dialin.model.verdict import Verdict
@@ -39,7 +39,6 @@ OUTPUTS: Mapping[str, type[BaseModel]] = {
     "advice": Advice,
     "analysis": Analysis,
     "capture": CaptureHeader,
-    "capture-check": CaptureCheck,
     "capture-counters": CaptureCounters,
     "capture-summary": CaptureSummary,
     "diff": StudyDiff,

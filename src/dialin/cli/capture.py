@@ -170,41 +170,13 @@ def from_logs(
 def show(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the capture.")], json: Json = False
 ) -> None:
-    """Show what a capture comes to: digests, transactions by shape, coverage, and what cannot be replayed. Never a value.
+    """Show what a capture comes to: digests, transactions, coverage, and how well it can be replayed. Never a value.
 
     dialin capture show shop.capture
     """
     from dialin.capture.capture_files import read_capture
 
     _print(read_capture(directory), directory, json=json)
-
-
-@capture.command()
-def check(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the capture.")],
-    json: Annotated[bool, typer.Option("--json", help="Print it as JSON; see schema/capture-check.schema.json.")] = False,
-) -> None:
-    """Check how well a capture can be replayed, as far as the capture itself shows: the worst first.
-
-    Exit code 1 if it lacks so much that a replay is not the load that was captured.
-
-    dialin capture check shop.capture
-    """
-    from rich.console import Console
-
-    from dialin.capture.capture_files import read_capture
-    from dialin.capture.fitness import check_capture
-    from dialin.model.capture import Fitness
-    from dialin.report import json_documents
-    from dialin.report.capture_check_page import print_check
-
-    checked = check_capture(read_capture(directory))
-    if json:
-        typer.echo(json_documents.render(checked), nl=False)
-    else:
-        print_check(checked, Console(highlight=False))
-    if checked.fitness is Fitness.POOR:
-        raise typer.Exit(ExitCode.NO_VERDICT)
 
 
 @capture.command()
@@ -244,6 +216,7 @@ def _print(summary: CaptureSummary, directory: Path, *, json: bool) -> None:
 
     from rich.console import Console
 
+    from dialin.capture.fitness import check_capture
     from dialin.capture.retention import retention_of
     from dialin.report import json_documents
     from dialin.report.capture_page import print_capture
@@ -254,4 +227,4 @@ def _print(summary: CaptureSummary, directory: Path, *, json: bool) -> None:
         kept_until = None
         with suppress(FileNotFoundError):
             kept_until = retention_of(directory).date
-        print_capture(summary, Console(highlight=False), kept_until)
+        print_capture(summary, check_capture(summary), Console(highlight=False), kept_until)

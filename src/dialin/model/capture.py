@@ -163,11 +163,8 @@ class CheckFinding(FrozenModel):
 class CaptureCheck(FrozenModel):
     """How well a capture can be replayed, as far as the capture itself shows."""
 
-    schema_: Literal["dialin/capture-check/1"] = Field(default="dialin/capture-check/1", alias="schema")
     fitness: Fitness = Field(description="that of the worst finding; poor without statements")
     findings: list[CheckFinding] = Field(description="the worst first")
-
-    model_config = ConfigDict(populate_by_name=True)
 
 
 class ServerDigest(FrozenModel):

@@ -1,8 +1,6 @@
-"""How well a capture can be replayed, for the terminal."""
+"""How well a capture can be replayed, as lines of a page for the terminal."""
 
 from __future__ import annotations
-
-from rich.console import Console
 
 from dialin.model.capture import CaptureCheck, CheckCode, CheckFinding, Fitness
 from dialin.report.render.terminal_page import Page
@@ -17,12 +15,12 @@ _HEADLINES = {
 _STYLES = {Fitness.GOOD: "green", Fitness.LIMITED: "yellow", Fitness.POOR: "bold red"}
 
 
-def print_check(check: CaptureCheck, console: Console) -> None:
-    """Print how well a capture can be replayed, the worst first."""
-    page = Page(console)
-    page.text(_HEADLINES[check.fitness], "bold")
+def add_check(page: Page, check: CaptureCheck) -> None:
+    """Add how well a capture can be replayed, and what limits that, the worst first."""
+    page.text(_HEADLINES[check.fitness], _STYLES[check.fitness])
     for finding in check.findings:
-        page.labelled(f"{finding.fitness.capitalize()}:", finding_text(finding), _STYLES[finding.fitness])
+        if finding.fitness is not Fitness.GOOD:
+            page.labelled(f"{finding.fitness.capitalize()}:", finding_text(finding), _STYLES[finding.fitness])
 
 
 def finding_text(finding: CheckFinding) -> str:

@@ -7,17 +7,15 @@ import re
 
 from dialin.model.advice import Advice
 from dialin.model.analysis import Analysis
-from dialin.model.capture import CaptureCheck, CaptureCounters, CaptureHeader, CaptureSummary
+from dialin.model.capture import CaptureCounters, CaptureHeader, CaptureSummary
 from dialin.model.study_diff import StudyDiff
 from dialin.model.study_list import StudyList
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
 from dialin.text import UNSEEN
 
-Document = Advice | Analysis | CaptureCheck | CaptureCounters | CaptureHeader | CaptureSummary | StudyDiff | StudyList | Why
 
-
-def render(document: Document) -> str:
+def render(document: Advice | Analysis | CaptureCounters | CaptureHeader | CaptureSummary | StudyDiff | StudyList | Why) -> str:
     """Return a document as JSON in ASCII, indented, ending in a newline; nothing in it acts on a terminal."""
     text = json.dumps(document.model_dump(by_alias=True, mode="json"), indent=2)
     return text.replace("\x7f", "\\u007f") + "\n"
