@@ -1,7 +1,9 @@
 //! The first line of the stream.
 
+use super::replay::ReplayFact;
 use super::times::UNIT_NS;
-use crate::plan::{Plan, Transaction};
+use crate::plan::{Plan, Retry, Transaction};
+use crate::replay::{Facts, Pace, Request};
 use crate::run::{Arrivals, Gather, Phase, Rate, Run};
 use serde::Serialize;
 
@@ -39,6 +41,9 @@ pub struct StartLine {
     pub phases: Vec<PhaseFact>,
     /// The unit of the values in the histograms, in nanoseconds.
     pub histogram_unit_ns: u64,
+    /// What a replay plays; missing of other loads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayFact>,
 }
 
 /// A transaction of a workload.
@@ -91,7 +96,31 @@ impl StartLine {
             backlog_cap: run.backlog,
             phases: run.phases.iter().enumerate().map(|(place, phase)| PhaseFact::of(phase, load_threads.get(place))).collect(),
             histogram_unit_ns: UNIT_NS,
+            replay: None,
         }
+    }
+}
+
+impl StartLine {
+    /// What is said of a replay before it begins.
+    #[must_use]
+    pub fn of_replay(name: &str, run: &Run, request: &Request, facts: &Facts) -> Self {
+        let transaction =
+            Transaction { name: "transaction".into(), weight: 1.0, ops: vec![], retry: Retry::default(), expected: vec![] };
+        let plan = Plan { name: name.into(), statements: vec![], transactions: vec![transaction], slots: 0, session: vec![] };
+        let replay = ReplayFact {
+            pace: match request.pace {
+                Pace::Full => None,
+                Pace::Times(times) => Some(times),
+            },
+            sessions: facts.sessions,
+            transactions: facts.transactions,
+            statements: facts.statements,
+            skipped: facts.omissions.skipped.values().sum(),
+            random: facts.omissions.random,
+            captured_seconds: (facts.end - facts.begin) as f64 / 1e6,
+        };
+        Self { replay: Some(replay), ..Self::of(&plan, run, &[1; 2], &[]) }
     }
 }
 
