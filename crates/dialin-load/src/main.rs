@@ -9,7 +9,7 @@ use dialin_load::options::{
     TableOptions,
 };
 use dialin_load::output::{Output, Report};
-use dialin_load::record::{ErrorLine, Line, StartLine};
+use dialin_load::record::{ErrorLine, Line, ReplayFact, StartLine};
 use dialin_load::replay::{Facts, Request};
 use dialin_load::{capture, self_test, show, workloads};
 use std::ffi::OsString;
@@ -115,6 +115,11 @@ fn obey(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8> {
         }
         Command::Workloads => output.text(&show::workloads(&workloads::names())),
         Command::Show(options) => {
+            if let Some(request) = options::whole_capture(&options.workload) {
+                let fact = ReplayFact::of(&request, &Facts::of(&request)?);
+                output.text(&serde_json::to_string(&fact).expect("a fact is plain data"));
+                return output.result().map(|()| 0);
+            }
             output.text(&show::plan(&workloads::find(&options.workload, &options.pairs()?)?.plan()?));
         }
     }

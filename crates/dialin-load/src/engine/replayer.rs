@@ -26,6 +26,8 @@ const AGAIN: [u16; 3] = [1020, 1205, 1213];
 const MOST_RETRIES: u32 = 10;
 /// The account may not do what the captured ones did.
 const DENIED: [u16; 5] = [1044, 1045, 1142, 1143, 1370];
+/// What begins so much later than it was due, in nanoseconds, began late.
+const LATE: u64 = SECOND / 200;
 /// In so many parts the transactions of a replay are timed.
 const MARKS: u64 = 40;
 
@@ -239,14 +241,14 @@ impl<'s> Script<'s> for Replayer<'s> {
         if self.give_up(&mut state, now) {
             return Turn::Held;
         }
-        let (at, after) = match state.queues.get(self.seat).and_then(VecDeque::front) {
+        let (at, after, is_transaction) = match state.queues.get(self.seat).and_then(VecDeque::front) {
             None if state.is_read => return Turn::Over,
             None => {
                 state.idle[self.seat] = true;
                 return Turn::Held;
             }
-            Some(Piece::Begin { start, after, .. }) => (*start, *after),
-            Some(Piece::Connect(at) | Piece::Quit(at)) => (*at, 0),
+            Some(Piece::Begin { transaction, start, after }) => (*start, *after, transaction.is_some()),
+            Some(Piece::Connect(at) | Piece::Quit(at)) => (*at, 0, false),
             Some(Piece::Step(_) | Piece::Finish { .. } | Piece::Ended(_)) => {
                 unreachable!("a schedule's transactions begin with their beginning")
             }
@@ -264,8 +266,10 @@ impl<'s> Script<'s> for Replayer<'s> {
             state.tally.waited += 1;
             state.tally.waited_ns += now - since;
         }
-        if let Some(due) = due {
+        if let (Some(due), true) = (due, is_transaction) {
             state.tally.late.record(now - due);
+            state.tally.begun += 1;
+            state.tally.begun_late += u64::from(now - due > LATE);
         }
         Turn::Begin(due.unwrap_or(now))
     }

@@ -12,6 +12,13 @@ pub const CAPTURE: &str = "capture:";
 /// The slowest and the fastest pace.
 const PACES: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 
+/// The whole capture that a workload names; None of another workload.
+#[must_use]
+pub fn whole_capture(workload: &str) -> Option<Request> {
+    let directory = workload.strip_prefix(CAPTURE)?;
+    Some(Request { directory: directory.into(), pace: Pace::Times(1.0), from: None })
+}
+
 impl RunOptions {
     /// The replay that is asked for; None of another workload.
     ///

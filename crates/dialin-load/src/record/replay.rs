@@ -2,13 +2,20 @@
 
 use super::lines::seconds;
 use super::times::{Percentiles, Times};
+use crate::capture::class::Obstacle;
+use crate::replay::{Facts, Pace, Request};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a replay counted in one second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplayTally {
     /// How late transactions began, because their session, the order or the driver was not ready; none at full pace.
     pub late: Times,
+    /// Transactions that began, and those of them that began more than 5 ms late.
+    pub begun: u64,
+    /// See `begun`.
+    pub begun_late: u64,
     /// Transactions that waited for others which ended before them in the capture.
     pub waited: u64,
     /// How long these waited, all together, in nanoseconds.
@@ -37,6 +44,8 @@ impl ReplayTally {
     /// Add what was counted at another time.
     pub(super) fn follow(&mut self, other: &Self) {
         self.late.add(&other.late);
+        self.begun += other.begun;
+        self.begun_late += other.begun_late;
         self.waited += other.waited;
         self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
         self.repaired += other.repaired;
@@ -56,6 +65,10 @@ impl ReplayTally {
 pub struct ReplayLine {
     /// How late transactions began, in milliseconds, because their session, the order or the driver was not ready.
     pub late: Percentiles,
+    /// Transactions that began; at full pace none is counted.
+    pub begun: u64,
+    /// Of these, those that began more than 5 ms late.
+    pub begun_late: u64,
     /// Transactions that waited for others which ended before them in the capture.
     pub waited: u64,
     /// How long these waited, all together.
@@ -93,6 +106,8 @@ impl ReplayLine {
     pub(super) fn of(tally: &ReplayTally) -> Self {
         Self {
             late: tally.late.percentiles(),
+            begun: tally.begun,
+            begun_late: tally.begun_late,
             waited: tally.waited,
             waited_seconds: seconds(tally.waited_ns),
             repaired: tally.repaired,
@@ -115,6 +130,8 @@ impl ReplayLine {
 /// What a replay plays.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayFact {
+    /// Sessions at once, at the most: each has a connection.
+    pub connections: usize,
     /// How many times as fast as it was captured; null for as fast as the order allows.
     pub pace: Option<f64>,
     /// Sessions of the capture.
@@ -123,10 +140,30 @@ pub struct ReplayFact {
     pub transactions: u64,
     /// Its statements that are played.
     pub statements: u64,
-    /// Statements that are not, all together.
-    pub skipped: u64,
     /// Statements with RAND() or UUID().
     pub random: u64,
     /// From the first statement to the last one in the capture, in seconds.
     pub captured_seconds: f64,
+    /// Statements that are not replayed, by reason.
+    pub not_replayed: BTreeMap<Obstacle, u64>,
+}
+
+impl ReplayFact {
+    /// Of a replay that is asked for.
+    #[must_use]
+    pub fn of(request: &Request, facts: &Facts) -> Self {
+        Self {
+            connections: facts.connections,
+            pace: match request.pace {
+                Pace::Full => None,
+                Pace::Times(times) => Some(times),
+            },
+            sessions: facts.sessions,
+            transactions: facts.transactions,
+            statements: facts.statements,
+            random: facts.omissions.random,
+            captured_seconds: (facts.end - facts.begin) as f64 / 1e6,
+            not_replayed: facts.omissions.skipped.clone(),
+        }
+    }
 }

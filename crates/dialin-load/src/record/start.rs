@@ -3,7 +3,7 @@
 use super::replay::ReplayFact;
 use super::times::UNIT_NS;
 use crate::plan::{Plan, Retry, Transaction};
-use crate::replay::{Facts, Pace, Request};
+use crate::replay::{Facts, Request};
 use crate::run::{Arrivals, Gather, Phase, Rate, Run};
 use serde::Serialize;
 
@@ -108,18 +108,7 @@ impl StartLine {
         let transaction =
             Transaction { name: "transaction".into(), weight: 1.0, ops: vec![], retry: Retry::default(), expected: vec![] };
         let plan = Plan { name: name.into(), statements: vec![], transactions: vec![transaction], slots: 0, session: vec![] };
-        let replay = ReplayFact {
-            pace: match request.pace {
-                Pace::Full => None,
-                Pace::Times(times) => Some(times),
-            },
-            sessions: facts.sessions,
-            transactions: facts.transactions,
-            statements: facts.statements,
-            skipped: facts.omissions.skipped.values().sum(),
-            random: facts.omissions.random,
-            captured_seconds: (facts.end - facts.begin) as f64 / 1e6,
-        };
+        let replay = ReplayFact::of(request, facts);
         Self { replay: Some(replay), ..Self::of(&plan, run, &[1; 2], &[]) }
     }
 }

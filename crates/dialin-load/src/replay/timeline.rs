@@ -59,15 +59,24 @@ pub struct Event {
 pub struct Timeline<R> {
     reader: Reader<R>,
     to_the_second: bool,
-    /// The entries of the second that is being read, which is the last of the two.
-    same: VecDeque<Event>,
-    second: i64,
+    /// The entries of the second that is being read, and of the one before.
+    same: Entries,
+    before: Entries,
+    /// The second before that, and how many entries it had.
+    earlier: (i64, i64),
     heap: BinaryHeap<Reverse<Ordered>>,
     number: u64,
     newest: i64,
     last_of: HashMap<u64, i64>,
     schemas: HashMap<Box<[u8]>, Arc<[u8]>>,
     is_read: bool,
+}
+
+/// The entries of one second.
+#[derive(Debug, Default)]
+struct Entries {
+    second: i64,
+    events: VecDeque<Event>,
 }
 
 struct Ordered {
@@ -102,8 +111,9 @@ impl<R: BufRead> Timeline<R> {
         Self {
             reader,
             to_the_second,
-            same: VecDeque::new(),
-            second: i64::MIN,
+            same: Entries::default(),
+            before: Entries::default(),
+            earlier: (i64::MIN, 0),
             heap: BinaryHeap::new(),
             number: 0,
             newest: i64::MIN,
@@ -132,7 +142,8 @@ impl<R: BufRead> Timeline<R> {
 
     fn read(&mut self) -> Result<()> {
         let Some(record) = self.reader.next_record()? else {
-            self.spread();
+            self.close_second(i64::MIN);
+            self.close_second(i64::MIN);
             self.is_read = true;
             return Ok(());
         };
@@ -161,23 +172,38 @@ impl<R: BufRead> Timeline<R> {
             return Ok(());
         }
         let second = event.end.div_euclid(SECOND);
-        if second > self.second {
-            self.spread();
-            self.second = second;
+        if second > self.same.second {
+            self.close_second(second);
         }
-        self.same.push_back(event);
+        self.same.events.push_back(event);
         Ok(())
     }
 
-    /// Give the entries of one second times within it.
-    fn spread(&mut self) {
-        let count = self.same.len() as i64;
+    /// Begin another second: give the entries of the one before the last times within it.
+    ///
+    /// A capture begins and ends within a second: the entries of that have as much of it as they would have of the one next to it.
+    fn close_second(&mut self, next: i64) {
+        let last = std::mem::replace(&mut self.same, Entries { second: next, events: VecDeque::new() });
+        let Entries { second, mut events } = std::mem::replace(&mut self.before, last);
+        let (count, after) = (events.len() as i64, &self.before);
+        let is_first = self.earlier.1 == 0;
+        let is_last = after.events.is_empty();
+        let beside = match (is_first, is_last) {
+            (true, false) if after.second == second + 1 => after.events.len() as i64,
+            (false, true) if self.earlier.0 == second - 1 => self.earlier.1,
+            _ => count,
+        };
+        let length = if beside > count { SECOND * count / beside } else { SECOND };
+        let begin = second * SECOND + if is_first { SECOND - length } else { 0 };
         for place in 0..count {
-            let Some(mut event) = self.same.pop_front() else { break };
-            let length = event.end - event.start;
-            event.end = self.second * SECOND + (2 * place + 1) * SECOND / (2 * count);
-            event.start = event.end - length;
+            let Some(mut event) = events.pop_front() else { break };
+            let took = event.end - event.start;
+            event.end = begin + (2 * place + 1) * length / (2 * count);
+            event.start = event.end - took;
             self.insert(event);
+        }
+        if count > 0 {
+            self.earlier = (second, count);
         }
     }
 
@@ -239,5 +265,16 @@ mod tests {
             (1, 7_500_000, 7_500_000),
         ];
         assert_eq!(ends(&records, true), expected);
+    }
+
+    #[test]
+    fn a_capture_that_begins_and_ends_within_a_second_takes_the_part_of_it_that_its_entries_would() {
+        let at = |second: i64, count| std::iter::repeat_n(second, count);
+        let seconds: Vec<i64> = at(5, 2).chain(at(6, 8)).chain(at(7, 8)).chain(at(8, 4)).collect();
+        let records: Vec<Record<'_>> = (0..).zip(&seconds).map(|(thread, at)| statement(thread, at * SECOND, 0, "a")).collect();
+        let ends: Vec<i64> = ends(&records, true).into_iter().map(|(_, _, end)| end).collect();
+        assert_eq!((ends[0], ends[1]), (5_812_500, 5_937_500));
+        assert_eq!((ends[2], ends[9]), (6_062_500, 6_937_500));
+        assert_eq!((ends[18], ends[21]), (8_062_500, 8_437_500));
     }
 }
