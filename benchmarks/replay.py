@@ -1,7 +1,8 @@
-"""Whether a replay is the work that was captured: python benchmarks/replay.py [--builds mysql@9.7,...] [--seconds 8] [--rate 100].
+"""Whether a replay is the work that was captured: python benchmarks/replay.py [--builds mysql@9.7,...] [--rate 100].
 
-For each build, dialin-load applies sysbench's oltp_read_write to a server whose slow log has all statements. The capture of that log is
-replayed on a copy of the data from before, at the pace of the capture and at full pace. Rows are compared with those that the load left.
+For each build, dialin-load applies sysbench's oltp_read_write to a server whose slow log has all statements. The capture of
+that log is replayed on a copy of the data from before, at the pace of the capture and at full pace. Rows are compared with
+those that the load left.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--builds", default="mysql@9.7,mysql@5.6,mariadb@10.11")
     parser.add_argument("--seconds", type=int, default=8)
-    parser.add_argument("--rate", type=int, default=100, help="transactions per second of the capture; 0 for as many as possible")
+    parser.add_argument(
+        "--rate", type=int, default=100, help="transactions per second of the capture; 0 for as many as possible"
+    )
     parser.add_argument("--connections", type=int, default=8)
     parser.add_argument("--paces", default="1,full")
     parser.add_argument("--workload", default="oltp_read_write")
@@ -61,7 +64,11 @@ def measure(tools: Tools, build: Build, directory: Path, asked: argparse.Namespa
         with sandbox.connect() as query:
             for option in log_options:
                 query(f"SET GLOBAL {option}")
-        limits = [f"--time={asked.seconds}", f"--connections={asked.connections}", *([f"--rate={asked.rate}"] if asked.rate else [])]
+        limits = [
+            f"--time={asked.seconds}",
+            f"--connections={asked.connections}",
+            *([f"--rate={asked.rate}"] if asked.rate else []),
+        ]
         original = load("run", asked.workload, sandbox, *limits, *sizes(asked.workload), "--json")
         with sandbox.connect() as query:
             query("SET GLOBAL slow_query_log = OFF")
@@ -85,8 +92,9 @@ def show(pace: str, told: dict[str, Any], original: dict[str, Any], rows_differi
     print(
         f"    pace {pace:5} {total['transactions']:,} transactions in {total['seconds']:.2f} s ({total['per_second']:,.0f}/s, "
         f"{total['per_second'] / original['per_second']:.3f} of the original), late p95 {replay['late']['p95']} ms, "
-        f"waited {replay['waited']:,} for {replay['waited_seconds']:.2f} s, errors {total['errors']} (new {replay['new_errors']}, missing "
-        f"{replay['missing_errors']}, harmless {replay['harmless_errors']}), played again {total['retries']}, repaired {replay['repaired']}, "
+        f"waited {replay['waited']:,} for {replay['waited_seconds']:.2f} s, errors {total['errors']} "
+        f"(new {replay['new_errors']}, missing {replay['missing_errors']}, harmless {replay['harmless_errors']}), "
+        f"played again {total['retries']}, repaired {replay['repaired']}, "
         f"other row counts {replay['other_row_counts']:,} of {replay['row_counts']:,}, rows differing {rows_differing:,}, "
         f"driver CPU {total['driver_cpu']:.2f} s (original {original['driver_cpu']:.2f})",
         flush=True,

@@ -115,7 +115,7 @@ fn obey(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8> {
         }
         Command::Workloads => output.text(&show::workloads(&workloads::names())),
         Command::Show(options) => {
-            if let Some(request) = options::whole_capture(&options.workload) {
+            if let Some(request) = options::shown_capture(&options)? {
                 let fact = ReplayFact::of(&request, &Facts::of(&request)?);
                 output.text(&serde_json::to_string(&fact).expect("a fact is plain data"));
                 return output.result().map(|()| 0);

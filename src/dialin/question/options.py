@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from dialin.errors import UserError
 from dialin.model.live import LiveOptions
 from dialin.model.option_types import ATTACHED, LIVE, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.setting import Value
@@ -108,6 +109,16 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     rand_type: Annotated[str | None, LOAD] = Field(
         default=None, description="distribution of the rows that are requested: " + ", ".join(kinds.rand_types())
     )
+    data: Annotated[str | None, LOAD] = Field(
+        default=None,
+        description="of a replay (capture:DIR): the data from before the capture, which dialin copies: the data directory of a "
+        "server that was stopped, a prepared backup, or an SQL dump",
+    )
+    pace: Annotated[str | None, LOAD] = Field(
+        default=None,
+        description="of a replay: 1 as fast as it was captured, 2 twice as fast, or full for as fast as the order of "
+        "transactions allows, default 1",
+    )
     workload_options: Annotated[dict[str, str | int | float | bool], LOAD] = Field(
         default_factory=dict,
         description=f"options of the workload, such as range-size{kinds.options_help()}",
@@ -184,6 +195,20 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         goal = data.get("goal")
         return {**data, "workload": TRAFFIC, "goal": Goal.LATENCY if goal in (None, Goal.THROUGHPUT) else goal}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults_of_a_replay(cls, data: Any) -> Any:
+        """Return the options of a replay with latency as the goal, unless it is at full pace: a pace that is kept is no result."""
+        if (
+            not isinstance(data, dict)
+            or not str(data.get("workload", "")).startswith("capture:")
+            or data.get("goal") is not None
+        ):
+            return data
+        options = data.get("workload-options") or data.get("workload_options") or {}
+        is_full = (data.get("pace") or (options.get("pace") if isinstance(options, dict) else None)) == "full"
+        return data if is_full else {**data, "goal": Goal.LATENCY}
+
     @property
     def is_live(self) -> bool:
         """Whether a server is studied under its own traffic."""
@@ -202,8 +227,14 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             UserError: something of it does not fit.
         """
         kind, name = kinds.find_kind(self.workload)
-        if kinds.is_path(name):
-            name = str((directory / name).absolute())
+        if kind.takes_path or kinds.is_path(name):
+            name = str((directory / Path(name).expanduser()).absolute())
+        options = {key.removeprefix("--"): _option_text(value) for key, value in self.workload_options.items()}
+        options |= {key: value for key, value in (("data", self.data), ("pace", self.pace)) if value is not None}
+        if kind.takes_path and "data" in options:
+            options["data"] = str((directory / Path(options["data"]).expanduser()).absolute())
+        if not kind.takes_path and (self.data is not None or self.pace is not None):
+            raise UserError(f"--data and --pace are for the replay of a capture, and not for {self.workload}", "Leave them out")
         by_second = {
             "measure": self.measure is not None,
             "warmup": self.warmup is not None,
@@ -214,7 +245,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
                 asked=kinds.asked_as(kind, name),
                 name=name,
                 given=self._given_of_load(),
-                options={key.removeprefix("--"): _option_text(value) for key, value in self.workload_options.items()},
+                options=options,
                 by_second=[option for option, is_given in by_second.items() if is_given],
             )
         )

@@ -10,7 +10,7 @@ pub use account::{AccountOptions, Found, Surroundings};
 pub use capture::CaptureOptions;
 pub use files::raise_limit;
 pub use load::{ArrivalsOption, RunOptions};
-pub use replay::whole_capture;
+pub use replay::shown_capture;
 
 use crate::BUILD;
 use crate::errors::{Error, Result};

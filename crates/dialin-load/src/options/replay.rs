@@ -1,6 +1,6 @@
 //! Options of the replay of a capture.
 
-use super::RunOptions;
+use super::{RunOptions, WorkloadOptions};
 use crate::account::Account;
 use crate::errors::{Error, Result};
 use crate::replay::{Facts, Pace, Request};
@@ -12,11 +12,31 @@ pub const CAPTURE: &str = "capture:";
 /// The slowest and the fastest pace.
 const PACES: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 
-/// The whole capture that a workload names; None of another workload.
-#[must_use]
-pub fn whole_capture(workload: &str) -> Option<Request> {
-    let directory = workload.strip_prefix(CAPTURE)?;
-    Some(Request { directory: directory.into(), pace: Pace::Times(1.0), from: None })
+/// The capture that is to be shown, without what ended by its option `from`; None of another workload.
+///
+/// # Errors
+///
+/// It has another option, or that is no time.
+pub fn shown_capture(options: &WorkloadOptions) -> Result<Option<Request>> {
+    let Some(directory) = options.workload.strip_prefix(CAPTURE) else { return Ok(None) };
+    let mut from = None;
+    for (name, value) in options.pairs()? {
+        match value.parse() {
+            Ok(seconds) if name == "from" => from = Some(microseconds(seconds)),
+            _ => {
+                return Err(Error::user(
+                    format!("A capture has no option {name}={value}"),
+                    "It has from, in seconds since 1970",
+                ));
+            }
+        }
+    }
+    Ok(Some(Request { directory: directory.into(), pace: Pace::Times(1.0), from }))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "saturates")]
+fn microseconds(seconds: f64) -> i64 {
+    (seconds * 1e6) as i64
 }
 
 impl RunOptions {
@@ -50,9 +70,7 @@ impl RunOptions {
                 _ => return Err(Error::user(format!("--pace {text} is no pace"), "Give full, or a number from 0.01 to 100")),
             },
         };
-        #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-        let from = self.from.map(|seconds| (seconds * 1e6) as i64);
-        Ok(Some(Request { directory: directory.into(), pace, from }))
+        Ok(Some(Request { directory: directory.into(), pace, from: self.from.map(microseconds) }))
     }
 
     /// The run of a replay: on as many connections as the capture has sessions at once, until it is over.
