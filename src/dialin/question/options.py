@@ -198,7 +198,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     @model_validator(mode="before")
     @classmethod
     def _defaults_of_a_replay(cls, data: Any) -> Any:
-        """Return the options of a replay with latency as the goal, unless it is at full pace: a pace that is kept is no result."""
+        """Return the options of a replay with latency as the goal: a pace that is kept is no result; at full pace it is one."""
         if (
             not isinstance(data, dict)
             or not str(data.get("workload", "")).startswith("capture:")

@@ -1,4 +1,7 @@
-"""Data of a server that dialin did not start: a copy of its data directory, or a dump. They must act like data, and never like a server."""
+"""Data of a server that dialin did not start: a copy of its data directory, or a dump.
+
+What they hold of a server (events, a replica's source, persisted variables) must not act.
+"""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class Dataset(ABC):
 
     @property
     def copied_data(self) -> Path | None:
-        """Data of a server that dialin did not start, which are copied: a data directory, or a dump; None where dialin makes them."""
+        """Data of another server, which are copied: a data directory, or a dump; None where dialin makes its own."""
         return None
 
     @property

@@ -1,7 +1,7 @@
 """Replays a capture with dialin-load, each time the same part of it, on data from before it.
 
-At a pace, a trial is so many seconds of the capture, and what counts is latency: how long transactions take from when they were due. At
-full pace it is a range of transactions, and what counts is the time that they take.
+At a pace, a trial is so many seconds of the capture, and what counts is latency: how long transactions take from when they
+were due. At full pace it is a range of transactions, and what counts is the time that they take.
 """
 
 from __future__ import annotations
