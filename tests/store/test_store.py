@@ -38,7 +38,6 @@ def test_everything_that_is_written_is_read_back(tmp_path, spec):
             warm_up_end=WarmUpEnd.LIMIT,
             in_force={"a": "1"},
             costs=Costs(1, 2, 3, 4, 5, 6),
-            conditions={"before": {"load_1m": 0.5}},
             failure=Failure(Step.BOOT, "server", Cause(CauseCode.SERVER_ENDED, {"exit": {"signal": "SIGSEGV"}}), "log"),
             driver_choices=(DriverChoice(4, 3, False), DriverChoice(64, 1, True)),
             transaction_times=(TransactionTimes("new-order", 12.5, 8.25, None, ((1.5, 3), (8.25, 1))),),
