@@ -163,6 +163,8 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         ways += ["tune"] if self.tune is not None else []
         if len(ways) > 1:
             raise ValueError(f"{' and '.join(ways)} cannot be combined: candidates come from one of them")
+        if self.attach and self.workload.startswith("capture:"):
+            raise ValueError("a capture is replayed on sandboxes only, because it changes the data: leave out attach")
         if self.attach and self.servers:
             raise ValueError("attach and server cannot be combined: an attached server has a fixed build")
         given = self.defaults_file or self.login_path or self.database or self.wait_for_server != WAIT_FOR_SERVER
@@ -198,16 +200,13 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     @model_validator(mode="before")
     @classmethod
     def _defaults_of_a_replay(cls, data: Any) -> Any:
-        """Return the options of a replay with latency as the goal: a pace that is kept is no result; at full pace it is one."""
-        if (
-            not isinstance(data, dict)
-            or not str(data.get("workload", "")).startswith("capture:")
-            or data.get("goal") is not None
-        ):
+        """Return the options with latency as the goal of a replay that keeps a pace, which is then no result."""
+        if not isinstance(data, dict) or not str(data.get("workload", "")).startswith("capture:"):
             return data
-        options = data.get("workload-options") or data.get("workload_options") or {}
-        is_full = (data.get("pace") or (options.get("pace") if isinstance(options, dict) else None)) == "full"
-        return data if is_full else {**data, "goal": Goal.LATENCY}
+        options = data.get("workload-options") or data.get("workload_options")
+        pace = data.get("pace") or (options.get("pace") if isinstance(options, dict) else None)
+        keeps_pace = pace != "full" and data.get("goal") in (None, Goal.THROUGHPUT)
+        return {**data, "goal": Goal.LATENCY} if keeps_pace else data
 
     @property
     def is_live(self) -> bool:

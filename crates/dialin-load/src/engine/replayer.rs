@@ -585,3 +585,6 @@ fn compare(tally: &mut ReplayTally, step: &Step, rows: u64) {
         tally.other_row_counts += u64::from(captured != rows);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,6 @@
 use super::replay::ReplayFact;
 use super::times::UNIT_NS;
 use crate::plan::{Plan, Retry, Transaction};
-use crate::replay::{Facts, Request};
 use crate::run::{Arrivals, Gather, Phase, Rate, Run};
 use serde::Serialize;
 
@@ -104,11 +103,10 @@ impl StartLine {
 impl StartLine {
     /// What is said of a replay before it begins.
     #[must_use]
-    pub fn of_replay(name: &str, run: &Run, request: &Request, facts: &Facts) -> Self {
+    pub fn of_replay(name: &str, run: &Run, replay: ReplayFact) -> Self {
         let transaction =
             Transaction { name: "transaction".into(), weight: 1.0, ops: vec![], retry: Retry::default(), expected: vec![] };
         let plan = Plan { name: name.into(), statements: vec![], transactions: vec![transaction], slots: 0, session: vec![] };
-        let replay = ReplayFact::of(request, facts);
         Self { replay: Some(replay), ..Self::of(&plan, run, &[1; 2], &[]) }
     }
 }

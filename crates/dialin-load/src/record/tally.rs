@@ -151,7 +151,7 @@ impl Tally {
     }
 
     /// Add what was counted at another time: everything but the levels, which no sum makes sense of.
-    pub(super) fn follow(&mut self, other: &Tally) {
+    pub(crate) fn follow(&mut self, other: &Tally) {
         let length = self.transactions.len().max(other.transactions.len());
         self.transactions.resize(length, 0);
         self.transactions.iter_mut().zip(&other.transactions).for_each(|(own, more)| *own += more);

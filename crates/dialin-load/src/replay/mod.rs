@@ -138,7 +138,7 @@ fn unreadable(directory: &Path, error: &io::Error) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use crate::capture::format::{Header, Line, Record, SCHEMA};
 
     /// A statement that took so long, in microseconds.
