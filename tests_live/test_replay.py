@@ -1,4 +1,4 @@
-"""A capture is replayed by a study, on a copy of the data from before it: as fast as it was, and as fast as its order allows."""
+"""A capture is replayed by a study on a copy of the data from before it: as fast as it was, and as fast as its order allows."""
 
 import os
 import subprocess
