@@ -73,7 +73,7 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
     levels = list(by_threads(measured, rate=rate).values())
     if not levels:
         return None
-    windows = [window(level.tps) for level in levels]
+    windows = [window(level.tps, level.lengths) for level in levels]
     together = geometric_mean([one.mean for one in windows])
     scales = [together / one.mean if one.mean > 0 else 0.0 for one in windows]
     tps = [value * scale for level, scale in zip(levels, scales, strict=True) for value in level.tps]
@@ -110,8 +110,14 @@ class Level:
         return [sample.tps for sample in self.counted]
 
     @property
+    def lengths(self) -> list[float] | None:
+        """How long each sample was; None where all are as long."""
+        lengths = [sample.seconds for sample in self.counted]
+        return lengths if len(set(lengths)) > 1 else None
+
+    @property
     def throughput(self) -> float:
-        return statistics.fmean(self.tps)
+        return statistics.fmean(self.tps, weights=self.lengths)
 
     @property
     def latency(self) -> float | None:

@@ -124,7 +124,7 @@ def _report(fields: Mapping[str, Any], percentile: int) -> Report:
         float(fields["latency"]["max"] or 0.0),
         float(fields["failed"]["max"] or 0.0),
         float(fields["busiest_thread_cpu"]) / seconds,
-        int(fields["retries"]),
+        int(fields.get("retries", 0)),
         fields.get("replay"),
     )
 

@@ -516,7 +516,7 @@ impl State {
     /// Whether the transaction that a connection has under way was rolled back in the capture, as far as it was read.
     fn is_rolled_back(&self, seat: usize) -> bool {
         let end = self.queues[seat].iter().find(|piece| !matches!(piece, Piece::Step(_)));
-        matches!(end, Some(Piece::Finish { is_rolled_back: true }))
+        matches!(end, Some(Piece::Finish { is_rolled_back: true, .. }))
     }
 
     /// A transaction failed: those that wait for it go on.

@@ -27,7 +27,7 @@ impl Feed {
     pub fn start(request: &Request, facts: &Facts) -> Result<Self> {
         let schedule = Schedule::open(request).map_err(|error| unreadable(&request.directory, &error))?;
         let (sender, batches) = sync_channel(WAITING);
-        let (seats, directory) = (Seats::new(facts.spans.clone()), request.directory.clone());
+        let (seats, directory) = (facts.seats.clone(), request.directory.clone());
         let read = move || {
             let mut last = sender.clone();
             if let Err(error) = read(schedule, seats, &mut last) {

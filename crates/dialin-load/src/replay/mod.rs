@@ -15,7 +15,7 @@ use crate::capture::STATEMENTS;
 use crate::capture::format::Reader;
 use crate::errors::{Error, Result};
 use planner::Planner;
-use seats::Spans;
+use seats::{Seats, Spans};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ pub struct Facts {
     pub end: i64,
     /// What is left out.
     pub omissions: Omissions,
-    spans: Spans,
+    seats: Seats,
 }
 
 impl Facts {
@@ -68,6 +68,7 @@ impl Facts {
     /// It cannot be read, or has nothing to replay.
     pub fn of(request: &Request) -> Result<Self> {
         let unreadable = |error: io::Error| unreadable(&request.directory, &error);
+        let mut spans = Spans::default();
         let mut schedule = Schedule::open(request).map_err(unreadable)?;
         let mut facts = Self { begin: i64::MAX, end: i64::MIN, ..Self::default() };
         while let Some(pieces) = schedule.next_pieces().map_err(unreadable)? {
@@ -82,10 +83,11 @@ impl Facts {
                     _ => {}
                 }
             }
-            facts.spans.take(&pieces);
+            spans.take(&pieces);
         }
         facts.omissions = schedule.planner.omissions;
-        (facts.sessions, facts.connections) = (facts.spans.sessions(), facts.spans.most());
+        facts.seats = Seats::of(&spans);
+        (facts.sessions, facts.connections) = (spans.sessions(), facts.seats.count);
         if facts.transactions == 0 {
             return Err(Error::user(
                 format!("{} has no transaction that can be replayed", request.directory.display()),

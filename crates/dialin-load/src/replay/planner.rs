@@ -58,6 +58,8 @@ pub enum Piece {
     Finish {
         /// Whether it was rolled back.
         is_rolled_back: bool,
+        /// When it ended.
+        end: i64,
     },
     /// In the capture, this transaction was the next one to end.
     Ended(u64),
@@ -294,7 +296,7 @@ impl Planner {
             }
             out.extend(held.into_iter().map(|piece| (session.number, piece)));
         }
-        out.push((session.number, Piece::Finish { is_rolled_back }));
+        out.push((session.number, Piece::Finish { is_rolled_back, end: open.end }));
         let Some(transaction) = open.transaction else { return };
         if open.is_end_known {
             self.ended(session.number, transaction, open.end, out);
@@ -428,7 +430,7 @@ mod tests {
                     Piece::Begin { transaction: Some(_), after, .. } => format!("<{after}"),
                     Piece::Begin { .. } => "(".into(),
                     Piece::Step(step) => String::from_utf8_lossy(&step.sql).into_owned(),
-                    Piece::Finish { is_rolled_back: true } => "X".into(),
+                    Piece::Finish { is_rolled_back: true, .. } => "X".into(),
                     Piece::Finish { .. } => ">".into(),
                     Piece::Connect(_) | Piece::Quit(_) | Piece::Ended(_) => return None,
                 };

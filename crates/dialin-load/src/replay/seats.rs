@@ -2,14 +2,17 @@
 
 use super::planner::{Out, Piece};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
-/// From which piece to which a session lasts, by their numbers in the schedule.
+/// When a session begins and ends, in microseconds since 1970, and the number of its last piece in the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
-    first: u64,
-    last: u64,
+    first: i64,
+    last: i64,
+    last_piece: u64,
 }
+
+const NONE: Span = Span { first: i64::MAX, last: i64::MIN, last_piece: 0 };
 
 /// How long each session lasts; known once the schedule was read.
 #[derive(Clone, Debug, Default)]
@@ -24,58 +27,67 @@ impl Spans {
         for (session, piece) in pieces {
             let place = self.pieces;
             self.pieces += 1;
-            if matches!(piece, Piece::Ended(_)) {
-                continue;
-            }
+            let at = match piece {
+                Piece::Ended(_) => continue,
+                Piece::Connect(at) | Piece::Quit(at) => *at,
+                Piece::Begin { start, .. } => *start,
+                Piece::Step(step) => step.start,
+                Piece::Finish { end, .. } => *end,
+            };
             let number = usize::try_from(*session).unwrap_or(usize::MAX);
             if number >= self.spans.len() {
-                self.spans.resize(number + 1, Span { first: u64::MAX, last: 0 });
+                self.spans.resize(number + 1, NONE);
             }
             let span = &mut self.spans[number];
-            span.first = span.first.min(place);
-            span.last = span.last.max(place);
+            (span.first, span.last, span.last_piece) = (span.first.min(at), span.last.max(at), place);
         }
     }
 
     /// How many sessions there are.
     #[must_use]
     pub fn sessions(&self) -> usize {
-        self.used().count()
-    }
-
-    /// How many sessions there are at once, at the most.
-    #[must_use]
-    pub fn most(&self) -> usize {
-        let mut changes: Vec<(u64, i64)> = self.used().flat_map(|span| [(span.first, 1), (span.last + 1, -1)]).collect();
-        changes.sort_unstable();
-        let mut open = 0;
-        let counts = changes.iter().map(|(_, change)| {
-            open += change;
-            open
-        });
-        usize::try_from(counts.max().unwrap_or(0)).unwrap_or(0)
-    }
-
-    fn used(&self) -> impl Iterator<Item = &Span> {
-        self.spans.iter().filter(|span| span.first <= span.last)
+        self.spans.iter().filter(|span| **span != NONE).count()
     }
 }
 
-/// Gives each session a connection for as long as it lasts.
-#[derive(Debug)]
+/// The connection of each session: the first one that is free from when it begins until it ends.
+#[derive(Clone, Debug, Default)]
 pub struct Seats {
-    spans: Spans,
-    free: BinaryHeap<Reverse<usize>>,
-    taken: HashMap<u64, usize>,
+    /// By the number of the session, with the number of its last piece.
+    seats: Vec<(usize, u64)>,
     next: u64,
+    /// How many connections there are.
+    pub count: usize,
 }
 
 impl Seats {
     /// For a schedule with these sessions.
     #[must_use]
-    pub fn new(spans: Spans) -> Self {
-        let free = (0..spans.most()).map(Reverse).collect();
-        Self { spans, free, taken: HashMap::new(), next: 0 }
+    pub fn of(spans: &Spans) -> Self {
+        let mut order: Vec<usize> = (0..spans.spans.len()).filter(|session| spans.spans[*session] != NONE).collect();
+        order.sort_by_key(|session| spans.spans[*session].first);
+        let mut seats = vec![(0, 0); spans.spans.len()];
+        let (mut taken, mut free) = (BinaryHeap::new(), BinaryHeap::new());
+        let mut count = 0;
+        for session in order {
+            let span = spans.spans[session];
+            while let Some(Reverse((last, seat))) = taken.peek().copied()
+                && last < span.first
+            {
+                taken.pop();
+                free.push(Reverse(seat));
+            }
+            let seat = free.pop().map_or_else(
+                || {
+                    count += 1;
+                    count - 1
+                },
+                |Reverse(seat)| seat,
+            );
+            taken.push(Reverse((span.last, seat)));
+            seats[session] = (seat, span.last_piece);
+        }
+        Self { seats, next: 0, count }
     }
 
     /// Say of further pieces on which connection they are played. A session ends with its last piece, where the capture does not say when.
@@ -83,21 +95,12 @@ impl Seats {
         for (session, piece) in pieces {
             let place = self.next;
             self.next += 1;
-            if matches!(piece, Piece::Ended(_)) {
-                to(0, piece);
-                continue;
-            }
-            let span = self.spans.spans[usize::try_from(session).unwrap_or(usize::MAX)];
-            let free = &mut self.free;
-            let seat = *self.taken.entry(session).or_insert_with(|| free.pop().map_or(0, |Reverse(seat)| seat));
-            let is_quit = matches!(piece, Piece::Quit(_));
+            let (seat, last_piece) =
+                self.seats.get(usize::try_from(session).unwrap_or(usize::MAX)).copied().unwrap_or_default();
+            let is_last = place == last_piece && !matches!(piece, Piece::Quit(_) | Piece::Ended(_));
             to(seat, piece);
-            if place == span.last {
-                if !is_quit {
-                    to(seat, Piece::Quit(i64::MIN));
-                }
-                self.taken.remove(&session);
-                self.free.push(Reverse(seat));
+            if is_last {
+                to(seat, Piece::Quit(i64::MIN));
             }
         }
     }
@@ -107,21 +110,37 @@ impl Seats {
 mod tests {
     use super::*;
 
+    /// A session with one statement from a time to another.
+    fn session(number: u64, start: i64, end: i64) -> Out {
+        let begin = Piece::Begin { transaction: None, start, after: 0 };
+        vec![(number, begin), (number, Piece::Finish { is_rolled_back: false, end })]
+    }
+
     #[test]
-    fn a_connection_is_used_again_once_its_session_has_ended() {
-        let piece = |session| (session, Piece::Connect(0));
+    fn a_connection_is_used_again_once_its_session_has_ended_and_not_before() {
+        // In the order of their ends, as in a schedule: the third began before the others did.
         let pieces =
-            vec![piece(0), piece(1), piece(0), (1, Piece::Quit(5)), piece(2), piece(0), (7, Piece::Ended(3)), piece(2)];
+            [session(0, 10, 20), session(1, 15, 25), session(3, 30, 35), session(2, 5, 40), session(4, 41, 42)].concat();
         let mut spans = Spans::default();
         spans.take(&pieces);
-        assert_eq!((spans.sessions(), spans.most()), (3, 2));
+        let mut seats = Seats::of(&spans);
+        assert_eq!((spans.sessions(), seats.count), (5, 3));
         let mut placed = Vec::new();
-        Seats::new(spans).place(pieces, |seat, piece| placed.push((seat, matches!(piece, Piece::Quit(_)))));
-        let expected =
-            [0, 1, 0, 1, 1, 0, 0, 0, 1, 1].into_iter().zip([3, 6, 9].into_iter().fold([false; 10], |mut quits, at| {
-                quits[at] = true;
-                quits
-            }));
-        assert_eq!(placed, expected.collect::<Vec<_>>());
+        seats.place(pieces, |seat, piece| {
+            if matches!(piece, Piece::Quit(_)) {
+                placed.push(seat);
+            }
+        });
+        assert_eq!(placed, [1, 2, 1, 0, 0]);
+    }
+
+    #[test]
+    fn a_session_that_quits_by_itself_is_not_ended_twice() {
+        let pieces = vec![(0, Piece::Connect(1)), (0, Piece::Quit(5)), (0, Piece::Ended(3))];
+        let mut spans = Spans::default();
+        spans.take(&pieces);
+        let mut placed = Vec::new();
+        Seats::of(&spans).place(pieces.clone(), |_, piece| placed.push(piece));
+        assert_eq!(placed, pieces.into_iter().map(|(_, piece)| piece).collect::<Vec<_>>());
     }
 }

@@ -82,7 +82,7 @@ class PartsRun(ReplayRun):
         super().__init__(driver, percentile, left_out)
         self._ready: deque[Second] = deque()
         self._pending: list[Second] = []
-        self._last = (0, 0.0)
+        self._reached = (0, 0.0)
         self._number = 0
 
     def read(self, timeout: float) -> Second | None:
@@ -100,8 +100,8 @@ class PartsRun(ReplayRun):
     def _part(self, mark: Mapping[str, Any]) -> Second:
         """Return the part that ended at a mark; what was counted by the second since the last one is its share by time."""
         transactions, at = int(mark["transactions"]), float(mark["at"])
-        done, began = self._last
-        self._last = (transactions, at)
+        done, began = self._reached
+        self._reached = (transactions, at)
         self._number += 1
         seconds = max(1e-6, at - began)
         last = self._pending[-1]
