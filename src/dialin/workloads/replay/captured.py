@@ -12,7 +12,7 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.workloads import private
 from dialin.workloads.dialin_load_lines import Fault, parse_stream_line
-from dialin.workloads.replay.replay_kind import ReplayOptions
+from dialin.workloads.replay.replay_options import ReplayOptions
 
 _LIMIT = 3600.0
 """Seconds that reading a capture may take: a terabyte of log."""

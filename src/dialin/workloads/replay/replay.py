@@ -22,7 +22,7 @@ from dialin.workloads.base import Target, Workload
 from dialin.workloads.dialin_load import DialinLoad
 from dialin.workloads.driver_process import DriverProcess
 from dialin.workloads.replay.captured import Captured, captured
-from dialin.workloads.replay.replay_kind import CAPTURE, ReplayOptions
+from dialin.workloads.replay.replay_options import CAPTURE, ReplayOptions
 from dialin.workloads.replay.replay_run import PARTS, PartsRun, ReplayRun
 
 _NO_SCHEMA = "information_schema"

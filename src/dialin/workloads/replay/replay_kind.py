@@ -3,42 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from dialin.errors import UserError
-from dialin.model.option_types import Fraction, kebab
+from dialin.model.option_types import kebab
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads import load_binary
 from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind, option_error
 from dialin.workloads.load_request import LoadRequest
-
-CAPTURE = "capture"
-FULL = "full"
-
-
-class ReplayOptions(BaseModel):
-    """The options of a replay.
-
-    Attributes:
-        data: the data from before the capture: a data directory, or a dump.
-        pace: how many times as fast as it was captured; `full` for as fast as the order of transactions allows.
-        since: transactions that ended at this time or before, in seconds since 1970, are in the data already.
-        warm_up: the share of the capture that comes first and is not measured.
-    """
-
-    model_config = ConfigDict(alias_generator=kebab, populate_by_name=True, extra="forbid", frozen=True)
-
-    data: str = Field(min_length=1)
-    pace: float | Literal["full"] = Field(default=1.0)
-    since: float | None = Field(default=None, alias="from")
-    warm_up: Fraction = Field(default=0.2, ge=0, le=0.9)
-
-    @property
-    def is_full(self) -> bool:
-        return self.pace == FULL
+from dialin.workloads.replay.replay_options import CAPTURE, ReplayOptions
 
 
 def _specify(request: LoadRequest) -> WorkloadSpec:
