@@ -99,6 +99,7 @@ fn a_transaction_waits_for_those_that_ended_before_it_began_and_no_longer() {
         Said(2, 4, 6, "update t set a = 2", 0, 0),
         Said(3, 8, 6, "update t set a = 3", 0, 0),
         Said(2, 12, 2, "update t set a = 4", 0, 0),
+        Said(1, 20, 2, "update t set a = 5", 0, 0),
     ];
     let slow = |sql: &str| match sql {
         "update t set a = 1" => Answer::After(Duration::from_millis(60), Box::new(Answer::Ok)),
@@ -107,14 +108,16 @@ fn a_transaction_waits_for_those_that_ended_before_it_began_and_no_longer() {
     };
     let (asked, tally) = replayed("order", Pace::Full, &said, slow);
     let texts: Vec<&str> = asked.iter().map(String::as_str).filter(|sql| sql.starts_with("update")).collect();
-    assert_eq!(texts.len(), 4);
+    assert_eq!(texts.len(), 5);
     let at = |number: usize| place(&asked, &format!("update t set a = {number}"));
-    assert!(at(1) < at(3) && at(2) < at(3) && at(3) < at(4), "{asked:?}");
+    assert!(at(1) < at(3) && at(2) < at(3) && at(3) < at(4) && at(4) < at(5), "{asked:?}");
     let replay = tally.replay.unwrap();
-    // The third waited for the first, and not for the second, which was under way when it began.
-    assert_eq!((tally.transactions[0], replay.waited), (4, 1));
-    assert!((30_000_000..150_000_000).contains(&replay.waited_ns), "{}", replay.waited_ns);
-    assert_eq!(replay.marks.last().map(|(transactions, _)| *transactions), Some(4));
+    // The third waited for the first, and not for the second, which was under way when it began; the last one for all.
+    assert_eq!((tally.transactions[0], replay.waited), (5, 2));
+    let marks: Vec<u64> = replay.marks.iter().map(|(transactions, _)| *transactions).collect();
+    assert_eq!(marks, [1, 2, 3, 4, 5]);
+    let when: Vec<u64> = replay.marks.iter().map(|(_, at)| *at).collect();
+    assert!(when[1] + 50_000_000 < when[2], "the third ended long before the second: {when:?}");
 }
 
 #[test]
