@@ -13,7 +13,7 @@ from typing import Any
 
 from dialin.errors import UserError, WorkloadError
 from dialin.model.cause import Cause, CauseCode
-from dialin.model.workload import LoadLimit, LoadTraits, Runs, WorkloadSpec
+from dialin.model.workload import LoadTraits, Runs, WorkloadSpec
 from dialin.servers import copied_data
 from dialin.servers.account import Account
 from dialin.servers.sandbox_client import client_of
@@ -22,6 +22,7 @@ from dialin.workloads.base import Target, Workload
 from dialin.workloads.dialin_load import DialinLoad
 from dialin.workloads.driver_process import DriverProcess
 from dialin.workloads.replay.captured import Captured, captured
+from dialin.workloads.replay.replay_limits import LIMITS
 from dialin.workloads.replay.replay_options import CAPTURE, ReplayOptions
 from dialin.workloads.replay.replay_run import PARTS, PartsRun, ReplayRun
 
@@ -30,15 +31,6 @@ _NO_SCHEMA = "information_schema"
 
 _LEAST_SECONDS = 5
 """A shorter capture has too few seconds to compare."""
-
-_LIMITS = (
-    LoadLimit(gauge="replay_left_out", most=0.01, code="replay_left_out"),
-    LoadLimit(gauge="replay_new_errors", most=0.001, code="replay_new_errors"),
-    LoadLimit(gauge="replay_missing_errors", most=0.001, code="replay_missing_errors"),
-    LoadLimit(gauge="replay_other_rows", most=0.01, code="replay_other_rows"),
-    LoadLimit(gauge="replay_late", most=0.05, code="replay_late"),
-)
-"""Beyond these a replay is not the captured load."""
 
 
 class Replay(Workload):
@@ -127,7 +119,7 @@ class Replay(Workload):
             restarts="a replay begins on the data from before the capture",
             grows=True,
             size=f"{self._captured.transactions:,} transactions",
-            limits=_LIMITS,
+            limits=LIMITS,
         )
 
     def prepare(self, target: Target) -> None:
