@@ -16,7 +16,7 @@ from dialin.report.render import markdown
 from dialin.report.render.terminal import print_verdict, print_why
 from dialin.verdict.caveats import load_notes
 from dialin.workloads.replay.replay_limits import LIMITS
-from fixtures.example_studies import example
+from fixtures.example_studies import winner
 
 FIGURES = {"replay_left_out": 0.004, "replay_new_errors": 0.0005, "replay_other_rows": 0.02, "replay_late": 0.03}
 FIGURES |= {"replay_missing_errors": 0.0, "replay_waited": 12.0, "replay_again": 2.0}
@@ -29,7 +29,7 @@ def gauge(value):
 @pytest.fixture
 def record():
     """A study whose first trial returned other rows than the capture, and whose others did not."""
-    stored = example("winner")
+    stored = winner()
     watched = {}
     for place, trial in enumerate(stored.trials):
         figures = {**FIGURES, "replay_other_rows": 0.02 if place == 0 else 0.0}
@@ -63,7 +63,7 @@ def test_it_is_shown_before_the_verdict_and_in_explain(record):
 
 
 def test_other_loads_have_no_such_section():
-    assert SectionKey.REPLAY not in [section.key for section in study_document(example("winner")).sections]
+    assert SectionKey.REPLAY not in [section.key for section in study_document(winner()).sections]
 
 
 def test_each_limit_has_a_sentence_that_names_the_share(record):
