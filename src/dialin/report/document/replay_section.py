@@ -9,15 +9,9 @@ from dialin.model.evidence import Gauge, load_gauge
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.report.document.parts import Cell, Column, Paragraph, Part, Role, Row, RowRole, Section, SectionKey, Table
+from dialin.report.replay_page import COUNTS, SHARES, fidelity
 from dialin.text import NOTHING, counted, number, percent
 
-_SHARES = {
-    "replay_left_out": "captured statements that cannot be replayed",
-    "replay_new_errors": "statements that failed, and did not in the capture",
-    "replay_missing_errors": "statements that failed in the capture only",
-    "replay_other_rows": "queries with another number of rows",
-    "replay_late": "transactions that began more than 5 ms late",
-}
 _SHORT = {
     "replay_left_out": "left out",
     "replay_new_errors": "new errors",
@@ -25,7 +19,7 @@ _SHORT = {
     "replay_other_rows": "other row counts",
     "replay_late": "began late",
 }
-_COUNTS = {
+_SHORT_COUNTS = {
     "replay_waited": "waited for order",
     "replay_waited_s": "seconds waited",
     "replay_repaired": "rolled back",
@@ -44,18 +38,14 @@ def replay_section(record: StudyRecord) -> Section:
     done = [trial.id for trial in record.trials if trial.state is TrialState.DONE]
     gauges = {
         name: [gauge for trial in done if (gauge := load_gauge(record.watched.get(trial, {}), name))]
-        for name in (*_SHARES, *_COUNTS)
+        for name in (*SHARES, *COUNTS)
     }
-    worst = {name: max(gauge.most for gauge in found) for name, found in gauges.items() if found and name in _SHARES}
+    worst = {name: max(gauge.most for gauge in found) for name, found in gauges.items() if found and name in SHARES}
     if not worst:
         return Section(SectionKey.REPLAY, "", ())
     limits = {limit.gauge: limit.most for limit in record.spec.workload.traits.limits}
-    name, share = max(worst.items(), key=lambda one: one[1] / limits.get(one[0], 1.0))
-    part = f"; the worst part: {_SHARES[name]} ({percent(share)})" if share else ""
-    is_captured = all(share <= limits.get(name, 1.0) for name, share in worst.items())
-    verdict = "" if is_captured else " This is not the captured load: see the figures beyond their limit."
-    fidelity = f"{percent(1 - max(worst.values()))} in the worst of {counted(len(done), 'trial')}"
-    lead = f"Fidelity of the replay: {fidelity}{part}.{verdict}"
+    where = f" in the worst of {counted(len(done), 'trial')}"
+    lead = fidelity(worst, record.spec.workload.traits.limits, where)
     columns = [
         Column("figure", "per trial"),
         Column("mean", "mean", is_figure=True),
@@ -63,7 +53,7 @@ def replay_section(record: StudyRecord) -> Section:
         Column("limit", "limit", 1, is_figure=True),
     ]
     rows = [_share(name, gauges[name], limits.get(name)) for name in worst]
-    rows += [_count(name, gauges[name]) for name in _COUNTS if gauges[name]]
+    rows += [_count(name, gauges[name]) for name in COUNTS if gauges[name]]
     parts: list[Part] = [Paragraph(lead, Role.LEAD), Table("replay", _CAPTION, columns, rows)]
     return Section(SectionKey.REPLAY, "Replay", parts)
 
@@ -82,4 +72,4 @@ def _share(name: str, gauges: Sequence[Gauge], limit: float | None) -> Row:
 def _count(name: str, gauges: Sequence[Gauge]) -> Row:
     worst = max(gauge.most for gauge in gauges)
     mean = statistics.fmean(gauge.mean for gauge in gauges)
-    return Row([Cell(_COUNTS[name]), Cell(number(mean)), Cell(number(worst), order=worst), Cell(NOTHING)])
+    return Row([Cell(_SHORT_COUNTS[name]), Cell(number(mean)), Cell(number(worst), order=worst), Cell(NOTHING)])

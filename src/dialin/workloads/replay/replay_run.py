@@ -55,7 +55,7 @@ class ReplayRun(DialinLoadRun):
 
         Shares: `replay_left_out` of the captured statements are not replayed; `replay_new_errors` of the statements failed and
         did not in the capture, `replay_missing_errors` the other way round; `replay_other_rows` of the queries returned another
-        number of rows; `replay_late` of the transactions began more than 5 ms late. Counts: `replay_waited` transactions waited
+        number of rows; `replay_late` of the transactions began more than 5 ms late (at a pace). Counts: `replay_waited` transactions waited
         for their turn for `replay_waited_s` seconds together; `replay_repaired` were rolled back as in the capture,
         `replay_again` played again.
         """
@@ -67,7 +67,7 @@ class ReplayRun(DialinLoadRun):
             "replay_new_errors": _share(sums["new_errors"], outcomes),
             "replay_missing_errors": _share(sums["missing_errors"], sums["outcomes"]),
             "replay_other_rows": _share(sums["other_row_counts"], sums["row_counts"]),
-            "replay_late": _share(sums["begun_late"], sums["begun"]),
+            **({"replay_late": sums["begun_late"] / sums["begun"]} if sums["begun"] else {}),
             "replay_waited": sums["waited"],
             "replay_waited_s": sums["waited_seconds"],
             "replay_repaired": sums["repaired"],
