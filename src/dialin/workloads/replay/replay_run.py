@@ -55,9 +55,9 @@ class ReplayRun(DialinLoadRun):
 
         Shares: `replay_left_out` of the captured statements are not replayed; `replay_new_errors` of the statements failed and
         did not in the capture, `replay_missing_errors` the other way round; `replay_other_rows` of the queries returned another
-        number of rows; `replay_late` of the transactions began more than 5 ms late (at a pace). Counts: `replay_waited` transactions waited
-        for their turn for `replay_waited_s` seconds together; `replay_repaired` were rolled back as in the capture,
-        `replay_again` played again.
+        number of rows; `replay_late` of the transactions began more than 5 ms late (at a pace). Counts: `replay_waited`
+        transactions waited for their turn for `replay_waited_s` seconds together; `replay_repaired` were rolled back as in the
+        capture, `replay_again` played again.
         """
         sums = self._sums
         outcomes = max(sums["outcomes"], self._statements)
