@@ -79,7 +79,8 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
     tps = [value * scale for level, scale in zip(levels, scales, strict=True) for value in level.tps]
     latencies = [level.latency for level in levels if level.latency]
     counted = [sample for level in levels for sample in level.counted]
-    together_window = window(tps) if len(levels) > 1 else windows[0]
+    lengths = [sample.seconds for sample in counted] if any(level.lengths for level in levels) else None
+    together_window = window(tps, lengths) if len(levels) > 1 else windows[0]
     effective = sum(effective_seconds(level.tps) for level in levels)
     return Figures(
         window=together_window,
