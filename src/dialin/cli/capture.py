@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -191,8 +192,6 @@ def counters(
 
     dialin capture counters --defaults-file prod.cnf --out before.json
     """
-    import os
-
     from dialin.capture.counters import read_counters
     from dialin.paths import replace_text
     from dialin.report import json_documents
@@ -202,6 +201,54 @@ def counters(
     with connect(find_account(defaults_file, login_path, os.environ)) as query:
         replace_text(out, json_documents.render(read_counters(query)))
     say(str(out))
+
+
+@capture.command()
+def check(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the capture.")],
+    data: Annotated[
+        str, typer.Option(metavar="DIR", help="The data from before the capture: a data directory, a backup, or an SQL dump.")
+    ],
+    pace: Annotated[str, typer.Option(metavar="N|full", help="How fast: 1 as fast as it was captured, or full.")] = "1",
+    server: Annotated[str, typer.Option(metavar="BUILD", help="The build to run, such as mysql@9.7.")] = "",
+    workload_option: Annotated[
+        list[str] | None, typer.Option("--workload-option", metavar="NAME=VALUE", help="from or warm-up, as of a study.")
+    ] = None,
+) -> None:
+    """Replay a capture once, on a server with its defaults, and show whether that is the captured load.
+
+    Exit code 1 where a figure is beyond its limit.
+
+    dialin capture check shop.capture --data /backup/before
+    """
+    from rich.console import Console
+
+    from dialin.question import study_file
+    from dialin.report.replay_page import SHARES, print_replay, worst_share
+    from dialin.servers import builds
+    from dialin.trials.replay_check import replay_once
+    from dialin.trials.tools import Tools
+    from dialin.workloads.kinds import make_workload
+
+    options = dict(_option(text) for text in workload_option or ())
+    asked = {"workload": f"capture:{directory}", "data": data, "pace": pace, "workload-options": options, "aa": 2}
+    spec = study_file.question(asked).workload_spec(Path.cwd())
+    workload = make_workload(spec)
+    workload.check()
+    tools = Tools.open(say)
+    (build,) = tools.choose([server] if server else [], builds.discover(tools.home, os.environ)).values()
+    facts = replay_once(tools, build, spec, workload)
+    limits = workload.traits.limits
+    print_replay(facts, limits, Console(highlight=False))
+    _, is_captured = worst_share({name: facts[name] for name in SHARES if name in facts}, limits)
+    raise typer.Exit(0 if is_captured else 1)
+
+
+def _option(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise UserError(f"--workload-option {text} has no value", "Write it like --workload-option from=1795413685")
+    return name, value
 
 
 def _two(text: str) -> tuple[Path, Path]:

@@ -13,7 +13,7 @@ use super::dealing::Passed;
 use super::poller::Poller;
 use super::schedule::Arriving;
 use super::scheduling::Scheduling;
-use super::script::{Action, Script};
+use super::script::{Action, Script, Turn};
 use super::shared::Shared;
 use super::slot::{Doing, Slot, State, What};
 use super::statements::Prepared;
@@ -54,6 +54,10 @@ pub struct Worker<'r, 's, S: Script<'s>> {
     batching: Batching,
     scheduling: Scheduling,
     ready: Vec<usize>,
+    /// Places whose scripts are asked for their turn again.
+    woken: Vec<usize>,
+    /// When the scripts' source is to be looked at again.
+    poll_by: Option<u64>,
     /// Places whose socket may hold more of a long answer, which was left for their next turn.
     unread: Vec<usize>,
     buffer: Vec<u8>,
@@ -111,6 +115,8 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             batching: Batching::new(),
             scheduling: Scheduling::of_this_thread(),
             ready: Vec::with_capacity(slots.len()),
+            woken: Vec::new(),
+            poll_by: None,
             unread: Vec::new(),
             slots,
             timers: BinaryHeap::new(),
@@ -155,10 +161,11 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             if self.shared.stops() || !self.enter(now) {
                 break;
             }
-            self.exhausted |= self.shared.is_exhausted();
+            self.exhausted |= self.shared.is_exhausted() || S::is_over(self.source);
             self.welcome()?;
             self.fire(now)?;
             self.start(now)?;
+            self.wake(now)?;
             self.start_logins(now)?;
             if self.is_over() {
                 break;
@@ -212,6 +219,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         self.tally.oldest_ns = oldest_due.map_or(0, |due| end.saturating_sub(due));
         (self.tally.gather_pauses, self.tally.gather_ns) = self.batching.told();
         self.tally.busiest_cpu_ns = self.cpu.lap(thread_cpu());
+        S::count(self.source, &mut self.tally);
         let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.setup.kinds)));
         let full = std::mem::replace(&mut self.tally, next);
         let told = Told::Second { thread: self.place, second: self.second, seconds, tally: full };
@@ -256,7 +264,8 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             }
             self.timers.pop();
             match self.slots[place].state {
-                State::Free => self.begin_booked(place, now)?,
+                State::Free if self.is_open_loop => self.begin_booked(place, now)?,
+                State::Free => self.ask_again(place, at, now)?,
                 State::Pauses(What::Batch) => {
                     self.tally.timer(now - at);
                     if let Some(connection) = &mut self.slots[place].connection {
@@ -291,7 +300,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             if !self.is_open_loop {
                 // What was sent just before for other connections is no part of its latency.
                 let now = self.clock.now();
-                self.begin(place, now, now)?;
+                self.take_turn(place, now)?;
                 continue;
             }
             let Some(due) = self.shared.queue().of(self.phase).and_then(Arriving::take) else {
@@ -306,6 +315,49 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                 self.timers.push(Reverse((due, place)));
             }
         }
+        Ok(())
+    }
+
+    /// In a closed loop, begin the next transaction of a connection when its script says.
+    fn take_turn(&mut self, place: usize, now: u64) -> Result<()> {
+        let slot = &mut self.slots[place];
+        match slot.script.turn(now) {
+            Turn::Begin(due) => return self.begin(place, due, now),
+            Turn::At(time) => {
+                slot.booked = Some(time);
+                self.timers.push(Reverse((time, place)));
+            }
+            Turn::Held => slot.is_held = true,
+            Turn::Over => {}
+        }
+        Ok(())
+    }
+
+    /// A time has come at which a script wanted to be asked for its turn.
+    fn ask_again(&mut self, place: usize, at: u64, now: u64) -> Result<()> {
+        if self.slots[place].booked.take_if(|time| *time == at).is_none() {
+            return Ok(());
+        }
+        self.tally.timer(now - at);
+        self.take_turn(place, now)
+    }
+
+    /// Go on with connections whose scripts waited for others.
+    fn wake(&mut self, now: u64) -> Result<()> {
+        let mut woken = std::mem::take(&mut self.woken);
+        loop {
+            self.poll_by = S::poll(self.source, now, &mut woken)?;
+            if woken.is_empty() {
+                break;
+            }
+            for place in woken.drain(..) {
+                let is_held = self.slots.get_mut(place).is_some_and(|slot| std::mem::take(&mut slot.is_held));
+                if is_held && self.slots[place].state == State::Free {
+                    self.take_turn(place, now)?;
+                }
+            }
+        }
+        self.woken = woken;
         Ok(())
     }
 
@@ -352,6 +404,10 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                     connection.execute(statement, keeps, &mut slot.script);
                     return self.send(place, Doing::Statement(query.kind), now);
                 }
+                (Action::Send(kind), Some(connection)) => {
+                    connection.text(slot.script.text());
+                    return self.send(place, Doing::Statement(kind), now);
+                }
                 (Action::Collect { batch, connection: number, turn }, Some(connection)) => {
                     let is_full = connection.collect(batch, number, turn);
                     slot.script.succeed(0);
@@ -364,7 +420,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                     self.timers.push(Reverse((at, place)));
                     return Ok(());
                 }
-                (Action::Execute { .. } | Action::Collect { .. } | Action::Connect, None) => {
+                (Action::Execute { .. } | Action::Send(_) | Action::Collect { .. } | Action::Connect, None) => {
                     slot.state = State::Connects;
                     self.log_in(place, now);
                     return Ok(());
@@ -407,7 +463,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
     /// The transaction is over; it counts if it succeeded.
     fn finish(&mut self, place: usize, now: u64, success: bool) {
         let slot = &self.slots[place];
-        if slot.began >= self.counted_from {
+        if slot.began >= self.counted_from && slot.script.counts() {
             let (latency, service) = (now.saturating_sub(slot.due), now.saturating_sub(slot.began));
             if success {
                 self.tally.transaction(slot.script.kind(), latency, service);
@@ -449,7 +505,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         // More may begin than did so in one turn.
         let more = (!self.free.is_empty() && !self.exhausted && !self.is_taken).then_some(now);
         let back = (self.missing > 0).then_some(now + GLANCE / 10);
-        [timer, more, back].into_iter().flatten().min().filter(|at| *at < now + GLANCE)
+        [timer, more, back, self.poll_by].into_iter().flatten().min().filter(|at| *at < now + GLANCE)
     }
 
     /// Let open transactions finish, without counting them, and part from the server.
