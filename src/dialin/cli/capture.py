@@ -224,7 +224,8 @@ def check(
     from rich.console import Console
 
     from dialin.question import study_file
-    from dialin.report.replay_page import SHARES, print_replay, worst_share
+    from dialin.report.replay_page import print_replay
+    from dialin.report.replay_sentences import SHARES, worst_share
     from dialin.servers import builds
     from dialin.trials.replay_check import replay_once
     from dialin.trials.tools import Tools

@@ -52,7 +52,6 @@ impl Feed {
     ///
     /// # Errors
     /// The capture cannot be read.
-    #[expect(clippy::option_option, reason = "there is none yet, or none any more")]
     pub fn take(&self) -> Result<Option<Option<Batch>>> {
         match self.batches.try_recv() {
             Ok(batch) => batch.map(|batch| Some(Some(batch))),

@@ -9,7 +9,7 @@ from dialin.model.evidence import Gauge, load_gauge
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.report.document.parts import Cell, Column, Paragraph, Part, Role, Row, RowRole, Section, SectionKey, Table
-from dialin.report.replay_page import COUNTS, SHARES, fidelity
+from dialin.report.replay_sentences import COUNTS, SHARES, fidelity
 from dialin.text import NOTHING, counted, number, percent
 
 _SHORT = {
