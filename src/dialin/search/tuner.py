@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from dialin.search.acquisition import PRICE, SearchSituation, changed, improve, 
 from dialin.search.attribution import carried, interactions
 from dialin.search.constraints import Constraints
 from dialin.search.deadly_values import deadly_values
-from dialin.search.nested_sets import nested_sets, prices
+from dialin.search.nested_sets import PROVEN, nested_sets, prices
 from dialin.search.space import Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights
@@ -356,19 +357,26 @@ class Tuner:
                 others = [point for point in best if (point != default).any()]
                 whole = others[0] if others else whole
             if (whole != default).any():
-                points = nested_sets(self.space, whole, model.means, self._affordable_sets(whole))
-                for number, point in enumerate(points):
-                    settings[f"set {number + 1}"] = self.space.setting(point)
+                for number, setting in enumerate(self._affordable_sets(model, whole), 1):
+                    settings[f"set {number}"] = setting
         names = list(settings)
         self._proof = _Proof(names, settings, list(names), over=len(names) < 2)
 
-    def _affordable_sets(self, whole: Point) -> int:
-        """Return how many sets can be proven beside the baseline in enough blocks: one at least."""
-        static = self.space.static
-        restarts = int(bool((whole != self.space.default_point)[static].any()))
-        trial = self.options.proof_seconds + self.options.set_seconds
-        per_block = self.seconds_left / _BLOCKS - restarts * (self.options.start_seconds - self.options.set_seconds)
-        return max(int(per_block / trial) - 1, 1)
+    def _affordable_sets(self, model: Surrogate, whole: Point) -> list[dict[str, Value]]:
+        """Return as many nested sets as can be proven beside the baseline in enough blocks: one at least."""
+        settings: list[dict[str, Value]] = []
+        for count in range(len(PROVEN), 0, -1):
+            settings = [self.space.setting(point) for point in nested_sets(self.space, whole, model.means, count)]
+            statics = [self.space.static_part(setting) for setting in ({}, *settings)]
+            if _BLOCKS * self._block_seconds(statics, statics[0]) <= self.seconds_left:
+                break
+        return settings
+
+    def _block_seconds(self, statics: Sequence[tuple[object, ...]], running: tuple[object, ...] | None) -> float:
+        """Return what a block of candidates costs by their static parts, of which the one that runs needs no start."""
+        restarts = len({*statics} - {running})
+        trials = len(statics) * (self.options.proof_seconds + self.options.set_seconds)
+        return trials + restarts * (self.options.start_seconds - self.options.set_seconds)
 
     def _proof_ask(self) -> Ask | None:
         state = self._proof
@@ -401,10 +409,7 @@ class Tuner:
         statics = [self.space.static_part(state.settings[name]) for name in names]
         running = self._running()
         now = self.space.static_part(self.space.setting(running)) if running is not None else None
-        restarts = len({*statics} - {now})
-        cost = len(statics) * (self.options.proof_seconds + self.options.set_seconds)
-        cost += restarts * (self.options.start_seconds - self.options.set_seconds)
-        if cost > self.seconds_left:
+        if self._block_seconds(statics, now) > self.seconds_left:
             state.over = True
             return
         state.block += 1
