@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from dialin.capture.log_place import check_is_written, check_space, find_place, make_private
+from dialin.capture.log_place import check_free, check_is_written, find_place, make_private
 from dialin.capture.log_settings import Source
 from dialin.errors import UserError
 from dialin.servers.account import Account
@@ -55,7 +55,7 @@ def test_a_server_elsewhere_is_refused_with_the_way_that_works_there(variables):
 @pytest.mark.parametrize(("free", "needed", "says"), [(19, 1, "19.0 % free"), (30, 11, "less than 20 %"), (30, 9, None)])
 def test_a_log_must_leave_a_fifth_of_the_disk_free(tmp_path, free, needed, says):
     def check():
-        check_space(free * GIB, 100 * GIB, free / 100, needed * GIB, tmp_path)
+        check_free(free * GIB, 100 * GIB, needed * GIB, tmp_path)
 
     if says is None:
         check()

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from dialin.errors import DialinError, UserError
 from dialin.model.capture import CaptureCounters, CaptureSummary
 from dialin.store import STUDY_FILE
-from dialin.workloads import load_binary
+from dialin.workloads import load_binary, private
 
 SUMMARY = "summary.json"
 STATEMENTS = "statements.zst"
@@ -42,17 +42,6 @@ def check_out(out: Path) -> None:
         )
 
 
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner reads.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-
-
 def add_server_state(
     directory: Path,
     before: CaptureCounters,
@@ -70,7 +59,7 @@ def add_server_state(
     if after is not None:
         texts[AFTER] = after.model_dump_json(by_alias=True, indent=2)
     for name, text in texts.items():
-        write_private(directory / name, text + "\n")
+        private.write(directory / name, text + "\n")
 
 
 def make_capture(

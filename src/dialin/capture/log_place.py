@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import stat
 from collections.abc import Mapping
@@ -35,11 +36,16 @@ class LogPlace:
     is_removable: bool
 
 
+def _space(directory: Path) -> tuple[int, int]:
+    """Return the bytes of a file system that its users may still fill, and all that they may use, as df counts them."""
+    usage = shutil.disk_usage(directory)
+    return usage.free, usage.used + usage.free
+
+
 def free_share(directory: Path) -> float:
-    """Return the share of a file system that its users may still fill, as df counts it."""
-    shown = os.statvfs(directory)
-    usable = shown.f_blocks - shown.f_bfree + shown.f_bavail
-    return shown.f_bavail / usable if usable else 0.0
+    """Return the share of a file system that its users may still fill."""
+    free, usable = _space(directory)
+    return free / usable if usable else 0.0
 
 
 def find_place(source: Source, variables: Mapping[str, str], account: Account, asked_for: Path | None) -> LogPlace:
@@ -71,26 +77,19 @@ def find_place(source: Source, variables: Mapping[str, str], account: Account, a
     return LogPlace(directory, is_removable=os.access(directory, os.W_OK))
 
 
-def check_space(free: float, total: float, share: float, needed: float, directory: Path) -> None:
-    """Make sure that a log of so many bytes leaves enough of the disk free.
-
-    Args:
-        free: bytes that are free.
-        total: bytes that can be used in all.
-        share: the share that is free.
-        needed: bytes of the log.
-        directory: where the log is written.
+def check_free(free: float, usable: float, needed: float, directory: Path) -> None:
+    """Make sure that a log of so many bytes leaves enough free of the bytes that may be used where it is written.
 
     Raises:
         UserError: it does not.
     """
     least = exact_percent(LEAST_FREE)
-    if share < LEAST_FREE:
+    if free < LEAST_FREE * usable:
         raise UserError(
-            f"The disk of {directory} has {percent(share)} free ({size(free)}); a capture needs {least}",
+            f"The disk of {directory} has {percent(free / usable)} free ({size(free)}); a capture needs {least}",
             "Free space, or name a directory on another disk with --log-dir",
         )
-    if free - needed < LEAST_FREE * total:
+    if free - needed < LEAST_FREE * usable:
         raise UserError(
             f"A log of about {size(needed)} would leave less than {least} of the disk of {directory} free ({size(free)} now)",
             "Capture fewer --minutes, limit it by --max-size, or name another disk with --log-dir",
@@ -103,9 +102,7 @@ def check_disk(directory: Path, needed: float) -> None:
     Raises:
         UserError: it does not.
     """
-    shown = os.statvfs(directory)
-    usable = (shown.f_blocks - shown.f_bfree + shown.f_bavail) * shown.f_frsize
-    check_space(shown.f_bavail * shown.f_frsize, usable, free_share(directory), needed, directory)
+    check_free(*_space(directory), needed, directory)
 
 
 def make_private(path: Path, datadir: str) -> None:

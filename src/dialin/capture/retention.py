@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dialin.capture import KEEP_DAYS
-from dialin.capture.capture_files import STATEMENTS, write_private
+from dialin.capture.capture_files import STATEMENTS
 from dialin.paths import Home
+from dialin.workloads import private
 
 KEEP = "keep.json"
 _SCHEMA = "dialin/capture-keep/1"
@@ -50,7 +51,7 @@ def list_capture(home: Home, directory: Path) -> None:
     path = directory.absolute()
     home.captures.mkdir(parents=True, exist_ok=True, mode=0o700)
     name = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    write_private(home.captures / f"{name}{_LISTED}", json.dumps(str(path)))
+    private.write(home.captures / f"{name}{_LISTED}", json.dumps(str(path)))
 
 
 def keep_for(directory: Path, days: float, now: float) -> Retention:
@@ -59,7 +60,7 @@ def keep_for(directory: Path, days: float, now: float) -> Retention:
     Raises:
         OSError: that cannot be written.
     """
-    write_private(directory / KEEP, json.dumps({"schema": _SCHEMA, "made": now, "keep_days": days}) + "\n")
+    private.write(directory / KEEP, json.dumps({"schema": _SCHEMA, "made": now, "keep_days": days}) + "\n")
     return Retention(now, days)
 
 

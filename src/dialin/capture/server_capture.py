@@ -36,7 +36,7 @@ from dialin.servers.attached.undo import UndoLog
 from dialin.servers.attached.undo_at_end import undone_at_the_end, uninterrupted
 from dialin.servers.capabilities import Capability, has
 from dialin.text import counted, percent
-from dialin.workloads import load_binary
+from dialin.workloads import load_binary, private
 
 MOST_UNARMED = 0.05
 """The share of sessions that may be missing in the slow log before another log is proposed."""
@@ -351,9 +351,9 @@ class _Capture:
         """
         request, log = self._request, self._prepared.log
         try:
-            capture_files.write_private(self._before, before.model_dump_json(by_alias=True))
+            private.write(self._before, before.model_dump_json(by_alias=True))
             if after is not None:
-                capture_files.write_private(self._after, after.model_dump_json(by_alias=True))
+                private.write(self._after, after.model_dump_json(by_alias=True))
             if not request.forget_text:
                 list_capture(self._home, request.out)
             summary = capture_files.make_capture(

@@ -223,6 +223,7 @@ def check(
     """
     from rich.console import Console
 
+    from dialin.cli.study_flags import pairs
     from dialin.question import study_file
     from dialin.report.replay_page import print_replay
     from dialin.report.replay_sentences import SHARES, worst_share
@@ -231,7 +232,7 @@ def check(
     from dialin.trials.tools import Tools
     from dialin.workloads.kinds import make_workload
 
-    options = dict(_option(text) for text in workload_option or ())
+    options = pairs(workload_option, "--workload-option")
     asked = {"workload": f"capture:{directory}", "data": data, "pace": pace, "workload-options": options, "aa": 2}
     spec = study_file.question(asked).workload_spec(Path.cwd())
     workload = make_workload(spec)
@@ -243,13 +244,6 @@ def check(
     print_replay(facts, limits, Console(highlight=False))
     _, is_captured = worst_share({name: facts[name] for name in SHARES if name in facts}, limits)
     raise typer.Exit(0 if is_captured else 1)
-
-
-def _option(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise UserError(f"--workload-option {text} has no value", "Write it like --workload-option from=1795413685")
-    return name, value
 
 
 def _two(text: str) -> tuple[Path, Path]:

@@ -7,6 +7,13 @@ import shutil
 from dialin.errors import UserError
 from dialin.servers.account import Account
 
+INSTALL = "apt-get install default-mysql-client"
+
+
+def find_client() -> str | None:
+    """Return the name of a client on this machine; None where there is none."""
+    return next((name for name in ("mysql", "mariadb") if shutil.which(name)), None)
+
 
 def client_of(account: Account) -> list[str]:
     """Return the words that start a client on a sandbox.
@@ -14,7 +21,7 @@ def client_of(account: Account) -> list[str]:
     Raises:
         UserError: there is none on this machine.
     """
-    client = next((found for name in ("mysql", "mariadb") if (found := shutil.which(name))), None)
+    client = find_client()
     if client is None:
-        raise UserError("A dump is loaded by the client mysql, which is not here", "apt-get install default-mysql-client")
+        raise UserError("A dump is loaded by the client mysql, which is not here", INSTALL)
     return [client, "--no-defaults", f"--socket={account.socket}", f"--user={account.user}"]

@@ -21,7 +21,7 @@ from dialin.workloads import dialin_load_account, load_binary, private
 from dialin.workloads.base import Target, Workload
 from dialin.workloads.dialin_load import DialinLoad
 from dialin.workloads.driver_process import DriverProcess
-from dialin.workloads.replay.captured import Captured, captured
+from dialin.workloads.replay.replay_facts import ReplayFacts, replay_facts
 from dialin.workloads.replay.replay_limits import LIMITS
 from dialin.workloads.replay.replay_options import CAPTURE, ReplayOptions
 from dialin.workloads.replay.replay_run import PARTS, PartsRun, ReplayRun
@@ -53,8 +53,8 @@ class Replay(Workload):
         return Path(self._options.data)
 
     @property
-    def _captured(self) -> Captured:
-        return captured(self._binary, self._directory, self._options)
+    def _facts(self) -> ReplayFacts:
+        return replay_facts(self._binary, self._directory, self._options)
 
     def check(self) -> None:
         """Make sure that the capture can be replayed on the data.
@@ -64,7 +64,7 @@ class Replay(Workload):
         """
         copied_data.check_data(self.copied_data)
         self._driver.check_stream()
-        facts = self._captured
+        facts = self._facts
         if self._options.is_full:
             if facts.transactions < PARTS:
                 raise UserError(
@@ -90,7 +90,7 @@ class Replay(Workload):
     @property
     def _seconds(self) -> int:
         """The whole seconds of a replay at its pace."""
-        return int(self._captured.seconds / float(self._options.pace))
+        return int(self._facts.seconds / float(self._options.pace))
 
     def describe_data(self) -> str:
         return f"a copy of {self.copied_data}"
@@ -113,12 +113,12 @@ class Replay(Workload):
         warm_up = min(whole - 1, round(self._options.warm_up * whole))
         measured = whole - warm_up
         # How fast the server is, is not known: as fast as it was.
-        seconds = self._captured.seconds / PARTS if self._options.is_full else 1.0
+        seconds = self._facts.seconds / PARTS if self._options.is_full else 1.0
         return LoadTraits(
             runs=Runs(warm_up=warm_up, measured=measured, most=measured, seconds=max(0.05, seconds), of="recording"),
             restarts="a replay begins on the data from before the capture",
             grows=True,
-            size=f"{self._captured.transactions:,} transactions",
+            size=f"{self._facts.transactions:,} transactions",
             limits=LIMITS,
         )
 
@@ -146,4 +146,4 @@ class Replay(Workload):
             words.append(f"--from={self._options.since:.6f}")
         driver = DriverProcess.start(words, target.directory, cpus=cpus, environment=private.environment())
         run = PartsRun if self._options.is_full else ReplayRun
-        return run(driver, self._spec.percentile, self._captured.share_left_out)
+        return run(driver, self._spec.percentile, self._facts.share_left_out)

@@ -22,7 +22,7 @@ def _specify(request: LoadRequest) -> WorkloadSpec:
     Raises:
         UserError: an option does not fit, or the capture cannot be replayed.
     """
-    from dialin.workloads.replay.captured import captured  # --help needs no driver
+    from dialin.workloads.replay.replay_facts import replay_facts  # --help needs no driver
 
     request.refuse_table_sizes("Its data come from --data")
     given = [kebab(name) for name in ("threads", "rate", "rand_type") if request.given.get(name)]
@@ -38,7 +38,7 @@ def _specify(request: LoadRequest) -> WorkloadSpec:
         parsed = ReplayOptions.model_validate(options)
     except ValidationError as error:
         raise option_error(CAPTURE, error, ReplayOptions) from None
-    facts = captured(load_binary.need(), Path(request.name), parsed)
+    facts = replay_facts(load_binary.need(), Path(request.name), parsed)
     return request.spec(CAPTURE, options, threads=facts.connections, tables=1, table_size=1)
 
 

@@ -19,7 +19,7 @@ _LIMIT = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class ReplayFacts:
     """What a replay of a capture comes to.
 
     Attributes:
@@ -45,17 +45,17 @@ class Captured:
         return left_out / (left_out + self.statements)
 
 
-def captured(binary: Path, directory: Path, options: ReplayOptions) -> Captured:
+def replay_facts(binary: Path, directory: Path, options: ReplayOptions) -> ReplayFacts:
     """Read a capture.
 
     Raises:
         UserError: it cannot be read, or has nothing to replay.
     """
-    return _captured(binary, directory, options.since)
+    return _replay_facts(binary, directory, options.since)
 
 
 @functools.lru_cache(maxsize=4)
-def _captured(binary: Path, directory: Path, since: float | None) -> Captured:
+def _replay_facts(binary: Path, directory: Path, since: float | None) -> ReplayFacts:
     given = [] if since is None else [f"--option=from={since:.6f}"]
     words = [str(binary), "--json", "show", f"capture:{directory}", *given]
     try:
@@ -77,7 +77,7 @@ def _captured(binary: Path, directory: Path, since: float | None) -> Captured:
             raise UserError(f"{directory} cannot be replayed: {done.stderr.strip()[:300]}", "See dialin capture show")
         raise UserError(fault.what, fault.remedy)
     fields = json.loads(done.stdout)
-    return Captured(
+    return ReplayFacts(
         connections=fields["connections"],
         sessions=fields["sessions"],
         transactions=fields["transactions"],
