@@ -6,8 +6,8 @@ use dialin_load::capture::class::Obstacle;
 use dialin_load::errors::Error;
 use dialin_load::plan::{Kind, Plan, Retry, Transaction};
 use dialin_load::record::{
-    CeilingLine, End, ErrorLine, Line, Merged, ReplayFact, ReplayTally, SCHEMA, SelfTestLine, StartLine, Steps, Tally, Times,
-    When,
+    CeilingLine, End, ErrorLine, Line, Merged, ReplayCounts, ReplayFact, ReplayTally, SCHEMA, SelfTestLine, StartLine, Steps,
+    Tally, Times, When,
 };
 use dialin_load::run::{Arrivals, Gather, Phase, Purpose, Rate, Run};
 use serde_json::Value;
@@ -235,19 +235,21 @@ fn a_second_of_a_replay() {
     let mut late = Times::new();
     (0..20).for_each(|each| late.record(each * 10_000));
     let replay = ReplayTally {
+        counts: ReplayCounts {
+            begun: 20,
+            begun_late: 1,
+            waited: 4,
+            repaired: 1,
+            outcomes: 380,
+            new_errors: 2,
+            missing_errors: 1,
+            harmless_errors: 1,
+            row_counts: 280,
+            other_row_counts: 3,
+            clocks: 5,
+        },
         late,
-        begun: 20,
-        begun_late: 1,
-        waited: 4,
         waited_ns: 3_500_000,
-        repaired: 1,
-        outcomes: 380,
-        new_errors: 2,
-        missing_errors: 1,
-        harmless_errors: 1,
-        row_counts: 280,
-        other_row_counts: 3,
-        clocks: 5,
         marks: vec![(30, 950_250_000)],
     };
     tally.replay = Some(Box::new(replay));

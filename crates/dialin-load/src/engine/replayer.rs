@@ -2,21 +2,21 @@
 //!
 //! One load thread plays a replay: what the scripts share is behind a lock that nobody else takes.
 
+mod source;
+
 use super::clock::SECOND;
 use super::error_policy::{Verdict, ends_connection, refused};
-use super::script::{Action, Script, Setup, Turn};
+use super::script::{Action, Script, Turn};
 use crate::errors::Result;
 use crate::plan::{Keep, Kind, Value};
 use crate::protocol::parameters::Parameters;
 use crate::record::{ReplayTally, Tally};
-use crate::replay::{Batch, Facts, Feed, Pace, Piece, Request, Step};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::replay::{DEADLOCK, Piece, Step};
+pub use source::Source;
+use source::State;
+use std::sync::Arc;
 use std::time::Duration;
 
-/// So many bytes of the schedule are read ahead.
-const AHEAD: usize = 64 << 20;
 /// A transaction with more bytes of SQL is not kept whole, so it cannot be played again.
 const LONGEST_AGAIN: usize = 16 << 20;
 /// How long to wait for the thread that reads the capture.
@@ -28,149 +28,6 @@ const MOST_RETRIES: u32 = 10;
 const DENIED: [u16; 5] = [1044, 1045, 1142, 1143, 1370];
 /// What begins so much later than it was due, in nanoseconds, began late.
 const LATE: u64 = SECOND / 200;
-/// In so many parts the transactions of a replay are timed.
-const MARKS: u64 = 40;
-
-/// What the scripts of a replay share.
-pub struct Source {
-    pace: Pace,
-    /// When the capture began, in microseconds since 1970.
-    begin: i64,
-    transactions: u64,
-    state: Mutex<State>,
-}
-
-struct State {
-    feed: Feed,
-    is_read: bool,
-    /// What each connection has to play.
-    queues: Vec<VecDeque<Piece>>,
-    bytes: usize,
-    pieces: usize,
-    /// Transactions in the order in which they ended in the capture, those that have yet to end.
-    order: VecDeque<u64>,
-    /// Transactions that have ended before their turn in that order.
-    ended: HashSet<u64>,
-    /// How many have ended, in that order.
-    passed: u64,
-    /// Connections whose transaction waits until so many have.
-    waiting: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Connections that have nothing to play so far.
-    idle: Vec<bool>,
-    woken: Vec<usize>,
-    /// What connections have begun and not ended.
-    under_way: usize,
-    finished: u64,
-    tally: ReplayTally,
-}
-
-impl Source {
-    /// Begin to read the capture that these facts are of.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn new(request: &Request, facts: &Facts) -> Result<Self> {
-        let mut state = State {
-            feed: Feed::start(request, facts)?,
-            is_read: false,
-            queues: (0..facts.connections).map(|_| VecDeque::new()).collect(),
-            bytes: 0,
-            pieces: 0,
-            order: VecDeque::new(),
-            ended: HashSet::new(),
-            passed: 0,
-            waiting: BinaryHeap::new(),
-            idle: vec![false; facts.connections],
-            woken: Vec::new(),
-            under_way: 0,
-            finished: 0,
-            tally: ReplayTally::default(),
-        };
-        // Nothing waits yet, so reading disturbs nobody.
-        while state.bytes < AHEAD / 2 {
-            let Some(batch) = state.feed.wait()? else {
-                state.is_read = true;
-                break;
-            };
-            state.take(batch);
-        }
-        Ok(Self { pace: request.pace, begin: facts.begin, transactions: facts.transactions, state: Mutex::new(state) })
-    }
-
-    /// What its scripts ask of every connection: one kind of transactions, and nothing that sessions begin with.
-    #[must_use]
-    pub fn setup() -> Setup<'static> {
-        Setup { kinds: 1, session: &[], open_statements: 1 }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// When something of the capture is due, in nanoseconds since the load began; None at full pace.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "times above 0")]
-    fn due(&self, at: i64) -> Option<u64> {
-        match self.pace {
-            Pace::Full => None,
-            Pace::Times(times) => Some((at.saturating_sub(self.begin).max(0) as f64 * 1e3 / times) as u64),
-        }
-    }
-}
-
-impl State {
-    fn take(&mut self, batch: Batch) {
-        for (seat, piece) in batch {
-            if let Piece::Ended(transaction) = piece {
-                self.order.push_back(transaction);
-                self.advance();
-                continue;
-            }
-            self.bytes += weight(&piece);
-            self.pieces += 1;
-            self.queues[seat].push_back(piece);
-            if std::mem::take(&mut self.idle[seat]) {
-                self.woken.push(seat);
-            }
-        }
-    }
-
-    fn pop(&mut self, seat: usize) -> Option<Piece> {
-        let piece = self.queues[seat].pop_front()?;
-        self.bytes -= weight(&piece);
-        self.pieces -= 1;
-        Some(piece)
-    }
-
-    /// Let those begin that waited for what has ended.
-    fn advance(&mut self) {
-        while self.order.front().is_some_and(|first| self.ended.remove(first)) {
-            self.order.pop_front();
-            self.passed += 1;
-        }
-        while let Some(Reverse((after, seat))) = self.waiting.peek().copied() {
-            if after > self.passed {
-                break;
-            }
-            self.waiting.pop();
-            self.woken.push(seat);
-        }
-    }
-
-    fn end(&mut self, transaction: u64, transactions: u64, now: u64) {
-        self.ended.insert(transaction);
-        self.advance();
-        self.finished += 1;
-        let is_mark = self.finished * MARKS / transactions > (self.finished - 1) * MARKS / transactions;
-        if is_mark {
-            self.tally.marks.push((self.finished, now));
-        }
-    }
-}
-
-/// About how many bytes a piece takes.
-fn weight(piece: &Piece) -> usize {
-    64 + if let Piece::Step(step) = piece { 96 + step.sql.len() } else { 0 }
-}
 
 /// What a connection has under way.
 #[derive(Debug)]
@@ -241,7 +98,7 @@ impl<'s> Script<'s> for Replayer<'s> {
         if self.give_up(&mut state, now) {
             return Turn::Held;
         }
-        let (at, after, is_transaction) = match state.queues.get(self.seat).and_then(VecDeque::front) {
+        let (at, after, is_transaction) = match state.first(self.seat) {
             None if state.is_read => return Turn::Over,
             None => {
                 state.idle[self.seat] = true;
@@ -259,17 +116,17 @@ impl<'s> Script<'s> for Replayer<'s> {
         }
         if after > state.passed {
             self.waits_since.get_or_insert(now);
-            state.waiting.push(Reverse((after, self.seat)));
+            state.wait(self.seat, after);
             return Turn::Held;
         }
         if let Some(since) = self.waits_since.take() {
-            state.tally.waited += 1;
+            state.tally.counts.waited += 1;
             state.tally.waited_ns += now - since;
         }
         if let (Some(due), true) = (due, is_transaction) {
             state.tally.late.record(now - due);
-            state.tally.begun += 1;
-            state.tally.begun_late += u64::from(now - due > LATE);
+            state.tally.counts.begun += 1;
+            state.tally.counts.begun_late += u64::from(now - due > LATE);
         }
         Turn::Begin(due.unwrap_or(now))
     }
@@ -393,14 +250,14 @@ impl<'s> Script<'s> for Replayer<'s> {
                 let Some(step) = transaction.steps.get(transaction.at) else { return true };
                 match self.sent {
                     Sent::Schema => self.schema.clone_from(&step.schema),
-                    Sent::Clock => transaction.clocked = transaction.at + 1,
+                    Sent::Clock => {
+                        transaction.clocked = transaction.at + 1;
+                        self.source.state().tally.counts.clocks += 1;
+                    }
                     Sent::Step => {
                         compare(&mut self.source.state().tally, step, rows);
                         self.advance();
                     }
-                }
-                if self.sent == Sent::Clock {
-                    self.source.state().tally.clocks += 1;
                 }
             }
         }
@@ -430,7 +287,7 @@ impl<'s> Script<'s> for Replayer<'s> {
         let captured = step.error;
         let is_known = captured.is_some();
         if captured == Some(u64::from(code)) {
-            self.source.state().tally.outcomes += 1;
+            self.source.state().tally.counts.outcomes += 1;
             self.advance();
             return Verdict::GoesOn(false);
         }
@@ -442,8 +299,8 @@ impl<'s> Script<'s> for Replayer<'s> {
                 return Verdict::Again(if retries == 0 { Duration::ZERO } else { Duration::from_millis(1 << retries) });
             }
             let mut state = self.source.state();
-            state.tally.new_errors += 1;
-            state.tally.outcomes += u64::from(is_known);
+            state.tally.counts.new_errors += 1;
+            state.tally.counts.outcomes += u64::from(is_known);
             // Going on would run the rest of it without what was rolled back.
             self.given_up = Some(transaction.number);
             return Verdict::Counted;
@@ -452,8 +309,8 @@ impl<'s> Script<'s> for Replayer<'s> {
         let mut state = self.source.state();
         let is_harmless = state.is_rolled_back(self.seat);
         if !is_added {
-            state.tally.outcomes += u64::from(is_known);
-            *(if is_harmless { &mut state.tally.harmless_errors } else { &mut state.tally.new_errors }) += 1;
+            state.tally.counts.outcomes += u64::from(is_known);
+            *(if is_harmless { &mut state.tally.counts.harmless_errors } else { &mut state.tally.counts.new_errors }) += 1;
         }
         drop(state);
         self.advance();
@@ -463,42 +320,25 @@ impl<'s> Script<'s> for Replayer<'s> {
     fn lose(&mut self, now: u64) {
         self.schema = None;
         self.now = now;
-        match std::mem::replace(&mut self.current, Current::Nothing) {
-            Current::Transaction(transaction) if self.given_up.is_none() && !transaction.is_over() => {
+        let lost = std::mem::replace(&mut self.current, Current::Nothing);
+        if let Current::Transaction(transaction) = lost
+            && self.given_up.is_none()
+            && !transaction.is_over()
+        {
+            if transaction.is_whole {
+                self.source.state().give_up(transaction.number, self.source.transactions, now);
+            } else {
                 self.given_up = Some(transaction.number);
-                if transaction.is_whole {
-                    let mut state = self.source.state();
-                    self.given_up = None;
-                    state.give_up(transaction.number, self.source.transactions, now);
-                }
             }
-            _ => {}
         }
     }
 
     fn poll(source: &Source, now: u64, woken: &mut Vec<usize>) -> Result<Option<u64>> {
-        let mut state = source.state();
-        if !state.is_read && state.bytes < AHEAD {
-            match state.feed.take()? {
-                Some(Some(batch)) => state.take(batch),
-                Some(None) => {
-                    state.is_read = true;
-                    for seat in 0..state.idle.len() {
-                        if std::mem::take(&mut state.idle[seat]) {
-                            state.woken.push(seat);
-                        }
-                    }
-                }
-                None => {}
-            }
-        }
-        woken.append(&mut state.woken);
-        Ok((!state.is_read && state.bytes < AHEAD / 4).then_some(now + GLANCE))
+        source.state().read_on(now, woken)
     }
 
     fn is_over(source: &Source) -> bool {
-        let state = source.state();
-        state.is_read && state.pieces == 0 && state.under_way == 0
+        source.state().is_over()
     }
 
     fn count(source: &Source, tally: &mut Tally) {
@@ -509,22 +349,6 @@ impl<'s> Script<'s> for Replayer<'s> {
 impl Transaction {
     fn is_over(&self) -> bool {
         self.is_whole && self.at == self.steps.len()
-    }
-}
-
-impl State {
-    /// Whether the transaction that a connection has under way was rolled back in the capture, as far as it was read.
-    fn is_rolled_back(&self, seat: usize) -> bool {
-        let end = self.queues[seat].iter().find(|piece| !matches!(piece, Piece::Step(_)));
-        matches!(end, Some(Piece::Finish { is_rolled_back: true, .. }))
-    }
-
-    /// A transaction failed: those that wait for it go on.
-    fn give_up(&mut self, transaction: Option<u64>, transactions: u64, now: u64) {
-        self.under_way -= 1;
-        if let Some(transaction) = transaction {
-            self.end(transaction, transactions, now);
-        }
     }
 }
 
@@ -573,16 +397,16 @@ fn compare(tally: &mut ReplayTally, step: &Step, rows: u64) {
         return;
     }
     if let Some(error) = step.error {
-        tally.outcomes += 1;
+        tally.counts.outcomes += 1;
         if error != 0 {
-            tally.missing_errors += 1;
-            tally.repaired += u64::from(error == 1213);
+            tally.counts.missing_errors += 1;
+            tally.counts.repaired += u64::from(error == DEADLOCK);
             return;
         }
     }
     if let Some(captured) = step.rows {
-        tally.row_counts += 1;
-        tally.other_row_counts += u64::from(captured != rows);
+        tally.counts.row_counts += 1;
+        tally.counts.other_row_counts += u64::from(captured != rows);
     }
 }
 

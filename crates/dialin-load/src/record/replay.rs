@@ -6,20 +6,17 @@ use crate::capture::class::Obstacle;
 use crate::replay::{Facts, Pace, Request};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
-/// What a replay counted in one second.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ReplayTally {
-    /// How late transactions began, because their session, the order or the driver was not ready; none at full pace.
-    pub late: Times,
-    /// Transactions that began, and those of them that began more than 5 ms late.
+/// What a replay counts beside what every load counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayCounts {
+    /// Transactions that began; at full pace none is counted.
     pub begun: u64,
-    /// See `begun`.
+    /// Of these, those that began more than 5 ms late.
     pub begun_late: u64,
     /// Transactions that waited for others which ended before them in the capture.
     pub waited: u64,
-    /// How long these waited, all together, in nanoseconds.
-    pub waited_ns: u64,
     /// Transactions that were rolled back because the server did so in the capture, and not in the replay.
     pub repaired: u64,
     /// Statements whose outcome is known in the capture.
@@ -36,18 +33,13 @@ pub struct ReplayTally {
     pub other_row_counts: u64,
     /// Statements before which the session's clock was set to the captured time.
     pub clocks: u64,
-    /// Each time a fortieth of the transactions had ended: how many had, and when, in nanoseconds since the load began.
-    pub marks: Vec<(u64, u64)>,
 }
 
-impl ReplayTally {
-    /// Add what was counted at another time.
-    pub(super) fn follow(&mut self, other: &Self) {
-        self.late.add(&other.late);
+impl AddAssign for ReplayCounts {
+    fn add_assign(&mut self, other: Self) {
         self.begun += other.begun;
         self.begun_late += other.begun_late;
         self.waited += other.waited;
-        self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
         self.repaired += other.repaired;
         self.outcomes += other.outcomes;
         self.new_errors += other.new_errors;
@@ -56,39 +48,42 @@ impl ReplayTally {
         self.row_counts += other.row_counts;
         self.other_row_counts += other.other_row_counts;
         self.clocks += other.clocks;
+    }
+}
+
+/// What a replay counted in one second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReplayTally {
+    /// How late transactions began, because their session, the order or the driver was not ready; none at full pace.
+    pub late: Times,
+    /// Its counts.
+    pub counts: ReplayCounts,
+    /// How long transactions waited for others, all together, in nanoseconds.
+    pub waited_ns: u64,
+    /// Each time a fortieth of the transactions had ended: how many had, and when, in nanoseconds since the load began.
+    pub marks: Vec<(u64, u64)>,
+}
+
+impl ReplayTally {
+    /// Add what was counted at another time.
+    pub(super) fn follow(&mut self, other: &Self) {
+        self.late.add(&other.late);
+        self.counts += other.counts;
+        self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
         self.marks.extend_from_slice(&other.marks);
     }
 }
 
-/// What a replay counted beside what every load counts.
+/// A replay's part of a line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayLine {
     /// How late transactions began, in milliseconds, because their session, the order or the driver was not ready.
     pub late: Percentiles,
-    /// Transactions that began; at full pace none is counted.
-    pub begun: u64,
-    /// Of these, those that began more than 5 ms late.
-    pub begun_late: u64,
-    /// Transactions that waited for others which ended before them in the capture.
-    pub waited: u64,
-    /// How long these waited, all together.
+    /// Its counts.
+    #[serde(flatten)]
+    pub counts: ReplayCounts,
+    /// How long transactions waited for others, all together.
     pub waited_seconds: f64,
-    /// Transactions that were rolled back because the server did so in the capture, and not in the replay.
-    pub repaired: u64,
-    /// Statements whose outcome is known in the capture.
-    pub outcomes: u64,
-    /// Statements that failed and did not, or not with that error, in the capture.
-    pub new_errors: u64,
-    /// Statements that failed in the capture and did not in the replay.
-    pub missing_errors: u64,
-    /// Statements that failed in transactions that were rolled back in the capture.
-    pub harmless_errors: u64,
-    /// Queries whose number of rows is known in the capture.
-    pub row_counts: u64,
-    /// Of these, those that returned another number of rows.
-    pub other_row_counts: u64,
-    /// Statements before which the session's clock was set to the captured time.
-    pub clocks: u64,
     /// Each time a fortieth of the transactions had ended.
     pub marks: Vec<MarkLine>,
 }
@@ -106,18 +101,8 @@ impl ReplayLine {
     pub(super) fn of(tally: &ReplayTally) -> Self {
         Self {
             late: tally.late.percentiles(),
-            begun: tally.begun,
-            begun_late: tally.begun_late,
-            waited: tally.waited,
+            counts: tally.counts,
             waited_seconds: seconds(tally.waited_ns),
-            repaired: tally.repaired,
-            outcomes: tally.outcomes,
-            new_errors: tally.new_errors,
-            missing_errors: tally.missing_errors,
-            harmless_errors: tally.harmless_errors,
-            row_counts: tally.row_counts,
-            other_row_counts: tally.other_row_counts,
-            clocks: tally.clocks,
             marks: tally
                 .marks
                 .iter()

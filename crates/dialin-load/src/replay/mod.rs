@@ -9,7 +9,7 @@ mod seats;
 mod timeline;
 
 pub use feed::{Batch, Feed};
-pub use planner::{Omissions, Piece, Step};
+pub use planner::{DEADLOCK, Omissions, Piece, Step};
 
 use crate::capture::STATEMENTS;
 use crate::capture::format::Reader;

@@ -6,7 +6,9 @@ use crate::capture::format::{Line, Record};
 use crate::engine::{Second, replay};
 use crate::mock_server::{Answer, Command, MockServer, Rows};
 use crate::replay::tests::capture;
+use crate::replay::{Facts, Pace, Request};
 use crate::run::{Gather, Phase, Purpose, Run};
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 /// A statement of a thread, from a time on for a while, both in milliseconds, with its error and rows.
@@ -113,7 +115,7 @@ fn a_transaction_waits_for_those_that_ended_before_it_began_and_no_longer() {
     assert!(at(1) < at(3) && at(2) < at(3) && at(3) < at(4) && at(4) < at(5), "{asked:?}");
     let replay = tally.replay.unwrap();
     // The third waited for the first, and not for the second, which was under way when it began; the last one for all.
-    assert_eq!((tally.transactions[0], replay.waited), (5, 2));
+    assert_eq!((tally.transactions[0], replay.counts.waited), (5, 2));
     let marks: Vec<u64> = replay.marks.iter().map(|(transactions, _)| *transactions).collect();
     assert_eq!(marks, [1, 2, 3, 4, 5]);
     let when: Vec<u64> = replay.marks.iter().map(|(_, at)| *at).collect();
@@ -140,7 +142,7 @@ fn a_new_deadlock_plays_the_whole_transaction_again_and_others_wait_for_it() {
     let texts: Vec<&str> = asked.iter().map(String::as_str).filter(|sql| !sql.starts_with("USE")).collect();
     assert_eq!(texts, ["BEGIN", "update t set a = 1", "BEGIN", "update t set a = 1", "COMMIT", "select 7"]);
     let replay = tally.replay.unwrap();
-    assert_eq!((tally.retries, replay.new_errors, tally.transactions[0]), (1, 0, 2));
+    assert_eq!((tally.retries, replay.counts.new_errors, tally.transactions[0]), (1, 0, 2));
 }
 
 #[test]
@@ -154,7 +156,7 @@ fn a_captured_deadlock_that_does_not_come_again_is_rolled_back() {
     let (asked, tally) = replayed("repaired", Pace::Full, &said, |_| Answer::Ok);
     assert_eq!(asked, ["USE `shop`", "BEGIN", "update t set a = 1", "ROLLBACK", "BEGIN", "COMMIT"]);
     let replay = tally.replay.unwrap();
-    assert_eq!((replay.repaired, replay.missing_errors, replay.new_errors), (1, 1, 0));
+    assert_eq!((replay.counts.repaired, replay.counts.missing_errors, replay.counts.new_errors), (1, 1, 0));
 }
 
 #[test]
@@ -175,8 +177,8 @@ fn errors_and_rows_are_compared_with_those_of_the_capture() {
         _ => Answer::Ok,
     });
     let replay = tally.replay.unwrap();
-    assert_eq!((replay.new_errors, replay.harmless_errors, replay.missing_errors), (1, 1, 0));
-    assert_eq!((replay.row_counts, replay.other_row_counts, tally.errors[&1062]), (2, 1, 1));
+    assert_eq!((replay.counts.new_errors, replay.counts.harmless_errors, replay.counts.missing_errors), (1, 1, 0));
+    assert_eq!((replay.counts.row_counts, replay.counts.other_row_counts, tally.errors[&1062]), (2, 1, 1));
 }
 
 #[test]
@@ -206,5 +208,5 @@ fn at_a_pace_statements_come_when_they_are_due_with_the_captured_clock() {
     let replay = tally.replay.unwrap();
     let (_, last) = replay.marks.last().copied().unwrap();
     assert!(last >= 150_000_000, "{last}");
-    assert_eq!((replay.clocks, replay.begun, replay.late.count()), (1, 2, 2));
+    assert_eq!((replay.counts.clocks, replay.counts.begun, replay.late.count()), (1, 2, 2));
 }
