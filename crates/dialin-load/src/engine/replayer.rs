@@ -21,7 +21,7 @@ use std::time::Duration;
 const LONGEST_AGAIN: usize = 16 << 20;
 /// How long to wait for the thread that reads the capture.
 const GLANCE: u64 = SECOND / 1_000;
-/// A deadlock (1213), a lock wait timeout (1205) and a snapshot that is too old (1020): the transaction is played again (R2).
+/// A deadlock (1213), a lock wait timeout (1205) and a snapshot that is too old (1020): the transaction is played again.
 const AGAIN: [u16; 3] = [1020, 1205, 1213];
 const MOST_RETRIES: u32 = 10;
 /// The account may not do what the captured ones did.

@@ -1,7 +1,7 @@
 //! Turns the events of a capture into an ordered schedule: transactions, what each has to wait for, and what repairs it.
 //!
-//! Nothing here waits or sends. A transaction begins when all that ended before it began have ended, as in the capture (R3 of the rules
-//! in docs/capture.md). Where the capture shows a rollback by the server, a ROLLBACK is added (R1); where the server commits what is
+//! Nothing here waits or sends; docs/capture.md has the rules. A transaction begins when all that ended before it began have ended, as
+//! in the capture. Where the capture shows a rollback by the server, a ROLLBACK is added; where the server commits what is
 //! open before another statement, a COMMIT is added, so that nothing waits for its turn while it holds locks.
 
 use super::timeline::{Event, Statement, What};
