@@ -32,12 +32,19 @@ FIRST = (
 """Files that take longest: they begin first, so that none of them runs alone at the end."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
+    """Keep those tests of a file together that share a server; each of the others goes to whoever has nothing to do."""
+
     def rank(item):
         name = item.path.stem.removeprefix("test_")
         return FIRST.index(name) if name in FIRST else len(FIRST)
 
     items.sort(key=rank)
+    for item in items:
+        used = item._fixtureinfo.name2fixturedefs
+        if any(fixtures[-1].scope == "module" for name, fixtures in used.items() if name != "chromium"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 def pytest_sessionfinish():
