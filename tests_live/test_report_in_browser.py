@@ -46,12 +46,16 @@ def shown(chromium, tmp_path_factory):
     with opening(chromium) as open_page:
 
         @cache
-        def show(name):
+        def kept(name):
             path = tmp_path_factory.mktemp("shown") / f"{name}.html"
             path.write_text(page_of(name, None), encoding="utf-8")
             one = open_page(path)
             one.drawn()
             return one
+
+        def show(name):
+            kept(name).page.bring_to_front()  # only the page in front is told of the focus
+            return kept(name)
 
         yield show
 
