@@ -135,7 +135,8 @@ def test_what_the_reader_did_to_the_page_stays_while_it_grows(opened, running, w
 
 def test_a_study_that_is_killed_is_shown_dead_goes_on_and_stops_after_its_block_from_the_page(dialin, opened, watched):
     out = dialin.directory / "study"
-    process = dialin.start(*SWEEP, "--out", out)
+    # Blocks are long enough that none ends between two clicks.
+    process = dialin.start(*SWEEP, "--measure", "6", "--out", out)
     measuring(out)
     watching, link = watched(out)
     one = opened(link)
