@@ -46,16 +46,12 @@ def shown(chromium, tmp_path_factory):
     with opening(chromium) as open_page:
 
         @cache
-        def kept(name):
+        def show(name):
             path = tmp_path_factory.mktemp("shown") / f"{name}.html"
             path.write_text(page_of(name, None), encoding="utf-8")
             one = open_page(path)
             one.drawn()
             return one
-
-        def show(name):
-            kept(name).page.bring_to_front()  # only the page in front is told of the focus
-            return kept(name)
 
         yield show
 
@@ -287,15 +283,18 @@ def test_a_zoomed_chart_can_be_set_back(winner):
     assert not button.is_visible()
 
 
-def test_a_term_is_explained_at_the_pointer_and_at_the_focus_and_escape_hides_it(winner):
-    tip = winner.page.locator(".tip")
-    winner.page.locator("#candidates-table [data-term=cv]").hover()
+def test_a_term_is_explained_at_the_pointer_and_at_the_focus_and_escape_hides_it(opened, report):
+    one = opened(report("winner"))  # a page that no mouse has clicked: only the keyboard makes its focus visible
+    one.drawn()
+    tip = one.page.locator(".tip")
+    one.page.locator("#candidates-table [data-term=cv]").hover()
     assert tip.inner_text().startswith("coefficient of variation")
-    winner.page.mouse.move(1, 1)
-    winner.page.locator(".order-table [data-term=block]").focus()
+    one.page.mouse.move(1, 1)
+    one.page.locator(".order-table [data-term=block]").focus()
     assert tip.inner_text().startswith("one trial of each candidate")
-    winner.page.keyboard.press("Escape")
+    one.page.keyboard.press("Escape")
     assert not tip.is_visible()
+    assert one.complaints == []
 
 
 def test_a_script_that_got_in_would_not_run(shown):

@@ -16,7 +16,7 @@ pytestmark = [needs_chromium, pytest.mark.timeout(600)]
 
 SWEEP = [
     "sweep",
-    "innodb_flush_log_at_trx_commit=1,2",
+    "read_buffer_size=128K,256K",
     "--server",
     FAST,
     *SHORT,
@@ -25,6 +25,8 @@ SWEEP = [
     "latency",
     "--worthwhile",
     "0.1%",
+    "--confidence",
+    "0.999",
     "--minutes",
     "60",
 ]
