@@ -57,4 +57,4 @@ export DIALIN_TEST_BUILDS DIALIN_TEST_SERVER=$SERVER
 
 # Studies mostly wait, so several tests run on each CPU. Jobs of a shell ignore Ctrl-C, which a test sends: --default-signal undoes that.
 say "tests on $DIALIN_TEST_BUILDS"
-env --default-signal=INT .venv/bin/pytest tests_live --numprocesses $((4 * $(nproc))) --dist loadfile --no-loadscope-reorder
+env --default-signal=INT .venv/bin/pytest tests_live --numprocesses $((4 * $(nproc))) --dist loadgroup --no-loadscope-reorder

@@ -390,7 +390,7 @@ DRIVING = [pytest.param(*each.values[:1], marks=each.marks) for each in DRIVERS]
 def run_load(server, account, directory, driver):
     """Prepare and run a load for two seconds; returns what every process showed of itself meanwhile."""
     directory.mkdir(mode=0o700)
-    workload = make_workload(WorkloadSpec(kind=driver, threads=2, tables=1, table_size=200))
+    workload = make_workload(WorkloadSpec(kind=driver, threads=2, tables=1, table_size=200, rate=100))
     workload.check_account(account)
     target = Target(account, directory, SCHEMA)
     server.query(f"DROP DATABASE IF EXISTS {SCHEMA}", f"CREATE DATABASE {SCHEMA}")

@@ -39,11 +39,24 @@ def test_a_study_comes_to_the_same_verdict_under_dialin_load_and_under_sysbench(
     assert min(gains) > 1.2
 
 
+SLOW = """
+name = "slow"
+description = "transactions that take no CPU and yet their time"
+
+[[transaction]]
+name = "sleep"
+steps = [{ sql = "DO SLEEP(0.02)" }]
+"""
+
+
 def test_a_rate_that_is_not_reached_is_said_with_the_verdict(dialin):
-    words = [*CAPACITY, "--threads", "1", "--rate", "1000000", "--worthwhile", "100%", "--minutes", "0.4"]
+    slow = dialin.directory / "slow.toml"
+    slow.write_text(SLOW)
+    load = ["--workload", slow, "--threads", "1", "--rate", "1000", "--measure", "2", "--warmup", "1", "--yes"]
+    words = ["sweep", "innodb_io_capacity=300,600", "--server", FAST, *load, "--worthwhile", "100%", "--minutes", "0.4"]
     verdict = dialin.verdict(*words, "--out", dialin.directory / "rated", code=dialin.any_code)
     (note,) = [note for note in verdict["warnings"] if note["code"] == "rate_not_reached"]
-    assert note["data"]["asked"] == 1_000_000
+    assert note["data"]["asked"] == 1000
     assert "was not reached" in note["text"]
 
 
@@ -78,6 +91,7 @@ def test_every_trial_uses_what_the_driver_chose_in_the_first_one_also_after_a_re
     program.chmod(0o755)
     monkeypatch.setenv("DIALIN_LOAD", str(program))
     asked = ["sweep", "innodb_flush_log_at_trx_commit=0,2", "--server", FAST, "--workload", "bank-transfer", "--threads", "2"]
+    asked += EASY
     process = dialin.start(*asked, "--measure", "2", "--warmup", "1", "--minutes", "0.6", "--yes", "--out", out)
     measuring(out, position=2)
     interrupt(process)

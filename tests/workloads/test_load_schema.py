@@ -1,4 +1,4 @@
-"""The schema of dialin-load's stream, against samples of it; the good ones are what the driver writes (tests/samples.rs)."""
+"""The schema of dialin-load's stream, against samples: the good ones are what the driver writes (tests/driver/samples.rs)."""
 
 import json
 from pathlib import Path

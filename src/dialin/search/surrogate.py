@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from scipy.optimize import minimize
 
 from dialin.model.dimension import CATEGORY
 from dialin.search.space import Point
@@ -134,6 +133,8 @@ def learn_weights(observed: Observations, least: float = LEAST) -> Weights:
         by_c += (theta[-2] - _PRODUCTS) / _PRODUCTS_SPREAD**2
         by_s += theta[-1] / _NOISE_SPREAD**2
         return value, np.concatenate([by_w + 1 / _WEIGHT, [by_c, by_s]])
+
+    from scipy.optimize import minimize  # takes a while to import, which studies that search nothing need not wait for
 
     start = np.concatenate([np.full(variables, 0.5 * _WEIGHT), [_PRODUCTS, 0.0]])
     bounds = [(least, 2.0)] * variables + [(math.log(0.1), math.log(50.0)), (math.log(0.2), math.log(20.0))]
