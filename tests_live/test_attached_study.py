@@ -2,7 +2,6 @@
 
 import json
 import signal
-import subprocess
 import time
 
 import pytest

@@ -49,7 +49,7 @@ _SOURCES: Mapping[LatencySource, str] = {
 }
 
 
-def check_live(request: StudyRequest, workshop: Tools) -> CheckedStudy:
+def check_live(request: StudyRequest, tools: Tools) -> CheckedStudy:
     """Check a study on the live traffic of a server.
 
     Raises:
@@ -75,7 +75,7 @@ def check_live(request: StudyRequest, workshop: Tools) -> CheckedStudy:
             f"--goal {question.goal} is not for live traffic: the clients decide what they send",
             "Leave it out: latency is compared, and the throughput is shown beside it",
         )
-    attached = reach_server(attachment, workshop, is_written=False)
+    attached = reach_server(attachment, tools, is_written=False)
     settings, left_out = question.settings(request.directory)
     known = read_catalogue(attached)
     values = known.defaults()
@@ -92,9 +92,9 @@ def check_live(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     _check_safe(spec, values, attached)
     notes = [*left_out, *(note_text(spec, note) for note in check.check_study(spec, {known.build_id: known}, {}))]
     spec, allowed = with_plan(spec)
-    state = _watch(attached, workshop)
+    state = _watch(attached, tools)
     notes += _check_state(spec, live, attached, state, values)
-    site = _site(spec, live, attached, workload, workshop, allowed, is_replica=state["is_replica"])
+    site = _site(spec, live, attached, workload, tools, allowed, is_replica=state["is_replica"])
     return CheckedStudy(
         spec=spec,
         plan=allowed,
@@ -112,14 +112,14 @@ def resume_live(
     spec: StudySpec,
     live: LiveOptions,
     allowed: Plan,
-    workshop: Tools,
+    tools: Tools,
     workload: Workload,
     known: Mapping[str, Mapping[str, Any]],
 ) -> CheckedStudy:
     """Return a study on live traffic that resumes; `known` are the stored facts of its server. See `check_live` for errors."""
     if not isinstance(workload, Traffic) or spec.attachment is None:
         raise RuntimeError("the study is not about live traffic")
-    attached = reach_again(spec, spec.attachment, workshop, known)
+    attached = reach_again(spec, spec.attachment, tools, known)
     values = attached.variables()
     changed = [
         name for name, value in spec.setting_of(spec.baseline).items() if name in values and not same_value(value, values[name])
@@ -130,14 +130,14 @@ def resume_live(
             "Set it back, or start a new study",
         )
     _check_safe(spec, values, attached)
-    state = _watch(attached, workshop)
+    state = _watch(attached, tools)
     notes = _check_state(spec, live, attached, state, values)
     return CheckedStudy(
         spec=spec,
         plan=allowed,
         servers={attached.build.id: facts_of_server(attached)},
         workload=workload,
-        site=_site(spec, live, attached, workload, workshop, allowed, is_replica=state["is_replica"]),
+        site=_site(spec, live, attached, workload, tools, allowed, is_replica=state["is_replica"]),
         notes=(*attached.account.notes, *notes),
         changes=tuple(_describe(spec, live, attached, values, allowed)),
         admit=refuse,
@@ -149,14 +149,14 @@ def _site(
     live: LiveOptions,
     attached: Attached,
     workload: Traffic,
-    workshop: Tools,
+    tools: Tools,
     allowed: Plan,
     *,
     is_replica: bool,
 ) -> LiveServer:
     if spec.attachment is None:
         raise RuntimeError("the study is not about an attached server")
-    return LiveServer(spec, live, spec.attachment, attached, workload, workshop, allowed.trial_seconds, is_replica=is_replica)
+    return LiveServer(spec, live, spec.attachment, attached, workload, tools, allowed.trial_seconds, is_replica=is_replica)
 
 
 def _check_candidates(spec: StudySpec, baseline: str | None) -> None:
@@ -193,14 +193,14 @@ def _check_safe(spec: StudySpec, values: Mapping[str, str], attached: Attached) 
             )
 
 
-def _watch(attached: Attached, workshop: Tools) -> dict[str, Any]:
+def _watch(attached: Attached, tools: Tools) -> dict[str, Any]:
     """Watch the server for some seconds; nothing is changed."""
     with attached.connect() as query:
         activity.check_sees_others(query)
         connections = sessions(query)
         is_replica = any(each.user == "system user" and each.command != "Daemon" for each in connections)
         lag = _lag(query) if is_replica else None
-    clock = workshop.clock
+    clock = tools.clock
     seconds: list[TrafficSecond] = []
     with (
         Meter(attached.connect, lambda query, source: Reader(query, clock, source, pid=attached.pid), clock) as meter,

@@ -54,15 +54,15 @@ class LiveServer:
     attachment: Attachment
     attached: Attached
     workload: Traffic
-    workshop: Tools
+    tools: Tools
     slot: float
     is_replica: bool = False
 
     @contextmanager
     def open(self, say: Callable[[str], None], study: Path | None = None) -> Iterator[OpenLiveServer]:
         """Write down the undo, begin to read the server, and put everything back at the end."""
-        attached, clock = self.attached, self.workshop.clock
-        log = UndoLog(self.workshop.home.undo, clock)
+        attached, clock = self.attached, self.tools.clock
+        log = UndoLog(self.tools.home.undo, clock)
         names = self.spec.set_variables
         attached.study = str(study.absolute()) if study is not None else ""
         entry = log.begin(attached, self.attachment, names)
@@ -90,8 +90,8 @@ class LiveServer:
 
         return Meter(
             self.attached.connect,
-            lambda query, source: Reader(query, self.workshop.clock, source, pid=pid, data=data, is_replica=self.is_replica),
-            self.workshop.clock,
+            lambda query, source: Reader(query, self.tools.clock, source, pid=pid, data=data, is_replica=self.is_replica),
+            self.tools.clock,
         )
 
 
@@ -119,7 +119,7 @@ class OpenLiveServer:
 
     @property
     def clock(self) -> Clock:
-        return self.site.workshop.clock
+        return self.site.tools.clock
 
     def stage(self, trial: Trial) -> LiveStage:
         return LiveStage(self, trial)
@@ -226,7 +226,7 @@ class LiveStage:
         return False
 
     def target(self) -> Target:
-        return Target(self._opened.site.attached.account, self._opened.site.workshop.home.root)
+        return Target(self._opened.site.attached.account, self._opened.site.tools.home.root)
 
     def hide(self, value: str) -> str:
         return value
