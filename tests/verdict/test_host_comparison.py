@@ -129,7 +129,7 @@ def test_where_kinds_of_hosts_disagree_nothing_common_is_claimed_and_each_kind_i
 def test_a_gain_that_one_kind_of_host_is_too_noisy_to_show_is_not_claimed_for_all_of_them(spec, tmp_path):
     spec = spec.model_copy(update={"minutes": 12, "until": Until.BETTER})
     hosts = {"a": ("EPYC", 1150, 0.01), "b": ("EPYC", 1150, 0.01), "c": ("Xeon", 1040, 0.15)}
-    verdict, record = study(tmp_path / "study", spec, hosts)
+    verdict, record = study(tmp_path, spec, hosts)
     assert (verdict.verdict, verdict.winners, verdict.shown_better) == (Outcome.INCONCLUSIVE, [], False)
     assert (verdict.recommended_candidate, verdict.reason_code) == ("1", ReasonCode.NOT_ON_EACH_KIND)
     (note,) = [note for note in verdict.warnings if note.code == "not_on_each_kind"]
