@@ -33,12 +33,12 @@ def status(
 
     check_fleet(FleetChoice(address), attached=False, tune=False)
     from dialin.fleet.cluster_status import cluster_status
-    from dialin.fleet.ray_fleet import NO_TOKEN
+    from dialin.fleet.ray_fleet import OPEN_TO_ALL
 
     cluster = cluster_status(address)
     console = Console(highlight=False)
     if not cluster.asks_for_token:
-        console.print(f"{NO_TOKEN}.", soft_wrap=True)
+        console.print(f"{OPEN_TO_ALL}.", soft_wrap=True)
     if not cluster.nodes:
         console.print("No node offers the resource dialin. Start one:")
         console.print("  ray start --address=HEAD:6379 --resources='{\"dialin\": 1}'")

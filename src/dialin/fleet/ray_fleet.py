@@ -338,7 +338,7 @@ def named_nodes() -> list[tuple[str, str]]:
     ]
 
 
-NO_TOKEN = (
+OPEN_TO_ALL = (
     "The Ray cluster asks for no token, so that whoever reaches its ports can run programs on its hosts: start Ray with "
     "RAY_AUTH_MODE=token (docs/fleet.md)"
 )
@@ -395,7 +395,7 @@ def ray_fleet(
     """
     with connected(address):
         if not gives_token():
-            say(NO_TOKEN)
+            say(OPEN_TO_ALL)
         fleet = RayFleet(needs, directory, say, most, patience or Patience())
         try:
             yield fleet
