@@ -166,7 +166,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         server={"builds": {server: dict(facts) for server, facts in record.servers.items()}},
         host=dict(record.host),
         workload={
-            **spec.workload.model_dump(mode="json"),
+            **spec.workload.model_dump(mode="json", exclude={"load_token"}),
             "text": spec.workload.describe(),
             **_driver(record),
             **_table_read(record),
