@@ -48,7 +48,7 @@ def cluster_status(address: str) -> ClusterStatus:
         UserError: the cluster cannot be reached.
     """
     with connected(address):
-        agents = {name: _agent_on(node_id) for node_id, name in named_nodes()}
+        agents = {node.name: _agent_on(node.id) for node in named_nodes()}
         asked = {name: agent.state.remote() for name, agent in agents.items()}
         statuses = []
         for name, agent in agents.items():

@@ -65,12 +65,21 @@ class Patience:
     look: float = 2.0
 
 
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node that is alive and offers the resource; no other one has its name."""
+
+    id: str
+    name: str
+    cpus: int
+
+
 class _Host:
     """One node as a host: its thread sets it up, then takes what it reports."""
 
-    def __init__(self, fleet: RayFleet, node_id: str, name: str) -> None:
-        self.name = name
-        self.node_id = node_id
+    def __init__(self, fleet: RayFleet, node: Node) -> None:
+        self.name = node.name
+        self.node_id = node.id
         self.turn = 0
         self.at_work = False
         self.is_admitted = False
@@ -79,12 +88,12 @@ class _Host:
         self._stopping = threading.Event()
         agent = ray.remote(HostAgent).options(
             resources={RESOURCE: 1},
-            num_cpus=0,
+            num_cpus=node.cpus,  # all, so that nothing else of Ray's runs beside a trial
             max_concurrency=4,
-            scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False),
         )
         self._actor: Any = agent.remote()
-        self._thread = threading.Thread(target=self._serve, name=f"host {name}", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name=f"host {node.name}", daemon=True)
         self._thread.start()
 
     def call(self, method: str, *arguments: Any) -> Any:
@@ -285,9 +294,9 @@ class RayFleet:
             return
         known = {host.node_id for host in self._hosts.values()} | self._refused
         with suppress(*GONE):  # whether hosts are lost, their threads say
-            for node_id, name in named_nodes():
-                if node_id not in known and name not in self._hosts:
-                    self._hosts[name] = _Host(self, node_id, name)
+            for node in named_nodes():
+                if node.id not in known and node.name not in self._hosts:
+                    self._hosts[node.name] = _Host(self, node)
 
     def forget(self, host: _Host) -> None:
         """Let go of a node that is not needed; it may be asked again."""
@@ -328,12 +337,16 @@ class RayFleet:
             host.wait(max(0.0, until - time.monotonic()))
 
 
-def named_nodes() -> list[tuple[str, str]]:
-    """Return the nodes that are alive and offer the resource: the id of each, and a name that no other one has."""
+def named_nodes() -> list[Node]:
+    """Return the nodes that may be hosts."""
     nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get(RESOURCE, 0) >= 1]
     names = [node.get("NodeName") or node["NodeManagerAddress"] for node in nodes]
     return [
-        (node["NodeID"], name if names.count(name) == 1 else f"{name}-{node['NodeID'][:6]}")
+        Node(
+            node["NodeID"],
+            name if names.count(name) == 1 else f"{name}-{node['NodeID'][:6]}",
+            int(node["Resources"].get("CPU", 0)),
+        )
         for node, name in zip(nodes, names, strict=True)
     ]
 
