@@ -83,7 +83,7 @@ class Board:
             self.hosts[host] = replace(self.hosts[host], since=now, **changes)
 
     def host_lines(self, now: float) -> list[str]:
-        """Return a line for each host where there are several: what it does, how many trials ended there, and if it is behind."""
+        """Return a line for each host where there are several: what it does, how many trials ended there, if it is behind."""
         if len(self.hosts) < 2:
             return []
         names = naming(self.spec).full if self.spec else {}
