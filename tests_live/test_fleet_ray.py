@@ -1,19 +1,15 @@
 """Studies on Ray clusters of two nodes, each a raylet of its own on this machine, with real servers; Ray asks for its token."""
 
-import atexit
 import gc
-import os
-import secrets
 import socket
-import tempfile
 import time
 import warnings
 from contextlib import suppress
-from pathlib import Path
 
 import psutil
 import pytest
 
+import ray_token  # noqa: F401
 from dialin.clock import SystemClock
 from dialin.errors import DialinError
 from dialin.model.record import LogCode
@@ -27,11 +23,6 @@ from dialin.trials.tools import Tools
 from dialin.workloads import load_binary
 from fixtures.silent_watcher import Silent
 from live import FAST, SHORT, finish, kill, until
-
-TOKEN = Path(tempfile.mkstemp(prefix="dialin-ray-token-")[1])
-TOKEN.write_text(secrets.token_hex(32))
-atexit.register(TOKEN.unlink, missing_ok=True)
-os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(TOKEN)}  # Ray reads them when it is imported
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'dialin[fleet]'")
 
