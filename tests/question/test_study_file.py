@@ -224,7 +224,7 @@ AGENTS = {
 
 def test_load_hosts_are_a_list_and_their_token_is_beside_the_file(tmp_path):
     load = question(AGENTS).workload_spec(tmp_path)
-    assert load.load_hosts == ("a:1", "b:2")
+    assert load.load_hosts == ("a:7306", "b:7306")
     assert load.load_token == str(tmp_path / "load.token")
     assert load.describe().endswith("from 2 load hosts")
 
@@ -238,7 +238,7 @@ def test_load_hosts_are_a_list_and_their_token_is_beside_the_file(tmp_path):
         ({"load-hosts": "a"}, "'a' is not HOST:PORT"),
         ({"load-hosts": ["a:1", "a:1"]}, "several different ones"),
         ({"load-cpus": "0"}, "load-cpus is for a load driver on this machine"),
-        ({"traffic": "own"}, "load-hosts is for a load that dialin applies"),
+        ({"traffic": "own"}, "does not apply the workload traffic"),
         ({"workload": "sysbench:oltp_read_only"}, "which does not apply the workload sysbench:oltp_read_only"),
     ],
 )
