@@ -44,7 +44,10 @@ class Nodes:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         head = {"num_cpus": 1, "include_dashboard": False, "ray_client_server_port": port, **LITTLE_MEMORY}
-        self._cluster = Cluster(initialize_head=True, head_node_args=head)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Ray leaves files of its own to the garbage collector
+            self._cluster = Cluster(initialize_head=True, head_node_args=head)
+            gc.collect()
         self.addresses = {"gcs": self._cluster.address, "client": f"ray://127.0.0.1:{port}"}
         self.address, self._nodes = self._cluster.address, {}
 
@@ -72,7 +75,7 @@ class Nodes:
 
     def end(self):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Ray leaves files of its own to the garbage collector
+            warnings.simplefilter("ignore")  # as above
             self._cluster.shutdown()
             del self._cluster, self._nodes
             gc.collect()
