@@ -9,7 +9,6 @@ import sys
 
 from ray.cluster_utils import Cluster
 
-
 LOOPBACK = {"node_ip_address": "127.0.0.1"}
 """With any other address Ray listens on all of the machine's."""
 
