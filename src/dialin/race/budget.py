@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from dialin.clock import Clock
-from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.trial import Purpose, TrialState
 from dialin.question.plan import WAIT_TRIALS, Plan, wait_trial_seconds
 from dialin.race.state import RaceState
 from dialin.stats.allocation import SIZE
@@ -20,8 +21,12 @@ _ROUNDING = 1e-9
 """Of a trial: what floating point may be off where the budget holds a whole number of trials."""
 
 
-def _spent(trials: Sequence[Trial]) -> float:
-    return sum(trial.seconds for trial in trials)
+@dataclass(slots=True)
+class _Run:
+    """How many trials of a session have ended on a host, and their seconds."""
+
+    trials: int = 0
+    seconds: float = 0.0
 
 
 def without_waits(state: RaceState) -> list[str]:
@@ -46,6 +51,10 @@ class Budget:
         self._session = session
         self._count_hosts = count_hosts
         self._began = clock.monotonic()
+        self._counted = 0
+        self._by_run: dict[tuple[int, str], _Run] = defaultdict(_Run)
+        self._waited = 0.0
+        self._completed = _Run()
 
     def blocks_planned(self) -> int:
         """Return about how many blocks the budget holds: a first one of all candidates per host, then those of contenders."""
@@ -69,21 +78,21 @@ class Budget:
         Hosts run at the same time: a session before this one took as long as the host that had the most trials.
         """
         busiest: dict[int, float] = defaultdict(float)
-        for (session, _), trials in self._by_run().items():
-            busiest[session] = max(busiest[session], _spent(trials))
+        self._count()
+        for (session, _), run in self._by_run.items():
+            busiest[session] = max(busiest[session], run.seconds)
         in_session = busiest.pop(self._session, 0.0)
         return sum(busiest.values()) + max(in_session, self._seconds_of_session())
 
     def trial_seconds(self) -> float:
         """Return how long a trial takes, with the time up to the next one: as measured in this study, else as planned."""
-        done = self._state.trials
-        durations = [t.seconds for t in comparison.clean(done) if t.state is TrialState.DONE]
-        if not durations:
+        self._count()
+        if not self._completed.trials:
             return self._plan.trial_seconds
-        ours = [trials for (session, _), trials in self._by_run().items() if session == self._session]
-        busiest = max(ours, key=_spent, default=[])
-        between = max(0.0, self._seconds_of_session() - _spent(busiest)) / len(busiest) if busiest else 0.0
-        return sum(durations) / len(durations) + between
+        ours = [run for (session, _), run in self._by_run.items() if session == self._session]
+        busiest = max(ours, key=lambda run: run.seconds, default=_Run())
+        between = max(0.0, self._seconds_of_session() - busiest.seconds) / busiest.trials if busiest.trials else 0.0
+        return self._completed.seconds / self._completed.trials + between
 
     def seconds_left(self, trials_needed: int | None) -> float:
         """Estimate the seconds left: the trials that a safe choice is expected to need, else what the budget holds."""
@@ -94,14 +103,22 @@ class Budget:
 
     def _seconds_of_session(self) -> float:
         """Return the seconds of this session, without those in which trials waited."""
-        waited = sum(t.waited for t in self._state.trials if t.session == self._session)
-        return self._clock.monotonic() - self._began - waited
+        self._count()
+        return self._clock.monotonic() - self._began - self._waited
 
     def _reserved(self) -> float:
         return len(without_waits(self._state)) * WAIT_TRIALS * wait_trial_seconds(self._state.spec, self.trial_seconds())
 
-    def _by_run(self) -> dict[tuple[int, str], list[Trial]]:
-        runs: dict[tuple[int, str], list[Trial]] = defaultdict(list)
-        for trial in self._state.trials:
-            runs[trial.run].append(trial)
-        return runs
+    def _count(self) -> None:
+        """Add the trials that have ended since the last time: with hundreds of hosts, adding up all of them takes long."""
+        trials = self._state.trials[self._counted :]
+        self._counted += len(trials)
+        for trial in trials:
+            runs = [self._by_run[trial.run]]
+            if trial.state is TrialState.DONE and comparison.clean([trial]):
+                runs.append(self._completed)
+            for run in runs:
+                run.trials += 1
+                run.seconds += trial.seconds
+            if trial.session == self._session:
+                self._waited += trial.waited

@@ -17,6 +17,9 @@ from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
 from dialin.store.store import Store
 
+_MANY_HOSTS = 8
+"""Hosts from which on what they do is stored once a second: with hundreds it changes much oftener than anybody reads it."""
+
 
 class ProgressWriter:
     """A watcher that passes everything on to another one, and stores the study's progress."""
@@ -25,6 +28,8 @@ class ProgressWriter:
         self._store = store
         self._clock = clock
         self._watcher = watcher
+        self._stored_at = 0.0
+        self._is_behind = False
         before = store.progress()
         self._progress = Progress(SessionState.RUNNING, clock.now(), standings=before.standings if before else {})
 
@@ -67,21 +72,23 @@ class ProgressWriter:
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
         self._watcher.trial_began(trial, seconds_left)
         does = {"trial": trial.id, "block": trial.block, "candidate": trial.candidate, "step": None}
-        self._store_progress(ends=self._clock.now() + seconds_left, step=None, hosts=self._hosts(trial.host, **does))
+        self._store_soon(ends=self._clock.now() + seconds_left, step=None, hosts=self._hosts(trial.host, **does))
 
     def step_began(self, trial: Trial, step: Step) -> None:
         self._watcher.step_began(trial, step)
-        self._store_progress(step=step, step_began=self._clock.now(), hosts=self._hosts(trial.host, step=step))
+        self._store_soon(step=step, step_began=self._clock.now(), hosts=self._hosts(trial.host, step=step))
 
     def sampled(self, trial: Trial, sample: Sample) -> None:
-        """Pass it on; the store has it already."""
+        """Pass it on; the store has it already, but perhaps not what its host does."""
         self._watcher.sampled(trial, sample)
+        if self._is_behind:
+            self._store_soon()
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
         self._watcher.trial_ended(trial, standings)
         before = self._progress.hosts.get(trial.host, HostProgress())
         idle = {"trials": before.trials + 1, "trial": None, "block": None, "candidate": "", "step": None}
-        self._store_progress(standings=dict(standings), step=None, hosts=self._hosts(trial.host, **idle))
+        self._store_soon(standings=dict(standings), step=None, hosts=self._hosts(trial.host, **idle))
 
     def study_ended(self, verdict: Verdict) -> None:
         self._watcher.study_ended(verdict)
@@ -93,8 +100,16 @@ class ProgressWriter:
             hosts[host] = replace(hosts.get(host, HostProgress()), since=self._clock.now(), **changes)
         return hosts
 
+    def _store_soon(self, **changes: Any) -> None:
+        """Store what has changed: at once, or with the next event a second after the last time, where there are many hosts."""
+        self._progress = replace(self._progress, **changes)
+        self._is_behind = len(self._progress.hosts) >= _MANY_HOSTS and self._clock.now() < self._stored_at + 1
+        if not self._is_behind:
+            self._store_progress()
+
     def _store_progress(self, **changes: Any) -> None:
         self._progress = replace(self._progress, **changes)
+        self._stored_at = self._clock.now()
         # A trial must end in its own order though the disk is full; storing its samples reports that soon enough.
         with suppress(DialinError, SQLAlchemyError):
             self._store.save_progress(self._progress)
