@@ -79,10 +79,10 @@ def main() -> None:
     print("| what is so | claims a winner or a gain | says that hosts disagree | trials |\n|---|---:|---:|---:|")
     for words, truth in (
         ("nothing differs", Truth(0.0, 0.0)),
-        ("10 % better on all hosts", Truth(0.1, 0.1)),
         ("10 % better on half of the hosts", Truth(0.1, 0.0)),
-        ("10 % better on half, 10 % worse on the others", Truth(0.1, -0.1)),
         ("10 % worse on half of the hosts", Truth(-0.1, 0.0)),
+        ("10 % better on all hosts", Truth(0.1, 0.1)),
+        ("10 % better on half, 10 % worse on the others", Truth(0.1, -0.1)),
     ):
         simulate = functools.partial(study, truth, asked.hosts, asked.candidates, asked.minutes)
         with ProcessPoolExecutor(asked.processes) as pool:
