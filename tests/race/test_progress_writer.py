@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from sqlalchemy.exc import DatabaseError
 
@@ -49,6 +51,18 @@ def test_how_far_a_study_has_come_is_in_its_store_at_every_step(store, kept, clo
         kept.trial_ended(TRIAL, STANDINGS)
         assert (store.progress().step, store.progress().standings) == (None, STANDINGS)
     assert store.progress().session is SessionState.FINISHED
+
+
+def test_what_many_hosts_do_is_stored_once_a_second(store, kept, clock):
+    kept.hosts_changed([f"host-{number}" for number in range(8)])
+    trial = replace(TRIAL, host="host-3")
+    kept.step_began(trial, Step.BOOT)
+    assert store.progress().hosts["host-3"].step is None
+    kept.sampled(trial, None)
+    assert store.progress().hosts["host-3"].step is None
+    clock.sleep(1)
+    kept.sampled(trial, None)
+    assert store.progress().hosts["host-3"].step is Step.BOOT
 
 
 def test_who_watched_before_hears_everything_still(store, clock, spec):
