@@ -75,7 +75,7 @@ PROBES = ("process", "machine", "status", "innodb", "metrics", "mutex", "stateme
 
 class TestEachProbe(ProbeConformance):
     @pytest.fixture(autouse=True, params=PROBES)
-    def _connected(self, request, sandbox):
+    def _connected(self, request, sandbox, watched):  # `watched`: on a server that had load something has waited
         with ProbeConnection(sandbox) as session:
             self.probes = lambda: probes_of(session, sandbox.pid, lambda: 0.0, data_directory(session))
             self.named = request.param
