@@ -2,8 +2,8 @@
 
 It reads `{"hello": {...}}`, then writes `{"run": {"setting": {...}, "seconds": 15}}` and reads `{"ok", "throughput", "life",
 "cost", "left"}` until the budget is over or `{"over": true}` comes. `{"best": {...}}` stands between where the best setting
-changed; the last line is `{"done": {"setting", "gain", "interval", "verdict", "best", "carries"}}`. Settings name what differs from
-the defaults. A gain is a share of the throughput with the defaults: 0.35 is 35 % more.
+changed; the last line is `{"done": {"setting", "gain", "interval", "verdict", "best", "carries"}}`. Settings name what differs
+from the defaults. A gain is a share of the throughput with the defaults: 0.35 is 35 % more.
 """
 
 from __future__ import annotations

@@ -22,12 +22,13 @@ _DOCS = "See docs/tune.md, The search as a library"
 class SystemTuner:
     """Searches the settings of a system within a budget, and proves the gain of what it recommends with fresh trials.
 
-    The caller applies each setting, measures, and tells the outcome. The answers depend on the arguments and on what was told alone.
+    The caller applies each setting, measures, and tells the outcome. Answers depend on the arguments and on what was told alone.
 
     Args:
-        space: the variables, each a mapping with `name`, `default`, and `min` and `max` or `values`; also `type` (`int`, `float`,
-            `bool`, ...), `log`, `step`, `special` (values outside of the range's order), `static` (whether a change takes a start of the
-            system) and `rule` (the value that a rule of thumb recommends). docs/tune.md has the meaning of each.
+        space: the variables, each a mapping with `name`, `default`, and `min` and `max` or `values`; also `type` (`int`,
+            `float`, `bool`, ...), `log`, `step`, `special` (values outside of the range's order), `static` (whether a change
+            takes a start of the system) and `rule` (the value that a rule of thumb recommends). docs/tune.md has the meaning
+            of each.
         minutes: the budget, proof included.
         switch: seconds from one trial to the next where the system starts anew (`static`), and where not (`dynamic`).
         seconds: the shortest and the longest trial that the caller can measure.
@@ -82,8 +83,8 @@ class SystemTuner:
         """Learn the outcome of the trial that was asked for last.
 
         Args:
-            throughput: of the trial, or any other figure above 0 that is to be high; None where the system crashed, did not start
-                or refused the setting.
+            throughput: of the trial, or any other figure above 0 that is to be high; None where the system crashed, did not
+                start or refused the setting.
             cost: seconds of the budget that the trial took in all: change of the setting, start, warm-up and measuring.
             life: which start of the system it ran in; trials of one life share an effect that is not the setting's.
 
