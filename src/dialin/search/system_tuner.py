@@ -22,7 +22,7 @@ _DOCS = "See docs/tune.md, The search as a library"
 class SystemTuner:
     """Searches the settings of a system within a budget, and proves the gain of what it recommends with fresh trials.
 
-    The caller applies each setting, measures, and tells the outcome. Answers depend on the arguments and on what was told alone.
+    The caller applies each setting, measures, and tells the outcome. Answers depend on the arguments and on what was told.
 
     Args:
         space: the variables, each a mapping with `name`, `default`, and `min` and `max` or `values`; also `type` (`int`,
@@ -111,9 +111,10 @@ class SystemTuner:
         """Return what is recommended and what fresh trials show of it, at any time.
 
         Returns:
-            `setting`: what to change of the defaults, nothing unless the verdict is `gain`; `gain`: a share of the throughput with
-            the defaults; `interval`: its ends, None where fresh trials are too few; `verdict`: `gain`, `nothing` or
-            `inconclusive`; `best`: as `best`; `carries`: what each variable of the setting carries, as `[share, low, high]`.
+            `setting`: what to change of the defaults, nothing unless the verdict is `gain`; `gain`: a share of the
+            throughput with the defaults; `interval`: its ends, None where fresh trials are too few; `verdict`: `gain`,
+            `nothing` or `inconclusive`; `best`: as `best`; `carries`: what each variable of the setting carries, as
+            `[share, low, high]`.
         """
         result = self._tuner.result()
         carries = {
