@@ -1,6 +1,7 @@
 """Prints, as a Markdown table, what `tune` finds and proves on simulated servers, and how often it errs.
 
-    python benchmarks/tune.py [--surfaces 20] [--first 1000] [--minutes 60 120] [--gains 0.4 0.7 0] [--methods dialin random] [--jobs 1]
+    python benchmarks/tune.py [--surfaces 20] [--first 1000] [--minutes 60 120] [--gains 0.4 0.7 0] [--methods dialin random]
+        [--jobs 1]
 
 The servers are those of benchmarks/surfaces.py; each surface and session has its number as seed. dialin is asked and told
 as by a study, its proof included in the budget. Random search, TPE and SMAC have the same budget, trials of 30 s and the known
