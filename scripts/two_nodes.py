@@ -1,4 +1,7 @@
-"""Start a cluster of two nodes on this machine, show them, and run a study on both; `make try-fleet` calls it."""
+"""Start a cluster of two nodes on this machine, show them, and run a study on both; `make try-fleet` calls it.
+
+All of Ray listens on loopback alone, and asks for the token that the environment names (RAY_AUTH_MODE, RAY_AUTH_TOKEN_PATH).
+"""
 
 import os
 import subprocess

@@ -32,6 +32,7 @@ class WorkloadKind:
         suffixes: how names of the files end that it runs.
         threads: connections that work at once, where a study does not say; None for the usual number.
         takes_path: whether it is asked for as `name:path`, with the path of a file or directory.
+        takes_load_hosts: whether agents on other hosts can apply it.
         rand_types: the distributions that it can draw row numbers from.
         defaults: its defaults of options such as `table_size` in words, where they are not the usual ones; for `--help`.
         specify: fills in the defaults of a request, and refuses what does not fit (UserError); None where a workload has no
@@ -48,6 +49,7 @@ class WorkloadKind:
     suffixes: tuple[str, ...] = ()
     threads: int | None = None
     takes_path: bool = False
+    takes_load_hosts: bool = False
     rand_types: tuple[str, ...] = ()
     defaults: Mapping[str, str] = field(default_factory=dict)
     specify: Callable[[LoadRequest], WorkloadSpec] | None = None
