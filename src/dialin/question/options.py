@@ -163,8 +163,9 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         ways += ["tune"] if self.tune is not None else []
         if len(ways) > 1:
             raise ValueError(f"{' and '.join(ways)} cannot be combined: candidates come from one of them")
-        if self.attach and self.workload.startswith("capture:"):
-            raise ValueError("a capture is replayed on sandboxes only, because it changes the data: leave out attach")
+        why = kinds.kind_in_front(self.workload).on_sandboxes_only
+        if self.attach and why:
+            raise ValueError(f"{self.workload} runs on sandboxes only, because {why}: leave out attach")
         if self.attach and self.servers:
             raise ValueError("attach and server cannot be combined: an attached server has a fixed build")
         given = self.defaults_file or self.login_path or self.database or self.wait_for_server != WAIT_FOR_SERVER
@@ -208,14 +209,16 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
 
     @model_validator(mode="before")
     @classmethod
-    def _defaults_of_a_replay(cls, data: Any) -> Any:
-        """Return the options with latency as the goal of a replay that keeps a pace, which is then no result."""
-        if not isinstance(data, dict) or not str(data.get("workload", "")).startswith("capture:"):
+    def _goal_of_its_kind(cls, data: Any) -> Any:
+        """Return the options with the goal that the kind of the workload has, where they name none."""
+        if not isinstance(data, dict) or data.get("goal") not in (None, Goal.THROUGHPUT):
+            return data
+        default_goal = kinds.kind_in_front(str(data.get("workload", ""))).default_goal
+        if default_goal is None:
             return data
         options = data.get("workload-options") or data.get("workload_options")
-        pace = data.get("pace") or (options.get("pace") if isinstance(options, dict) else None)
-        keeps_pace = pace != "full" and data.get("goal") in (None, Goal.THROUGHPUT)
-        return {**data, "goal": Goal.LATENCY} if keeps_pace else data
+        given = {**(options if isinstance(options, dict) else {}), **({"pace": data["pace"]} if data.get("pace") else {})}
+        return {**data, "goal": default_goal(given)}
 
     @property
     def is_live(self) -> bool:
