@@ -330,9 +330,9 @@ def main() -> None:
     options = parse_options()
     arms: Sequence[Arm] = options.arm
     cells: Sequence[Cell] = list(dict.fromkeys(options.cells))
-    workshop = Tools.open(lambda text: print(text, file=sys.stderr))
+    tools = Tools.open(lambda text: print(text, file=sys.stderr))
     try:
-        build = builds.find(options.server, builds.discover(workshop.home, os.environ))
+        build = builds.find(options.server, builds.discover(tools.home, os.environ))
         with tempfile.TemporaryDirectory() as directory:
             programs = {arm.name: arm.write_program(Path(directory)) for arm in arms}
             first = [DialinLoad(cells[0].spec(load_binary.NAME), program) for program in programs.values()]
@@ -340,7 +340,7 @@ def main() -> None:
             for driver in drivers.values():
                 driver.check()
             versions = {name: driver.version() for name, driver in drivers.items()}
-            with workshop.preparer.running(build, SETTING) as sandbox:
+            with tools.preparer.running(build, SETTING) as sandbox:
                 with sandbox.connect() as query:
                     query("CREATE DATABASE sbtest")
                 first[0].prepare(Target(sandbox.account, sandbox.directory))
@@ -349,7 +349,7 @@ def main() -> None:
         sys.exit(str(error))
     names = [arm.name for arm in arms]
     figures = {str(cell): summarize(measured, names) for cell, measured in rounds.items()}
-    machine = host.inventory(workshop.home.root)
+    machine = host.inventory(tools.home.root)
     facts = f"{build.id}, {options.rounds} rounds of {options.seconds} s, {machine.get('cpu')}, {machine.get('cpus')} CPUs"
     text = (
         f"{facts}; {', '.join(dict.fromkeys(versions.values()))}; in brackets 95 % intervals:\n\n{make_table(figures, names)}"

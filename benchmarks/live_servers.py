@@ -32,10 +32,10 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parent.parent / "tests_live"))
 
-from dialin.store.store import Store  # noqa: E402
-from live import find  # noqa: E402
-from live_traffic import DOCUMENT, QUICK, SCHEMA, bad_seconds, prepare, scans, traffic  # noqa: E402
-from playground import Playground, option_file, playground  # noqa: E402
+from dialin.store.store import Store
+from live import find
+from live_traffic import DOCUMENT, QUICK, SCHEMA, bad_seconds, prepare, scans, traffic
+from playground import Playground, option_file, playground
 
 LOG, CONCURRENCY = "innodb_flush_log_at_trx_commit", "innodb_thread_concurrency"
 BUILDS = ["mysql@9.7", "mysql@8.0", "mysql@5.6", "mariadb@10.11"]
@@ -166,7 +166,9 @@ def replicated(directory: Path) -> Iterator[tuple[Playground, Playground]]:
         for server in (source, replica):
             prepare(server)
         source.query(
-            "CREATE USER repl@'%' IDENTIFIED BY 'repl'", "GRANT REPLICATION SLAVE ON *.* TO repl@'%'", "RESET BINARY LOGS AND GTIDS"
+            "CREATE USER repl@'%' IDENTIFIED BY 'repl'",
+            "GRANT REPLICATION SLAVE ON *.* TO repl@'%'",
+            "RESET BINARY LOGS AND GTIDS",
         )
         replica.query(
             "GRANT REPLICATION CLIENT ON *.* TO dialin@localhost",
@@ -181,7 +183,17 @@ def of_a_replica(directory: Path) -> Iterator[tuple[str, str]]:
     """Give what was tried with a replica, and how it ended."""
     with replicated(directory) as (source, replica):
         account = option_file(replica, directory / "replica.cnf")
-        sweep = ["sweep", "innodb_io_capacity=300", "--defaults-file", str(account), *QUICK[:-4], "--measure", "15", "--warmup", "1"]
+        sweep = [
+            "sweep",
+            "innodb_io_capacity=300",
+            "--defaults-file",
+            str(account),
+            *QUICK[:-4],
+            "--measure",
+            "15",
+            "--warmup",
+            "1",
+        ]
         with (
             traffic(source, directory / "writes", workload="oltp_write_only", rate="40"),
             traffic(replica, directory / "reads", workload="oltp_read_only", rate="40"),

@@ -116,11 +116,11 @@ class Pausable:
 
 
 @contextmanager
-def running(build: Build, spec: WorkloadSpec, workshop: Tools) -> Iterator[tuple[Sandbox, Load]]:
+def running(build: Build, spec: WorkloadSpec, tools: Tools) -> Iterator[tuple[Sandbox, Load]]:
     """A server under a load that goes on."""
     workload = make_workload(spec)
     workload.check()
-    with workshop.preparer.running(build, SETTING) as sandbox:
+    with tools.preparer.running(build, SETTING) as sandbox:
         with sandbox.connect() as query:
             query("CREATE DATABASE sbtest")
         target = Target(sandbox.account, sandbox.directory)
@@ -254,12 +254,12 @@ def main() -> None:
     rng = random.Random(options.seed)
     orders = [[first == one for one in WITH_FIRST] for first in (rng.random() < 0.5 for _ in range(options.blocks))]
     spec = WorkloadSpec(name=options.workload, kind="dialin-load", threads=options.connections, tables=4, table_size=50_000)
-    workshop = Tools.open(lambda text: print(text, file=sys.stderr))
+    tools = Tools.open(lambda text: print(text, file=sys.stderr))
     try:
-        build = builds.find(options.server, builds.discover(workshop.home, os.environ))
-        with running(build, spec, workshop) as (sandbox, load):
+        build = builds.find(options.server, builds.discover(tools.home, os.environ))
+        with running(build, spec, tools) as (sandbox, load):
             speed(load, options.warmup)
-            slices = measure(sandbox, load, orders, options.seconds, workshop.clock, options.only)
+            slices = measure(sandbox, load, orders, options.seconds, tools.clock, options.only)
     except DialinError as error:
         sys.exit(str(error))
     size = f"{options.connections} connections, {options.blocks} blocks of four slices of {options.seconds} s"

@@ -93,11 +93,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows = [installable(BuildReference.parse(text)) for text in given.builds] or list(INSTALLABLE)
     except (DialinError, ValueError) as error:
         parser.error(str(error))
-    workshop = Tools.open(say)
+    tools = Tools.open(say)
     lines, failed = [], False
     for row in rows:
         try:
-            lines.append(line_of(row, workshop))
+            lines.append(line_of(row, tools))
         except DialinError as error:
             say(f"{row.reference}: {error}")
             failed = True
@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if failed else 0
 
 
-def line_of(row: Installable, workshop: Tools) -> tuple[str, ...]:
+def line_of(row: Installable, tools: Tools) -> tuple[str, ...]:
     """Return a build's line of the table.
 
     Raises:
@@ -121,11 +121,11 @@ def line_of(row: Installable, workshop: Tools) -> tuple[str, ...]:
     """
 
     def verify(installed: Build) -> None:
-        workshop.catalogue(installed)
+        tools.catalogue(installed)
 
-    build = install(workshop.home, row.reference, say, verify=verify)
+    build = install(tools.home, row.reference, say, verify=verify)
     say(f"trying {build.id}")
-    seen = watch(build, workshop)
+    seen = watch(build, tools)
     return (
         str(row.reference),
         seen.version,
@@ -135,36 +135,36 @@ def line_of(row: Installable, workshop: Tools) -> tuple[str, ...]:
         f"{seen.initialise:.1f}",
         f"{seen.boot:.1f}",
         f"{seen.transactions:,.0f}",
-        *told(workshop.catalogue(build), seen.real_pools),
+        *told(tools.catalogue(build), seen.real_pools),
     )
 
 
-def watch(build: Build, workshop: Tools) -> Seen:
+def watch(build: Build, tools: Tools) -> Seen:
     """Initialise a build, boot it, put it under load, and count its pools.
 
     Raises:
         DialinError: it did not do so.
     """
-    with sandbox_of(build, workshop) as sandbox:
-        initialise = timed(workshop, lambda: sandbox.initialise({}))
+    with sandbox_of(build, tools) as sandbox:
+        initialise = timed(tools, lambda: sandbox.initialise({}))
         sandbox.boot({})
         with sandbox.connect() as query:
             query("CREATE DATABASE sbtest")
             version = str(query("SELECT VERSION()")[0][0])
         sandbox.stop()
-        boot = timed(workshop, lambda: sandbox.boot({}))
+        boot = timed(tools, lambda: sandbox.boot({}))
         transactions = put_under_load(sandbox)
         sandbox.stop()
         sandbox.boot(instrumented(build))
         pools = count_pools(sandbox)
         sandbox.stop()
-    return Seen(version, directory_megabytes(workshop.home.builds / build.id), initialise, boot, transactions, pools)
+    return Seen(version, directory_megabytes(tools.home.builds / build.id), initialise, boot, transactions, pools)
 
 
 @contextmanager
-def sandbox_of(build: Build, workshop: Tools) -> Iterator[Sandbox]:
+def sandbox_of(build: Build, tools: Tools) -> Iterator[Sandbox]:
     """Make a sandbox that is removed at the end."""
-    sandbox = Sandbox.create(build, workshop.home, workshop.ledger, workshop.clock)
+    sandbox = Sandbox.create(build, tools.home, tools.ledger, tools.clock)
     try:
         yield sandbox
     finally:
@@ -212,11 +212,11 @@ def told(catalogue: Catalogue, real_pools: str) -> tuple[str, str, str, str]:
     return variable.default or "", real_pools, span if None not in bounds else "unknown", dynamic
 
 
-def timed(workshop: Tools, act: Callable[[], None]) -> float:
+def timed(tools: Tools, act: Callable[[], None]) -> float:
     """Return how many seconds something takes."""
-    began = workshop.clock.monotonic()
+    began = tools.clock.monotonic()
     act()
-    return workshop.clock.monotonic() - began
+    return tools.clock.monotonic() - began
 
 
 def table(lines: Sequence[Sequence[str]]) -> str:

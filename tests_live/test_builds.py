@@ -32,11 +32,11 @@ def build(request):
 
 @contextmanager
 def booted(build, options=None, shape=None, data_of=None):
-    workshop = Tools.open(lambda text: None)
-    sandbox = Sandbox.create(build, workshop.home, workshop.ledger, workshop.clock)
+    tools = Tools.open(lambda text: None)
+    sandbox = Sandbox.create(build, tools.home, tools.ledger, tools.clock)
     try:
         if shape is None:
-            copy(workshop.preparer.blank(data_of or build, {}).data, sandbox.data)
+            copy(tools.preparer.blank(data_of or build, {}).data, sandbox.data)
         else:
             sandbox.initialise(shape)
         sandbox.boot({**(options or {}), **(shape or {})})

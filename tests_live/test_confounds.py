@@ -35,15 +35,15 @@ WRITTEN_THROUGH = ("innodb_data_file_write_through", "innodb_log_file_write_thro
 
 
 @pytest.fixture(scope="module")
-def workshop():
+def tools():
     return Tools.open(lambda text: None)
 
 
 @pytest.mark.parametrize("server", REPORTS_WHAT_IT_LACKS)
-def test_candidates_that_report_other_numbers_and_have_one_pool_are_one(workshop, server):
+def test_candidates_that_report_other_numbers_and_have_one_pool_are_one(tools, server):
     build = the(server)
     settings = {"one": {POOL: 1, SIZE: "512M"}, "eight": {POOL: 8, SIZE: "512M"}}
-    found = {name: seen(workshop, build, setting) for name, setting in settings.items()}
+    found = {name: seen(tools, build, setting) for name, setting in settings.items()}
     spec = study(build, **settings)
     (note,) = effective_settings.same_notes(spec, found, effective_settings.same(spec, found))
     assert note.data["candidates"] == ["one", "eight"]
@@ -51,17 +51,17 @@ def test_candidates_that_report_other_numbers_and_have_one_pool_are_one(workshop
 
 
 @pytest.mark.parametrize("server", TAKES_ONE)
-def test_a_pool_that_grew_and_a_chunk_that_shrank_are_named_with_all_values(workshop, server):
+def test_a_pool_that_grew_and_a_chunk_that_shrank_are_named_with_all_values(tools, server):
     build = the(server)
     settings = {name: {POOL: number} for name, number in (("one", 1), ("three", 3), ("many", 64))}
-    found = {name: seen(workshop, build, {SIZE: "2G", **setting}) for name, setting in settings.items()}
+    found = {name: seen(tools, build, {SIZE: "2G", **setting}) for name, setting in settings.items()}
     spec = study(build, **settings).model_copy(update={"fixed": {SIZE: "2G"}})
     notes = {note.data["variable"]: note for note in effective_settings.confounds(spec, found)}
     assert notes[SIZE].data["values"] == {"one": str(2 * GIB), "three": str(2304 * 2**20), "many": str(2 * GIB)}
     assert notes[SIZE].data["could_explain"]
     assert notes["innodb_buffer_pool_chunk_size"].data["values"]["many"] == str(32 * 2**20)
     held = spec.model_copy(update={"held": notes[SIZE].data["hold"]})
-    still = {name: seen(workshop, build, held.setting_of(name)) for name in settings}
+    still = {name: seen(tools, build, held.setting_of(name)) for name in settings}
     assert {SIZE, "innodb_buffer_pool_chunk_size"}.isdisjoint(
         note.data["variable"] for note in effective_settings.confounds(held, still)
     )
@@ -72,10 +72,10 @@ def test_a_pool_that_grew_and_a_chunk_that_shrank_are_named_with_all_values(work
     ("asked", "values", "derived"),
     [(COMMIT, (1, 2), {"innodb_log_file_buffering"}), (METHOD, ("O_DIRECT", "O_DSYNC"), {*BUFFERING, *WRITTEN_THROUGH})],
 )
-def test_what_a_server_derives_from_how_it_writes_is_named_and_hides_no_difference(workshop, server, asked, values, derived):
+def test_what_a_server_derives_from_how_it_writes_is_named_and_hides_no_difference(tools, server, asked, values, derived):
     build = the(server)
     settings = {str(value): {asked: value} for value in values}
-    found = {name: seen(workshop, build, setting) for name, setting in settings.items()}
+    found = {name: seen(tools, build, setting) for name, setting in settings.items()}
     notes = {note.data["variable"]: note.data for note in effective_settings.confounds(study(build, **settings), found)}
     assert set(notes) <= derived
     assert set(notes) or asked == METHOD  # which has variables of its own for its parts since 11.0
@@ -83,10 +83,10 @@ def test_what_a_server_derives_from_how_it_writes_is_named_and_hides_no_differen
 
 
 @pytest.mark.parametrize("server", HAS_MOST)
-def test_what_the_capacity_drags_along_is_named(workshop, server):
+def test_what_the_capacity_drags_along_is_named(tools, server):
     build = the(server)
     settings = {"low": {CAPACITY: 3000}, "high": {CAPACITY: 30000}}
-    found = {name: seen(workshop, build, setting) for name, setting in settings.items()}
+    found = {name: seen(tools, build, setting) for name, setting in settings.items()}
     notes = {note.data["variable"]: note for note in effective_settings.confounds(study(build, **settings), found)}
     assert notes[MOST].data["values"] == {"low": "6000", "high": "60000"}
     assert notes[MOST].data["follows"] == [CAPACITY]
@@ -94,7 +94,7 @@ def test_what_the_capacity_drags_along_is_named(workshop, server):
 
 
 @pytest.mark.parametrize("server", HAS_MOST)
-def test_a_capacity_that_is_set_at_run_time_is_cut_on_mysql_and_drags_its_limit_on_mariadb(workshop, server):
+def test_a_capacity_that_is_set_at_run_time_is_cut_on_mysql_and_drags_its_limit_on_mariadb(tools, server):
     """As a sweep of an attached server meets it: one SET GLOBAL for each candidate, on a server that stays as it is."""
     build = the(server)
 
@@ -109,9 +109,9 @@ def test_a_capacity_that_is_set_at_run_time_is_cut_on_mysql_and_drags_its_limit_
         query(f"SET GLOBAL {MOST} = {before.in_force[MOST]}")
         return before, above, after(MOST, 100)
 
-    before, above, below = ask(workshop, build, {CAPACITY: 200, MOST: 2000}, change)
+    before, above, below = ask(tools, build, {CAPACITY: 200, MOST: 2000}, change)
     values = [(found.in_force[CAPACITY], found.in_force[MOST]) for found in (before, above, below)]
-    codes = [said(workshop, build, {CAPACITY: 50000}, above), said(workshop, build, {MOST: 100}, below)]
+    codes = [said(tools, build, {CAPACITY: 50000}, above), said(tools, build, {MOST: 100}, below)]
     dragged = [
         {
             note.data["variable"]: note.data["follows"]
@@ -133,12 +133,12 @@ def test_a_capacity_that_is_set_at_run_time_is_cut_on_mysql_and_drags_its_limit_
 
 
 @pytest.mark.parametrize("server", ALL)
-def test_the_parts_of_the_performance_schema_are_no_confounds_of_its_switch(workshop, server):
+def test_the_parts_of_the_performance_schema_are_no_confounds_of_its_switch(tools, server):
     build = the(server)
     settings = {"on": {SWITCH: "ON"}, "off": {SWITCH: "OFF"}}
-    found = {name: ask(workshop, build, setting, looked_at(build)) for name, setting in settings.items()}
+    found = {name: ask(tools, build, setting, looked_at(build)) for name, setting in settings.items()}
     assert {name: one.in_force[SWITCH] for name, one in found.items()} == {"on": "ON", "off": "OFF"}
-    assert {name: said(workshop, build, setting, found[name]) for name, setting in settings.items()} == {"on": {}, "off": {}}
+    assert {name: said(tools, build, setting, found[name]) for name, setting in settings.items()} == {"on": {}, "off": {}}
     on, off = (found[name].in_force for name in ("on", "off"))
     moved = [name for name in on if name.startswith(f"{SWITCH}_") and on[name] != off.get(name)]
     assert bool(moved) is has(build, Capability.INSTRUMENT_OPTION)  # 5.5 sizes nothing by itself

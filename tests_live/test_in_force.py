@@ -174,15 +174,15 @@ def the(server):
 
 
 @pytest.fixture(scope="module")
-def workshop():
+def tools():
     return Tools.open(lambda text: None)
 
 
-def ask(workshop, build, setting, question):
+def ask(tools, build, setting, question):
     """What a server that is started with a setting answers to a question: a function of its connection and its process."""
-    sandbox = Sandbox.create(build, workshop.home, workshop.ledger, workshop.clock)
+    sandbox = Sandbox.create(build, tools.home, tools.ledger, tools.clock)
     try:
-        copy(workshop.preparer.blank(build, {}).data, sandbox.data)
+        copy(tools.preparer.blank(build, {}).data, sandbox.data)
         sandbox.boot(setting)
         with sandbox.connect() as query:
             return question(query, sandbox.pid)
@@ -198,9 +198,9 @@ def looked_at(build):
     return look
 
 
-def seen(workshop, build, setting):
+def seen(tools, build, setting):
     """What a server comes to that is started with a setting, every lock visible."""
-    return ask(workshop, build, {**instrumented(build), **setting}, looked_at(build))
+    return ask(tools, build, {**instrumented(build), **setting}, looked_at(build))
 
 
 def study(build, **settings):
@@ -208,10 +208,10 @@ def study(build, **settings):
     return StudySpec(candidates=tuple(candidates), baseline=candidates[0].name)
 
 
-def said(workshop, build, asked, found):
+def said(tools, build, asked, found):
     """The codes of the notes that a candidate gets, by variable."""
     notes = effective_settings.deviations(
-        study(build, asked=asked, other={}), {"asked": found}, {build.id: workshop.catalogue(build)}
+        study(build, asked=asked, other={}), {"asked": found}, {build.id: tools.catalogue(build)}
     )
     codes = {}
     for note in notes:
@@ -241,7 +241,7 @@ def pools_and_locks(query, build):
 
 
 @pytest.fixture(scope="module")
-def started(workshop):
+def started(tools):
     """Starts the server that a row shares with others, once; gives what it came to, and its pools and their locks."""
     known = {}
 
@@ -249,9 +249,9 @@ def started(workshop):
         build = the(server)
         index, setting = next((n, setting) for n, (group, setting) in enumerate(GATHERED[server]) if row in group)
         if (server, index) not in known:
-            workshop.check_setting(build, setting)
+            tools.check_setting(build, setting)
             known[server, index] = ask(
-                workshop,
+                tools,
                 build,
                 {**instrumented(build), **setting},
                 lambda query, pid: (looked_at(build)(query, pid), *pools_and_locks(query, build)),
@@ -262,13 +262,13 @@ def started(workshop):
 
 
 @pytest.mark.parametrize(("server", "row"), CASES)
-def test_what_is_asked_in_force_real_and_said(workshop, started, server, row):
+def test_what_is_asked_in_force_real_and_said(tools, started, server, row):
     build = the(server)
-    check.check_setting(row.asked, workshop.catalogue(build), {})
+    check.check_setting(row.asked, tools.catalogue(build), {})
     found, *_ = started(server, row)
     assert {name: found.in_force.get(name) for name in row.in_force} == row.in_force
     assert {name: found.real.get(name) for name in row.real} == row.real
-    assert said(workshop, build, row.asked, found) == row.says
+    assert said(tools, build, row.asked, found) == row.says
 
 
 @pytest.mark.parametrize(("server", "row"), [case for case in CASES if POOL in case.values[1].concerns])
@@ -285,23 +285,23 @@ def test_the_pools_that_are_counted_are_those_that_the_server_lists_each_with_si
 
 @pytest.mark.parametrize(("tables", "most"), [(2000, "4"), (400, "24")])
 @pytest.mark.parametrize("server", NEW_MARIADB)
-def test_the_cut_of_the_table_caches_by_the_file_limit_is_said(workshop, server, tables, most):
+def test_the_cut_of_the_table_caches_by_the_file_limit_is_said(tools, server, tables, most):
     """10.11 and 11.4 cut what is asked for to what the limit of open files lets them have, and log nothing."""
     build = the(server)
     asked = {CACHES: 64, TABLES: tables}
-    found = seen(workshop, build, asked)
+    found = seen(tools, build, asked)
     if found.in_force[CACHES] == "64":
         pytest.skip(f"the limit of open files here, {found.in_force['open_files_limit']}, cuts nothing")
-    assert said(workshop, build, asked, found) == {CACHES: "clamped"}
+    assert said(tools, build, asked, found) == {CACHES: "clamped"}
     assert found.in_force[CACHES] == found.real[CACHES]
     if resource.getrlimit(resource.RLIMIT_NOFILE)[0] == FILES:
         assert found.in_force[CACHES] == most
 
 
-def test_a_value_that_kills_the_server_is_told_by_its_signal(workshop):
+def test_a_value_that_kills_the_server_is_told_by_its_signal(tools):
     """9.7 divides by zero."""
     with pytest.raises(ServerError, match="died of SIGFPE"):
-        seen(workshop, the("mysql@9.7"), {POOL: 0, SIZE: "2G"})
+        seen(tools, the("mysql@9.7"), {POOL: 0, SIZE: "2G"})
 
 
 REFUSED = [
@@ -337,14 +337,14 @@ REFUSED = [
     ("server", "asked"),
     [pytest.param(server, asked, id=f"{server}-{asked}") for servers, asked in REFUSED for server in servers],
 )
-def test_what_a_server_would_refuse_or_change_grossly_never_comes_to_a_trial(workshop, server, asked):
+def test_what_a_server_would_refuse_or_change_grossly_never_comes_to_a_trial(tools, server, asked):
     """Most is refused in milliseconds; what an old server notices only while it starts, it dies of when it is looked at."""
     build = the(server)
     (name,) = asked
 
     def begin():
-        workshop.check_setting(build, asked)
-        seen(workshop, build, asked)
+        tools.check_setting(build, asked)
+        seen(tools, build, asked)
 
     with pytest.raises((UserError, ServerError)) as refusal:
         begin()

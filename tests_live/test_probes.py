@@ -29,8 +29,8 @@ SECONDS = 2.5
 
 @pytest.fixture(scope="module", params=INSTALLED, ids=lambda build: build.id)
 def sandbox(request):
-    workshop = Tools.open(lambda text: None)
-    with workshop.preparer.running(request.param, {"performance_schema": "ON"}) as made:
+    tools = Tools.open(lambda text: None)
+    with tools.preparer.running(request.param, {"performance_schema": "ON"}) as made:
         with made.connect() as query:
             query("CREATE DATABASE sbtest")
         Sysbench(SPEC).prepare(Target(made.account, made.directory))

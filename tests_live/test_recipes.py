@@ -12,7 +12,7 @@ from live import find, only_with_all
 @only_with_all
 @pytest.mark.parametrize("name", library.names())
 def test_every_variable_of_a_recipe_exists_in_its_build_and_takes_its_values(name):
-    workshop = Tools.open(print)
+    tools = Tools.open(print)
     for study in library.find(name).study:
         for scale in ScaleName:
             question = study.question(scale)
@@ -22,4 +22,4 @@ def test_every_variable_of_a_recipe_exists_in_its_build_and_takes_its_values(nam
                 if build is None:
                     pytest.skip(f"{server} is not installed")
                 for _, setting in settings:
-                    check.check_setting({**question.set, **setting}, workshop.catalogue(build), {})
+                    check.check_setting({**question.set, **setting}, tools.catalogue(build), {})

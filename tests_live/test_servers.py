@@ -29,9 +29,9 @@ def build(request):
 @pytest.fixture(scope="module")
 def sandbox(build):
     """A running server of a build."""
-    workshop = Tools.open(lambda text: None)
-    made = Sandbox.create(build, workshop.home, workshop.ledger, workshop.clock)
-    copy(workshop.preparer.blank(build, {}).data, made.data)
+    tools = Tools.open(lambda text: None)
+    made = Sandbox.create(build, tools.home, tools.ledger, tools.clock)
+    copy(tools.preparer.blank(build, {}).data, made.data)
     made.boot({})
     yield made
     made.remove()

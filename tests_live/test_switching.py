@@ -44,7 +44,7 @@ on_mariadb = pytest.mark.skipif(not find(MARIADB), reason=f"{MARIADB} is not ins
 
 
 @pytest.fixture(scope="module")
-def workshop():
+def tools():
     return Tools.open(lambda text: None)
 
 
@@ -127,7 +127,7 @@ def made_ready(stage):
 
 
 @on_mysql
-def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_one_is_served_anew(workshop):
+def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_one_is_served_anew(tools):
     build = find(MYSQL)
     changes = Changes(
         boot={},
@@ -136,11 +136,11 @@ def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_on
         settable=frozenset(),
         varied=frozenset(),
     )
-    blank = workshop.preparer.blank(build, {})
+    blank = tools.preparer.blank(build, {})
     lives = SharedSandbox(
-        lambda boot: SandboxStage(build, blank, boot, None, workshop),
+        lambda boot: SandboxStage(build, blank, boot, None, tools),
         changes,
-        workshop.clock,
+        tools.clock,
         for_one_block=False,
     )
 
@@ -170,27 +170,27 @@ def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_on
     assert not directory.exists()
 
 
-def ready(workshop, build, sweep, switch="auto"):
+def ready(tools, build, sweep, switch="auto"):
     asked = {"server": build, "sweep": sweep, "switch": switch, "tables": 2, "table-size": 10_000, "threads": 8, "minutes": 5}
-    return check_question(StudyOptions.model_validate(asked), Path(), workshop)
+    return check_question(StudyOptions.model_validate(asked), Path(), tools)
 
 
 @on_mysql
-def test_what_only_a_start_gives_falls_back_to_starts_and_says_why_and_set_is_refused(workshop):
+def test_what_only_a_start_gives_falls_back_to_starts_and_says_why_and_set_is_refused(tools):
     sweep = {"innodb_buffer_pool_size": ["128M", "256M"]}
-    found = ready(workshop, MYSQL, sweep)
+    found = ready(tools, MYSQL, sweep)
     assert found.spec.switch is Switch.RESTART
     assert found.site.changes is None
     assert any("innodb_buffer_pool_size is resized chunk by chunk" in note for note in found.notes)
     with pytest.raises(UserError, match="--switch set is not possible: innodb_buffer_pool_size is resized"):
-        ready(workshop, MYSQL, sweep, "set")
+        ready(tools, MYSQL, sweep, "set")
 
 
 @on_mariadb
-def test_a_server_that_does_not_follow_what_it_is_set_to_is_found_out(workshop):
+def test_a_server_that_does_not_follow_what_it_is_set_to_is_found_out(tools):
     """MariaDB says of innodb_log_file_buffering that it is dynamic, and never switches it off again."""
     with pytest.raises(UserError, match=r"redo files are open.*buffered after a start and O_DIRECT after SET GLOBAL"):
-        ready(workshop, MARIADB, {"innodb_flush_log_at_trx_commit": [1, 2]}, "set")
+        ready(tools, MARIADB, {"innodb_flush_log_at_trx_commit": [1, 2]}, "set")
 
 
 @only_with_all
@@ -205,8 +205,8 @@ def test_a_server_that_does_not_follow_what_it_is_set_to_is_found_out(workshop):
     ],
     ids=lambda sweep: next(iter(sweep)),
 )
-def test_every_build_comes_to_the_same_by_set_as_by_a_start(workshop, build, sweep):
-    found = ready(workshop, build.id, sweep, "set")
+def test_every_build_comes_to_the_same_by_set_as_by_a_start(tools, build, sweep):
+    found = ready(tools, build.id, sweep, "set")
     assert found.spec.switch is Switch.SET
 
 

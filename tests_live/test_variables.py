@@ -102,12 +102,12 @@ def number(text):
 
 @pytest.fixture(scope="session")
 def catalogues():
-    workshop = Tools.open(lambda text: None)
+    tools = Tools.open(lambda text: None)
     known = {}
 
     def catalogue(build):
         if build not in known:
-            known[build] = workshop.catalogue(HERE[build])
+            known[build] = tools.catalogue(HERE[build])
         return known[build].variables
 
     return catalogue
@@ -190,15 +190,15 @@ def test_what_is_told_of_rounding_is_what_a_set_does(catalogues, sandboxed, buil
 @pytest.fixture(scope="module")
 def sandboxed():
     """A running server of each build that is asked for, until the tests of this file are done."""
-    workshop = Tools.open(lambda text: None)
+    tools = Tools.open(lambda text: None)
     with ExitStack() as stack:
         running = {}
 
         def query(build):
             if build not in running:
-                sandbox = Sandbox.create(HERE[build], workshop.home, workshop.ledger, workshop.clock)
+                sandbox = Sandbox.create(HERE[build], tools.home, tools.ledger, tools.clock)
                 stack.callback(sandbox.remove)
-                copy(workshop.preparer.blank(HERE[build], {}).data, sandbox.data)
+                copy(tools.preparer.blank(HERE[build], {}).data, sandbox.data)
                 sandbox.boot({})
                 running[build] = stack.enter_context(sandbox.connect())
             return running[build]
@@ -214,10 +214,10 @@ def test_a_build_is_asked_within_seconds_and_once(tmp_path, catalogues):
     for part in ("builds", "datasets"):
         (home / part).symlink_to(getattr(real, part))
     said = []
-    workshop = Tools.open(said.append, {**os.environ, "DIALIN_HOME": str(home)})
+    tools = Tools.open(said.append, {**os.environ, "DIALIN_HOME": str(home)})
     build = max(HERE.values(), key=lambda build: (build.flavour == "mysql", build.version))
-    found = workshop.catalogue(build)
-    assert workshop.catalogue(build) == found
+    found = tools.catalogue(build)
+    assert tools.catalogue(build) == found
     assert said == [f"Reading the variables of {build.id}"]
     known = catalogues(build.id)
     assert found.variables.keys() == known.keys()

@@ -29,10 +29,10 @@ function event() con:query('SELECT COUNT(*) FROM t') end
 @pytest.fixture(scope="module")
 def server():
     """One server with an empty schema for all workloads."""
-    workshop = Tools.open(lambda text: None)
+    tools = Tools.open(lambda text: None)
     build = find(MYSQL)
-    sandbox = Sandbox.create(build, workshop.home, workshop.ledger, workshop.clock)
-    copy(workshop.preparer.blank(build, {}).data, sandbox.data)
+    sandbox = Sandbox.create(build, tools.home, tools.ledger, tools.clock)
+    copy(tools.preparer.blank(build, {}).data, sandbox.data)
     sandbox.boot({})
     yield sandbox
     sandbox.remove()

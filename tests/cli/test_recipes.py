@@ -69,11 +69,11 @@ def quick(monkeypatch, tmp_path):
     """Studies that are checked and run without a server: each run leaves the record of an invented study."""
     ran = []
 
-    def begin(ready, directory, _workshop, _watcher, command):
+    def begin(ready, directory, _tools, _watcher, command):
         ran.append(("begin", directory.name, command))
         keep(directory)
 
-    def resume(_ready, directory, _workshop, _watcher):
+    def resume(_ready, directory, _tools, _watcher):
         ran.append(("resume", directory.name, ""))
 
     monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))

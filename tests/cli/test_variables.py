@@ -36,8 +36,8 @@ def dialin(monkeypatch, home):
         return Catalogue(build.id, {variable.name: variable for variable in BUILDS[build]})
 
     broken: list[bool] = []
-    workshop = SimpleNamespace(home=home, catalogue=catalogue, choose=lambda a, i: Tools.choose(None, a, i))
-    monkeypatch.setattr(command.Tools, "open", lambda say: workshop)
+    tools = SimpleNamespace(home=home, catalogue=catalogue, choose=lambda a, i: Tools.choose(None, a, i))
+    monkeypatch.setattr(command.Tools, "open", lambda say: tools)
     monkeypatch.setattr(command.builds, "discover", lambda *_: list(BUILDS))
     app = typer.Typer()
     app.command()(command.variables)

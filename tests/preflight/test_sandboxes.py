@@ -28,9 +28,9 @@ def trial(purpose):
 def sandboxes(spec, home, clock):
     asked = spec.model_copy(update={"waits": "hash_table_locks", "switch": Switch.SET, "fixed": {"performance_schema": "OFF"}})
     home.sandboxes.mkdir(parents=True)
-    workshop = SimpleNamespace(home=home, clock=clock, ledger=None, preparer=SimpleNamespace(telling=lambda say: PREPARER))
+    tools = SimpleNamespace(home=home, clock=clock, ledger=None, preparer=SimpleNamespace(telling=lambda say: PREPARER))
     load = SimpleNamespace(temporary_bytes=lambda: 0, smaller="")
-    return Sandboxes(asked, {"mysql@9.7.4": BUILD}, load, workshop)
+    return Sandboxes(asked, {"mysql@9.7.4": BUILD}, load, tools)
 
 
 def test_a_trial_for_waits_has_its_candidates_setting_and_instruments_whatever_was_asked(sandboxes):
@@ -66,11 +66,11 @@ def test_what_trials_write_to_temporary_files_must_fit_beside_the_data(sandboxes
     for module in ("dialin.preflight.sandboxes", "dialin.trials.sandbox_site"):
         monkeypatch.setattr(f"{module}.check_space", lambda directory, size, smaller: needed.append(size))
     preparer = SimpleNamespace(prepared=lambda *asked: SimpleNamespace(size=5000), in_use=lambda dataset: nullcontext())
-    workshop = SimpleNamespace(home=sandboxes.workshop.home, preparer=SimpleNamespace(telling=lambda say: preparer))
+    tools = SimpleNamespace(home=sandboxes.tools.home, preparer=SimpleNamespace(telling=lambda say: preparer))
     for temporary in (0, 700):
         workload = SimpleNamespace(expected_bytes=lambda: 1000, temporary_bytes=lambda much=temporary: much, smaller="")
-        check_disk(workshop, workload, 1)
-        with replace(sandboxes, workload=workload, workshop=workshop).open(print):
+        check_disk(tools, workload, 1)
+        with replace(sandboxes, workload=workload, tools=tools).open(print):
             pass
     before_plain, trial_plain, before, trial_sorting = needed
     assert (before - before_plain, trial_plain, trial_sorting) == (700, 5000, 5700)

@@ -41,7 +41,7 @@ def choose(monkeypatch):
     """Choose the way, where a running server comes to this when it is set; an error is raised."""
 
     def chosen(switch="auto", comes_to=SEEN, spec=TWO, seen=SEEN):
-        def inspect_by_setting(workshop, build, changes):
+        def inspect_by_setting(tools, build, changes):
             if isinstance(comes_to, Exception):
                 raise comes_to
             return {name: [one, one] for name, one in comes_to.items()}

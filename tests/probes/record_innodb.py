@@ -56,19 +56,19 @@ Log sequence number 666
 
 
 def main(asked):
-    workshop = Tools.open(lambda line: sys.stderr.write(f"{line}\n"))
+    tools = Tools.open(lambda line: sys.stderr.write(f"{line}\n"))
     for build in builds.discover(Home.of(), {}):
         if not asked or build.id in asked:
-            record(workshop, build)
+            record(tools, build)
 
 
-def record(workshop, build):
+def record(tools, build):
     options = dict(OPTIONS)
     if build.flavour == "mariadb" and build.version >= (10, 11):
         del options["innodb_sync_spin_loops"], options["innodb_spin_wait_delay"]
     directory = SAMPLES / build.id
     directory.mkdir(parents=True, exist_ok=True)
-    with workshop.preparer.running(build, options) as sandbox, sandbox.connect() as query:
+    with tools.preparer.running(build, options) as sandbox, sandbox.connect() as query:
         query("CREATE DATABASE IF NOT EXISTS sbtest")
         query("CREATE DATABASE IF NOT EXISTS test")
         query("CREATE TABLE test.d (a INT PRIMARY KEY, b VARCHAR(2000)) ENGINE=InnoDB")

@@ -140,7 +140,9 @@ def settling(early, late, sd=0.01):
     def halves(at, name, _):
         return tuple(math.exp(jitter[half][at] + each * (name == B)) for half, each in enumerate((early, late)))
 
-    return periods(lambda at, name, _: (early + late) / 2 * (name == B) + (jitter[0][at] + jitter[1][at]) / 2, 20, halves=halves)
+    return periods(
+        lambda at, name, _: (early + late) / 2 * (name == B) + (jitter[0][at] + jitter[1][at]) / 2, 20, halves=halves
+    )
 
 
 def test_an_effect_that_grows_within_periods_is_read_in_their_second_halves_and_its_interval_reaches_further():

@@ -70,8 +70,8 @@ def opened(server):
 
     def open_with(now=at(2), **options):
         live, clock, spec = LiveOptions(**options), Watched(now), live_spec(Live(effects={NEW: 0.8}))
-        workshop = SimpleNamespace(clock=clock)
-        site = LiveServer(spec, live, spec.attachment, server, None, workshop, SLOT)
+        tools = SimpleNamespace(clock=clock)
+        site = LiveServer(spec, live, spec.attachment, server, None, tools, SLOT)
         clock.guard = LiveGuard(live, server.restore, clock, stop_file(live.stop_file))
         detector = ChangeDetector([VARIABLE])
         detector.remember(server.variables())

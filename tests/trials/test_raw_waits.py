@@ -433,17 +433,17 @@ class Tools:
 
 
 def test_a_pattern_that_no_build_knows_is_refused_with_the_nearest_names():
-    workshop = Tools(mariadb=["wait/synch/mutex/sql/LOCK_open", "wait/synch/rwlock/innodb/hash_table_lock"])
+    tools = Tools(mariadb=["wait/synch/mutex/sql/LOCK_open", "wait/synch/rwlock/innodb/hash_table_lock"])
     with pytest.raises(UserError, match="hash_table_locks") as caught:
-        check("hash_table_locks", {"mariadb@10.11.5": "mariadb"}, workshop)
+        check("hash_table_locks", {"mariadb@10.11.5": "mariadb"}, tools)
     assert "wait/synch/rwlock/innodb/hash_table_lock" in caught.value.remedy
 
 
 def test_a_pattern_that_one_of_two_builds_knows_is_said_of_the_other():
-    workshop = Tools(old=[LOCKS], new=["wait/synch/mutex/sql/LOCK_open"])
-    notes = check("hash_table_locks", {"mysql@9.7.4": "old", "mariadb@10.11.5": "new"}, workshop)
+    tools = Tools(old=[LOCKS], new=["wait/synch/mutex/sql/LOCK_open"])
+    notes = check("hash_table_locks", {"mysql@9.7.4": "old", "mariadb@10.11.5": "new"}, tools)
     assert notes == ["mariadb@10.11.5 has no wait instrument that matches hash_table_locks: no raw waits are collected from it"]
-    assert check(None, {"mysql@9.7.4": "none"}, workshop) == []
+    assert check(None, {"mysql@9.7.4": "none"}, tools) == []
 
 
 def test_none_lost_is_said_so(server, clock, store, monkeypatch):

@@ -23,7 +23,7 @@ _OF_THE_SERVER = ("other load", "waiting (PSI)")
 """What an attached server that works causes itself: it is the load that is looked at."""
 
 
-def advise(question: StudyOptions, directory: Path, workshop: Tools, seconds: float) -> Advice:
+def advise(question: StudyOptions, directory: Path, tools: Tools, seconds: float) -> Advice:
     """Return which variables are worth an experiment on a server, and why.
 
     Paths in the question are relative to `directory`. An attached server is watched under its own load; a sandbox under the
@@ -34,9 +34,9 @@ def advise(question: StudyOptions, directory: Path, workshop: Tools, seconds: fl
         ServerError: the server does not answer, does not start, or its trial fails.
     """
     if question.attach:
-        return _attached(question, directory, workshop, seconds)
-    machine = _machine(workshop, ())
-    read = read_sandbox(question, directory, workshop)
+        return _attached(question, directory, tools, seconds)
+    machine = _machine(tools, ())
+    read = read_sandbox(question, directory, tools)
     series = _series(str(read.build.flavour), read.build.version)
     found = find_experiments(read.reading)
     return Advice(
@@ -50,13 +50,13 @@ def advise(question: StudyOptions, directory: Path, workshop: Tools, seconds: fl
     )
 
 
-def _attached(question: StudyOptions, directory: Path, workshop: Tools, seconds: float) -> Advice:
+def _attached(question: StudyOptions, directory: Path, tools: Tools, seconds: float) -> Advice:
     attachment = question.attachment(directory)
     if attachment is None:
         raise RuntimeError("the question is not about an attached server")
-    read = read_attached(attachment, workshop.home, workshop.clock, seconds, workshop.say)
+    read = read_attached(attachment, tools.home, tools.clock, seconds, tools.say)
     for note in read.notes:
-        workshop.say(f"Note: {note}")
+        tools.say(f"Note: {note}")
     series = _series(str(read.build.flavour), read.build.version)
     found = find_experiments(read.reading)
     return Advice(
@@ -66,7 +66,7 @@ def _attached(question: StudyOptions, directory: Path, workshop: Tools, seconds:
         experiments=_with_commands(found.experiments, question, series, read.reading),
         silent=found.silent,
         unread=read.unread,
-        machine=_machine(workshop, _OF_THE_SERVER) if read.is_here else (),
+        machine=_machine(tools, _OF_THE_SERVER) if read.is_here else (),
     )
 
 
@@ -81,10 +81,10 @@ def _series(flavour: str, version: Version) -> str:
     return f"{flavour}@{'.'.join(map(str, version[:2]))}"
 
 
-def _machine(workshop: Tools, without: Collection[str]) -> tuple[Finding, ...]:
+def _machine(tools: Tools, without: Collection[str]) -> tuple[Finding, ...]:
     """Return what doctor finds to disturb experiments on this machine, the most severe first."""
-    root = workshop.home.root
+    root = tools.home.root
     place = next(path for path in (root, *root.parents) if path.is_dir())
-    facts = fitness_facts.facts(place, workshop.clock)
+    facts = fitness_facts.facts(place, tools.clock)
     found = fitness_findings.findings(facts, 2 * BLANK_SIZE)
     return tuple(one for one in found if one.severity is not Severity.GOOD and one.subject not in without)

@@ -36,7 +36,7 @@ class ReadSandbox:
     unread: tuple[Unread, ...]
 
 
-def read_sandbox(question: StudyOptions, directory: Path, workshop: Tools) -> ReadSandbox:
+def read_sandbox(question: StudyOptions, directory: Path, tools: Tools) -> ReadSandbox:
     """Run a build with a setting under a load for `question.measure` seconds, and read it.
 
     Raises:
@@ -46,37 +46,37 @@ def read_sandbox(question: StudyOptions, directory: Path, workshop: Tools) -> Re
     name, note = kinds.installed_alternative(question.workload)
     question = question.model_copy(update={"workload": name})
     if note:
-        workshop.say(f"Note: {note}")
+        tools.say(f"Note: {note}")
     load = question.workload_spec(directory)
     workload = kinds.make_workload(load)
     workload.check()
     if workload.traits.runs is not None:
         raise UserError(f"{load.asked} is a timed query, under which a server is not watched", "Give another --workload")
     request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload)
-    installed = builds.discover(workshop.home, os.environ)
-    chosen = workshop.choose(question.servers, installed)
+    installed = builds.discover(tools.home, os.environ)
+    chosen = tools.choose(question.servers, installed)
     if len(chosen) > 1:
         raise UserError("Advice is on one server, and there are several", "Name one --server")
     (build,) = chosen.values()
-    setting, catalogue = canonical(question.set), workshop.catalogue(build)
+    setting, catalogue = canonical(question.set), tools.catalogue(build)
     check.check_setting(setting, catalogue, {})
     dry_run.check(build, setting)
-    check_disk(workshop, workload, 1)
-    effective = inspection.make_inspect(workshop, {BASELINE: build}, [])(BASELINE, setting)
+    check_disk(tools, workload, 1)
+    effective = inspection.make_inspect(tools, {BASELINE: build}, [])(BASELINE, setting)
     if effective is None:
         raise ServerError("No server starts with this setting", "Correct --set")
-    situation = situation_of(request, workshop, effective)
-    ended = measure_baseline(request, workshop, build, setting, catalogue, situation, "to see what the server does")
+    situation = situation_of(request, tools, effective)
+    ended = measure_baseline(request, tools, build, setting, catalogue, situation, "to see what the server does")
     in_force = {name: str(value) for name, value in ended.trial.in_force.items()}
     defaults = catalogue.defaults()
     reading = make_reading(
         in_force,
         catalogue.variables,
-        replace(situation, spinning=disk.is_rotational(_existing(workshop.home.root)), in_force=in_force),
+        replace(situation, spinning=disk.is_rotational(_existing(tools.home.root)), in_force=in_force),
         ended.evidence.watched,
         defaults={name: defaults[name] for name in setting if name in defaults},
         at_start=frozenset(name for name in TABLE if name in catalogue.variables and not catalogue.variables[name].dynamic),
-        now=workshop.clock.now(),
+        now=tools.clock.now(),
         own_statements=False,
     )
     seconds = next((one.seconds for one in ended.evidence.watched if one.probe == "status"), 0.0)

@@ -74,14 +74,14 @@ def conduct(
     if where.is_dir() and any(path.name != LOCK_FILE for path in where.iterdir()):
         remedy = f"Resume it ({_resume(where)}), or name another --out" if _is_study(where) else "Name another --out"
         raise UserError(f"{where} exists and is not empty", remedy)
-    workshop = Tools.open(say)
-    ready = check_question(question, directory, workshop, permission, base_file=base_file)
+    tools = Tools.open(say)
+    ready = check_question(question, directory, tools, permission, base_file=base_file)
     announce(ready, where)
     if not yes and not agreed(ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
     command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
-    return finish(where, lambda watcher: begin(ready, where, workshop, watcher, command, hosts=hosts), json=json, watch=watch)
+    return finish(where, lambda watcher: begin(ready, where, tools, watcher, command, hosts=hosts), json=json, watch=watch)
 
 
 def _is_study(directory: Path) -> bool:
@@ -127,15 +127,15 @@ def go_on(
     `minutes` is a new budget for the whole study, None to keep it. `confirm` adds fresh trials of the choice, also where the
     study did not ask for them.
     """
-    workshop = Tools.open(say)
-    ready = check_resume(directory, workshop, minutes=minutes, confirm=confirm, permission=permission)
+    tools = Tools.open(say)
+    ready = check_resume(directory, tools, minutes=minutes, confirm=confirm, permission=permission)
     hosts = FleetChoice(fleet, fleet_hosts)
     check_fleet(hosts, attached=ready.spec.attachment is not None, tune=ready.spec.tune is not None)
     _say_all(ready)
     if ready.changes and not yes and not agreed(ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
-    return finish(directory, lambda watcher: resume(ready, directory, workshop, watcher, hosts=hosts), json=json, watch=watch)
+    return finish(directory, lambda watcher: resume(ready, directory, tools, watcher, hosts=hosts), json=json, watch=watch)
 
 
 def agreed(ready: CheckedStudy) -> bool:

@@ -46,10 +46,10 @@ def run_recipe(
     base = out or conduct.new_directory(f"{name}-{scale}")
     conduct.check_writable(base)
     command = shlex.join(["dialin", "run", f"{library.PREFIX}{name}", "--scale", scale, "--out", str(base)])
-    workshop = Tools.open(say)
+    tools = Tools.open(say)
     places = execution.places(recipe, base)
     say(f"{recipe.title}: {about(recipe.scales[scale].minutes * 60)} at the scale {scale}; written to {base}")
-    steps = [execution.check(place, scale, workshop) for place in places]
+    steps = [execution.check(place, scale, tools) for place in places]
     for step in steps:
         say(f"{step.place}{', started before' if step.is_resumed else ''}")
         if not step.is_resumed:

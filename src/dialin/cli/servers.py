@@ -34,9 +34,9 @@ BuildName = Annotated[str, typer.Argument(metavar="BUILD", help="Such as mysql@9
 def _list(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
-    workshop = Tools.open(say)
+    tools = Tools.open(say)
     console = Console(highlight=False)
-    installed = builds.discover(workshop.home, os.environ)
+    installed = builds.discover(tools.home, os.environ)
     width = max((len(build.id) for build in installed), default=0)
     for build in installed:
         console.print(f"{build.id:<{width}}  {escape(build.origin)}: {escape(str(build.binary))}", soft_wrap=True)
@@ -48,14 +48,14 @@ def _list(context: typer.Context) -> None:
         console.print("\nCan be installed (dialin servers install BUILD):")
         for entry in missing:
             console.print(f"  {entry.reference}  {escape(entry.source.description)}", soft_wrap=True)
-    running = lasting_sandboxes.running(workshop.ledger)
+    running = lasting_sandboxes.running(tools.ledger)
     if running:
         console.print("\nRunning (dialin servers stop ID):")
         for sandbox in running:
             console.print(
                 f"  {sandbox.id}  {sandbox.build}  {escape(lasting_sandboxes.how_to_connect(sandbox))}", soft_wrap=True
             )
-    elsewhere = workshop.ledger.entries_elsewhere()
+    elsewhere = tools.ledger.entries_elsewhere()
     if elsewhere:
         console.print("\nOn other machines or containers that share this cache (this machine leaves them alone):")
         for other in elsewhere:
@@ -65,12 +65,12 @@ def _list(context: typer.Context) -> None:
 @servers.command("install")
 def install_build(build: BuildName) -> None:
     """Install a build into dialin's cache. This needs no root and leaves the system's packages alone."""
-    workshop = Tools.open(say)
+    tools = Tools.open(say)
 
     def verify(installed: Build) -> None:
-        workshop.catalogue(installed)
+        tools.catalogue(installed)
 
-    installed = installer.install(workshop.home, parse_reference(build), say, verify=verify)
+    installed = installer.install(tools.home, parse_reference(build), say, verify=verify)
     say(f"{installed.id} is ready: {installed.binary}")
 
 
@@ -79,13 +79,13 @@ def remove_build(build: BuildName) -> None:
     """Remove a build that dialin installed. Give its full name; it must not be in use."""
     from dialin.servers.in_use import users_of
 
-    workshop = Tools.open(say)
-    there = builds.discover(workshop.home, os.environ)
+    tools = Tools.open(say)
+    there = builds.discover(tools.home, os.environ)
     reference = parse_reference(build, (each.id for each in there))
-    chosen = installer.to_remove(workshop.home, reference, there) or builds.find(build, there)
-    if users := users_of(chosen.id, workshop.ledger):
+    chosen = installer.to_remove(tools.home, reference, there) or builds.find(build, there)
+    if users := users_of(chosen.id, tools.ledger):
         raise UserError(f"{chosen.id} is in use by {listed(users)}", "End that first, or wait for it")
-    installer.remove(workshop.home, chosen)
+    installer.remove(tools.home, chosen)
     say(f"{chosen.id} is removed")
 
 
@@ -94,8 +94,8 @@ def add(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="An unpacked server, or a directory with a mysqld.")],
 ) -> None:
     """Add a directory with a server build."""
-    workshop = Tools.open(say)
-    for build in builds.add_directory(workshop.home, directory):
+    tools = Tools.open(say)
+    for build in builds.add_directory(tools.home, directory):
         say(f"Added {build.id}: {build.binary}")
 
 
@@ -117,11 +117,11 @@ def start(
     """Start a sandbox for your own use: a private server that runs until `dialin servers stop`."""
     from dialin.cli.study_flags import pairs
 
-    workshop = Tools.open(say)
-    chosen = builds.find(build, builds.discover(workshop.home, os.environ))
+    tools = Tools.open(say)
+    chosen = builds.find(build, builds.discover(tools.home, os.environ))
     setting = pairs(fixed, "--set")
-    workshop.check_setting(chosen, setting)
-    sandbox = lasting_sandboxes.start(chosen, setting, port, workshop.home, workshop.ledger, workshop.clock, workshop.preparer)
+    tools.check_setting(chosen, setting)
+    sandbox = lasting_sandboxes.start(chosen, setting, port, tools.home, tools.ledger, tools.clock, tools.preparer)
     say(f"{chosen.id} runs. Connect: {lasting_sandboxes.how_to_connect(sandbox)}")
     say(f"Stop it: dialin servers stop {sandbox.id}")
 
@@ -131,13 +131,13 @@ def stop(
     name: Annotated[str | None, typer.Argument(metavar="ID", help="The sandbox to stop. Default: all.")] = None,
 ) -> None:
     """Stop sandboxes that were started with `dialin servers start`, and remove their data."""
-    workshop = Tools.open(say)
-    running = lasting_sandboxes.running(workshop.ledger)
+    tools = Tools.open(say)
+    running = lasting_sandboxes.running(tools.ledger)
     chosen = [sandbox for sandbox in running if name in (None, sandbox.id)]
     if name is not None and not chosen:
         raise UserError(f"No server {name!r} is running", "See `dialin servers`")
     for sandbox in chosen:
-        workshop.ledger.end(sandbox)
+        tools.ledger.end(sandbox)
         say(f"{sandbox.build} ({sandbox.id}) is stopped")
     if not chosen:
         say("No server was running")

@@ -50,21 +50,21 @@ def variables(
 
     dialin variables read_buffer_size
     """
-    workshop = Tools.open(say)
-    installed = builds.discover(workshop.home, os.environ)
-    chosen = next(iter(workshop.choose([server] if server else [], installed).values()))
-    catalogue = workshop.catalogue(chosen)
+    tools = Tools.open(say)
+    installed = builds.discover(tools.home, os.environ)
+    chosen = next(iter(tools.choose([server] if server else [], installed).values()))
+    catalogue = tools.catalogue(chosen)
     others = [build for build in installed if build.id != chosen.id]
     if pattern is not None and (name := _name_on(pattern, catalogue)):
-        _explain(name, catalogue, [] if server else others, workshop, json=json)
+        _explain(name, catalogue, [] if server else others, tools, json=json)
     elif variables := explanation.matching(pattern, catalogue):
         _list(variables, catalogue.build_id, json=json)
-    elif not server and (asked := _elsewhere(pattern or "", others, workshop)):
-        _explain(asked, catalogue, others, workshop, json=json)
+    elif not server and (asked := _elsewhere(pattern or "", others, tools)):
+        _explain(asked, catalogue, others, tools, json=json)
     elif _is_pattern(pattern or ""):
         raise UserError(f"No variable of {catalogue.build_id} fits {pattern}", "`dialin variables` lists them all")
     else:
-        check.find_name(pattern or "", catalogue, {build.id: functools.partial(workshop.catalogue, build) for build in others})
+        check.find_name(pattern or "", catalogue, {build.id: functools.partial(tools.catalogue, build) for build in others})
 
 
 def _is_pattern(text: str) -> bool:
@@ -78,24 +78,24 @@ def _name_on(pattern: str, catalogue: Catalogue) -> str | None:
     return known.name if known else None
 
 
-def _elsewhere(pattern: str, others: Sequence[Build], workshop: Tools) -> str | None:
+def _elsewhere(pattern: str, others: Sequence[Build], tools: Tools) -> str | None:
     """Return the variable of that name on the first other build that has it."""
-    return next((name for each in _catalogues(others, workshop) if (name := _name_on(pattern, each))), None)
+    return next((name for each in _catalogues(others, tools) if (name := _name_on(pattern, each))), None)
 
 
-def _catalogues(wanted: Sequence[Build], workshop: Tools) -> list[Catalogue]:
+def _catalogues(wanted: Sequence[Build], tools: Tools) -> list[Catalogue]:
     """Return the catalogues of builds; one that does not start is left out with a message."""
     by_id: dict[str, Catalogue] = {}
     for build in wanted:
         try:
-            by_id.setdefault(build.id, workshop.catalogue(build))
+            by_id.setdefault(build.id, tools.catalogue(build))
         except ServerError as error:
             say(f"{build.id} is left out: {error.what}")
     return list(by_id.values())
 
 
-def _explain(name: str, catalogue: Catalogue, others: Sequence[Build], workshop: Tools, *, json: bool) -> None:
-    explained = explanation.explain_variable(name, [catalogue, *_catalogues(others, workshop)])
+def _explain(name: str, catalogue: Catalogue, others: Sequence[Build], tools: Tools, *, json: bool) -> None:
+    explained = explanation.explain_variable(name, [catalogue, *_catalogues(others, tools)])
     if json:
         _print_json(explained.facts())
         return

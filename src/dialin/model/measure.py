@@ -8,7 +8,6 @@ from dialin.model.study import Goal, StudySpec
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.model.workload import MEAN, latency_name
 
-
 _COSTS = {
     Goal.CPU: ("CPU per statement", "CPU/statement"),
     Goal.IO: ("I/O per statement", "I/O/statement"),

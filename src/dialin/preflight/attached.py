@@ -65,7 +65,7 @@ class Permission:
 NO_PERMISSION = Permission()
 
 
-def check_attached(request: StudyRequest, workshop: Tools, permission: Permission) -> CheckedStudy:
+def check_attached(request: StudyRequest, tools: Tools, permission: Permission) -> CheckedStudy:
     """Check a study on an attached server; the server is asked, and not changed.
 
     Raises:
@@ -78,7 +78,7 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
     if attachment is None:
         raise RuntimeError("the question is not about an attached server")
     check_options(question)
-    attached = reach_server(attachment, workshop)
+    attached = reach_server(attachment, tools)
     workload.check_account(attached.account)
     known = read_catalogue(attached)
     values = known.defaults()
@@ -94,7 +94,7 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
         allowed,
         attached,
         workload,
-        workshop,
+        tools,
         permission,
         values=values,
         notes=[*left_out, *unknown, *(note_text(spec, note) for note in notes)],
@@ -107,7 +107,7 @@ def check_on_server(
     allowed: Plan,
     attached: Attached,
     workload: Workload,
-    workshop: Tools,
+    tools: Tools,
     permission: Permission,
     *,
     values: Mapping[str, str],
@@ -125,7 +125,7 @@ def check_on_server(
     """
     if spec.attachment is None:
         raise RuntimeError("the study is not about an attached server")
-    site = make_site(spec, spec.attachment, attached, workload, workshop, permission)
+    site = make_site(spec, spec.attachment, attached, workload, tools, permission)
     if spec.attachment.database:
         _check_tables(attached, spec.attachment.database, workload)
     live = check_live(attached, permission)
@@ -156,7 +156,7 @@ def check_options(question: StudyOptions) -> None:
 def resume_attached(
     spec: StudySpec,
     allowed: Plan,
-    workshop: Tools,
+    tools: Tools,
     workload: Workload,
     permission: Permission,
     known: Mapping[str, Mapping[str, Any]],
@@ -173,20 +173,20 @@ def resume_attached(
     """
     if spec.attachment is None:
         raise RuntimeError("the study is not about an attached server")
-    attached = reach_again(spec, spec.attachment, workshop, known)
+    attached = reach_again(spec, spec.attachment, tools, known)
     workload.check_account(attached.account)
     values = attached.variables()
-    return check_on_server(spec, allowed, attached, workload, workshop, permission, values=values, admission=admission)
+    return check_on_server(spec, allowed, attached, workload, tools, permission, values=values, admission=admission)
 
 
-def reach_again(spec: StudySpec, attachment: Attachment, workshop: Tools, known: Mapping[str, Mapping[str, Any]]) -> Attached:
+def reach_again(spec: StudySpec, attachment: Attachment, tools: Tools, known: Mapping[str, Mapping[str, Any]]) -> Attached:
     """Return the attached server of a study that resumes, after it has answered; `known` are its stored facts.
 
     Raises:
         UserError: the server is another one than it was.
         ServerError: it does not answer.
     """
-    attached = reach_server(attachment, workshop, is_written=spec.live is None)
+    attached = reach_server(attachment, tools, is_written=spec.live is None)
     was = spec.candidates[0].server
     if attached.build.id != was:
         raise UserError(f"The server runs {attached.build.id} now, but the study started on {was}", "Start a new study")
@@ -228,7 +228,7 @@ def _admission(site: AttachedServer) -> Admit:
     return admit
 
 
-def reach_server(attachment: Attachment, workshop: Tools, *, is_written: bool = True) -> Attached:
+def reach_server(attachment: Attachment, tools: Tools, *, is_written: bool = True) -> Attached:
     """Return the attached server, after it has answered; where the load is `is_written`, it must take writes.
 
     Raises:
@@ -236,7 +236,7 @@ def reach_server(attachment: Attachment, workshop: Tools, *, is_written: bool = 
         ServerError: it does not answer.
     """
     file = Path(attachment.defaults_file) if attachment.defaults_file else None
-    attached = Attached(find_account(file, attachment.login_path, os.environ), workshop.clock)
+    attached = Attached(find_account(file, attachment.login_path, os.environ), tools.clock)
     if is_written:
         attached.check_writable()
     else:
@@ -249,7 +249,7 @@ def make_site(
     attachment: Attachment,
     attached: Attached,
     workload: Workload,
-    workshop: Tools,
+    tools: Tools,
     permission: Permission,
 ) -> AttachedServer:
     """Ask the server which variables only a start can set; nothing is set."""
@@ -267,7 +267,7 @@ def make_site(
         )
     if at_start:
         attached.check_persists()
-    site = AttachedServer(spec, attachment, attached, workload, workshop, at_start, permission.restart_command)
+    site = AttachedServer(spec, attachment, attached, workload, tools, at_start, permission.restart_command)
     for candidate in spec.candidates:
         _check_starts(spec, candidate, site)
     return site

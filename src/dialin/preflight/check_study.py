@@ -41,7 +41,7 @@ WorkloadMaker = Callable[[WorkloadSpec], Workload]
 def check_question(
     question: StudyOptions,
     directory: Path,
-    workshop: Tools,
+    tools: Tools,
     permission: Permission = NO_PERMISSION,
     make_workload: WorkloadMaker = kinds.make_workload,
     space: Sequence[str] = (),
@@ -70,21 +70,21 @@ def check_question(
     request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload, space, base_file)
     if question.is_live:
         permission.refuse_restarts()
-        ready = check_live(request, workshop)
+        ready = check_live(request, tools)
     elif question.attach:
         check = check_attached if question.tune is None else check_tuned_attached
-        ready = check(request, workshop, permission)
+        ready = check(request, tools, permission)
     else:
         permission.refuse_for_sandboxes()
-        ready = check_sandboxed(request, workshop) if question.tune is None else check_tuned(request, workshop)
+        ready = check_sandboxed(request, tools) if question.tune is None else check_tuned(request, tools)
     at_rate = rates.before(question.rate, question.goal)
     ready = _with_notes(ready, note, at_rate)
-    return ready if ready.spec.tune is not None or ready.spec.live is not None else _expecting(ready, workshop)
+    return ready if ready.spec.tune is not None or ready.spec.live is not None else _expecting(ready, tools)
 
 
 def check_resume(
     directory: Path,
-    workshop: Tools,
+    tools: Tools,
     *,
     minutes: float | None = None,
     confirm: bool = False,
@@ -115,31 +115,31 @@ def check_resume(
     load_identity.check(spec, record.host, workload)
     drivers = load_identity.notes({**record.host, **load_identity.later(record.host, workload.version())})
     texts = [note_text(spec, note) for note in drivers]
-    return _with_notes(_where_it_runs(spec, allowed, workshop, workload, permission, record), *texts)
+    return _with_notes(_where_it_runs(spec, allowed, tools, workload, permission, record), *texts)
 
 
 def _where_it_runs(
-    spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload, permission: Permission, record: StudyRecord
+    spec: StudySpec, allowed: Plan, tools: Tools, workload: Workload, permission: Permission, record: StudyRecord
 ) -> CheckedStudy:
     if spec.live is not None:
         permission.refuse_restarts()
-        return resume_live(spec, spec.live, allowed, workshop, workload, record.servers)
+        return resume_live(spec, spec.live, allowed, tools, workload, record.servers)
     if spec.attachment is not None:
         resume = resume_attached if spec.tune is None else resume_tuned_attached
-        return resume(spec, allowed, workshop, workload, permission, record.servers)
+        return resume(spec, allowed, tools, workload, permission, record.servers)
     permission.refuse_for_sandboxes()
     if spec.tune is not None:
-        return resume_tuned(spec, allowed, workshop, workload)
+        return resume_tuned(spec, allowed, tools, workload)
     inspected = {
         trial.candidate: EffectiveSettings(trial.in_force, trial.real)
         for trial in comparison.clean(record.trials)
         if trial.real
     }
-    return resume_sandboxed(spec, allowed, workshop, workload, inspected)
+    return resume_sandboxed(spec, allowed, tools, workload, inspected)
 
 
-def _expecting(ready: CheckedStudy, workshop: Tools) -> CheckedStudy:
-    noise = machine_noise.recall(workshop.home.noise, ready.spec)
+def _expecting(ready: CheckedStudy, tools: Tools) -> CheckedStudy:
+    noise = machine_noise.recall(tools.home.noise, ready.spec)
     promised = machine_noise.promise(ready.spec, ready.plan, noise)
     return replace(ready, spec=machine_noise.expecting(ready.spec, ready.plan, noise), promise=promised)
 

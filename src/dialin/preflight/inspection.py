@@ -30,7 +30,7 @@ Inspect = Callable[[str, Setting], EffectiveSettings | None]
 """Looks at a candidate with a setting; None where its server does not start."""
 
 
-def make_inspect(workshop: Tools, builds: Mapping[str, Build], requested: Iterable[str]) -> Inspect:
+def make_inspect(tools: Tools, builds: Mapping[str, Build], requested: Iterable[str]) -> Inspect:
     """Return a function that inspects a candidate; `builds` is per candidate.
 
     The objects behind the variables in `asked` are counted, with instruments where that takes some.
@@ -41,21 +41,21 @@ def make_inspect(workshop: Tools, builds: Mapping[str, Build], requested: Iterab
         build = builds[candidate]
         options = sandbox_options(setting, build)
         try:
-            settings = _read(workshop, build, options)
+            settings = _read(tools, build, options)
             countable = {name: None for name in names if name not in settings.real and name in settings.in_force}
             if counted_by_locks(build, countable):
-                counted = _read(workshop, build, {**options, **instrumented(build)}).real
+                counted = _read(tools, build, {**options, **instrumented(build)}).real
                 settings = EffectiveSettings(settings.in_force, {**counted, **settings.real})
         except ServerError as error:
-            workshop.say(f"{candidate}: {error.what}. Its trials will show whether this happens every time")
+            tools.say(f"{candidate}: {error.what}. Its trials will show whether this happens every time")
             return None
         return settings
 
     return inspect
 
 
-def _read(workshop: Tools, build: Build, options: Setting) -> EffectiveSettings:
-    with workshop.preparer.running(build, options) as sandbox:
+def _read(tools: Tools, build: Build, options: Setting) -> EffectiveSettings:
+    with tools.preparer.running(build, options) as sandbox:
         return _effective_settings(sandbox, build)
 
 
@@ -65,7 +65,7 @@ def _effective_settings(server: Instance, build: Build) -> EffectiveSettings:
         return EffectiveSettings(values, real_objects(query, server.pid, build, values))
 
 
-def inspect_by_setting(workshop: Tools, build: Build, changes: Changes) -> dict[str, list[EffectiveSettings]]:
+def inspect_by_setting(tools: Tools, build: Build, changes: Changes) -> dict[str, list[EffectiveSettings]]:
     """Return the effective settings of each candidate on one server that is set to all in turn, and back again.
 
     Raises:
@@ -73,8 +73,8 @@ def inspect_by_setting(workshop: Tools, build: Build, changes: Changes) -> dict[
     """
     settings: dict[str, list[EffectiveSettings]] = {}
     order = list(changes.settings)
-    with workshop.preparer.running(build, sandbox_options(changes.boot, build)) as sandbox:
-        switched = SwitchedServer(sandbox, changes, workshop.clock, ChangeDetector(()))
+    with tools.preparer.running(build, sandbox_options(changes.boot, build)) as sandbox:
+        switched = SwitchedServer(sandbox, changes, tools.clock, ChangeDetector(()))
         for candidate in [*order, *reversed(order)]:
             switched.become(candidate)
             settings.setdefault(candidate, []).append(_effective_settings(sandbox, build))

@@ -30,7 +30,7 @@ from dialin.workloads.traffic.digests import Digest, stored_digests
 from dialin.workloads.traffic.traffic import Traffic
 
 
-def check_live(request: StudyRequest, workshop: Tools) -> CheckedStudy:
+def check_live(request: StudyRequest, tools: Tools) -> CheckedStudy:
     """Check a study on the live traffic of a server.
 
     Raises:
@@ -51,7 +51,7 @@ def check_live(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     ):
         if is_given:
             raise UserError(f"{option} is not for a live server", "Leave it out")
-    attached = reach_server(attachment, workshop, is_written=False)
+    attached = reach_server(attachment, tools, is_written=False)
     settings, left_out = question.settings(request.directory)
     known = read_catalogue(attached)
     values = known.defaults()
@@ -68,9 +68,9 @@ def check_live(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     _check_safe(spec, live, values, attached)
     notes = [*left_out, *(note_text(spec, note) for note in check.check_study(spec, {known.build_id: known}, {}))]
     spec, allowed = with_plan(spec)
-    state = live_state.watch(attached, workshop)
+    state = live_state.watch(attached, tools)
     notes += live_state.check_state(spec, live, attached, state, values)
-    site = _site(spec, live, attached, workload, workshop, allowed, state, state.digests)
+    site = _site(spec, live, attached, workload, tools, allowed, state, state.digests)
     read = {"latency_source": state.source.value, "digests": [one.stored() for one in state.digests]}
     return CheckedStudy(
         spec=spec,
@@ -89,14 +89,14 @@ def resume_live(
     spec: StudySpec,
     live: LiveOptions,
     allowed: Plan,
-    workshop: Tools,
+    tools: Tools,
     workload: Workload,
     known: Mapping[str, Mapping[str, Any]],
 ) -> CheckedStudy:
     """Return a study on live traffic that resumes; `known` are the stored facts of its server. See `check_live` for errors."""
     if not isinstance(workload, Traffic) or spec.attachment is None:
         raise RuntimeError("the study is not about live traffic")
-    attached = reach_again(spec, spec.attachment, workshop, known)
+    attached = reach_again(spec, spec.attachment, tools, known)
     values = attached.variables()
     changed = [
         name for name, value in spec.setting_of(spec.baseline).items() if name in values and not same_value(value, values[name])
@@ -107,7 +107,7 @@ def resume_live(
             "Set it back, or start a new study",
         )
     _check_safe(spec, live, values, attached)
-    state = live_state.watch(attached, workshop)
+    state = live_state.watch(attached, tools)
     notes = live_state.check_state(spec, live, attached, state, values)
     chosen = stored_digests(known.get(attached.build.id, {}))  # periods of one mix alone can be compared
     return CheckedStudy(
@@ -115,7 +115,7 @@ def resume_live(
         plan=allowed,
         servers={attached.build.id: facts_of_server(attached)},
         workload=workload,
-        site=_site(spec, live, attached, workload, workshop, allowed, state, chosen),
+        site=_site(spec, live, attached, workload, tools, allowed, state, chosen),
         notes=(*attached.account.notes, *notes),
         changes=tuple(_describe(spec, live, attached, values, allowed)),
         admit=refuse,
@@ -127,7 +127,7 @@ def _site(
     live: LiveOptions,
     attached: Attached,
     workload: Traffic,
-    workshop: Tools,
+    tools: Tools,
     allowed: Plan,
     state: LiveState,
     chosen: tuple[Digest, ...],
@@ -140,7 +140,7 @@ def _site(
         spec.attachment,
         attached,
         workload,
-        workshop,
+        tools,
         allowed.trial_seconds,
         is_replica=state.replication is not None,
         digests=chosen,

@@ -81,14 +81,14 @@ class LiveState:
         return is_saturated(cpu_share=self.cpu_share, cpus=cpus, running=self.running, connected=self.connected)
 
 
-def watch(attached: Attached, workshop: Tools) -> LiveState:
+def watch(attached: Attached, tools: Tools) -> LiveState:
     """Watch the server for some seconds; nothing is changed.
 
     Raises:
         UserError: it does not show how long its statements take, or a privilege is missing.
         ServerError: it does not answer.
     """
-    clock = workshop.clock
+    clock = tools.clock
     with attached.connect() as query:
         activity.check_sees_others(query)
         before = sessions(query)
@@ -273,7 +273,9 @@ def _check_sessions(spec: StudySpec, attached: Attached, state: LiveState) -> li
                 if state.lifetime < 600
                 else "Study it on a sandbox with --server",
             )
-        notes.append(f"{name} reaches new sessions only; these live for about {state.lifetime:.1f} s here, less than the washout")
+        notes.append(
+            f"{name} reaches new sessions only; these live for about {state.lifetime:.1f} s here, less than the washout"
+        )
     return notes
 
 

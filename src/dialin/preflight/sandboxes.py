@@ -33,7 +33,7 @@ from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Workload
 
 
-def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
+def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     """Check a study on sandboxes: resolve its names, inspect its candidates, choose the switch mode, plan.
 
     Raises:
@@ -44,31 +44,31 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     settings, left_out = question.settings(request.directory)
     if question.hold and len(question.servers) > 1:
         raise UserError("--hold works within one build, and there are several", "Study one build at a time")
-    installed = builds.discover(workshop.home, os.environ)
-    chosen = workshop.choose(question.servers, installed)
+    installed = builds.discover(tools.home, os.environ)
+    chosen = tools.choose(question.servers, installed)
     used = {build.id: build for build in chosen.values()}
-    catalogues = {name: workshop.catalogue(build) for name, build in used.items()}
+    catalogues = {name: tools.catalogue(build) for name, build in used.items()}
     defaults = {name: catalogue.defaults() for name, catalogue in catalogues.items()}
     files = question.option_files(request.directory)
     candidates, unknown = without_unknown(_candidates(settings, chosen), files, catalogues)
     spec = request.specify(candidates, defaults)
-    elsewhere = {build.id: functools.partial(workshop.catalogue, build) for build in installed if build.id not in used}
+    elsewhere = {build.id: functools.partial(tools.catalogue, build) for build in installed if build.id not in used}
     with naming_lines(files):
         notes = check.check_study(spec, catalogues, elsewhere)
     expected = expect_switch(question.switch, spec, catalogues)
     plan(spec.model_copy(update={"switch": expected.mode}))  # refuses a budget that is too small before servers start
     for candidate in spec.candidates:
         check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server])
-    check_disk(workshop, workload, len(used))
-    without = raw_waits.check(spec.waits, used, workshop)
+    check_disk(tools, workload, len(used))
+    without = raw_waits.check(spec.waits, used, tools)
 
-    inspect = inspect_of(spec, used, workshop)
-    workshop.say(f"Inspecting the {len(spec.candidates)} candidates")
+    inspect = inspect_of(spec, used, tools)
+    tools.say(f"Inspecting the {len(spec.candidates)} candidates")
     inspected = inspection.inspect_all(spec, inspect)
     if question.hold:
         spec, inspected = inspection.pin_confounds(spec, inspected, inspect)
 
-    mode = choose_switch_mode(expected, spec, inspected, used[spec.candidates[0].server], catalogues, workshop)
+    mode = choose_switch_mode(expected, spec, inspected, used[spec.candidates[0].server], catalogues, tools)
     spec, allowed = with_plan(spec.model_copy(update={"switch": mode.switch}))
     inspection_notes = _inspection_notes(spec, mode.inspected, catalogues)
     return CheckedStudy(
@@ -76,7 +76,7 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
         plan=allowed,
         servers={build.id: facts_of(build) for build in used.values()},
         workload=workload,
-        site=Sandboxes(spec, used, workload, workshop, mode.changes),
+        site=Sandboxes(spec, used, workload, tools, mode.changes),
         notes=(
             *left_out,
             *unknown,
@@ -86,7 +86,7 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
             *filter(None, [mode.reason]),
         ),
         inspected=mode.inspected,
-        admit=admission(used, workload, workshop),
+        admit=admission(used, workload, tools),
         catalogues={name: effective_settings.excerpt(known, spec.set_variables) for name, known in catalogues.items()},
     )
 
@@ -97,43 +97,43 @@ def _candidates(settings: Sequence[tuple[str, Variables]], chosen: Mapping[str, 
 
 
 def resume_sandboxed(
-    spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload, inspected: Mapping[str, EffectiveSettings]
+    spec: StudySpec, allowed: Plan, tools: Tools, workload: Workload, inspected: Mapping[str, EffectiveSettings]
 ) -> CheckedStudy:
     """Return a study on sandboxes that resumes; candidates that were never inspected are inspected.
 
     Raises:
         UserError: a build is gone.
     """
-    installed = builds.discover(workshop.home, os.environ)
+    installed = builds.discover(tools.home, os.environ)
     used = {name: builds.find(name, installed) for name in {candidate.server for candidate in spec.candidates}}
     unseen = spec.model_copy(update={"candidates": tuple(c for c in spec.candidates if c.name not in inspected)})
-    all_inspected = {**inspected, **inspection.inspect_all(unseen, inspect_of(spec, used, workshop))}
+    all_inspected = {**inspected, **inspection.inspect_all(unseen, inspect_of(spec, used, tools))}
     changes = None
     if spec.switch is Switch.SET:
-        changes = changes_between(spec, all_inspected, workshop.catalogue(used[spec.candidates[0].server]))
+        changes = changes_between(spec, all_inspected, tools.catalogue(used[spec.candidates[0].server]))
     return CheckedStudy(
         spec=spec,
         plan=allowed,
         servers={build.id: facts_of(build) for build in used.values()},
         workload=workload,
-        site=Sandboxes(spec, used, workload, workshop, changes),
+        site=Sandboxes(spec, used, workload, tools, changes),
         inspected=all_inspected,
-        admit=admission(used, workload, workshop),
+        admit=admission(used, workload, tools),
     )
 
 
-def admission(used: Mapping[str, Build], workload: Workload, workshop: Tools) -> Admit:
+def admission(used: Mapping[str, Build], workload: Workload, tools: Tools) -> Admit:
     """Return what admits candidates to a running study on sandboxes: the same checks and inspection as before it began."""
 
     def catalogue_of(build: str) -> Catalogue:
-        return workshop.catalogue(used[build])
+        return tools.catalogue(used[build])
 
     def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, EffectiveSettings | None]:
         named = checked_candidate(spec, candidate, catalogue_of)
         larger = spec.with_candidates([named])
         check_candidate(larger, named, used[named.server], catalogue_of(named.server).defaults())
-        check_disk(workshop, workload, 1)
-        settings = inspect_of(larger, used, workshop)(named.name, larger.setting_of(named.name))
+        check_disk(tools, workload, 1)
+        settings = inspect_of(larger, used, tools)(named.name, larger.setting_of(named.name))
         if settings is None:
             raise ServerError(f"No server starts as {named.name}", "Propose another setting")
         return named, settings
@@ -141,9 +141,9 @@ def admission(used: Mapping[str, Build], workload: Workload, workshop: Tools) ->
     return admit
 
 
-def inspect_of(spec: StudySpec, used: Mapping[str, Build], workshop: Tools) -> inspection.Inspect:
+def inspect_of(spec: StudySpec, used: Mapping[str, Build], tools: Tools) -> inspection.Inspect:
     builds_of = {candidate.name: used[candidate.server] for candidate in spec.candidates}
-    return inspection.make_inspect(workshop, builds_of, spec.variables_under_test)
+    return inspection.make_inspect(tools, builds_of, spec.variables_under_test)
 
 
 def _inspection_notes(
@@ -171,10 +171,10 @@ def check_candidate(spec: StudySpec, candidate: Candidate, build: Build, default
     check.check_memory(candidate.name, memory.memory_needed(values, spec.workload.threads), host.memory_available())
 
 
-def check_disk(workshop: Tools, workload: Workload, count: int) -> None:
+def check_disk(tools: Tools, workload: Workload, count: int) -> None:
     """Raise UserError unless the datasets of all builds, a copy for the trial, and its temporary files fit the disk."""
     data = (count + 1) * (BLANK_SIZE + workload.expected_bytes())
-    check_space(workshop.home.root, data + workload.temporary_bytes(), workload.smaller)
+    check_space(tools.home.root, data + workload.temporary_bytes(), workload.smaller)
 
 
 def facts_of(build: Build) -> dict[str, str]:

@@ -78,7 +78,7 @@ def choose_switch_mode(
     inspected: Mapping[str, EffectiveSettings],
     build: Build,
     catalogues: Mapping[str, Catalogue],
-    workshop: Tools,
+    tools: Tools,
 ) -> SwitchMode:
     """Choose how trials follow each other; where SET GLOBAL may do, it is tried on a server with empty data.
 
@@ -93,7 +93,7 @@ def choose_switch_mode(
     if why is None:
         changes = changes_between(spec, inspected, catalogues[build.id])
         try:
-            after_set = inspect_by_setting(workshop, build, changes)
+            after_set = inspect_by_setting(tools, build, changes)
         except DialinError as error:
             why = f"a running server does not accept every value: {error.what}"
         else:

@@ -56,7 +56,7 @@ _BOOT = 4.0
 """Seconds that a server takes to start and to stop, about."""
 
 
-def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
+def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
     """Check a tune on sandboxes: resolve its variables, read the baseline's server, plan.
 
     Raises:
@@ -65,50 +65,50 @@ def check_tuned(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     """
     question, workload = request.question, request.workload
     refuse_options(question, request)
-    installed = builds.discover(workshop.home, os.environ)
-    chosen = workshop.choose(question.servers, installed)
+    installed = builds.discover(tools.home, os.environ)
+    chosen = tools.choose(question.servers, installed)
     if len(chosen) > 1:
         raise UserError("A tune is of one build, and there are several", "Name one --server")
     (build,) = chosen.values()
-    catalogue = workshop.catalogue(build)
-    elsewhere = {other.id: functools.partial(workshop.catalogue, other) for other in installed if other.id != build.id}
+    catalogue = tools.catalogue(build)
+    elsewhere = {other.id: functools.partial(tools.catalogue, other) for other in installed if other.id != build.id}
     requested = tune_space.resolve(tune_space.parse_named(question.tune or ()), catalogue, elsewhere)
     setting, left_out = base_setting(request, catalogue, elsewhere)
     dry_run.check(build, setting)
-    check_disk(workshop, workload, 1)
-    workshop.say("Reading the baseline's server")
-    inspect = inspection.make_inspect(workshop, {BASELINE: build}, [one.name for one in requested])
+    check_disk(tools, workload, 1)
+    tools.say("Reading the baseline's server")
+    inspect = inspection.make_inspect(tools, {BASELINE: build}, [one.name for one in requested])
     baseline = inspect(BASELINE, setting)
     if baseline is None:
         raise ServerError("No server starts as the baseline", "Correct --set")
 
-    situation = situation_of(request, workshop, baseline)
+    situation = situation_of(request, tools, baseline)
     weaker = question.accept_weaker_durability
     if requested:
         variables = tune_space.name_variables(requested, catalogue, situation, weaker=weaker)
     else:
-        situation = _with_counters(request, workshop, build, setting, catalogue, situation)
+        situation = _with_counters(request, tools, build, setting, catalogue, situation)
         variables = tune_space.propose_variables(catalogue, situation, weaker=weaker)
     for ends in tune_space.ends_of(variables):
         _check_ends(build, setting, ends)
     spec, allowed = with_plan(specify(request, build.id, setting, variables, catalogue, situation))
     check_candidate(spec, spec.candidates[0], build, catalogue.defaults())
-    ready = _checked(spec, allowed, build, workload, workshop, catalogue, {BASELINE: baseline})
+    ready = _checked(spec, allowed, build, workload, tools, catalogue, {BASELINE: baseline})
     return replace(ready, notes=tuple(left_out))
 
 
-def resume_tuned(spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload) -> CheckedStudy:
+def resume_tuned(spec: StudySpec, allowed: Plan, tools: Tools, workload: Workload) -> CheckedStudy:
     """Return a tune on sandboxes that resumes.
 
     Raises:
         UserError: the build is gone.
         ServerError: the baseline's server does not start.
     """
-    build = builds.find(spec.candidates[0].server, builds.discover(workshop.home, os.environ))
-    baseline = inspect_of(spec, {build.id: build}, workshop)(spec.baseline, spec.setting_of(spec.baseline))
+    build = builds.find(spec.candidates[0].server, builds.discover(tools.home, os.environ))
+    baseline = inspect_of(spec, {build.id: build}, tools)(spec.baseline, spec.setting_of(spec.baseline))
     if baseline is None:
         raise ServerError("No server starts as the baseline", "See its log above")
-    return _checked(spec, allowed, build, workload, workshop, workshop.catalogue(build), {spec.baseline: baseline})
+    return _checked(spec, allowed, build, workload, tools, tools.catalogue(build), {spec.baseline: baseline})
 
 
 def _checked(
@@ -116,21 +116,21 @@ def _checked(
     allowed: Plan,
     build: Build,
     workload: Workload,
-    workshop: Tools,
+    tools: Tools,
     catalogue: Catalogue,
     inspected: Mapping[str, EffectiveSettings],
 ) -> CheckedStudy:
     changes = changes_between(spec, inspected, catalogue) if spec.switch is Switch.SET else None
 
     def inspect(larger: StudySpec, name: str) -> EffectiveSettings | None:
-        return inspect_of(larger, {build.id: build}, workshop)(name, larger.setting_of(name))
+        return inspect_of(larger, {build.id: build}, tools)(name, larger.setting_of(name))
 
     return CheckedStudy(
         spec=spec,
         plan=allowed,
         servers={build.id: facts_of(build)},
         workload=workload,
-        site=Sandboxes(spec, {build.id: build}, workload, workshop, changes),
+        site=Sandboxes(spec, {build.id: build}, workload, tools, changes),
         inspected=inspected,
         admit=tune_admission(catalogue),
         inspect=inspect,
@@ -175,9 +175,9 @@ def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, V
         raise
 
 
-def situation_of(request: StudyRequest, workshop: Tools, baseline: EffectiveSettings) -> Situation:
+def situation_of(request: StudyRequest, tools: Tools, baseline: EffectiveSettings) -> Situation:
     """Return what is known of this machine and of the load, before anything is measured."""
-    existing: Path = next(path for path in (workshop.home.root, *workshop.home.root.parents) if path.exists())
+    existing: Path = next(path for path in (tools.home.root, *tools.home.root.parents) if path.exists())
     return Situation(
         memory=host.memory_available(),
         disk=shutil.disk_usage(existing).free,
@@ -191,7 +191,7 @@ def situation_of(request: StudyRequest, workshop: Tools, baseline: EffectiveSett
 
 def _with_counters(
     request: StudyRequest,
-    workshop: Tools,
+    tools: Tools,
     build: Build,
     setting: Mapping[str, Value],
     catalogue: Catalogue,
@@ -202,16 +202,14 @@ def _with_counters(
     Raises:
         ServerError: the trial fails.
     """
-    ended = measure_baseline(
-        request, workshop, build, setting, catalogue, situation, "to see which variables this load touches"
-    )
+    ended = measure_baseline(request, tools, build, setting, catalogue, situation, "to see which variables this load touches")
     status = next((one for one in ended.evidence.watched if one.probe == "status"), None)
     return replace(situation, counters=status.counters, seconds=status.seconds) if status else situation
 
 
 def measure_baseline(
     request: StudyRequest,
-    workshop: Tools,
+    tools: Tools,
     build: Build,
     setting: Mapping[str, Value],
     catalogue: Catalogue,
@@ -225,9 +223,9 @@ def measure_baseline(
     """
     variables = tune_space.propose_variables(catalogue, situation, weaker=False)
     spec = specify(request, build.id, setting, variables, catalogue, situation)
-    allowed, clock = plan(spec), workshop.clock
-    workshop.say(f"Measuring the baseline once for {allowed.measure:.0f} s, {purpose}")
-    with Sandboxes(spec, {build.id: build}, request.workload, workshop).open(workshop.say) as site:
+    allowed, clock = plan(spec), tools.clock
+    tools.say(f"Measuring the baseline once for {allowed.measure:.0f} s, {purpose}")
+    with Sandboxes(spec, {build.id: build}, request.workload, tools).open(tools.say) as site:
         watch = by_probes(clock)
         context = TrialContext(spec, allowed, clock, request.workload, stage=site.stage, watch=watch)
         trial = Trial(0, 0, 0, 1, BASELINE, TrialState.RUNNING, clock.now(), purpose=Purpose.SEARCH)

@@ -21,7 +21,7 @@ from dialin.trials.tools import Tools
 from dialin.workloads.base import Workload
 
 
-def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Permission) -> CheckedStudy:
+def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permission) -> CheckedStudy:
     """Check a tune on an attached server; the server is asked, and not changed.
 
     Raises:
@@ -39,7 +39,7 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
     attachment = question.attachment(request.directory)
     if attachment is None:
         raise RuntimeError("the question is not about an attached server")
-    attached = attached_server.reach_server(attachment, workshop)
+    attached = attached_server.reach_server(attachment, tools)
     workload.check_account(attached.account)
     known = attached_server.read_catalogue(attached)
     requested = tune_space.resolve(tune_space.parse_named(question.tune), known, {})
@@ -66,7 +66,7 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
         allowed,
         attached,
         workload,
-        workshop,
+        tools,
         permission,
         values=known.defaults(),
         notes=left_out,
@@ -78,7 +78,7 @@ def check_tuned_attached(request: StudyRequest, workshop: Tools, permission: Per
 def resume_tuned_attached(
     spec: StudySpec,
     allowed: Plan,
-    workshop: Tools,
+    tools: Tools,
     workload: Workload,
     permission: Permission,
     known: Mapping[str, Mapping[str, Any]],
@@ -87,7 +87,7 @@ def resume_tuned_attached(
     return attached_server.resume_attached(
         spec,
         allowed,
-        workshop,
+        tools,
         workload,
         permission,
         known,

@@ -29,7 +29,7 @@ from dialin.workloads import load_identity
 def begin(
     ready: CheckedStudy,
     out: Path,
-    workshop: Tools,
+    tools: Tools,
     watcher: Watcher,
     command: str,
     proposer: Proposer = CONTENDERS,
@@ -53,7 +53,7 @@ def begin(
         Store.create(
             out,
             ready.spec,
-            created=workshop.clock.now(),
+            created=tools.clock.now(),
             dialin_version=dialin.__version__,
             command=command,
             host=load_identity.facts(ready.workload),
@@ -62,14 +62,14 @@ def begin(
         ) as store,
     ):
         for note in ready.notes:
-            store.say(workshop.clock.now(), note)
-        return _run(ready, out, store, workshop, watcher, proposer, hosts)
+            store.say(tools.clock.now(), note)
+        return _run(ready, out, store, tools, watcher, proposer, hosts)
 
 
 def resume(
     ready: CheckedStudy,
     directory: Path,
-    workshop: Tools,
+    tools: Tools,
     watcher: Watcher,
     proposer: Proposer = CONTENDERS,
     hosts: FleetChoice = ONE_HOST,
@@ -83,14 +83,14 @@ def resume(
     with sole_runner(directory, identity(os.getpid())), Store.open(directory) as store:
         store.set_spec(ready.spec)
         store.add_to_host(load_identity.later(store.host, ready.workload.version()))
-        return _run(ready, directory, store, workshop, watcher, proposer, hosts)
+        return _run(ready, directory, store, tools, watcher, proposer, hosts)
 
 
 def _run(
     ready: CheckedStudy,
     directory: Path,
     store: Store,
-    workshop: Tools,
+    tools: Tools,
     watcher: Watcher,
     proposer: Proposer,
     hosts: FleetChoice,
@@ -99,16 +99,16 @@ def _run(
     session = store.begin_session()
     remove_unfinished_files(store)
     requests.take_back(directory)
-    progress = ProgressWriter(store, workshop.clock, watcher)
+    progress = ProgressWriter(store, tools.clock, watcher)
 
     def say(text: str) -> None:
-        store.say(workshop.clock.now(), text)
+        store.say(tools.clock.now(), text)
         progress.message(text)
 
     try:
-        with progress.session(), open_fleet(hosts, ready, store.host, directory, workshop, say) as fleet:
+        with progress.session(), open_fleet(hosts, ready, store.host, directory, tools, say) as fleet:
             stop_asked = functools.partial(requests.is_asked_to_stop, directory)
-            common = (store, workshop.clock, progress, ready.plan, fleet, session)
+            common = (store, tools.clock, progress, ready.plan, fleet, session)
             if ready.spec.tune is not None:
                 runner: Runner = TuneRunner(
                     *common, admit=ready.admit, inspect=ready.inspect, inspected=ready.inspected, stop_asked=stop_asked
@@ -116,7 +116,7 @@ def _run(
             else:
                 runner = Runner(*common, proposer=proposer, admit=ready.admit, inspected=ready.inspected, stop_asked=stop_asked)
             verdict = runner.run()
-        machine_noise.remember(workshop.home.noise, store.read())
+        machine_noise.remember(tools.home.noise, store.read())
         return verdict
     except UserError as error:
         raise DialinError(error.what, error.remedy, resumable=True) from error

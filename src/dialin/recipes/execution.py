@@ -43,7 +43,7 @@ class RecipeStep:
 
     place: StudyPlace
     ready: CheckedStudy
-    workshop: Tools
+    tools: Tools
     is_resumed: bool
 
     def run(self, watcher: Watcher, command: str) -> Verdict:
@@ -53,8 +53,8 @@ class RecipeStep:
             DialinError: it could not be finished; what was measured is in the directory.
         """
         if self.is_resumed:
-            return resume(self.ready, self.place.directory, self.workshop, watcher)
-        return begin(self.ready, self.place.directory, self.workshop, watcher, command)
+            return resume(self.ready, self.place.directory, self.tools, watcher)
+        return begin(self.ready, self.place.directory, self.tools, watcher, command)
 
 
 def places(recipe: Recipe, out: Path) -> list[StudyPlace]:
@@ -66,7 +66,7 @@ def places(recipe: Recipe, out: Path) -> list[StudyPlace]:
     ]
 
 
-def check(place: StudyPlace, scale: ScaleName, workshop: Tools) -> RecipeStep:
+def check(place: StudyPlace, scale: ScaleName, tools: Tools) -> RecipeStep:
     """Check all that one study needs, or that it needs to go on.
 
     Raises:
@@ -74,23 +74,23 @@ def check(place: StudyPlace, scale: ScaleName, workshop: Tools) -> RecipeStep:
         ServerError: a build does not start.
     """
     try:
-        return _checked(place, scale, workshop)
+        return _checked(place, scale, tools)
     except DialinError as error:
         error.what = f"{place.study.name}: {error.what}"
         raise
 
 
-def _checked(place: StudyPlace, scale: ScaleName, workshop: Tools) -> RecipeStep:
+def _checked(place: StudyPlace, scale: ScaleName, tools: Tools) -> RecipeStep:
     question, where = place.study.question(scale), place.directory
     if place.begun:
         with Store.open(where) as store:
             spec = store.read().spec
         if not _asks(question, spec):
             raise UserError(f"{where} holds another study, or one with another scale", "Name another --out")
-        return RecipeStep(place, check_resume(where, workshop), workshop, is_resumed=True)
+        return RecipeStep(place, check_resume(where, tools), tools, is_resumed=True)
     if where.exists() and (not where.is_dir() or any(where.iterdir())):
         raise UserError(f"{where} already exists and is not empty", "Name another --out")
-    return RecipeStep(place, check_question(question, library.DIRECTORY, workshop), workshop, is_resumed=False)
+    return RecipeStep(place, check_question(question, library.DIRECTORY, tools), tools, is_resumed=False)
 
 
 def _asks(question: StudyOptions, spec: StudySpec) -> bool:

@@ -44,7 +44,9 @@ def _carries_over(spec: StudySpec, data: Figures) -> str:
     if "settling" in data:
         parts.append(f"the second half of periods differs from the first by {change(data['settling'])}")
     if "after_other" in data:
-        parts.append(f"{of_goal} after one of its periods differs by {change(data['after_other'])} from that after the baseline")
+        parts.append(
+            f"{of_goal} after one of its periods differs by {change(data['after_other'])} from that after the baseline"
+        )
     end = ". Most of it may be still to come when a period ends, so nothing is claimed" if data["lasts"] else ""
     return f"The effect of {name} is slow to settle: {'; '.join(parts)}{end}. Start a new study with a longer --warmup"
 

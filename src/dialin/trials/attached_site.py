@@ -42,14 +42,14 @@ class AttachedServer:
     attachment: Attachment
     attached: Attached
     workload: Workload
-    workshop: Tools
+    tools: Tools
     at_start: tuple[str, ...]
     restart_command: str | None
 
     @contextmanager
     def open(self, say: Callable[[str], None], study: Path | None = None) -> Iterator[OpenAttachedServer]:
         """Write down the undo, prepare data in a schema of its own, and put everything back at the end."""
-        log = UndoLog(self.workshop.home.undo, self.workshop.clock)
+        log = UndoLog(self.tools.home.undo, self.tools.clock)
         names = self.spec.set_variables
         schema = None if self.attachment.database else SCHEMA
         self.attached.study = str(study.absolute()) if study is not None else ""
@@ -78,14 +78,14 @@ class AttachedServer:
     @contextmanager
     def _private_directory(self) -> Iterator[Path]:
         """Give the load a directory of its own, written down so that a driver left behind is ended."""
-        workshop, name = self.workshop, uuid.uuid4().hex[:8]
-        directory = workshop.home.sandboxes / name
-        entry = workshop.ledger.open(name, directory, build=f"load on {self.attached.build.id}")
+        tools, name = self.tools, uuid.uuid4().hex[:8]
+        directory = tools.home.sandboxes / name
+        entry = tools.ledger.open(name, directory, build=f"load on {self.attached.build.id}")
         try:
             directory.mkdir(parents=True, mode=0o700)
             yield directory
         finally:
-            workshop.ledger.end(entry)
+            tools.ledger.end(entry)
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ class AttachedStage:
         return self._site.attached
 
     def _await_server(self) -> Iterator[Step]:
-        attached, clock, patience = self._site.attached, self._site.workshop.clock, self._site.attachment.wait_for_server
+        attached, clock, patience = self._site.attached, self._site.tools.clock, self._site.attachment.wait_for_server
         was_gone = attached.is_gone()
         if not attached.is_back():
             yield Step.WAIT

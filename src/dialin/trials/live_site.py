@@ -56,7 +56,7 @@ class LiveServer:
     attachment: Attachment
     attached: Attached
     workload: Traffic
-    workshop: Tools
+    tools: Tools
     slot: float
     is_replica: bool = False
     digests: tuple[Digest, ...] = ()
@@ -64,8 +64,8 @@ class LiveServer:
     @contextmanager
     def open(self, say: Callable[[str], None], study: Path | None = None) -> Iterator[OpenLiveServer]:
         """Write down the undo, begin to read the server, and put everything back at the end."""
-        attached, clock = self.attached, self.workshop.clock
-        log = UndoLog(self.workshop.home.undo, clock)
+        attached, clock = self.attached, self.tools.clock
+        log = UndoLog(self.tools.home.undo, clock)
         names = self.spec.set_variables
         attached.study = str(study.absolute()) if study is not None else ""
         entry = log.begin(attached, self.attachment, names)
@@ -95,14 +95,14 @@ class LiveServer:
             self.attached.connect,
             lambda query, source: Reader(
                 query,
-                self.workshop.clock,
+                self.tools.clock,
                 source,
                 pid=pid,
                 data=data,
                 is_replica=self.is_replica,
                 chosen=self.digests,
             ),
-            self.workshop.clock,
+            self.tools.clock,
         )
 
 
@@ -130,7 +130,7 @@ class OpenLiveServer:
 
     @property
     def clock(self) -> Clock:
-        return self.site.workshop.clock
+        return self.site.tools.clock
 
     def stage(self, trial: Trial) -> LiveStage:
         return LiveStage(self, trial)
@@ -237,7 +237,7 @@ class LiveStage:
         return False
 
     def target(self) -> Target:
-        return Target(self._opened.site.attached.account, self._opened.site.workshop.home.root)
+        return Target(self._opened.site.attached.account, self._opened.site.tools.home.root)
 
     def hide(self, value: str) -> str:
         return value

@@ -293,7 +293,7 @@ class Collector:
         return Evidence(waits=waits, waits_file=path)
 
 
-def check(pattern: str | None, builds: Mapping[str, Build], workshop: Tools) -> list[str]:
+def check(pattern: str | None, builds: Mapping[str, Build], tools: Tools) -> list[str]:
     """Check that the pattern matches an instrument of some build, each of which is started on empty data and asked.
 
     Returns:
@@ -308,7 +308,7 @@ def check(pattern: str | None, builds: Mapping[str, Build], workshop: Tools) -> 
     without: list[str] = []
     every: dict[str, None] = {}
     for name, build in builds.items():
-        with workshop.preparer.running(build, {"performance_schema": "ON"}) as sandbox, sandbox.connect() as query:
+        with tools.preparer.running(build, {"performance_schema": "ON"}) as sandbox, sandbox.connect() as query:
             available = instruments.all_waits(query)
         every.update(dict.fromkeys(available))
         if not instruments.matching(pattern, available):

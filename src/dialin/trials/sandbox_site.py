@@ -45,14 +45,14 @@ class Sandboxes:
     spec: StudySpec
     builds: Mapping[str, Build]
     workload: Workload
-    workshop: Tools
+    tools: Tools
     changes: Changes | None = None
 
     @contextmanager
     def open(self, say: Callable[[str], None], study: Path | None = None) -> Iterator[OpenSandboxes]:  # noqa: ARG002
         """Prepare the data of every candidate, once; it is in use until this is closed, and then no sandbox is left."""
         with ExitStack() as in_use:
-            yield OpenSandboxes(self, self.workshop.preparer.telling(say), in_use)
+            yield OpenSandboxes(self, self.tools.preparer.telling(say), in_use)
 
 
 class OpenSandboxes:
@@ -78,7 +78,7 @@ class OpenSandboxes:
             self._shared = SharedSandbox(
                 lambda boot: self._sandbox(baseline, boot),
                 site.changes,
-                site.workshop.clock,
+                site.tools.clock,
                 for_one_block=self._spec.workload.traits.grows,
             )
             in_use.callback(self._shared.end)
@@ -121,7 +121,7 @@ class OpenSandboxes:
             self._in_use.enter_context(self._preparer.in_use(dataset))
             self._datasets[candidate.name] = dataset
         largest = max(dataset.size for dataset in self._datasets.values())
-        check_space(site.workshop.home.sandboxes, largest + site.workload.temporary_bytes(), site.workload.smaller)
+        check_space(site.tools.home.sandboxes, largest + site.workload.temporary_bytes(), site.workload.smaller)
 
     def _build(self, candidate: str) -> Build:
         return self._site.builds[self._spec.candidate(candidate).server]
@@ -129,7 +129,7 @@ class OpenSandboxes:
     def _sandbox(self, candidate: str, setting: Setting) -> SandboxStage:
         build, dataset = self._build(candidate), self._datasets[candidate]
         options = sandbox_options(setting, build)
-        return SandboxStage(build, dataset, options, self._spec.server_cpus, self._site.workshop, self._spec.set_variables)
+        return SandboxStage(build, dataset, options, self._spec.server_cpus, self._site.tools, self._spec.set_variables)
 
 
 class SandboxStage:
@@ -141,7 +141,7 @@ class SandboxStage:
         dataset: StoredDataset,
         options: Setting,
         cpus: str | None,
-        workshop: Tools,
+        tools: Tools,
         studied: Collection[str] = (),
     ) -> None:
         self.build = build
@@ -150,12 +150,12 @@ class SandboxStage:
         self._dataset = dataset
         self._options = options
         self._cpus = cpus
-        self._workshop = workshop
+        self._tools = tools
         self._sandbox: Sandbox | None = None
 
     def ready(self) -> Generator[Step, None, Instance]:
         yield Step.RESTORE
-        home, ledger, clock = self._workshop.home, self._workshop.ledger, self._workshop.clock
+        home, ledger, clock = self._tools.home, self._tools.ledger, self._tools.clock
         self._sandbox = sandbox = Sandbox.create(self.build, home, ledger, clock)
         check_space(home.sandboxes, self._dataset.size)
         copy(self._dataset.data, sandbox.data)

@@ -69,9 +69,7 @@ def _candidate(
     )
 
 
-def _ratios(
-    measured: Measured, goal: Goal, names: Sequence[str], baseline: str, rules: Rules
-) -> dict[str, Estimate | None]:
+def _ratios(measured: Measured, goal: Goal, names: Sequence[str], baseline: str, rules: Rules) -> dict[str, Estimate | None]:
     """Return each candidate's latency, or what a statement costs, as a ratio to the baseline's."""
     fitted = fit_periods(goal_periods(measured, goal), names)
     if fitted is None or baseline not in fitted.names:

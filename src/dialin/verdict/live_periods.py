@@ -1,5 +1,6 @@
 """From the periods of a live server to what is compared: latency in one mix of statements, what a statement costs, or
-throughput where the server is saturated; with the offered load beside it."""
+throughput where the server is saturated; with the offered load beside it.
+"""
 
 from __future__ import annotations
 
