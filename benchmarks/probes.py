@@ -33,6 +33,7 @@ from scipy import stats
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, WorkloadError
 from dialin.model.build import Build
+from dialin.model.setting import Setting
 from dialin.model.workload import WorkloadSpec
 from dialin.probes import host
 from dialin.probes.heartbeat import Heartbeat
@@ -116,11 +117,11 @@ class Pausable:
 
 
 @contextmanager
-def running(build: Build, spec: WorkloadSpec, tools: Tools) -> Iterator[tuple[Sandbox, Load]]:
+def running(build: Build, spec: WorkloadSpec, tools: Tools, setting: Setting = SETTING) -> Iterator[tuple[Sandbox, Load]]:
     """A server under a load that goes on."""
     workload = make_workload(spec)
     workload.check()
-    with tools.preparer.running(build, SETTING) as sandbox:
+    with tools.preparer.running(build, setting) as sandbox:
         with sandbox.connect() as query:
             query("CREATE DATABASE sbtest")
         target = Target(sandbox.account, sandbox.directory)

@@ -1,10 +1,11 @@
 """Prints, as a Markdown table, what `tune` finds and proves on simulated servers, and how often it errs.
 
-    python benchmarks/tune.py [--surfaces 20] [--first 0] [--minutes 60 120] [--gains 0.4 0.7 0] [--methods dialin random tpe]
+    python benchmarks/tune.py [--surfaces 20] [--first 0] [--minutes 60 120] [--gains 0.4 0.7 0] [--methods dialin random]
 
 The servers are those of benchmarks/surfaces.py; each surface and session has its number as seed. dialin is asked and told
-as by a study, its proof included in the budget. Random search and TPE have the same budget, trials of 30 s and the known memory
-formula, and recommend the trial with the highest throughput, as is usual. TPE needs Optuna, which dialin does not.
+as by a study, its proof included in the budget. Random search, TPE and SMAC have the same budget, trials of 30 s and the known
+memory formula, and recommend the trial with the highest throughput, as is usual. TPE needs Optuna and
+SMAC smac; dialin needs neither.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import math
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean, median
 
 import numpy as np
@@ -129,6 +132,52 @@ def tpe(surface: Surface, minutes: float, seed: int) -> Ended:
     return _luckiest(surface, minutes, seed, suggest, learn)
 
 
+def smac(surface: Surface, minutes: float, seed: int) -> Ended:
+    """SMAC's random forest as it comes; special values and crashes as for TPE."""
+    from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace, UniformFloatHyperparameter
+    from smac import HyperparameterOptimizationFacade, Scenario
+    from smac.runhistory.dataclasses import TrialValue
+    from smac.runhistory.enumerations import StatusType
+
+    space = ConfigurationSpace(seed=seed)
+    for index, one in enumerate(surface.space.dimensions):
+        at = _coordinate(surface, index)
+        if one.values:
+            space.add(CategoricalHyperparameter(one.name, list(range(len(one.values))), default_value=at))
+        else:
+            low = -0.15 if one.special else 0.0
+            space.add(UniformFloatHyperparameter(one.name, low, 1.0, default_value=at))
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = Scenario(
+            space,
+            deterministic=True,
+            n_trials=int(2 * minutes),
+            seed=seed,
+            use_default_config=True,
+            output_directory=Path(folder),
+        )
+        facade = HyperparameterOptimizationFacade(
+            scenario, lambda _config, seed=0: 0.0 * seed, logging_level=False, overwrite=True
+        )
+        asked = []
+
+        def suggest() -> dict[str, Value]:
+            trial = facade.ask()
+            asked.append(trial)
+            point = surface.space.default_point
+            for index, one in enumerate(surface.space.dimensions):
+                drawn = float(trial.config[one.name])
+                point[index] = 2.0 + drawn if one.values else drawn if drawn >= 0 else 2.0
+            return surface.space.setting(point)
+
+        def learn(throughput: float | None) -> None:
+            status = StatusType.CRASHED if throughput is None else StatusType.SUCCESS
+            cost = 1.0 if throughput is None else 1 / throughput  # SMAC takes the logarithm
+            facade.tell(asked[-1], TrialValue(cost=cost, status=status))
+
+        return _luckiest(surface, minutes, seed, suggest, learn)
+
+
 def _coordinate(surface: Surface, index: int) -> float | int:
     position = float(surface.space.default_point[index])
     if surface.space.dimensions[index].values:
@@ -159,7 +208,12 @@ def _luckiest(
     return ended(surface, machine, best[1], claimed, None, cpu)
 
 
-METHODS: dict[str, Callable[[Surface, float, int], Ended]] = {"dialin": dialin, "random": random_search, "tpe": tpe}
+METHODS: dict[str, Callable[[Surface, float, int], Ended]] = {
+    "dialin": dialin,
+    "random": random_search,
+    "tpe": tpe,
+    "smac": smac,
+}
 COLUMNS = (
     "method", "best log gain", "minutes", "true gain: median", "P10", "claims a gain", "false claims",
     "claim too high by, median", "interval covers", "half-width, median", "changed", "useless", "worse than the baseline",
@@ -202,9 +256,10 @@ def main() -> None:
     parser.add_argument("--gains", type=float, nargs="+", default=[0.4, 0.7, 0.0])
     parser.add_argument("--variables", type=int, default=20)
     parser.add_argument("--easy", action="store_true", help="a third of the variables act, and resources limit less sharply")
-    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=["dialin", "random", "tpe"])
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=["dialin", "random", "tpe", "smac"])
     asked = parser.parse_args()
-    methods = [name for name in asked.methods if name != "tpe" or importlib.util.find_spec("optuna")]
+    needs = {"tpe": "optuna", "smac": "smac"}
+    methods = [name for name in asked.methods if name not in needs or importlib.util.find_spec(needs[name])]
     kind = "easy" if asked.easy else "hard"
     print(f"{asked.surfaces} surfaces from {asked.first} on, {asked.variables} variables, {kind}\n")
     print("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS), flush=True)

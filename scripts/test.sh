@@ -29,6 +29,8 @@ bring_servers() { # installs what is missing; SERVER is the one that most tests 
     done
 }
 
+need sysbench sysbench # tests without servers call it too
+
 say "tests without servers, and those of the load driver"
 # Servers are downloaded meanwhile; an error is printed by the second call of bring_servers, below.
 bring_servers >/dev/null 2>&1 &
@@ -41,7 +43,6 @@ trap 'kill "$driving" "$fetching" 2>/dev/null || true; rm -f "$driver"' EXIT
 wait $driving || { cat "$driver"; exit 1; }
 grep -E '^(==>|test result)' "$driver" || true
 
-need sysbench sysbench
 if ! have chromium-headless-shell && ! have chromium; then
     if is_root && have apt-get; then
         apt_install chromium-headless-shell || apt_install chromium || say "no chromium: the tests that look at pages are skipped"
@@ -56,4 +57,4 @@ export DIALIN_TEST_BUILDS DIALIN_TEST_SERVER=$SERVER
 
 # Studies mostly wait, so several tests run on each CPU. Jobs of a shell ignore Ctrl-C, which a test sends: --default-signal undoes that.
 say "tests on $DIALIN_TEST_BUILDS"
-env --default-signal=INT .venv/bin/pytest tests_live --numprocesses $((4 * $(nproc))) --dist loadfile --no-loadscope-reorder
+env --default-signal=INT .venv/bin/pytest tests_live --numprocesses $((4 * $(nproc))) --dist loadgroup --no-loadscope-reorder

@@ -5,6 +5,7 @@ What a page complains of and what it asks for is kept from its first byte on, so
 
 import shutil
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,9 +80,9 @@ def chromium():
         browser.close()
 
 
-@pytest.fixture
-def opened(chromium):
-    """Opens a page, by its file or its address, at a width (`desktop`, `phone`) and in a scheme (`light`, `dark`)."""
+@contextmanager
+def opening(chromium):
+    """Opens pages, by file or address, at a width (`desktop`, `phone`) and in a scheme (`light`, `dark`), until it ends."""
     contexts = []
 
     def open_page(where, width="desktop", scheme="light") -> Opened:
@@ -108,3 +109,9 @@ def opened(chromium):
     yield open_page
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def opened(chromium):
+    with opening(chromium) as open_page:
+        yield open_page

@@ -19,25 +19,51 @@ from live import INSTALLED, MYSQL, Dialin, find
 from playground import option_file, playground
 
 FIRST = (
-    "study",
-    "changed_during_trial",
-    "watch",
-    "deciding",
     "attached_study",
-    "dialin_load",
-    "fleet_and_search",
-    "switching",
+    "changed_during_trial",
+    "persisted_by_others",
+    "watch",
+    "attached_departure",
     "live_traffic",
+    "report_in_browser",
+    "attached_server",
+    "study",
+    "deciding",
+    "tune",
+    "switching",
+    "fleet_and_search",
+    "dialin_load",
 )
 """Files that take longest: they begin first, so that none of them runs alone at the end."""
 
 
+def group_of(item):
+    """The name of the tests that run in one process with a test: those of its file, or of its file and build; none where it
+    runs a study of its own and shares nothing."""
+    file = item.path.stem
+    used = {name: fixtures[-1] for name, fixtures in item._fixtureinfo.name2fixturedefs.items()}
+    if file == "test_watch":
+        used.pop("chromium", None)  # it starts in no time beside a study
+    shared = [name for name, one in used.items() if one.scope == "module"]
+    if "dialin" in used and not shared:
+        return None
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    values = [getattr(given[name], "id", str(given[name])) for name in shared if name in given]
+    return "-".join([file, *values]).replace("@", "-")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
+    """Keep tests together that share something; each of the others goes to whoever has nothing to do."""
+
     def rank(item):
         name = item.path.stem.removeprefix("test_")
         return FIRST.index(name) if name in FIRST else len(FIRST)
 
     items.sort(key=rank)
+    for item in items:
+        if group := group_of(item):
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_sessionfinish():

@@ -123,6 +123,12 @@ def measuring(directory, *, block=1, position=1):
         return next(trial for trial in store.trials() if trial.id == number)
 
 
+def shown_of_processes():
+    """Return what this user can see of all processes, one a line: their arguments and environments."""
+    seen = [process.info for process in psutil.process_iter(["cmdline", "environ"])]
+    return "\n".join(" ".join([*(one["cmdline"] or ()), *map("=".join, (one["environ"] or {}).items())]) for one in seen)
+
+
 def children(process):
     """The servers and drivers of a running dialin, by the name of the file they wrote their number to."""
     found = {}

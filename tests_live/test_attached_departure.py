@@ -11,13 +11,13 @@ from contextlib import closing, suppress
 import pymysql
 import pytest
 
-from live import MYSQL, find, measuring, until
+from live import FAST, find, interrupt, measuring, until
 from playground import SCHEMA, attached_sweep, command_that_restarts, playground
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server():
-    with playground(find(MYSQL)) as made:
+    with playground(find(FAST)) as made:
         yield made
 
 
@@ -27,10 +27,11 @@ def sweep(server, tmp_path):
 
 
 def restarting(server, directory):
-    """The words of a command that starts the server again, ending it first where it runs; it is used once."""
+    """The words of a command that starts the server again, ending it first where it runs."""
     words = shlex.split(command_that_restarts(server, directory))
-    subprocess.run(words, check=True)  # the first time it learns how the server was started
-    until(lambda: answers(server))
+    if not (server.directory / "words").exists():
+        subprocess.run(words, check=True)  # the first time it learns how the server was started
+        until(lambda: answers(server))
     return words
 
 
@@ -51,7 +52,8 @@ def states(out):
 def test_a_server_that_is_restarted_is_waited_for_and_the_trial_is_run_again(dialin, server, sweep, tmp_path):
     out, restart = dialin.directory / "study", restarting(server, tmp_path)
     before = server.variables()
-    process = dialin.start(*sweep, "--json", "--out", out)
+    # A trial long enough that it still runs when the server is ended, on a busy machine too.
+    process = dialin.start(*sweep, "--measure", "6", "--minutes", "2", "--json", "--out", out)
     measuring(out, position=2)
     subprocess.run(restart, check=True)
     text, err = process.communicate()
@@ -77,8 +79,10 @@ def test_a_server_that_stays_away_ends_the_study_which_resumes_once_it_is_back(d
     assert "failed" not in states(out)
     subprocess.run(restart, check=True)
     until(lambda: answers(server))
-    text, err = dialin("resume", out, "--yes", "--json")
-    assert all(candidate["failed"] == 0 and candidate["trials"] >= 3 for candidate in json.loads(text)["candidates"])
+    resumed = dialin.start("resume", out, "--yes")
+    measuring(out, block=2)
+    interrupt(resumed)
+    assert "failed" not in states(out)
     assert server.variables() == before
     assert SCHEMA not in server.schemas()
 
@@ -86,7 +90,7 @@ def test_a_server_that_stays_away_ends_the_study_which_resumes_once_it_is_back(d
 def test_a_trial_whose_server_stops_answering_fails_at_once(dialin, server, sweep):
     out = dialin.directory / "study"
     process = dialin.start(*sweep, "--measure", "30", "--minutes", "5", "--out", out)
-    measuring(out, position=2)
+    measuring(out)
     number = process_of(server)
     os.kill(number, signal.SIGSTOP)
     try:

@@ -24,7 +24,7 @@ from dialin.servers.processes import processes
 from dialin.workloads.base import Target
 from dialin.workloads.kinds import make_workload
 from driving import needs_dialin_load
-from live import kill, until
+from live import kill, shown_of_processes, until
 from playground import PASSWORD, attach, option_file
 
 CHANGES = {"innodb_io_capacity": 1500, "max_connections": "77", "sync_binlog": 10, "innodb_max_dirty_pages_pct": 42}
@@ -390,7 +390,7 @@ DRIVING = [pytest.param(*each.values[:1], marks=each.marks) for each in DRIVERS]
 def run_load(server, account, directory, driver):
     """Prepare and run a load for two seconds; returns what every process showed of itself meanwhile."""
     directory.mkdir(mode=0o700)
-    workload = make_workload(WorkloadSpec(kind=driver, threads=2, tables=1, table_size=200))
+    workload = make_workload(WorkloadSpec(kind=driver, threads=2, tables=1, table_size=200, rate=100))
     workload.check_account(account)
     target = Target(account, directory, SCHEMA)
     server.query(f"DROP DATABASE IF EXISTS {SCHEMA}", f"CREATE DATABASE {SCHEMA}")
@@ -399,7 +399,7 @@ def run_load(server, account, directory, driver):
         load = workload.start(target, threads=2, seed=1, cpus=None)
         try:
             seconds = [load.read(30), load.read(30)]
-            shown = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True).stdout
+            shown = shown_of_processes()
         finally:
             load.stop()
     finally:

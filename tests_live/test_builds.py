@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dialin.datasets.cache import copy
-from dialin.errors import ServerError
+from dialin.errors import ServerError, UserError
 from dialin.model.build import BuildReference
 from dialin.paths import Home
 from dialin.servers import builds
@@ -163,7 +163,12 @@ def test_a_copy_that_was_unpacked_elsewhere_is_added_and_boots(build, tmp_path):
         pytest.skip("it runs with a loader of its own only")
     shutil.copytree(Home.of().builds / build.id, tmp_path / "unpacked", copy_function=os.link)
     home = Home(tmp_path / "home")
-    (added,) = builds.add_directory(home, tmp_path / "unpacked")
+    try:
+        (added,) = builds.add_directory(home, tmp_path / "unpacked")
+    except UserError as error:
+        if "which this machine lacks" not in error.what:
+            raise
+        pytest.skip(error.what)  # such as libaio.so.1 on Debian 13, which dialin's own builds bring along
     assert (added.id, added.basedir) == (build.id, tmp_path / "unpacked")
     assert builds.discover(home, {"PATH": str(tmp_path / "unpacked" / "bin")}, ()) == [added]
     with booted(added, data_of=build) as sandbox, sandbox.connect() as query:

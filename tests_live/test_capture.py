@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from driving import needs_dialin_load
 from live import INSTALLED, MYSQL, find
 from playground import playground
 
@@ -45,6 +46,7 @@ def logging(request):
         yield server, log
 
 
+@needs_dialin_load
 def test_a_capture_covers_what_the_server_counted(logging, dialin, tmp_path):
     server, log = logging
     account = ["--defaults-file", server.root]

@@ -18,6 +18,10 @@ pytestmark = needs_dialin_load
 TINY = {"tables": 2, "table_size": 500}
 ONE_OR_ALL = INSTALLED if "DIALIN_TEST_ALL" in os.environ else [build for build in INSTALLED if build == find(MYSQL)]
 TPCC = {"customers": 300, "items": 1000}
+PACED = ["--rate", 60]
+"""For runs whose speed does not matter."""
+RAN = (0, 5)
+"""Exit codes of a run that went well: on a busy machine it may not have reached its rate."""
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +41,8 @@ def fresh(server, database, workload, *words, **sizes):
 
 def stopped_for_two_seconds(server, *words):
     """What a run tells each second while the server is stopped in its middle."""
-    with running("oltp_point_select", server, "--connections", 4, "--time", 8, *words, **TINY) as finish:
-        time.sleep(3)
+    with running("oltp_point_select", server, "--connections", 4, "--time", 6, *words, **TINY) as finish:
+        time.sleep(2)
         os.kill(server.pid, signal.SIGSTOP)
         try:
             time.sleep(2)
@@ -55,7 +59,7 @@ def test_a_stall_shows_in_full_where_transactions_come_at_a_rate(server):
     # The first of them may have ended in the second before, with too few others for a percentile.
     assert max(second["latency"]["max"] or 0 for second in done.seconds) > 1800
     assert worst["service"]["p50"] < 500, "the server itself took no time for most of them"
-    assert sum(second["transactions"] for second in done.seconds) == pytest.approx(8 * 400, rel=0.02), "none was left out"
+    assert sum(second["transactions"] for second in done.seconds) == pytest.approx(6 * 400, rel=0.02), "none was left out"
     assert done.summary["rate_reached"] is True
 
 
@@ -88,9 +92,9 @@ def checksum(server, database):
 def after_updates(server, connections, seed):
     """What the tables hold after so many additions, which add up to the same in whatever order they come."""
     fresh(server, "seeded", "oltp_update_index", **TINY)
-    words = ["--connections", connections, "--transactions", 3000, "--seed", seed]
+    words = ["--connections", connections, "--transactions", 1000, "--seed", seed]
     done = load("run", "oltp_update_index", server, *words, database="seeded", **TINY)
-    assert done.total["transactions"] == 3000
+    assert done.total["transactions"] == 1000
     assert done.total["errors"] == {}
     return checksum(server, "seeded")
 
@@ -123,16 +127,16 @@ def kill_some(server, seconds):
     return killed
 
 
-@pytest.mark.parametrize("build", INSTALLED, ids=lambda build: build.id)
+@pytest.mark.parametrize("build", ONE_OR_ALL, ids=lambda build: build.id)
 def test_the_mix_like_tpcc_is_consistent_after_connections_were_killed(server, build):
     with nullcontext(server) if build == server.build else serving(build) as server:
         fresh(server, "tpcc", "tpcc-like", **TPCC)
         assert load("check", "tpcc-like", server, database="tpcc", **TPCC).code == 0
-        with running("tpcc-like", server, "--connections", 6, "--time", 6, database="tpcc", **TPCC) as finish:
+        with running("tpcc-like", server, "--connections", 6, "--time", 6, *PACED, database="tpcc", **TPCC) as finish:
             time.sleep(1)
             killed = kill_some(server, 4)
             done = finish()
-        assert done.code == 0, done.said
+        assert done.code in RAN, done.said
         assert killed >= 5
         assert done.total["reconnects"] >= killed // 2
         assert len([name for name, count in done.total["by_transaction"].items() if count]) == 5, done.total["by_transaction"]
@@ -152,7 +156,8 @@ def test_data_that_is_not_consistent_is_said_to_be(server):
 @pytest.mark.parametrize("workload", ["queue", "feed"])
 def test_the_other_shipped_workloads_run_and_are_consistent_afterwards(server, workload):
     fresh(server, "own", workload)
-    done = load("run", workload, server, "--connections", 4, "--time", 2, database="own")
+    done = load("run", workload, server, "--connections", 4, "--time", 2, *PACED, database="own", code=None)
+    assert done.code in RAN, done.said
     assert done.total["transactions"] > 20
     assert all(count > 0 for count in done.total["by_transaction"].values() if done.total["transactions"] > 2000)
     load("check", workload, server, database="own")
@@ -160,7 +165,8 @@ def test_the_other_shipped_workloads_run_and_are_consistent_afterwards(server, w
 
 @pytest.mark.parametrize("build", ONE_OR_ALL, ids=lambda build: build.id)
 def test_a_server_that_goes_away_and_comes_back_is_met_again_in_the_clear_and_encrypted_and_that_is_counted(build):
-    words = ["--connections", 4, "--time", 12]
+    # While the server is away enough transactions become due that all connections are used once it is back.
+    words = ["--connections", 4, "--time", 12, "--rate", 1000]
     with serving(build) as server:
         load("prepare", "oltp_point_select", server, **TINY)
         encrypted = ["--ssl-mode", "required"] if build == find(MYSQL) else []
@@ -176,7 +182,7 @@ def test_a_server_that_goes_away_and_comes_back_is_met_again_in_the_clear_and_en
                 until(lambda: not encrypted or int(query("SHOW GLOBAL STATUS LIKE 'Ssl_accepts'")[0][1]) >= 4)
             runs = [finish(), finish_encrypted()]
     for done in runs:
-        assert done.code == 0, done.said
+        assert done.code in RAN, done.said
         assert done.total["reconnects"] >= 4
         assert done.seconds[-1]["transactions"] > 0
     assert not encrypted or runs[1].total["reconnects"] == 4
@@ -208,7 +214,9 @@ def test_a_low_max_prepared_stmt_count_fails_no_transaction_on_many_connections(
 
 
 def test_steps_of_connections_run_one_after_another(server):
-    done = load("run", "oltp_point_select", server, "--connections", "1,3", "--warmup", 1, "--time", 2, **TINY)
+    words = ["--connections", "1,3", "--warmup", 1, "--time", 2, *PACED]
+    done = load("run", "oltp_point_select", server, *words, code=None, **TINY)
+    assert done.code in RAN, done.said
     assert [(second["step"], second["connections"], second["phase"]) for second in done.seconds] == [
         (1, 1, "warm-up"),
         (1, 1, "measure"),
@@ -221,7 +229,7 @@ def test_steps_of_connections_run_one_after_another(server):
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_stopped_tells_what_it_measured(server, how):
-    words = command("run", "oltp_point_select", server, "--time", 0, "--json", **TINY)
+    words = command("run", "oltp_point_select", server, "--time", 0, "--json", *PACED, **TINY)
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         found = [json.loads(process.stdout.readline()) for _ in range(3)]

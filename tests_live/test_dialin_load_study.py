@@ -1,12 +1,11 @@
 """Whole studies on dialin-load: the verdict is that under sysbench, a rate is asked for, and a study keeps its driver."""
 
 import shlex
-import subprocess
 
 from dialin.model.trial import TrialState
 from dialin.store.store import Store
 from driving import BINARY, needs_dialin_load
-from live import EASY, FAST, MYSQL, SHORT, interrupt, measuring, only_with_all
+from live import EASY, FAST, MYSQL, SHORT, interrupt, measuring, only_with_all, shown_of_processes
 
 pytestmark = needs_dialin_load
 
@@ -40,11 +39,24 @@ def test_a_study_comes_to_the_same_verdict_under_dialin_load_and_under_sysbench(
     assert min(gains) > 1.2
 
 
+SLOW = """
+name = "slow"
+description = "transactions that take no CPU and yet their time"
+
+[[transaction]]
+name = "sleep"
+steps = [{ sql = "DO SLEEP(0.02)" }]
+"""
+
+
 def test_a_rate_that_is_not_reached_is_said_with_the_verdict(dialin):
-    words = [*CAPACITY, "--threads", "1", "--rate", "1000000", "--worthwhile", "100%", "--minutes", "0.4"]
+    slow = dialin.directory / "slow.toml"
+    slow.write_text(SLOW)
+    load = ["--workload", slow, "--threads", "1", "--rate", "1000", "--measure", "2", "--warmup", "1", "--yes"]
+    words = ["sweep", "innodb_io_capacity=300,600", "--server", FAST, *load, "--worthwhile", "100%", "--minutes", "0.4"]
     verdict = dialin.verdict(*words, "--out", dialin.directory / "rated", code=dialin.any_code)
     (note,) = [note for note in verdict["warnings"] if note["code"] == "rate_not_reached"]
-    assert note["data"]["asked"] == 1_000_000
+    assert note["data"]["asked"] == 1000
     assert "was not reached" in note["text"]
 
 
@@ -61,7 +73,7 @@ def test_without_the_program_sysbench_applies_the_load_and_a_study_keeps_its_dri
     monkeypatch.delenv("DIALIN_LOAD")
     process = dialin.start("resume", out)
     measuring(out, position=2)
-    shown = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    shown = shown_of_processes()
     interrupt(process)
     assert f"sysbench {load.name}" in shown
     assert spec_of(out)[0].kind == "sysbench"
@@ -79,6 +91,7 @@ def test_every_trial_uses_what_the_driver_chose_in_the_first_one_also_after_a_re
     program.chmod(0o755)
     monkeypatch.setenv("DIALIN_LOAD", str(program))
     asked = ["sweep", "innodb_flush_log_at_trx_commit=0,2", "--server", FAST, "--workload", "bank-transfer", "--threads", "2"]
+    asked += EASY
     process = dialin.start(*asked, "--measure", "2", "--warmup", "1", "--minutes", "0.6", "--yes", "--out", out)
     measuring(out, position=2)
     interrupt(process)

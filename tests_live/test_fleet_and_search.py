@@ -35,6 +35,7 @@ OPTIONS = {
     "tables": 2,
     "table-size": 5000,
     "threads": 1,
+    "rate": 100,
     "measure": 2,
     "warmup": 1,
     "minutes": 10,
@@ -61,31 +62,31 @@ def killed_in(block, out, question):
 
 
 @pytest.mark.parametrize("switch", ["set", pytest.param("restart", marks=only_with_all)])
-def test_a_candidate_enters_in_block_3_and_a_study_killed_in_block_4_goes_on_in_the_same_order(tmp_path, switch):
+def test_a_candidate_enters_in_block_2_and_a_study_killed_in_block_3_goes_on_in_the_same_order(tmp_path, switch):
     out = tmp_path / "study"
     question = {
         "options": {**OPTIONS, "server": FAST, "switch": switch},
         "space": [],
         "entering": {CAPACITY: 900},
-        "block": 3,
+        "block": 2,
     }
-    before = killed_in(4, out, question)
-    assert [(one.name, one.born) for one in before.spec.candidates] == [("300", 1), ("600", 1), ("entering", 3)]
+    before = killed_in(3, out, question)
+    assert [(one.name, one.born) for one in before.spec.candidates] == [("300", 1), ("600", 1), ("entering", 2)]
 
     process = start("resume", out, question)
-    measuring(out, block=5)
+    measuring(out, block=4)
     interrupt(process)
     with Store.open(out) as store:
         record = store.read()
     assert record.spec.candidates == before.spec.candidates
     assert record.blocks[: len(before.blocks)] == before.blocks
-    assert [len(block.order) for block in record.blocks[:4]] == [2, 2, 3, 3]
+    assert [len(block.order) for block in record.blocks[:3]] == [2, 3, 3]
     done = [trial for trial in record.trials if trial.state is TrialState.DONE]
     assert {trial.in_force[CAPACITY] for trial in done if trial.candidate == "entering"} == {"900"}
     assert {trial.in_force[CAPACITY] for trial in done if trial.candidate != "entering"} == {"300", "600"}
     ran = [(trial.block, trial.candidate) for trial in done]
     assert len(ran) == len(set(ran)), "no finished trial is repeated"
-    for block in record.blocks[:4]:
+    for block in record.blocks[:3]:
         assert [name for number, name in ran if number == block.number] == list(block.order)
 
 

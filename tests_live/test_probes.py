@@ -23,7 +23,7 @@ from dialin.workloads.base import Target
 from dialin.workloads.sysbench import Sysbench
 from live import INSTALLED
 
-SPEC = WorkloadSpec(threads=2, tables=2, table_size=500)
+SPEC = WorkloadSpec(threads=2, tables=2, table_size=500, rate=200)
 SECONDS = 2.5
 
 

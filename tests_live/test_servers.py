@@ -2,7 +2,6 @@
 
 import re
 import socket
-import subprocess
 from pathlib import Path
 
 import psutil
@@ -18,7 +17,7 @@ from dialin.servers.ledger import Ledger
 from dialin.servers.processes import processes
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
-from live import FAST, INSTALLED, MYSQL, children, find, kill, until
+from live import FAST, INSTALLED, MYSQL, children, find, kill, shown_of_processes, until
 
 
 @pytest.fixture(scope="module", params=INSTALLED, ids=lambda build: build.id)
@@ -101,7 +100,8 @@ def test_a_password_stands_in_no_command_line(dialin):
     options = Path(re.search(r"--defaults-file=(\S+)", err)[1])
     try:
         password = re.search(r"password\s*=\s*\"?([\w-]+)", options.read_text())[1]
-        shown = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True).stdout
+        shown = shown_of_processes()
+        assert options.parent.name in shown
         assert password not in shown
         assert password not in err
     finally:

@@ -113,7 +113,9 @@ def test_a_candidate_whose_server_crashes_fails_by_its_signal_and_the_others_are
 def test_two_identical_option_files_are_no_worthwhile_difference(dialin):
     for name in ("a.cnf", "b.cnf"):
         (dialin.directory / name).write_text("[mysqld]\nsort_buffer_size = 512K\nport = 3306\ndatadir = /var/lib/mysql\n")
-    verdict = dialin.verdict("compare", "a.cnf", "b.cnf", "--server", FAST, *SHORT, *EASY, "--minutes", "6")
+    verdict = dialin.verdict(
+        "compare", "a.cnf", "b.cnf", "--server", FAST, *SHORT, *EASY, "--minutes", "6", "--worthwhile", "50%"
+    )
     assert verdict["verdict"] == "no_worthwhile_difference"
     assert verdict["recommended_candidate"] == "a.cnf"
 
@@ -138,7 +140,7 @@ def test_a_server_or_a_driver_that_dies_fails_its_trial_and_the_study_goes_on(di
     first, last = cpus[0], cpus[-1]
     apart = ["--server-cpus", first, "--load-cpus", last]
     # Trials are long enough that one is still measuring when its server or driver is killed.
-    longer = ["--measure", "5", "--minutes", "0.8", "--worthwhile", "100%"]
+    longer = ["--measure", "5", "--minutes", "2"]
     process = dialin.start(*ANY, *longer, *apart, "--out", out)
     measuring(out, position=1)
     running = children(process)
@@ -147,10 +149,10 @@ def test_a_server_or_a_driver_that_dies_fails_its_trial_and_the_study_goes_on(di
     kill(running["server"])
     measuring(out, position=2)
     kill(children(process)["load"])
-    _, err = process.communicate(timeout=400)
-    assert process.returncode in (0, 1), err
+    measuring(out, block=2, position=2)
+    interrupt(process)
     with Store.open(out) as store:
-        server, driver, *others = store.trials()
+        server, driver, *others, _ = store.trials()
     assert (server.state, server.failure.fault) == (TrialState.FAILED, "server")
     assert "SIGKILL" in str(server.failure.cause.figures)
     assert (driver.state, driver.failure.fault) == (TrialState.FAILED, "workload")

@@ -7,7 +7,7 @@ import jsonschema
 
 from dialin.model.trial import Step, TrialState
 from dialin.store.store import Store
-from live import EASY, MYSQL, SHORT, interrupt, measuring
+from live import EASY, FAST, SHORT, interrupt, measuring
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "schema" / "verdict.schema.json").read_text())
 CAPACITY, DEPTH = "innodb_io_capacity", "innodb_lru_scan_depth"
@@ -15,7 +15,7 @@ CAPACITY, DEPTH = "innodb_io_capacity", "innodb_lru_scan_depth"
 
 def test_a_tune_that_is_stopped_shows_the_best_so_far_and_resumes_to_a_verdict_from_fresh_trials(dialin):
     out = dialin.directory / "tune"
-    words = ["tune", f"{CAPACITY}=200..2000", f"{DEPTH}=200..3000", "--server", MYSQL, *SHORT, *EASY, "--goal", "latency"]
+    words = ["tune", f"{CAPACITY}=200..2000", f"{DEPTH}=200..3000", "--server", FAST, *SHORT, *EASY, "--goal", "latency"]
     process = dialin.start(*words, "--minutes", "1.4", "--out", out)
     measuring(out, block=4)
     err = interrupt(process)

@@ -9,7 +9,7 @@ from dialin.store.store import Store
 from live import INSTALLED, MYSQL, find, only_with_all
 
 TABLE = ["--tables", "1", "--table-size", "10000", "--yes"]
-STUDY = [*TABLE, "--threads", "4", "--measure", "2", "--warmup", "1"]
+STUDY = [*TABLE, "--threads", "4", "--rate", "200", "--measure", "2", "--warmup", "1"]
 SWEEP = ["sweep", "innodb_buffer_pool_instances=1,4", "--set", "innodb_buffer_pool_size=1G", "--worthwhile", "100%"]
 BY_SET = ["sweep", "innodb_io_capacity=200,400", "--worthwhile", "100%"]
 """Two servers to start instead of ten: those of the trials for waits."""

@@ -69,6 +69,11 @@ class Home:
         return self.root / "undo"
 
     @property
+    def captures(self) -> Path:
+        """Where captures are, and what is written while one is made."""
+        return self.root / "captures"
+
+    @property
     def catalogues(self) -> Path:
         """What each build said of its variables."""
         return self.root / "catalogues"

@@ -1,6 +1,7 @@
 """`dialin capture` without a server: a small log, and what is refused. The program that reads logs has tests of its own."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -26,7 +27,9 @@ needs_program = pytest.mark.skipif(load_binary.find() is None, reason="dialin-lo
 
 
 def dialin(*words, cwd, code=0):
-    done = subprocess.run([sys.executable, "-m", "dialin", *map(str, words)], capture_output=True, text=True, cwd=cwd)
+    environment = {**os.environ, "DIALIN_HOME": str(cwd / "home")}
+    command = [sys.executable, "-m", "dialin", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout, done.stderr
 
@@ -49,6 +52,43 @@ def test_the_text_can_be_forgotten(tmp_path):
     (tmp_path / "slow.log").write_text(LOG)
     dialin("capture", "from", "slow.log", "--out", "shop.capture", "--forget-text", cwd=tmp_path)
     assert [path.name for path in (tmp_path / "shop.capture").iterdir()] == ["summary.json"]
+
+
+@needs_program
+def test_the_next_capture_removes_the_statements_of_one_whose_days_are_over(tmp_path):
+    (tmp_path / "slow.log").write_text(LOG)
+    dialin("capture", "from", "slow.log", "--out", "old.capture", "--keep-days", "2", cwd=tmp_path)
+    keep = tmp_path / "old.capture" / "keep.json"
+    kept = json.loads(keep.read_text())
+    assert kept["keep_days"] == 2
+    keep.write_text(json.dumps({**kept, "made": kept["made"] - 2 * 86_400}))
+    _, err = dialin("capture", "from", "slow.log", "--out", "new.capture", cwd=tmp_path)
+    assert "Removed the statements of the capture" in err
+    assert sorted(path.name for path in (tmp_path / "old.capture").iterdir()) == ["keep.json", "summary.json"]
+    assert (tmp_path / "new.capture" / "statements.zst").exists()
+    shown, _ = dialin("capture", "show", "old.capture", cwd=tmp_path)
+    assert "select id, a from p where secret = ?" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "--attach"),
+        (["--attach", "--arm", "30"], "is not a length of time"),
+        (["--attach", "--max-size", "5"], "is not a size"),
+        (["--attach", "--defaults-file", "nowhere.cnf"], "nowhere.cnf"),
+    ],
+)
+def test_what_a_capture_of_a_server_lacks_is_one_line(tmp_path, words, says):
+    _, err = dialin("capture", "start", "--out", "shop.capture", *words, cwd=tmp_path, code=2)
+    assert len(err.splitlines()) == 1
+    assert says in err
+
+
+def test_a_capture_that_nobody_could_read_is_not_begun(tmp_path, monkeypatch):
+    monkeypatch.setenv("DIALIN_LOAD", "none")
+    _, err = dialin("capture", "start", "--attach", "--out", "shop.capture", cwd=tmp_path, code=2)
+    assert "disables dialin-load" in err
 
 
 @needs_program

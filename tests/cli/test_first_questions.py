@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from dialin.cli import first_questions
-from dialin.cli.first_questions import FIND_OUT, Choices, command_of
+from dialin.cli.first_questions import FIND_OUT, Choices, commands_of
 
 KNOWN = frozenset({"innodb_io_capacity", "innodb_flush_method"})
 
@@ -21,9 +21,9 @@ def answering(*answers: str) -> tuple[Callable[[str, str], str], list[str]]:
 
 def command(*answers: str, builds: tuple[str, ...] = ("mysql@9.7.4", "mariadb@10.11.19")) -> str:
     ask, asked = answering(*answers)
-    words = command_of(Choices(builds, lambda _: KNOWN), ask)
+    commands = commands_of(Choices(builds, lambda _: KNOWN), ask)
     assert len(asked) == len(answers)
-    return " ".join(words)
+    return "; ".join(map(" ".join, commands))
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,9 @@ def command(*answers: str, builds: tuple[str, ...] = ("mysql@9.7.4", "mariadb@10
         (("", "", ""), "dialin advise --server mysql@9.7.4 --workload oltp_read_write"),
         (("2", "3", FIND_OUT), "dialin advise --server mariadb@10.11.19 --workload oltp_write_only"),
         (("3", "", "innodb_io_capacity"), "dialin tune innodb_io_capacity --attach --workload oltp_read_write"),
-        (("mysql@8.0", "2", "innodb_io_capacity=200..2000"),
-         "dialin tune innodb_io_capacity=200..2000 --server mysql@8.0 --workload oltp_read_only"),
+        (("mysql@9.7", "2", "innodb_io_capacity=200..2000"),
+         "dialin tune innodb_io_capacity=200..2000 --server mysql@9.7 --workload oltp_read_only"),
+        (("mysql", "", ""), "dialin advise --server mysql --workload oltp_read_write"),
         (("1", "oltp_insert", "innodb-io-capacity=200, 2000"),
          "dialin sweep innodb_io_capacity=200,2000 --server mysql@9.7.4 --workload oltp_insert"),
     ],
@@ -59,8 +60,13 @@ def test_files_must_be_there(tmp_path, capsys):
     assert capsys.readouterr().err.count("There is no file") == 2
 
 
-def test_a_machine_without_a_build_is_offered_one():
-    assert command("", "", "", builds=()) == "dialin advise --server mysql@9.7 --workload oltp_read_write"
+@pytest.mark.parametrize(
+    ("answer", "builds", "build"),
+    [("", (), "mysql@9.7"), ("mysql@8.0", ("mysql@8.1.0",), "mysql@8.0"), ("mariadb", ("mysql@9.7.4",), "mariadb")],
+)
+def test_a_build_that_is_not_on_this_machine_is_installed_first(answer, builds, build):
+    shown = f"dialin servers install {build}; dialin advise --server {build} --workload oltp_read_write"
+    assert command(answer, "", "", builds=builds) == shown
 
 
 def test_on_a_terminal_dialin_alone_asks_and_shows_the_command(dialin, monkeypatch):

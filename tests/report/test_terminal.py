@@ -33,7 +33,7 @@ def test_the_verdict_comes_first_then_why_then_what_to_set():
     assert lines[3:6] == ["What to set", "    [mysqld]", "    innodb_buffer_pool_instances = 16"]
 
 
-@pytest.mark.parametrize("width", [20, 30, 40, 50, 60, 80, 100, 120, 140, 200])
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 200])
 def test_no_line_of_the_plot_or_the_table_is_wider_than_the_terminal(record, width):
     long = [line for line in printed(record, width).splitlines() if len(line) > width]
     assert all(" = " in line for line in long), "only a line to copy may be wider"

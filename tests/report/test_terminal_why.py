@@ -42,7 +42,7 @@ def test_the_parts_come_in_order_and_reasons_are_numbered_through():
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("width", [30, 50, 80, 100, 140, 250])
+@pytest.mark.parametrize("width", [30, 80, 140, 250])
 def test_no_line_is_wider_than_the_terminal(record, width):
     for make in (example_reasons.full, example_reasons.hostile):
         assert all(len(line) <= width for line in explained(record, make, width).splitlines())

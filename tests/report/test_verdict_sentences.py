@@ -4,7 +4,7 @@ import pytest
 
 from dialin.model.setting import combination_name
 from dialin.model.study import Candidate
-from dialin.model.verdict import Confirmation, Estimate, ReasonCode
+from dialin.model.verdict import Confirmation, Estimate, Outcome, ReasonCode
 from dialin.report import headline, verdict_sentences
 from dialin.report.names import naming
 from fixtures import example_studies
@@ -142,6 +142,13 @@ def test_a_safe_choice_says_how_probable_it_is():
 def test_what_is_shown_is_said_apart_from_how_probable_it_is(better, best, text):
     verdict = example_studies.safe_choice().verdict.model_copy(update={"shown_better": better, "shown_best": best})
     assert verdict_sentences.proof(verdict).startswith(text)
+
+
+def test_equality_that_is_only_probable_is_not_said_to_be_unknown():
+    probable = example_studies.tie().verdict.model_copy(
+        update={"verdict": Outcome.NO_WORTHWHILE_DIFFERENCE, "shown_better": False, "shown_best": False}
+    )
+    assert verdict_sentences.proof(probable) == "So much is probable; a claim needs stronger evidence (--until best)."
 
 
 def test_an_a_a_study_is_called_one():

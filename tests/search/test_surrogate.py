@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import check_grad
+import scipy.optimize
 
 from dialin.search import surrogate
 from dialin.search.surrogate import Observations, Surrogate, correlations, learn_weights
@@ -36,11 +36,11 @@ def test_the_kernel_of_a_variable() -> None:
 def test_the_gradient_of_the_likelihood_is_analytic(monkeypatch) -> None:
     asked = {}
     monkeypatch.setattr(
-        surrogate, "minimize", lambda f, start, **rest: asked.update(f=f, start=start) or type("R", (), {"x": start})
+        scipy.optimize, "minimize", lambda f, start, **rest: asked.update(f=f, start=start) or type("R", (), {"x": start})
     )
     learn_weights(simulated(25))
     z = asked["start"] * np.linspace(0.5, 2, len(asked["start"]))
-    error = check_grad(lambda x: asked["f"](x)[0], lambda x: asked["f"](x)[1], z)
+    error = scipy.optimize.check_grad(lambda x: asked["f"](x)[0], lambda x: asked["f"](x)[1], z)
     assert error < 1e-3 * np.linalg.norm(asked["f"](z)[1])
 
 

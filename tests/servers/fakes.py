@@ -57,6 +57,9 @@ class FakeClients:
         self.said: list[str] = []
         self.say = self.said.append
 
+    def check(self, client: str) -> None:
+        """Every client is there."""
+
     def run(self, arguments: Sequence[str], *, cwd: Path | None = None, arrival: Arrival | None = None) -> str:
         self.ran.append(list(arguments))
         for word, answer in self.answers.items():

@@ -84,7 +84,7 @@ def test_throughput_is_transactions_divided_by_seconds_and_no_stall_is_forgiven(
 
 def test_a_level_is_estimated_as_often_for_an_hour_as_for_ten_seconds(monkeypatch):
     taken = []
-    monkeypatch.setattr(module, "window", lambda tps: taken.append(len(tps)) or window(tps))
+    monkeypatch.setattr(module, "window", lambda tps, lengths: taken.append(len(tps)) or window(tps, lengths))
     counts = []
     for count in (10, 3600):
         taken.clear()

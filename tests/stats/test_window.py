@@ -99,3 +99,8 @@ def test_a_dead_stretch_is_not_lifted():
 
 def test_one_fast_second_makes_no_stalls_of_the_others():
     assert window([5.0] * 19 + [1000.0]).stalls == 0
+
+
+def test_of_runs_each_counts_for_as_long_as_it_took():
+    """Two runs of 10 transactions, of 1 and 4 seconds: 20 transactions in 5 seconds."""
+    assert window([10.0, 2.5], [1.0, 4.0]).mean == pytest.approx(4.0)

@@ -38,7 +38,6 @@ def test_everything_that_is_written_is_read_back(tmp_path, spec):
             warm_up_end=WarmUpEnd.LIMIT,
             in_force={"a": "1"},
             costs=Costs(1, 2, 3, 4, 5, 6),
-            conditions={"before": {"load_1m": 0.5}},
             failure=Failure(Step.BOOT, "server", Cause(CauseCode.SERVER_ENDED, {"exit": {"signal": "SIGSEGV"}}), "log"),
             driver_choices=(DriverChoice(4, 3, False), DriverChoice(64, 1, True)),
             transaction_times=(TransactionTimes("new-order", 12.5, 8.25, None, ((1.5, 3), (8.25, 1))),),
@@ -121,9 +120,8 @@ def test_a_database_cut_short_is_refused(tmp_path, spec):
 
 
 def test_somebody_elses_database_is_refused(tmp_path):
-    with sqlite3.connect(tmp_path / STUDY_FILE) as connection:
+    with closing(sqlite3.connect(tmp_path / STUDY_FILE)) as connection, connection:
         connection.execute("CREATE TABLE study (format INTEGER)")
-    connection.close()
     with pytest.raises(UserError, match="not written by dialin"):
         Store.open(tmp_path)
 
@@ -184,7 +182,7 @@ def test_a_trial_that_was_killed_before_its_first_second_keeps_the_time_up_to_th
 def test_times_that_were_stored_without_counts_can_be_read(tmp_path, spec):
     with make(tmp_path, spec) as store:
         store.begin_trial(Trial(1, 1, 1, 1, "1", TrialState.RUNNING, 5.0))
-    with sqlite3.connect(tmp_path / STUDY_FILE) as connection:
+    with closing(sqlite3.connect(tmp_path / STUDY_FILE)) as connection, connection:
         old = '[{"name": "pay", "per_second": 2.0, "p95_ms": 1.0, "p99_ms": null}]'
         connection.execute("UPDATE trial SET transaction_times = ?", [old])
     with Store.open(tmp_path) as store:

@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.variables.size_units import unit_of, with_letter
+from dialin.variables.size_units import in_units, unit_of, with_letter
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,18 @@ def test_limits_less_a_block_read_as_what_they_fall_short_of():
     assert with_letter(2**63 - 2**20) == "just under 8E"
     assert with_letter(2**57 - 2**20) == "just under 128P"
     assert with_letter(8 * 2**30 - 2**20) == "8191M", "somebody may have asked for it"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "written"),
+    [
+        ("innodb_buffer_pool_size", 99614720, "95M"),
+        ("innodb_buffer_pool_size", 2**31 - 4096, "2097148K"),
+        ("innodb_buffer_pool_size", 99614721, "99614721"),
+        ("innodb_buffer_pool_size", "131072K", "131072K"),
+        ("innodb_io_capacity", 2048, 2048),
+        ("innodb_flush_neighbors", True, True),
+    ],
+)
+def test_numbers_of_bytes_are_written_with_a_letter_and_all_else_as_it_is(name, value, written):
+    assert in_units(name, value) == written

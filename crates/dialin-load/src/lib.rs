@@ -18,6 +18,7 @@ pub mod plan;
 pub mod protocol;
 pub mod random;
 pub mod record;
+pub mod replay;
 pub mod run;
 pub mod self_test;
 pub mod show;

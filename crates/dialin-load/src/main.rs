@@ -9,7 +9,8 @@ use dialin_load::options::{
     TableOptions,
 };
 use dialin_load::output::{Output, Report};
-use dialin_load::record::{ErrorLine, Line, StartLine};
+use dialin_load::record::{ErrorLine, Line, ReplayFact, StartLine};
+use dialin_load::replay::{Facts, Request};
 use dialin_load::{capture, self_test, show, workloads};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -114,6 +115,11 @@ fn obey(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8> {
         }
         Command::Workloads => output.text(&show::workloads(&workloads::names())),
         Command::Show(options) => {
+            if let Some(request) = options::shown_capture(&options)? {
+                let fact = ReplayFact::of(&request, &Facts::of(&request)?);
+                output.text(&serde_json::to_string(&fact).expect("a fact is plain data"));
+                return output.result().map(|()| 0);
+            }
             output.text(&show::plan(&workloads::find(&options.workload, &options.pairs()?)?.plan()?));
         }
     }
@@ -142,6 +148,9 @@ fn account_of(options: &AccountOptions) -> Result<Account> {
 }
 
 fn run(options: &RunOptions, output: &mut Output<io::Stdout>, stop: &AtomicBool) -> Result<u8> {
+    if let Some(request) = options.replay()? {
+        return replay(options, &request, output, stop);
+    }
     let run = options.run(account_of(&options.account)?)?;
     let most = run.phases.iter().map(|phase| phase.connections).max().unwrap_or(1);
     let pairs = options.workload.pairs()?;
@@ -161,15 +170,29 @@ fn run(options: &RunOptions, output: &mut Output<io::Stdout>, stop: &AtomicBool)
     }
     let load_threads = if agents.is_none() { engine::load_threads(&run) } else { vec![] };
     let mut report = Report::begin(output, &StartLine::of(&plan, &run, &load_threads, &options.agents));
-    let mut second = |second: Second| {
-        if !report.second(&second) {
-            stop.store(true, Ordering::Relaxed);
-        }
-    };
+    let mut second = |second: Second| tell_second(&mut report, &second, stop);
     let played = match agents {
         Some(agents) => agent::conduct(&agents, &run, stop, &mut say, &mut second)?,
         None => engine::play(&plan, &run, stop, &mut second)?,
     };
+    report.end(played, stop.load(Ordering::Relaxed))
+}
+
+/// Tell a second; a run that nobody reads ends.
+fn tell_second(report: &mut Report<'_, io::Stdout>, second: &Second, stop: &AtomicBool) {
+    if !report.second(second) {
+        stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn replay(options: &RunOptions, request: &Request, output: &mut Output<io::Stdout>, stop: &AtomicBool) -> Result<u8> {
+    let account = account_of(&options.account)?;
+    let facts = Facts::of(request)?;
+    options::raise_limit(facts.connections)?;
+    let run = options.replay_run(account, &facts);
+    let start = StartLine::of_replay(&options.workload.workload, &run, ReplayFact::of(request, &facts));
+    let mut report = Report::begin(output, &start);
+    let played = engine::replay(request, &facts, &run, stop, &mut |second| tell_second(&mut report, &second, stop))?;
     report.end(played, stop.load(Ordering::Relaxed))
 }
 

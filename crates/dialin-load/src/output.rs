@@ -152,6 +152,7 @@ mod tests {
             backlog_cap: 1,
             phases: vec![],
             histogram_unit_ns: 100,
+            replay: None,
         }
     }
 

@@ -29,6 +29,7 @@ fn start() -> StartLine {
         backlog_cap: 1_000,
         phases: vec![],
         histogram_unit_ns: 100,
+        replay: None,
     }
 }
 

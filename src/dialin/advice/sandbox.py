@@ -51,7 +51,7 @@ def read_sandbox(question: StudyOptions, directory: Path, tools: Tools) -> ReadS
     workload = kinds.make_workload(load)
     workload.check()
     if workload.traits.runs is not None:
-        raise UserError(f"{load.asked} is a timed query, under which a server is not watched", "Give another --workload")
+        raise UserError(f"{load.asked} has a fixed length, and a server is watched for minutes", "Give another --workload")
     request = StudyRequest(question, directory, load.model_copy(update={"traits": workload.traits}), workload)
     installed = builds.discover(tools.home, os.environ)
     chosen = tools.choose(question.servers, installed)

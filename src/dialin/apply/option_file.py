@@ -14,6 +14,7 @@ from dialin.model.verdict import Verdict
 from dialin.text import visible, wrapped
 from dialin.variables import optionfile
 from dialin.variables.rules import loses
+from dialin.variables.size_units import in_units
 
 WIDTH = 100
 """Columns that a comment may fill. A server reads a line in pieces of 4 KiB, so a comment must never grow past one."""
@@ -95,7 +96,7 @@ def warnings(verdict: Verdict) -> list[str]:
 
 
 def _lines_of(item: Change, figure: str) -> list[str]:
-    before = "" if item.before is None else f" (was {item.before})"
+    before = "" if item.before is None else f" (was {in_units(item.name, item.before)})"
     if item.value is None:
         return _comment(f"{item.name}{before}: remove this line, so that the server's default applies. {figure}")
     if item.line is None:
@@ -109,7 +110,7 @@ def _comment(text: str) -> list[str]:
 
 def _change(name: str, value: Value, before: Value | None, *, reported: bool) -> Change:
     try:
-        return Change(name, value, before, optionfile.line(name, value), reported=reported)
+        return Change(name, value, before, optionfile.line(name, in_units(name, value)), reported=reported)
     except UserError as error:
         return Change(name, value, before, None, error.what, reported)
 

@@ -5,20 +5,66 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from dialin.errors import DialinError, UserError
-from dialin.model.capture import CaptureSummary
-from dialin.workloads import load_binary
+from dialin.model.capture import CaptureCounters, CaptureSummary
+from dialin.store import STUDY_FILE
+from dialin.workloads import load_binary, private
 
 SUMMARY = "summary.json"
+STATEMENTS = "statements.zst"
+BEFORE, AFTER = "counters-before.json", "counters-after.json"
+VARIABLES = "variables.json"
 _REMEDY = "Name the directory that dialin capture from wrote"
 
 
-def make_capture(logs: Sequence[Path], out: Path, *, counters: tuple[Path, Path] | None, forget_text: bool) -> CaptureSummary:
+def check_out(out: Path) -> None:
+    """Make sure that a capture may be written to a directory, which must not exist yet.
+
+    Raises:
+        UserError: it exists, its parent does not, or it is within a study, whose directory is shown to others.
+    """
+    place = out.absolute()
+    if os.path.lexists(place):
+        raise UserError(f"{out} exists", "Name another --out, or remove it")
+    if not place.parent.is_dir() or not os.access(place.parent, os.W_OK | os.X_OK):
+        raise UserError(
+            f"{out} cannot be written: {place.parent} is not a directory that you may write to", "Name another --out"
+        )
+    if study := next((path for path in place.parents if (path / STUDY_FILE).exists()), None):
+        raise UserError(
+            f"{out} is within the study {study}, whose report others may read; a capture has people's data",
+            "Name an --out outside of studies",
+        )
+
+
+def add_server_state(
+    directory: Path,
+    before: CaptureCounters,
+    after: CaptureCounters | None,
+    variables_before: Mapping[str, str],
+    variables_after: Mapping[str, str] | None,
+) -> None:
+    """Store in a capture what the server counted and which variables it had, before and after; None where that is not known.
+
+    Raises:
+        OSError: that cannot be written.
+    """
+    variables = {"schema": "dialin/capture-variables/1", "before": dict(variables_before), "after": variables_after}
+    texts = {BEFORE: before.model_dump_json(by_alias=True, indent=2), VARIABLES: json.dumps(variables, indent=2)}
+    if after is not None:
+        texts[AFTER] = after.model_dump_json(by_alias=True, indent=2)
+    for name, text in texts.items():
+        private.write(directory / name, text + "\n")
+
+
+def make_capture(
+    logs: Sequence[Path], out: Path, *, counters: tuple[Path, Path] | None, forget_text: bool, times: Path | None = None
+) -> CaptureSummary:
     """Make a capture of a slow log, a general log, or one of each.
 
     Args:
@@ -26,6 +72,7 @@ def make_capture(logs: Sequence[Path], out: Path, *, counters: tuple[Path, Path]
         out: the directory to make.
         counters: what the server counted before and after, as `dialin capture counters` writes it.
         forget_text: keep no statements, only what they come to.
+        times: how long the log was at which time, as `LogTimes` writes it, where the log has times to the second only.
 
     Raises:
         UserError: a log or a file of counters is none or cannot be read, or the directory exists or cannot be written.
@@ -34,6 +81,8 @@ def make_capture(logs: Sequence[Path], out: Path, *, counters: tuple[Path, Path]
     words: list[str | Path] = [load_binary.need(), "--json", "capture", "--out", out.absolute()]
     if counters is not None:
         words += ["--digests", ",".join(str(path.absolute()) for path in counters)]
+    if times is not None:
+        words += ["--times", times.absolute()]
     if forget_text:
         words.append("--forget-text")
     words += ["--", *(log.absolute() for log in logs)]

@@ -26,11 +26,12 @@ def read_counters(query: Query) -> CaptureCounters:
             digests = [ServerDigest(schema_name=schema, digest_text=text, count=int(count)) for schema, text, count in rows]
         except ServerError:  # without SELECT on performance_schema
             digests = None
+    ((earlier,),) = query(_TIME)
     status = dict(query(_STATUS))
-    ((time,),) = query(_TIME)
+    ((later,),) = query(_TIME)
     return CaptureCounters(
         server=variables["version"],
-        time=float(time),
+        time=(float(earlier) + float(later)) / 2,  # a busy server is sent several statements while it answers
         questions=int(status["Questions"]),
         uptime=int(status["Uptime"]),
         sql_mode=variables["sql_mode"],

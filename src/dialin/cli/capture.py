@@ -1,25 +1,128 @@
-"""`dialin capture`: captures of real statements, from a server's logs."""
+"""`dialin capture`: captures of real statements, from a server that runs or from its logs."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dialin.cli.console import say
-from dialin.errors import UserError
+from dialin.capture import KEEP_DAYS
+from dialin.cli.console import confirmed, say
+from dialin.errors import ExitCode, UserError
+from dialin.paths import Home
 
 if TYPE_CHECKING:
     from dialin.model.capture import CaptureSummary
 
 capture = typer.Typer(
-    name="capture", add_completion=False, help="Captures of real statements, from a server's logs.", no_args_is_help=True
+    name="capture",
+    add_completion=False,
+    help="Captures of real statements, from a running server or its logs.",
+    no_args_is_help=True,
 )
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print what the capture comes to as JSON; see schema/capture-summary.schema.json.")
 ]
+
+
+KeepDays = Annotated[
+    float,
+    typer.Option(
+        "--keep-days",
+        min=0.01,
+        max=36_500,
+        metavar="DAYS",
+        help="Days that the statements are kept: a later dialin command then removes them, and digests and figures remain.",
+    ),
+]
+ForgetText = Annotated[bool, typer.Option("--forget-text", help="Keep no statements, only digests and figures.")]
+DefaultsFile = Annotated[
+    Path | None,
+    typer.Option("--defaults-file", metavar="FILE", help="Option file with the account, read as clients read it."),
+]
+LoginPath = Annotated[str | None, typer.Option("--login-path", metavar="NAME", help="Login path with the account.")]
+
+
+@capture.command()
+def start(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The directory of the capture, which must not exist yet.")],
+    attach: Annotated[
+        bool, typer.Option("--attach", help="Required: variables of a server that dialin did not start are set, and put back.")
+    ] = False,
+    minutes: Annotated[float, typer.Option(min=0.01, max=1440, help="Minutes that the log is on.")] = 10.0,
+    arm: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Longest wait, such as 30m, until sessions that are older than long_query_time=0 have begun anew.",
+        ),
+    ] = "10m",
+    max_size: Annotated[str, typer.Option(metavar="SIZE", help="Size at which the log ends, such as 5G.")] = "5G",
+    source: Annotated[
+        Literal["slow", "general"] | None,
+        typer.Option(help="The log: slow has durations, rows and errors; general has all sessions. By default slow."),
+    ] = None,
+    log_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--log-dir",
+            metavar="DIR",
+            help="Where the server writes the log; by default where it writes its own, else its data directory.",
+        ),
+    ] = None,
+    accept_unarmed: Annotated[
+        bool,
+        typer.Option("--accept-unarmed", help="Capture also if more than 5 % of the sessions are not in the slow log."),
+    ] = False,
+    defaults_file: DefaultsFile = None,
+    login_path: LoginPath = None,
+    keep_days: KeepDays = KEEP_DAYS,
+    forget_text: ForgetText = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the server is changed.")] = False,
+) -> None:
+    """Capture what clients send to a running server: switch its log on for some minutes, and put everything back.
+
+    dialin and the server's log must be on the same machine. docs/capture.md has what it does to the server, and what it never
+    does.
+
+    dialin capture start --attach --defaults-file prod.cnf --minutes 10 --arm 30m --max-size 5G --out shop.capture
+    """
+    from dialin.capture.log_settings import Source
+    from dialin.capture.server_capture import CaptureRequest, prepare_capture, run_capture
+    from dialin.capture.stop_reason import StopReason
+    from dialin.cli.capture_words import announce, bytes_of, say_end, seconds_of, watching
+    from dialin.clock import SystemClock
+    from dialin.fleet.stop_signals import stopping_cleanly
+    from dialin.model.study import Attachment
+
+    if not attach:
+        raise UserError("A capture sets variables of a server that dialin did not start", "Add --attach to allow that")
+    request = CaptureRequest(
+        attachment=Attachment(defaults_file=str(defaults_file) if defaults_file else None, login_path=login_path),
+        out=out,
+        minutes=minutes,
+        arm=seconds_of(arm, "--arm"),
+        max_bytes=bytes_of(max_size, "--max-size"),
+        source=Source(source) if source else None,
+        log_directory=log_dir,
+        accept_unarmed=accept_unarmed,
+        keep_days=keep_days,
+        forget_text=forget_text,
+    )
+    clock = SystemClock()
+    prepared = prepare_capture(request, clock)
+    announce(prepared)
+    if not yes and not confirmed(changes_server=True):
+        say("Nothing was started")
+        raise typer.Exit(ExitCode.NO_VERDICT)
+    with stopping_cleanly(), watching() as watcher:
+        captured = run_capture(prepared, Home.of(), clock, watcher)
+    say_end(captured, str(out))
+    if captured.reason is StopReason.INTERRUPTED:
+        raise typer.Exit(ExitCode.INTERRUPTED)
 
 
 @capture.command("from")
@@ -35,7 +138,8 @@ def from_logs(
             help="What the server counted before and after, written by dialin capture counters: shows the coverage.",
         ),
     ] = None,
-    forget_text: Annotated[bool, typer.Option("--forget-text", help="Keep no statements, only digests and figures.")] = False,
+    keep_days: KeepDays = KEEP_DAYS,
+    forget_text: ForgetText = False,
     json: Json = False,
 ) -> None:
     """Make a capture of logs that a server of MySQL or MariaDB wrote.
@@ -45,35 +149,42 @@ def from_logs(
 
     dialin capture from slow.log --out shop.capture
     """
-    from dialin.capture.capture_files import make_capture
+    from dialin.capture.capture_files import check_out, make_capture
+    from dialin.capture.retention import keep_for, list_capture
+    from dialin.cli.restore import forget_statements
+    from dialin.clock import SystemClock
 
+    home = Home.of()
+    forget_statements(home)
     counters = None if digests is None else _two(digests)
+    check_out(out)
+    if not forget_text:
+        list_capture(home, out)
     summary = make_capture(logs, out, counters=counters, forget_text=forget_text)
+    if not forget_text:
+        keep_for(out, keep_days, SystemClock().now())
     say(f"{out}: {summary.capture.statements:,} statements")
-    _print(summary, json=json)
+    _print(summary, out, json=json)
 
 
 @capture.command()
 def show(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the capture.")], json: Json = False
 ) -> None:
-    """Show what a capture comes to: digests, transactions by shape, coverage, and what cannot be replayed. Never a value.
+    """Show what a capture comes to: digests, transactions, coverage, and how well it can be replayed. Never a value.
 
     dialin capture show shop.capture
     """
     from dialin.capture.capture_files import read_capture
 
-    _print(read_capture(directory), json=json)
+    _print(read_capture(directory), directory, json=json)
 
 
 @capture.command()
 def counters(
     out: Annotated[Path, typer.Option(metavar="FILE.json", help="The file to write.")],
-    defaults_file: Annotated[
-        Path | None,
-        typer.Option("--defaults-file", metavar="FILE", help="Option file with the account, read as clients read it."),
-    ] = None,
-    login_path: Annotated[str | None, typer.Option("--login-path", metavar="NAME", help="Login path with the account.")] = None,
+    defaults_file: DefaultsFile = None,
+    login_path: LoginPath = None,
 ) -> None:
     """Write what a server counted so far, Questions and digests, for the option --digests of capture from.
 
@@ -81,8 +192,6 @@ def counters(
 
     dialin capture counters --defaults-file prod.cnf --out before.json
     """
-    import os
-
     from dialin.capture.counters import read_counters
     from dialin.paths import replace_text
     from dialin.report import json_documents
@@ -94,6 +203,49 @@ def counters(
     say(str(out))
 
 
+@capture.command()
+def check(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the capture.")],
+    data: Annotated[
+        str, typer.Option(metavar="DIR", help="The data from before the capture: a data directory, a backup, or an SQL dump.")
+    ],
+    pace: Annotated[str, typer.Option(metavar="N|full", help="How fast: 1 as fast as it was captured, or full.")] = "1",
+    server: Annotated[str, typer.Option(metavar="BUILD", help="The build to run, such as mysql@9.7.")] = "",
+    workload_option: Annotated[
+        list[str] | None, typer.Option("--workload-option", metavar="NAME=VALUE", help="from or warm-up, as of a study.")
+    ] = None,
+) -> None:
+    """Replay a capture once, on a server with its defaults, and show whether that is the captured load.
+
+    Exit code 1 where a figure is beyond its limit.
+
+    dialin capture check shop.capture --data /backup/before
+    """
+    from rich.console import Console
+
+    from dialin.cli.study_flags import pairs
+    from dialin.question import study_file
+    from dialin.report.replay_page import print_replay
+    from dialin.report.replay_sentences import SHARES, worst_share
+    from dialin.servers import builds
+    from dialin.trials.replay_check import replay_once
+    from dialin.trials.tools import Tools
+    from dialin.workloads.kinds import make_workload
+
+    options = pairs(workload_option, "--workload-option")
+    asked = {"workload": f"capture:{directory}", "data": data, "pace": pace, "workload-options": options, "aa": 2}
+    spec = study_file.question(asked).workload_spec(Path.cwd())
+    workload = make_workload(spec)
+    workload.check()
+    tools = Tools.open(say)
+    (build,) = tools.choose([server] if server else [], builds.discover(tools.home, os.environ)).values()
+    facts = replay_once(tools, build, spec, workload)
+    limits = workload.traits.limits
+    print_replay(facts, limits, Console(highlight=False))
+    _, is_captured = worst_share({name: facts[name] for name in SHARES if name in facts}, limits)
+    raise typer.Exit(0 if is_captured else 1)
+
+
 def _two(text: str) -> tuple[Path, Path]:
     match text.split(","):
         case [before, after] if before and after:
@@ -101,13 +253,20 @@ def _two(text: str) -> tuple[Path, Path]:
     raise UserError(f"--digests {text} does not name two files", "Write it like --digests before.json,after.json")
 
 
-def _print(summary: CaptureSummary, *, json: bool) -> None:
+def _print(summary: CaptureSummary, directory: Path, *, json: bool) -> None:
+    from contextlib import suppress
+
     from rich.console import Console
 
+    from dialin.capture.fitness import check_capture
+    from dialin.capture.retention import retention_of
     from dialin.report import json_documents
     from dialin.report.capture_page import print_capture
 
     if json:
         typer.echo(json_documents.render(summary), nl=False)
     else:
-        print_capture(summary, Console(highlight=False))
+        kept_until = None
+        with suppress(FileNotFoundError):
+            kept_until = retention_of(directory).date
+        print_capture(summary, check_capture(summary), Console(highlight=False), kept_until)

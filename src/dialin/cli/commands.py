@@ -51,7 +51,7 @@ _COMMANDS = {
 """In the order in which help lists them."""
 
 TIDYING_SERVERS = frozenset({"install", "remove", "start", "stop"})
-"""The commands of `dialin servers` that tidy; listing builds and remembering directories does not."""
+"""The commands of `dialin servers` and `dialin capture` that tidy; listing builds and remembering directories does not."""
 
 
 class OnDemand(TyperGroup):

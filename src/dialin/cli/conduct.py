@@ -13,7 +13,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from dialin.cli.console import errors, say
+from dialin.cli.console import confirmed, errors, say
 from dialin.cli.exit_codes import exit_code
 from dialin.clock import SystemClock
 from dialin.dashboard import page_process
@@ -144,11 +144,7 @@ def agreed(ready: CheckedStudy) -> bool:
     Raises:
         UserError: it takes one, and nobody is there.
     """
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        return typer.confirm("Start?", default=not ready.changes, err=True)
-    if ready.changes:
-        raise UserError("The server would be changed, and no terminal is there to ask", "Read the lines above, then add --yes")
-    return True
+    return confirmed(changes_server=bool(ready.changes))
 
 
 def announce(ready: CheckedStudy, where: Path) -> None:

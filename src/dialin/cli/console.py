@@ -1,9 +1,14 @@
-"""Where a command speaks: the verdict goes to standard output, everything else to standard error."""
+"""Where a command speaks and asks: the verdict goes to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
+import sys
+
+import typer
 from rich.console import Console
 from rich.markup import escape
+
+from dialin.errors import UserError
 
 
 def errors() -> Console:
@@ -13,3 +18,16 @@ def errors() -> Console:
 
 def say(text: str) -> None:
     errors().print(escape(text), soft_wrap=True)
+
+
+def confirmed(*, changes_server: bool) -> bool:
+    """Ask whether to begin, where somebody is there to answer.
+
+    Raises:
+        UserError: a server that is not dialin's would be changed, and nobody is there.
+    """
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        return typer.confirm("Start?", default=not changes_server, err=True)
+    if changes_server:
+        raise UserError("The server would be changed, and no terminal is there to ask", "Read the lines above, then add --yes")
+    return True

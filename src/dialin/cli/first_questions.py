@@ -54,14 +54,18 @@ def ask_and_show() -> None:
     """Ask the three questions and show the command."""
     console = errors()
     console.print("dialin finds the best value of a MySQL or MariaDB variable by experiment. Three questions make a command.\n")
-    words = command_of(choices_here(), _prompt)
-    console.print("\nThis command answers your question:\n")
-    typer.echo(f"  {shlex.join(words)}\n")
-    console.print(escape(_what_it_does(words[1])))
+    commands = commands_of(choices_here(), _prompt)
+    console.print(f"\n{'This command answers' if len(commands) == 1 else 'These commands answer'} your question:\n")
+    typer.echo("".join(f"  {shlex.join(words)}\n" for words in commands))
+    console.print(escape(_what_it_does(commands[-1][1])))
 
 
-def command_of(choices: Choices, ask: Ask) -> list[str]:
-    """Ask which server, which load and which variable, each until there is an answer, and return the command."""
+def commands_of(choices: Choices, ask: Ask) -> list[list[str]]:
+    """Ask which server, which load and which variable, each until there is an answer.
+
+    Returns:
+        The command, after the one that installs the server if it is not on this machine.
+    """
     builds = list(choices.builds) or ["mysql@9.7"]
     listed = "\n".join(f"  {number}  {name}" for number, name in enumerate([*builds, _RUNNING], 1))
     server = _ask(
@@ -80,7 +84,16 @@ def command_of(choices: Choices, ask: Ask) -> list[str]:
         FIND_OUT,
         lambda answer: _variable(answer, known),
     )
-    return ["dialin", *variable, *server, "--workload", load]
+    install = [["dialin", "servers", "install", server[1]]] if _is_missing(server, choices.builds) else []
+    return [*install, ["dialin", *variable, *server, "--workload", load]]
+
+
+def _is_missing(server: Sequence[str], builds: Sequence[str]) -> bool:
+    """Return whether the server is a build that is none of these; `mysql@9.7` and `mysql` may each mean `mysql@9.7.4`."""
+    if server[0] != "--server":
+        return False
+    name = server[1]
+    return not any(build == name or build.startswith((f"{name}.", f"{name}@")) for build in builds)
 
 
 def _ask(ask: Ask, question: str, default: str, read: Callable[[str], Answer]) -> Answer:

@@ -69,6 +69,18 @@ def tidy_up(*, attached: bool = True) -> None:
             errors().print(f"Stopped a server that an earlier dialin left running: {escape(orphan.build or orphan.id)}")
     if attached:
         restore_orphans(home, os.environ, say)
+    forget_statements(home)
+
+
+def forget_statements(home: Home) -> None:
+    """Remove the statements of captures that have kept them for their --keep-days, and say so."""
+    if not any(home.captures.glob("*")):
+        return
+    from dialin.capture.retention import forget_expired
+    from dialin.clock import SystemClock
+
+    for directory in forget_expired(home, SystemClock().now()):
+        say(f"Removed the statements of the capture {directory}: its --keep-days are over. Its digests and figures remain")
 
 
 def restore_orphans(home: Home, environment: Mapping[str, str], say: Callable[[str], None]) -> None:

@@ -18,7 +18,7 @@ from dialin.model.verdict import Verdict
 from dialin.report.board import Board
 from dialin.report.log_sentences import log_text
 from dialin.report.render.html import Body, body
-from dialin.store import lock, read_only, requests, store
+from dialin.store import STUDY_FILE, lock, read_only, requests
 from dialin.store.lock import Holder
 from dialin.store.store import Store
 
@@ -81,7 +81,7 @@ class Follower:
     def look(self) -> Snapshot:
         """Return the study as it stands now; where nothing was written since, hardly anything is read."""
         held, known = self.holder() is not None, self._known  # before the store: who lets go of it writes down first why
-        if not (self.directory / store.STUDY_FILE).is_file():
+        if not (self.directory / STUDY_FILE).is_file():
             return Snapshot(State.READYING, Board())
         signature = read_only.signature(self.directory)
         if signature != known.signature:

@@ -13,7 +13,9 @@ from dialin.model.build import Build
 from dialin.model.setting import Value
 from dialin.paths import Home
 from dialin.probes import host
+from dialin.servers import copied_data
 from dialin.servers.capabilities import Capability, has
+from dialin.servers.copied_data import ISOLATION
 from dialin.servers.ledger import Ledger
 from dialin.servers.sandbox import Sandbox
 from dialin.variables import rules
@@ -96,12 +98,18 @@ class Preparer:
 
     def prepared(self, build: Build, workload: Dataset, shape: Mapping[str, Value]) -> StoredDataset:
         """Return the prepared data of a workload on a build."""
+        copied = workload.copied_data
 
         def make(target: Path) -> None:
             with self._sandbox(build) as sandbox:
-                self.copy_blank(build, shape, sandbox.data)
+                preparing = {**self._preparing(build, workload), **shape, **(ISOLATION if copied else {})}
                 self._say(f"Preparing data with {build.id}: {workload.describe_data()} (once; later studies reuse it)")
-                sandbox.boot({**self._preparing(build, workload), **shape})
+                if copied is not None and copied.is_dir():
+                    _take_over(sandbox, copied, preparing)
+                    sandbox.data.rename(target)
+                    return
+                self.copy_blank(build, shape, sandbox.data)
+                sandbox.boot(preparing)
                 with sandbox.connect() as query:
                     query("CREATE DATABASE sbtest")
                 workload.prepare(Target(sandbox.account, sandbox.directory, data=sandbox.data))
@@ -128,6 +136,17 @@ class Preparer:
         if has(build, Capability.DISABLE_LOG_BIN):
             options["disable_log_bin"] = "ON"
         return options
+
+
+def _take_over(sandbox: Sandbox, source: Path, setting: Mapping[str, Value]) -> None:
+    """Fill a sandbox with a copy of another server's data directory, into which root can log in."""
+    copy(source, sandbox.data)
+    copied_data.remove_identity(sandbox.data)
+    sandbox.boot({**setting, "skip_grant_tables": "ON"})
+    with sandbox.connect() as query:
+        for statement in copied_data.take_over(sandbox.build):
+            query(statement)
+    sandbox.stop(_STOP_LIMIT)
 
 
 def _facts(build: Build, workload: Mapping[str, Any] | None, shape: Mapping[str, Value]) -> dict[str, Any]:

@@ -19,8 +19,8 @@ import polars as pl
 from dialin.errors import UserError
 from dialin.frames import Format, columns, samples
 from dialin.frames.tables import frame
-from dialin.store import lock, requests
-from dialin.store.store import STUDY_FILE, Store
+from dialin.store import STUDY_FILE, lock, requests
+from dialin.store.store import Store
 from dialin.text import visible
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")

@@ -124,6 +124,49 @@ class CaptureSummary(FrozenModel):
     model_config = ConfigDict(populate_by_name=True)
 
 
+class Fitness(StrEnum):
+    """How well a replay of a capture can be the load that was captured."""
+
+    GOOD = "good"
+    LIMITED = "limited"
+    POOR = "poor"
+    """It is another load: what a replay says is not said of production's."""
+
+
+class CheckCode(StrEnum):
+    """What a capture shows of how well it can be replayed; each with its figures."""
+
+    COVERAGE = "coverage"
+    """`share` of the server's Questions that is in the logs; null where it is not known."""
+    NOT_REPLAYED = "not-replayed"
+    """`statements` that cannot be replayed and whose work nothing else does, and their `share`."""
+    UNREAD = "unread"
+    """`bytes` of the logs that could not be read, and their `share`."""
+    CUT_TRANSACTIONS = "cut-transactions"
+    """`transactions` whose end is not in the logs, and their `share`."""
+    TIMES = "times"
+    """The `clock` of the logs: to the second, the order of transactions within one is not known."""
+    ERRORS = "errors"
+    """Whether errors are `known`: without them, a transaction that the server rolled back looks committed."""
+    DURATIONS = "durations"
+    """Whether durations and rows are `known`: without them, a replay's cannot be compared."""
+
+
+class CheckFinding(FrozenModel):
+    """One thing that a capture shows of how well it can be replayed."""
+
+    code: CheckCode
+    fitness: Fitness
+    figures: dict[str, float | int | str | bool | None] = Field(description="what the code says that there is")
+
+
+class CaptureCheck(FrozenModel):
+    """How well a capture can be replayed, as far as the capture itself shows."""
+
+    fitness: Fitness = Field(description="that of the worst finding; poor without statements")
+    findings: list[CheckFinding] = Field(description="the worst first")
+
+
 class ServerDigest(FrozenModel):
     """A row of the performance schema's table of digests."""
 

@@ -207,7 +207,6 @@ class Trial:
         real: what was counted of the real objects behind variables, by variable: `{"innodb_buffer_pool_instances": "1"}` where
             there is one pool, whatever the variable says. Only what this build lets us count.
         costs: of the measured window, once it has ended.
-        conditions: of the host, before and after (`{"before": {...}, "after": {...}}`).
         host: the name of the machine whose worker ran it.
         driver_choices: what the load driver chose or was asked to use, for each number of threads; empty of one that chooses
             nothing.
@@ -226,7 +225,6 @@ class Trial:
     in_force: Mapping[str, str] = field(default_factory=dict)
     real: Mapping[str, str] = field(default_factory=dict)
     costs: Costs | None = None
-    conditions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     failure: Failure | None = None
     purpose: Purpose = Purpose.RACE
     changes: tuple[VariableChange, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -19,19 +19,21 @@ MOST_THREADS = 65_535
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The runs of a timed query that a trial is made of.
+    """The runs of a timed query that a trial is made of, or the parts of a recording.
 
     Attributes:
         warm_up: how many come first and are not measured.
         measured: how many are.
         most: how many may be measured at most, to make up for those that the host lost.
         seconds: about how long one takes, for the plan; the study goes by what it measures.
+        of: what they are parts of.
     """
 
     warm_up: int
     measured: int
     most: int
     seconds: float
+    of: Literal["query", "recording"] = "query"
 
 
 class LoadLimit(FrozenModel):
@@ -55,7 +57,8 @@ class LoadTraits(FrozenModel):
     """What a study has to know of its load; stored with it, so that reports need no workload.
 
     Attributes:
-        runs: how many runs of a timed query a trial is made of, each of them a sample; None where a sample is a second.
+        runs: how many runs of a timed query a trial is made of, each of them a sample, or parts of a recording; None where a
+            trial is made of as many seconds as are planned.
         restarts: why each trial must start a server, in a sentence without its full stop; None where it need not.
         grows: its data grows or drains without end while it runs, so that trials must not follow each other on it.
         unit: what it is counted in, a noun in the singular.

@@ -162,7 +162,7 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
     if question.worst is not None and request.load.levels:
         raise UserError("--worst is for one number of threads", "Give one number of --threads, or leave out --worst")
     if request.workload.traits.runs is not None:
-        raise UserError(f"{request.load.asked} is a timed query, which cannot be tuned", "Compare values: dialin sweep")
+        raise UserError(f"{request.load.asked} has a fixed length, and cannot be tuned", "Compare values: dialin sweep")
 
 
 def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, Value]) -> None:

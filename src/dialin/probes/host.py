@@ -46,19 +46,6 @@ def inventory(directory: Path) -> dict[str, Any]:
     return facts
 
 
-def conditions() -> dict[str, float]:
-    """Return how the machine stands now: load, memory, and the counters of CPU time that is lost or busy, in seconds."""
-    times = psutil.cpu_times()
-    one, _, _ = os.getloadavg()
-    return {
-        "load_1m": one,
-        "memory_available_bytes": float(psutil.virtual_memory().available),
-        "swap_used_bytes": float(psutil.swap_memory().used),
-        "steal_seconds": float(getattr(times, "steal", 0.0)),
-        "busy_seconds": busy_seconds(),
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class Lost:
     """CPU time that programs wanted and did not get, since the start of the machine.

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from dialin.errors import UserError
 from dialin.model.live import LiveOptions
 from dialin.model.option_types import ATTACHED, LIVE, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.setting import Value
@@ -115,6 +116,16 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     rand_type: Annotated[str | None, LOAD] = Field(
         default=None, description="distribution of the rows that are requested: " + ", ".join(kinds.rand_types())
     )
+    data: Annotated[str | None, LOAD] = Field(
+        default=None,
+        description="of a replay (capture:DIR): the data from before the capture, which dialin copies: the data directory of a "
+        "server that was stopped, a prepared backup, or an SQL dump",
+    )
+    pace: Annotated[str | None, LOAD] = Field(
+        default=None,
+        description="of a replay: 1 as fast as it was captured, 2 twice as fast, or full for as fast as the order of "
+        "transactions allows, default 1",
+    )
     workload_options: Annotated[dict[str, str | int | float | bool], LOAD] = Field(
         default_factory=dict,
         description=f"options of the workload, such as range-size{kinds.options_help()}",
@@ -159,6 +170,8 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         ways += ["tune"] if self.tune is not None else []
         if len(ways) > 1:
             raise ValueError(f"{' and '.join(ways)} cannot be combined: candidates come from one of them")
+        if self.attach and self.workload.startswith("capture:"):
+            raise ValueError("a capture is replayed on sandboxes only, because it changes the data: leave out attach")
         if self.attach and self.servers:
             raise ValueError("attach and server cannot be combined: an attached server has a fixed build")
         given = self.defaults_file or self.login_path or self.database or self.wait_for_server != WAIT_FOR_SERVER
@@ -194,6 +207,17 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             raise ValueError("workload and traffic cannot be combined: on live traffic dialin applies no load")
         return {"goal": Goal.LATENCY, **data, "workload": TRAFFIC}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults_of_a_replay(cls, data: Any) -> Any:
+        """Return the options with latency as the goal of a replay that keeps a pace, which is then no result."""
+        if not isinstance(data, dict) or not str(data.get("workload", "")).startswith("capture:"):
+            return data
+        options = data.get("workload-options") or data.get("workload_options")
+        pace = data.get("pace") or (options.get("pace") if isinstance(options, dict) else None)
+        keeps_pace = pace != "full" and data.get("goal") in (None, Goal.THROUGHPUT)
+        return {**data, "goal": Goal.LATENCY} if keeps_pace else data
+
     @property
     def is_live(self) -> bool:
         """Whether a server is studied under its own traffic."""
@@ -212,8 +236,14 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             UserError: something of it does not fit.
         """
         kind, name = kinds.find_kind(self.workload)
-        if kinds.is_path(name):
-            name = str((directory / name).absolute())
+        if kind.takes_path or kinds.is_path(name):
+            name = str((directory / Path(name).expanduser()).absolute())
+        options = {key.removeprefix("--"): _option_text(value) for key, value in self.workload_options.items()}
+        options |= {key: value for key, value in (("data", self.data), ("pace", self.pace)) if value is not None}
+        if kind.takes_path and "data" in options:
+            options["data"] = str((directory / Path(options["data"]).expanduser()).absolute())
+        if not kind.takes_path and (self.data is not None or self.pace is not None):
+            raise UserError(f"--data and --pace are for the replay of a capture, and not for {self.workload}", "Leave them out")
         by_second = {
             "measure": self.measure is not None,
             "warmup": self.warmup is not None,
@@ -224,7 +254,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
                 asked=kinds.asked_as(kind, name),
                 name=name,
                 given=self._given_of_load(),
-                options={key.removeprefix("--"): _option_text(value) for key, value in self.workload_options.items()},
+                options=options,
                 by_second=[option for option, is_given in by_second.items() if is_given],
             )
         )

@@ -15,7 +15,8 @@ from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, resume
 from dialin.recipes import library
 from dialin.recipes.library import Recipe, RecipeStudy, ScaleName
-from dialin.store.store import STUDY_FILE, Store
+from dialin.store import STUDY_FILE
+from dialin.store.store import Store
 from dialin.trials.tools import Tools
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from dialin.model.capture import CapturedDigest, CaptureSummary, Obstacle, TransactionShape
+from dialin.model.capture import CaptureCheck, CapturedDigest, CaptureSummary, Obstacle, TransactionShape
+from dialin.report.capture_check_page import add_check
 from dialin.report.render.terminal_page import Page
 from dialin.report.render.terminal_table import TerminalColumn
 from dialin.text import NOTHING, clock_time, counted, duration, moment, number, percent, size, visible
@@ -38,14 +39,15 @@ _SOURCES = {
 }
 
 
-def print_capture(summary: CaptureSummary, console: Console) -> None:
-    """Print what a capture comes to."""
+def print_capture(summary: CaptureSummary, check: CaptureCheck, console: Console, kept_until: str | None) -> None:
+    """Print what a capture comes to, and until which day it keeps its statements; None where it has none."""
     page, header = Page(console), summary.capture
     page.text(f"{counted(header.statements, 'statement')} in {counted(summary.sessions, 'session')}", "bold")
     if summary.begin is not None and summary.end is not None:
         lasted = duration(summary.end - summary.begin)
         page.fact("Time:", f"{moment(summary.begin)} to {clock_time(summary.end)}, {lasted}; times to the {header.clock}")
     page.fact("Source:", f"{_SOURCES[header.source]}, {size(summary.log_bytes)}; server {visible(header.server or NOTHING)}")
+    page.fact("Kept:", f"statements until {kept_until}" if kept_until else "no statements, only digests and figures")
     page.fact("Coverage:", _coverage(summary))
     if comparison := _comparison(summary.digests):
         page.fact("Digests:", comparison)
@@ -55,6 +57,8 @@ def print_capture(summary: CaptureSummary, console: Console) -> None:
     _transactions(page, summary)
     page.gap()
     _obstacles(page, summary)
+    page.gap()
+    add_check(page, check)
     for problem in _unread(summary):
         page.labelled("Not read:", problem, "yellow")
 

@@ -127,6 +127,16 @@ def _not_cold(_spec: StudySpec, data: Figures) -> str:
     )
 
 
+def _not_the_capture(what: str) -> Callable[[StudySpec, Figures], str]:
+    def sentence(_spec: StudySpec, data: Figures) -> str:
+        return (
+            f"The replay was not the captured load, in {counted(len(data['trials']), 'trial')}: "
+            f"up to {percent(data['share'])} of {what}"
+        )
+
+    return sentence
+
+
 SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "rate_not_reached": _rate_not_reached,
     "rate_reached": _rate_reached,
@@ -141,5 +151,16 @@ SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "client_shares_machine": _client_shares_machine,
     "driver_changed": _driver_changed,
     "not_cold": _not_cold,
+    "replay_left_out": _not_the_capture("the captured statements cannot be replayed (dialin capture show says why)"),
+    "replay_new_errors": _not_the_capture(
+        "the statements failed, and did not in the capture: the data may not be those from before it"
+    ),
+    "replay_missing_errors": _not_the_capture("the statements failed in the capture, and did not in the replay"),
+    "replay_other_rows": _not_the_capture(
+        "the queries returned another number of rows than in the capture: the data may not be those from before it"
+    ),
+    "replay_late": _not_the_capture(
+        "the transactions began more than 5 ms late: the server or this machine does not keep up; use a lower --pace"
+    ),
 }
 """By the code of the note."""

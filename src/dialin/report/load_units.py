@@ -36,7 +36,7 @@ def units_from(traits: LoadTraits) -> Units:
     """Return what a load is counted in, from what is stored with its study."""
     rate = f"{traits.unit}s/s"
     title = "tps" if traits.unit == TRANSACTION else rate
-    if traits.runs is None:
+    if traits.runs is None or traits.runs.of == "recording":
         return Units(rate, title, "second", "s", ",.0f", by_run=False)
     return Units(rate, title, traits.unit, f"{traits.unit}s", ",.3~r", by_run=True)
 

@@ -15,6 +15,7 @@ from dialin.model.study import StudySpec
 from dialin.model.verdict import Estimate, Note
 from dialin.report import host_sentences, live_sentences, load_sentences, setting_sentences
 from dialin.report.headline import change_with_confidence, detects
+from dialin.report.load_units import units
 from dialin.report.names import named
 from dialin.text import change, counted, duration, listed, percent
 
@@ -92,7 +93,7 @@ def _noisier(_spec: StudySpec, data: Figures) -> str:
 
 def _host_lost_seconds(spec: StudySpec, data: Figures) -> str:
     where, lost = counted(len(data["trials"]), "trial"), f"({percent(data['share'])})"
-    if spec.workload.traits.runs is not None:
+    if units(spec.workload).by_run:
         took = counted(data["seconds"], "second")
         what = f"during runs of {where}, which took {took} {lost}: these runs are excluded"
     else:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from scipy.optimize import minimize
 
 from dialin.model.dimension import CATEGORY
 from dialin.search.space import Point
@@ -135,6 +134,8 @@ def learn_weights(observed: Observations, least: float = LEAST) -> Weights:
         by_s += theta[-1] / _NOISE_SPREAD**2
         return value, np.concatenate([by_w + 1 / _WEIGHT, [by_c, by_s]])
 
+    from scipy.optimize import minimize  # takes a while to import, which studies that search nothing need not wait for
+
     start = np.concatenate([np.full(variables, 0.5 * _WEIGHT), [_PRODUCTS, 0.0]])
     bounds = [(least, 2.0)] * variables + [(math.log(0.1), math.log(50.0)), (math.log(0.2), math.log(20.0))]
     # In units of the prior, so that weights and logarithms take steps of one size.
@@ -213,6 +214,18 @@ class Surrogate:
         prior = 2 * (self._prior - self.kernel(points, reference[None, :])[:, 0])
         variance = prior - np.einsum("ij,ij->i", reduced, reduced)
         return np.asarray(cross @ self._alpha), np.sqrt(np.maximum(variance, 1e-10))
+
+    def draw(self, points: _Array, reference: Point, rng: np.random.Generator) -> _Array:
+        """Return by how much f of points exceeds that of a reference, drawn from what is believed of all of them together."""
+        rows = np.vstack([points, reference])
+        cross = self.kernel(rows, self._observed.points)
+        cross = cross[:-1] - cross[-1]
+        prior = self.kernel(rows, rows)
+        reduced = cross @ self._inverse_lower.T
+        covariance = prior[:-1, :-1] - prior[:-1, -1:] - prior[-1:, :-1] + prior[-1, -1] - reduced @ reduced.T
+        values, vectors = np.linalg.eigh(covariance)
+        drawn = vectors @ (np.sqrt(np.maximum(values, 0.0)) * rng.normal(size=len(points)))
+        return np.asarray(cross @ self._alpha + drawn)
 
     def contrast(self, points: _Array, coefficients: _Array) -> tuple[float, float]:
         """Return the expected sum of f times coefficients that add to 0, and its standard deviation."""

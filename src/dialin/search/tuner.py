@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from dialin.search.acquisition import PRICE, SearchSituation, changed, improve, 
 from dialin.search.attribution import carried, interactions
 from dialin.search.constraints import Constraints
 from dialin.search.deadly_values import deadly_values
-from dialin.search.nested_sets import PRICES, PROVEN, lean_set, nested_sets
+from dialin.search.nested_sets import PROVEN, nested_sets, prices
 from dialin.search.space import Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights
@@ -37,13 +38,15 @@ _ANCHOR = 9
 _REFIT = 5
 """The weights are learnt anew after so many trials."""
 _REFINE_AFTER = 0.5
-"""From this share of the search on, every second trial is of the setting that would be proven if the search ended now."""
+"""From this share of the search on, every second trial shows which changes of the best setting are needed."""
 _NOTHING = 5
 """So many trials in a row with little to expect end the search."""
 _CAUTION = 1.0
 """Standard deviations that are taken off what a setting promises before it is chosen."""
-_HOPE = 0.3
-"""Standard deviations by which a lean setting that is tried may be better than expected: the doubtful variables leave first."""
+_TRIED = 0.015
+"""What a change without a rule of thumb must carry to stay in a trial that shows which changes are needed, on the log scale."""
+_SAME_SERVER = 0.75
+"""How often a trial without some changes keeps the server that runs, if its static values are of the best setting."""
 _LITTLE = 0.25
 """The share of a trial's noise below which an expected improvement is little."""
 _BLOCKS = 4.5
@@ -186,9 +189,8 @@ class Tuner:
         rng = np.random.default_rng([self.seed, 2, number])
         model = self.surrogate()
         if self._progress > _REFINE_AFTER and self.history[-1].ask.purpose is not TuneStage.REFINE:
-            refined = (self._progress - _REFINE_AFTER) / (1 - _REFINE_AFTER)
-            lean = self._lean_best(model, PRICES[0] + refined * (PRICES[1] - PRICES[0]), _HOPE)
-            return Ask(self.space.setting(lean), self.options.search_seconds, TuneStage.REFINE)
+            point = self._without_doubtful(model, running, rng)
+            return Ask(self.space.setting(point), self.options.search_seconds, TuneStage.REFINE)
         return self._proposal(model, running, rng)
 
     def _proposal(self, model: Surrogate, running: Point | None, rng: np.random.Generator) -> Ask:
@@ -291,11 +293,6 @@ class Tuner:
         self._model = len(observed), model
         return model
 
-    def _sparse_model(self) -> Surrogate:
-        """Return the model in which weights may be 0: what it leaves out may carry nothing, which the proof must show."""
-        observed = self._observations()
-        return Surrogate(observed, learn_weights(observed, least=0.0))
-
     def _best_tried(self, model: Surrogate) -> list[Point]:
         """Return the settings that completed, the best first by the model, less the price of their changes."""
         points = np.unique(np.array([p for p, outcome in zip(self._points, self.history, strict=True) if outcome.ok]), axis=0)
@@ -311,32 +308,40 @@ class Tuner:
             return {}
         return self.space.setting(self._best_tried(self.surrogate())[0])
 
-    def _lean_best(self, model: Surrogate, price: float, hope: float = 0.0) -> Point:
-        """Return the setting that promises most, cautiously, without the changes that are not worth a price.
-
-        Args:
-            model: of all trials.
-            price: of each change, on the log scale.
-            hope: standard deviations by which a leaner setting may turn out better than expected, where it is only tried.
-        """
+    def _most_promising(self, model: Surrogate) -> Point:
+        """Return the setting that promises most, cautiously: tried, or near those tried."""
         default, best = self.space.default_point, self._best_tried(model)
         rng = np.random.default_rng([self.seed, 3, len(self.history)])
 
-        def cautious(points: _Array) -> _Array:
-            mean, sd = model.differences(points, best[0])
-            return np.asarray(np.where(self._allowed(points), mean - _CAUTION * sd, -np.inf))
-
         def score(points: _Array) -> _Array:
-            return np.asarray(cautious(points) - PRICE * changed(points, default))
+            mean, sd = model.differences(points, best[0])
+            value = np.where(self._allowed(points), mean - _CAUTION * sd, -np.inf)
+            return np.asarray(value - PRICE * changed(points, default))
 
         top = improve(self.space, score, best[:8], rng, self._fit_memory)
-        top = self.space.point(self.constraints.repaired(self.space, self.space.setting(top)))
+        return self.space.point(self.constraints.repaired(self.space, self.space.setting(top)))
 
-        def hopeful(points: _Array) -> _Array:
-            mean, sd = model.differences(points, top)
-            return np.asarray(mean + hope * sd)
+    def _without_doubtful(self, model: Surrogate, running: Point | None, rng: np.random.Generator) -> Point:
+        """Return the most promising setting without each change that by one draw of the model's belief is not worth its price.
 
-        return lean_set(self.space, top, hopeful, price)
+        What is surely needed stays, what is surely not leaves, and the doubtful come and go, in ever new combinations: so
+        all of these trials together say of each doubtful change what it carries.
+        """
+        top, default = self._most_promising(model), self.space.default_point
+        indices = np.flatnonzero(top != default)
+        if not indices.size:
+            return top
+        points = np.repeat(top[None, :], indices.size, axis=0)
+        points[np.arange(indices.size), indices] = default[indices]
+        lost = -model.draw(points, top, rng)
+        tried = top.copy()
+        gone = indices[lost < prices(self.space, _TRIED)[indices]]
+        tried[gone] = default[gone]
+        if running is not None and rng.random() < _SAME_SERVER:
+            static = self.space.static
+            if ((running == top) | (running == default))[static].all():
+                tried[static] = running[static]
+        return tried
 
     # the proof
 
@@ -347,28 +352,31 @@ class Tuner:
             model = self.surrogate()
             self._noise = model.weights.noise
             best = self._best_tried(model)
-            whole = self._lean_best(model, min(PROVEN))
+            whole = self._most_promising(model)
             if (whole == default).all():
                 others = [point for point in best if (point != default).any()]
                 whole = others[0] if others else whole
             if (whole != default).any():
-                count = self._affordable_sets(whole)
-                points = nested_sets(self.space, whole, model.means, max(count - 1, 1))
-                sparse = lean_set(self.space, points[-1], self._sparse_model().means, PROVEN[0])
-                if count > 1 and (sparse != default).any() and (sparse != points[-1]).any():
-                    points.append(sparse)
-                for number, point in enumerate(points):
-                    settings[f"set {number + 1}"] = self.space.setting(point)
+                for number, setting in enumerate(self._affordable_sets(model, whole), 1):
+                    settings[f"set {number}"] = setting
         names = list(settings)
         self._proof = _Proof(names, settings, list(names), over=len(names) < 2)
 
-    def _affordable_sets(self, whole: Point) -> int:
-        """Return how many sets can be proven beside the baseline in enough blocks: one to three."""
-        static = self.space.static
-        restarts = int(bool((whole != self.space.default_point)[static].any()))
-        trial = self.options.proof_seconds + self.options.set_seconds
-        per_block = self.seconds_left / _BLOCKS - restarts * (self.options.start_seconds - self.options.set_seconds)
-        return min(max(int(per_block / trial) - 1, 1), len(PROVEN))
+    def _affordable_sets(self, model: Surrogate, whole: Point) -> list[dict[str, Value]]:
+        """Return as many nested sets as can be proven beside the baseline in enough blocks: one at least."""
+        settings: list[dict[str, Value]] = []
+        for count in range(len(PROVEN), 0, -1):
+            settings = [self.space.setting(point) for point in nested_sets(self.space, whole, model.means, count)]
+            statics = [self.space.static_part(setting) for setting in ({}, *settings)]
+            if _BLOCKS * self._block_seconds(statics, statics[0]) <= self.seconds_left:
+                break
+        return settings
+
+    def _block_seconds(self, statics: Sequence[tuple[object, ...]], running: tuple[object, ...] | None) -> float:
+        """Return what a block of candidates costs by their static parts, of which the one that runs needs no start."""
+        restarts = len({*statics} - {running})
+        trials = len(statics) * (self.options.proof_seconds + self.options.set_seconds)
+        return trials + restarts * (self.options.start_seconds - self.options.set_seconds)
 
     def _proof_ask(self) -> Ask | None:
         state = self._proof
@@ -401,10 +409,7 @@ class Tuner:
         statics = [self.space.static_part(state.settings[name]) for name in names]
         running = self._running()
         now = self.space.static_part(self.space.setting(running)) if running is not None else None
-        restarts = len({*statics} - {now})
-        cost = len(statics) * (self.options.proof_seconds + self.options.set_seconds)
-        cost += restarts * (self.options.start_seconds - self.options.set_seconds)
-        if cost > self.seconds_left:
+        if self._block_seconds(statics, now) > self.seconds_left:
             state.over = True
             return
         state.block += 1

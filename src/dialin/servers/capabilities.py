@@ -75,6 +75,18 @@ class Capability(StrEnum):
     GLOBAL_PRIV = "global_priv"
     """Keeps accounts in mysql.global_priv; mysql.user is a view of it."""
 
+    LOG_SLOW_EXTRA = "log_slow_extra"
+    """Logs errors, bytes and the start of statements in the slow log with `log_slow_extra`."""
+
+    MICROSECONDS_IN_LOGS = "microseconds_in_logs"
+    """Writes times to the microsecond into its logs; to the second otherwise."""
+
+    SLOW_LOG_BY_SESSION = "slow_log_by_session"
+    """Copies `slow_query_log` to each session: one that begins while it is OFF never logs (read on 10.11.19)."""
+
+    VARIABLES_BY_THREAD = "variables_by_thread"
+    """Shows the variables of each session in performance_schema.variables_by_thread."""
+
     SPARE_TABLE_CACHE_LOCK = "spare_table_cache_lock"
     """Has one lock more than instances of the table cache."""
 
@@ -114,7 +126,11 @@ _TABLE = (
     _Row(MYSQL, Capability.LOCKS_INSTRUMENTED_AT_START, (5, 6), (8, 0)),
     _Row(MYSQL, Capability.STATEMENT_HISTOGRAM, (8, 0, 3)),
     _Row(MYSQL, Capability.INNODB_METRICS, (5, 6)),
+    _Row(MYSQL, Capability.LOG_SLOW_EXTRA, (8, 0, 14)),
+    _Row(MYSQL, Capability.MICROSECONDS_IN_LOGS, (5, 7, 2)),
+    _Row(MYSQL, Capability.VARIABLES_BY_THREAD, (8, 0)),
     _Row(MYSQL, Capability.VALUE_ORIGIN, (8, 0)),
+    _Row(MARIADB, Capability.SLOW_LOG_BY_SESSION, (5, 1)),
     _Row(MARIADB, Capability.VALUE_ORIGIN, (10, 1, 1)),
     _Row(MARIADB, Capability.POOL_DUMP, (10, 0)),
     _Row(MARIADB, Capability.POOL_DUMP_PCT, (10, 1, 10)),

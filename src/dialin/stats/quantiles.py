@@ -34,7 +34,9 @@ def tukey_quantile(candidates: int, dof: int, alpha: float) -> float:
         dof: degrees of freedom of the standard deviation, one at least.
         alpha: the error that all intervals together may make; 1e-9 at least.
     """
-    from scipy.optimize import brentq  # takes a while to import, which --help need not wait for
+    if candidates == 2:  # one difference
+        return t_quantile(dof, alpha)
+    from scipy.optimize import brentq  # takes a while to import, which other studies need not wait for
 
     scales, masses = _scales(dof)
 

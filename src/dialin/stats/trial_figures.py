@@ -73,13 +73,14 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
     levels = list(by_threads(measured, rate=rate).values())
     if not levels:
         return None
-    windows = [window(level.tps) for level in levels]
+    windows = [window(level.tps, level.lengths) for level in levels]
     together = geometric_mean([one.mean for one in windows])
     scales = [together / one.mean if one.mean > 0 else 0.0 for one in windows]
     tps = [value * scale for level, scale in zip(levels, scales, strict=True) for value in level.tps]
     latencies = [level.latency for level in levels if level.latency]
     counted = [sample for level in levels for sample in level.counted]
-    together_window = window(tps) if len(levels) > 1 else windows[0]
+    lengths = [sample.seconds for sample in counted] if any(level.lengths for level in levels) else None
+    together_window = window(tps, lengths) if len(levels) > 1 else windows[0]
     effective = sum(effective_seconds(level.tps) for level in levels)
     return Figures(
         window=together_window,
@@ -110,8 +111,14 @@ class Level:
         return [sample.tps for sample in self.counted]
 
     @property
+    def lengths(self) -> list[float] | None:
+        """How long each sample was; None where all are as long."""
+        lengths = [sample.seconds for sample in self.counted]
+        return lengths if len(set(lengths)) > 1 else None
+
+    @property
     def throughput(self) -> float:
-        return statistics.fmean(self.tps)
+        return statistics.fmean(self.tps, weights=self.lengths)
 
     @property
     def latency(self) -> float | None:

@@ -26,10 +26,10 @@ def fit(points: Mapping[int, float]) -> Usl | None:
     Returns:
         The law, or None where there are fewer than four numbers of threads, one without throughput, or no curve fits.
     """
-    from scipy.optimize import nnls  # takes a while to import, which --help need not wait for
-
     if len(points) < FEWEST or min(points) < 1 or not all(math.isfinite(x) and x > 0 for x in points.values()):
         return None
+    from scipy.optimize import nnls  # takes a while to import, which --help need not wait for
+
     n, x = np.array(sorted(points), dtype=float), np.array([points[threads] for threads in sorted(points)])
     rows = np.column_stack([np.ones_like(n), n - 1, n * (n - 1)]) * (x / n / x[0])[:, None]
     weights, distance = nnls(rows, np.ones_like(n))

@@ -55,7 +55,7 @@ def relative(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return clipped
 
 
-def window(tps: Series) -> Window:
+def window(tps: Series, seconds: Series | None = None) -> Window:
     """Sum up the measured seconds of one trial.
 
     A second is a stall when it is below half the median. That alone finds no stall in a window which is dead for most of its
@@ -69,6 +69,8 @@ def window(tps: Series) -> Window:
 
     Args:
         tps: transactions per second, one figure for each second.
+        seconds: how long each of them was, where they are runs or parts of a recording: a long one counts for as long as it
+            took, so that their mean is transactions / seconds. None for seconds.
 
     Raises:
         ValueError: there is no second, or a figure is negative or not a number.
@@ -78,7 +80,8 @@ def window(tps: Series) -> Window:
         raise ValueError("a window needs at least one measured second")
     if not np.isfinite(x).all() or (x < 0).any():
         raise ValueError("transactions per second must be numbers, zero or more")
-    mean, median = float(x.mean()), float(np.median(x))
+    mean = float(x.mean()) if seconds is None else float(np.average(x, weights=np.asarray(seconds, dtype=float)))
+    median = float(np.median(x))
     varies = x.size > 1 and mean > 0
     high = float(np.percentile(x, _HIGH, method="lower"))
     begins, ends = stretches((x < _STALL * median) | (x < _DEAD * high) | (x == 0))

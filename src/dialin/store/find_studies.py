@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dialin.errors import UserError
-from dialin.store.store import STUDY_FILE
+from dialin.store import STUDY_FILE
 
 
 @dataclass(slots=True)

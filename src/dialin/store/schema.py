@@ -66,7 +66,6 @@ trial = Table(
     Column("in_force", JSON, nullable=False),
     Column("real", JSON, nullable=False),
     Column("costs", JSON),
-    Column("conditions", JSON, nullable=False),
     Column("failure", JSON),
     Column("purpose", String(20), nullable=False),
     Column("changes", JSON, nullable=False),

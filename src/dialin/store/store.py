@@ -26,11 +26,9 @@ from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Block, Sample, Step, Trial, TrialState
 from dialin.model.tune import TuneAsk
 from dialin.model.verdict import TuneFindings, Verdict
-from dialin.store import rows, schema, series
+from dialin.store import STUDY_FILE, rows, schema, series
 from dialin.store.damaged_study import BAD_ROWS, check_candidates, damaged
 from dialin.store.proof_view import proof_view
-
-STUDY_FILE = "study.db"
 
 _NAME_ONE = "Name the directory that a dialin study was written to (its --out)"
 

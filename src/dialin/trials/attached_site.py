@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import signal
 import uuid
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 
-from dialin.errors import DialinError, ServerAwayError, ServerError, UserError
+from dialin.errors import ServerAwayError, ServerError, UserError
 from dialin.model.setting import Value
 from dialin.model.study import Attachment, StudySpec
 from dialin.model.trial import Step, Trial, VariableChange
-from dialin.servers.attached.entry import UndoEntry
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA, UndoLog
+from dialin.servers.attached.undo_at_end import undone_at_the_end
 from dialin.servers.instance import Instance
 from dialin.trials.tools import Tools
 from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError
@@ -206,50 +204,3 @@ class AttachedStage:
 
     def end(self, *, well: bool) -> None:
         """Leave the server as it is; the next trial sets it anew, and the end of the study puts it back."""
-
-
-@contextmanager
-def undone_at_the_end(
-    log: UndoLog, entry: UndoEntry, attached: Attached, say: Callable[[str], None], restart_command: str | None = None
-) -> Iterator[None]:
-    """Put a server back when this is over, however it ends."""
-
-    def tell(text: str) -> None:
-        with suppress(DialinError, OSError):  # neither a full disk nor a lost terminal may interrupt the undo
-            say(text)
-
-    def undo() -> None:
-        with _uninterrupted(tell):
-            tell("Putting the server back as it was")
-            for line in log.undo(entry, attached, restart_command=restart_command):
-                tell(line)
-
-    try:
-        yield
-    except BaseException:
-        # What ended the study is what the user must hear of; what then stood in the way of the undo is said beside it.
-        try:
-            undo()
-        except DialinError as fault:
-            tell(f"NOT put back: {fault}")
-        raise
-    undo()
-
-
-@contextmanager
-def _uninterrupted(say: Callable[[str], None]) -> Iterator[None]:
-    """Put off Ctrl-C and its like until this is over: a server that is half put back helps nobody."""
-    asked: list[int] = []
-
-    def wait(number: int, _frame: FrameType | None) -> None:
-        asked.append(number)
-        say("Restoring the server; dialin ends when that is done")
-
-    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if asked:
-        raise KeyboardInterrupt

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import shlex
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.ledger import Ledger, LedgerEntry
 from dialin.servers.processes import processes
 from dialin.servers.sandbox import Sandbox, check_port, free_port
+from dialin.servers.sandbox_client import INSTALL, find_client
 from dialin.variables import optionfile, rules
 from dialin.workloads import private
 
@@ -66,10 +66,10 @@ def running(ledger: Ledger) -> list[LedgerEntry]:
 
 def how_to_connect(entry: LedgerEntry) -> str:
     """Return the command line that connects to a server; the password stays in its file."""
-    client = next((name for name in ("mysql", "mariadb") if shutil.which(name)), "mysql")
-    missing = "" if shutil.which(client) else "; the client comes with apt-get install default-mysql-client"
+    client = find_client()
+    missing = "" if client else f"; the client comes with {INSTALL}"
     options = shlex.quote(str(Path(entry.directory) / _CLIENT))
-    return f"{client} --defaults-file={options}   (TCP: 127.0.0.1:{entry.port}{missing})"
+    return f"{client or 'mysql'} --defaults-file={options}   (TCP: 127.0.0.1:{entry.port}{missing})"
 
 
 def _set_password(build: Build, password: str) -> str:

@@ -22,8 +22,8 @@ from dialin.model.trial import Purpose, Step, Trial
 from dialin.servers.attached.quick_restore import QuickRestore
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import UndoLog
+from dialin.servers.attached.undo_at_end import undone_at_the_end
 from dialin.servers.instance import Instance
-from dialin.trials.attached_site import undone_at_the_end
 from dialin.trials.live_guard import LEAST_KNOWN, LiveGuard, stop_file
 from dialin.trials.tools import Tools
 from dialin.variables.aliases import reported_name

@@ -18,6 +18,7 @@ from dialin.probes import host
 from dialin.servers.assign import set_since_start
 from dialin.servers.capabilities import Capability, Versioned, has
 from dialin.servers.connection import global_variables
+from dialin.servers.copied_data import ISOLATION
 from dialin.servers.instance import Instance
 from dialin.servers.sandbox import Sandbox
 from dialin.trials import raw_waits
@@ -129,6 +130,8 @@ class OpenSandboxes:
     def _sandbox(self, candidate: str, setting: Setting) -> SandboxStage:
         build, dataset = self._build(candidate), self._datasets[candidate]
         options = sandbox_options(setting, build)
+        if self._site.workload.copied_data is not None:
+            options |= ISOLATION
         return SandboxStage(build, dataset, options, self._spec.server_cpus, self._site.tools, self._spec.set_variables)
 
 

@@ -100,7 +100,6 @@ class _Progress:
     costs: Costs | None = None
     driver_choices: tuple[DriverChoice, ...] = ()
     transaction_times: tuple[TransactionTimes, ...] = ()
-    conditions: dict[str, dict[str, float]] = field(default_factory=dict)
     spoiled: bool = False
     server_went_away: bool = False
     changes: tuple[VariableChange, ...] = ()
@@ -145,7 +144,6 @@ def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
         in_force=progress.in_force,
         real=progress.real,
         costs=progress.costs,
-        conditions=progress.conditions,
         changes=progress.changes,
         driver_choices=progress.driver_choices,
         transaction_times=progress.transaction_times,
@@ -178,7 +176,6 @@ class _RunningTrial:
         self._well = False
 
     def run(self) -> Generator[Event, None, Failure | None]:
-        self._progress.conditions["before"] = host.conditions()
         try:
             yield from self._run()
             self._well = True
@@ -197,7 +194,6 @@ class _RunningTrial:
             return self._failure("workload", error.cause, error.log_tail)
         finally:
             self._stop()
-            self._progress.conditions["after"] = host.conditions()
         return None
 
     def _run(self) -> Iterator[Event]:

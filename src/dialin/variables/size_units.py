@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from dialin.model.setting import Value
+
 _LETTERS = "KMGTPE"
 _CLOSE = 64 * 1024
 _LARGE = 2**30
@@ -76,6 +78,11 @@ def with_letter(number: float) -> str:
     if number >= _LARGE and power - number <= close:
         return f"just under {_whole(power)}"
     return _whole(number)
+
+
+def in_units(variable: str, value: Value) -> Value:
+    """Return a number of bytes with the letter of its unit, where one fits; any other value as it is."""
+    return _whole(value) if unit_of(variable) == BYTES and type(value) is int else value
 
 
 def plain_number(number: float) -> str:

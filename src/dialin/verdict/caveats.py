@@ -152,4 +152,5 @@ def lost_notes(done: Sequence[Trial], figures: Mapping[int, Figures]) -> list[No
 
 
 def _is_timed_by_the_run(spec: StudySpec) -> bool:
-    return spec.workload.traits.runs is not None
+    runs = spec.workload.traits.runs
+    return runs is not None and runs.of == "query"

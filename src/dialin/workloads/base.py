@@ -120,6 +120,11 @@ class Dataset(ABC):
         return ""
 
     @property
+    def copied_data(self) -> Path | None:
+        """Data of another server, which are copied: a data directory, or a dump; None where dialin makes its own."""
+        return None
+
+    @property
     def table_names(self) -> tuple[str, ...]:
         """The tables that the load needs; empty where they are not known before it runs."""
         return ()

@@ -109,13 +109,17 @@ class DialinLoad(Workload):
                 f"It has {', '.join((*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS))}, and workload files (TOML)",
             )
         check_options(self._spec.options, of_file=not self._is_sysbenchs)
-        if f"stream {STREAM})" not in self._call("--version").stdout:
-            raise UserError(OTHER_STREAM.what, f"{OTHER_STREAM.remedy}; the program is {self._binary}")
+        self.check_stream()
         # It reads the workload with its options, and refuses what it does not know.
         done = self._call("show", self._spec.name, "--json", *self._options(self._spec.threads))
         if done.returncode != 0:
             fault = _find_fault(done.stdout)
             raise UserError(fault.what, fault.remedy)
+
+    def check_stream(self) -> None:
+        """Raise UserError where the driver is not of dialin's build."""
+        if f"stream {STREAM})" not in self._call("--version").stdout:
+            raise UserError(OTHER_STREAM.what, f"{OTHER_STREAM.remedy}; the program is {self._binary}")
 
     def check_account(self, account: Account) -> None:
         dialin_load_account.check(account)
@@ -241,6 +245,13 @@ class DialinLoadRun(DriverLoad):
         self._busiest_thread: list[float] = []
 
     def read(self, timeout: float) -> Second | None:
+        report = self._next(timeout)
+        if report is None:
+            return None
+        self._count(report)
+        return report.second
+
+    def _next(self, timeout: float) -> Report | None:
         try:
             report: Report | Fault | None = self._driver.read(self._parse, timeout)
         except EndedError as ended:
@@ -249,10 +260,7 @@ class DialinLoadRun(DriverLoad):
         if isinstance(report, Fault):
             cause = Cause(CauseCode.DRIVER_ERROR, report.figures)
             raise WorkloadError(cause, report.remedy, f"{report.what}\n{report.remedy}")
-        if report is None:
-            return None
-        self._count(report)
-        return report.second
+        return report
 
     def _parse(self, line: str) -> Report | Fault | None:
         return parse_stream_line(line, self._percentile)

@@ -42,6 +42,8 @@ class Report:
         longest_ms: how long the slowest transaction took that succeeded; 0 without any.
         failed_ms: how long the slowest transaction took that failed or was lost; 0 without any.
         busiest_thread: the share of a CPU that the busiest load thread used, from 0 to 1.
+        retries: transactions that were played again.
+        replay: what a replay counts beside that; None of other loads.
     """
 
     second: Second
@@ -53,6 +55,8 @@ class Report:
     longest_ms: float
     failed_ms: float
     busiest_thread: float
+    retries: int = 0
+    replay: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,8 @@ def _report(fields: Mapping[str, Any], percentile: int) -> Report:
         float(fields["latency"]["max"] or 0.0),
         float(fields["failed"]["max"] or 0.0),
         float(fields["busiest_thread_cpu"]) / seconds,
+        int(fields.get("retries", 0)),
+        fields.get("replay"),
     )
 
 

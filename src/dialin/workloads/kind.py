@@ -31,6 +31,7 @@ class WorkloadKind:
         workloads: names of the workloads that it brings; empty for one that has the name of the kind.
         suffixes: how names of the files end that it runs.
         threads: connections that work at once, where a study does not say; None for the usual number.
+        takes_path: whether it is asked for as `name:path`, with the path of a file or directory.
         rand_types: the distributions that it can draw row numbers from.
         defaults: its defaults of options such as `table_size` in words, where they are not the usual ones; for `--help`.
         specify: fills in the defaults of a request, and refuses what does not fit (UserError); None where a workload has no
@@ -46,6 +47,7 @@ class WorkloadKind:
     workloads: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
     threads: int | None = None
+    takes_path: bool = False
     rand_types: tuple[str, ...] = ()
     defaults: Mapping[str, str] = field(default_factory=dict)
     specify: Callable[[LoadRequest], WorkloadSpec] | None = None
@@ -59,10 +61,10 @@ class WorkloadKind:
     @property
     def is_prefix(self) -> bool:
         """Whether `name:` in front of a workload asks for this kind."""
-        return self.name not in self.names
+        return self.takes_path or self.name not in self.names
 
     def applies(self, workload: str) -> bool:
-        return workload in self.names or bool(self.suffixes and workload.endswith(self.suffixes))
+        return (not self.takes_path and workload in self.names) or bool(self.suffixes and workload.endswith(self.suffixes))
 
     def spec(self, request: LoadRequest) -> WorkloadSpec:
         """Return the load of a study, with the kind's defaults; its traits are still missing: the workload knows them.

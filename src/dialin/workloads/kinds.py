@@ -7,10 +7,17 @@ from dialin.model.workload import WorkloadSpec
 from dialin.workloads import dialin_load_kind, sysbench_kind
 from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind
+from dialin.workloads.replay import replay_kind
 from dialin.workloads.scan import scan_kind
 from dialin.workloads.traffic import traffic_kind
 
-KINDS: tuple[WorkloadKind, ...] = (dialin_load_kind.KIND, sysbench_kind.KIND, scan_kind.KIND, traffic_kind.KIND)
+KINDS: tuple[WorkloadKind, ...] = (
+    dialin_load_kind.KIND,
+    sysbench_kind.KIND,
+    scan_kind.KIND,
+    replay_kind.KIND,
+    traffic_kind.KIND,
+)
 """The first one that applies a workload does so, where a study does not say which."""
 
 _OF_UNKNOWN_NAMES = sysbench_kind.KIND

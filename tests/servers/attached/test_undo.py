@@ -364,3 +364,28 @@ def test_a_server_that_cannot_be_restored_is_an_error_and_no_obstacle_for_others
     with pytest.raises(UserError, match="Another server"):
         restore()
     assert len(log.entries()) == 1
+
+
+def test_files_that_the_server_wrote_for_dialin_are_removed_and_one_that_is_the_users_now_stays(log, begin, attached, tmp_path):
+    ours, kept, never_made = tmp_path / "ours.log", tmp_path / "kept.log", tmp_path / "never.log"
+    entry = begin("max_connections", files=[ours, kept, never_made])
+    for path in (ours, kept):
+        path.write_text("statements")
+    attached.journal.keep_file(kept)
+    assert log.undo(entry, attached) == [f"{ours}: removed"]
+    assert (ours.exists(), kept.exists()) == (False, True)
+
+
+def test_files_stay_while_the_server_may_write_them_and_on_other_machines(log, begin, attached, server, orphaned, tmp_path):
+    path = tmp_path / "ours.log"
+    entry = begin("max_connections", files=[path])
+    attached.set_global({"max_connections": 99})
+    path.write_text("statements")
+    server.stuck.add("max_connections")
+    with pytest.raises(ServerError, match="restored completely"):
+        log.undo(entry, attached)
+    assert path.exists()
+    server.stuck.clear()
+    lines = log.undo(orphaned(entry, machine="other/db7"), attached)
+    assert f"{path} on db7: not removed; delete it there" in lines
+    assert path.exists()

@@ -8,6 +8,7 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
 from dialin.servers.install.archives import Contents, Part
+from dialin.servers.install.clients import Clients
 from dialin.servers.install.maven import Artifact, MavenServer
 from servers.fakes import FakeClients, make_zip
 
@@ -69,6 +70,14 @@ def test_an_archive_is_kept_for_the_next_install_unless_it_is_large(tmp_path: Pa
     archive = make_archive(tmp_path / "maven" / ARTIFACT.directory / ARTIFACT.file)
     MavenServer(ARTIFACT, megabytes, CONTENTS).tidy(tmp_path, FakeClients())
     assert archive.exists() is kept
+
+
+def test_a_machine_without_maven_hears_of_no_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said: list[str] = []
+    with pytest.raises(UserError, match="mvn is not on this machine"):
+        SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", Clients(said.append))
+    assert said == []
 
 
 def test_another_processor_is_refused_before_anything_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

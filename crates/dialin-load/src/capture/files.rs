@@ -23,6 +23,8 @@ pub const SUMMARY: &str = "summary.json";
 pub struct Request {
     /// A slow log, a general log, or both.
     pub logs: Vec<PathBuf>,
+    /// How long the only log was at which time, where it has times to the second only.
+    pub times: Option<PathBuf>,
     /// Where the server's counters are, before and after.
     pub counters: Option<(PathBuf, PathBuf)>,
     /// The directory to make.
@@ -36,7 +38,7 @@ pub struct Request {
 /// # Errors
 /// A log cannot be read or is none, or the capture cannot be written; nothing of it is left then.
 pub fn capture(request: &Request) -> Result<Summary> {
-    let logs = Logs::open(&request.logs)?;
+    let logs = Logs::open(&request.logs, request.times.as_deref())?;
     let counters = request.counters.as_ref().map(|(before, after)| Difference::read(before, after)).transpose()?;
     if counters.as_ref().is_some_and(|counters| counters.after().sql_mode.contains("NO_BACKSLASH_ESCAPES")) {
         return Err(Error::user(

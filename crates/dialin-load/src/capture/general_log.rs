@@ -4,6 +4,7 @@
 //! quoted text a line is believed if its time or its session continues the log's.
 
 use super::entry::{About, Entry, Event, Figures, MAX_STATEMENT, Protocol, Schema, Statement, banner, is_below_banner};
+use super::log_times::LogTimes;
 use super::quoting::Quoting;
 use super::slow_header::number;
 use super::timestamp::{self, Clock, SECOND};
@@ -74,12 +75,20 @@ pub struct GeneralLog<R> {
     /// When the last entry with a time happened.
     now: i64,
     highest_thread: u64,
+    /// When entries were written, where the log itself says so to the second only.
+    times: Option<LogTimes>,
 }
 
 impl<R: Read> GeneralLog<R> {
     /// Read a log from its beginning, or from anywhere in it.
     pub fn new(log: R) -> Self {
-        Self { window: Window::new(log), given: 0, about: About::default(), now: i64::MIN, highest_thread: 0 }
+        Self { window: Window::new(log), given: 0, about: About::default(), now: i64::MIN, highest_thread: 0, times: None }
+    }
+
+    /// Take the times at which entries were written from elsewhere.
+    #[must_use]
+    pub fn timed_by(self, times: Option<LogTimes>) -> Self {
+        Self { times, ..self }
     }
 
     /// What is known of the log so far.
@@ -108,15 +117,19 @@ impl<R: Read> GeneralLog<R> {
                 _ => self.skip_line()?,
             }
         };
+        self.given = (end + 1).min(self.window.bytes().len());
+        let passed = self.window.passed() + self.given as u64;
+        let noted = self.times.as_mut().and_then(|times| times.at(passed));
         if let Some((at, clock)) = prefix.at {
             self.now = at;
+            let clock = noted.map_or(clock, |_| Clock::Microsecond);
             self.about.clock = Some(self.about.clock.map_or(clock, |coarsest| coarsest.min(clock)));
         }
         let clock = prefix.at.map_or(Clock::Second, |(_, clock)| clock);
+        let (start, clock) = noted.map_or((self.now, clock), |at| (at, Clock::Microsecond));
         self.highest_thread = self.highest_thread.max(prefix.thread);
-        self.given = (end + 1).min(self.window.bytes().len());
         let argument = &self.window.bytes()[prefix.length..end];
-        Ok(Some(Entry { thread: prefix.thread, start: self.now, clock, event: event(prefix.command, argument) }))
+        Ok(Some(Entry { thread: prefix.thread, start, clock, event: event(prefix.command, argument) }))
     }
 
     fn skip_line(&mut self) -> Result<()> {

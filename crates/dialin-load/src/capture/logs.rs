@@ -2,13 +2,14 @@
 
 use super::entry::{About, Entry, Event};
 use super::general_log::GeneralLog;
+use super::log_times::LogTimes;
 use super::slow_log::SlowLog;
 use super::timestamp::{Clock, SECOND};
 use crate::errors::{Error, Result};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How much of a log is looked at to find out which kind it is.
 const TOP: u64 = 1 << 20;
@@ -20,6 +21,8 @@ pub struct Logs {
     general: Option<(PathBuf, File)>,
     /// How many bytes they have.
     pub bytes: u64,
+    /// The times of a single log.
+    times: Option<LogTimes>,
 }
 
 impl Logs {
@@ -27,8 +30,11 @@ impl Logs {
     ///
     /// # Errors
     /// One cannot be read, or has no entry; or two are of a kind.
-    pub fn open(paths: &[PathBuf]) -> Result<Self> {
-        let mut logs = Self::default();
+    pub fn open(paths: &[PathBuf], times: Option<&Path>) -> Result<Self> {
+        if times.is_some() && paths.len() != 1 {
+            return Err(Error::user("--times is about one log", "Name one log"));
+        }
+        let mut logs = Self { times: times.map(LogTimes::open).transpose()?, ..Self::default() };
         for path in paths {
             let unreadable =
                 |error: io::Error| Error::user(format!("{}: {error}", path.display()), "Name a log that you may read");
@@ -61,14 +67,14 @@ impl Logs {
         match (self.slow.map(|(_, file)| file), self.general.map(|(_, file)| file)) {
             (Some(slow), Some(general)) => both(slow, general, take),
             (Some(slow), None) => {
-                let mut log = SlowLog::new(slow);
+                let mut log = SlowLog::new(slow).timed_by(self.times);
                 while let Some(entry) = log.next_entry()? {
                     take(&entry)?;
                 }
                 Ok((if log.about().has_errors { "slow+extra" } else { "slow" }, log.about().clone()))
             }
             (None, Some(general)) => {
-                let mut log = GeneralLog::new(general);
+                let mut log = GeneralLog::new(general).timed_by(self.times);
                 while let Some(entry) = log.next_entry()? {
                     take(&entry)?;
                 }

@@ -12,6 +12,7 @@ pub mod entry;
 mod files;
 pub mod format;
 pub mod general_log;
+pub mod log_times;
 mod logs;
 mod packed;
 pub mod quoting;

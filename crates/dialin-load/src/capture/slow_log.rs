@@ -5,6 +5,7 @@
 //! continues the log's is believed even in quoted text.
 
 use super::entry::{About, Entry, Event, Figures, MAX_STATEMENT, Protocol, Schema, Statement, banner};
+use super::log_times::LogTimes;
 use super::quoting::Quoting;
 use super::slow_header::{Header, Kind};
 use super::timestamp::{Clock, SECOND};
@@ -28,12 +29,27 @@ pub struct SlowLog<R> {
     about: About,
     /// The schema of the last entry with one: servers write `use` only where it changes.
     schema: Option<Vec<u8>>,
+    /// When entries ended, where the log itself says so to the second only.
+    times: Option<LogTimes>,
 }
 
 impl<R: Read> SlowLog<R> {
     /// Read a log from its beginning, or from anywhere in it.
     pub fn new(log: R) -> Self {
-        Self { window: Window::new(log), given: 0, header: Header::default(), about: About::default(), schema: None }
+        Self {
+            window: Window::new(log),
+            given: 0,
+            header: Header::default(),
+            about: About::default(),
+            schema: None,
+            times: None,
+        }
+    }
+
+    /// Take the times at which entries ended from elsewhere.
+    #[must_use]
+    pub fn timed_by(self, times: Option<LogTimes>) -> Self {
+        Self { times, ..self }
     }
 
     /// What is known of the log so far.
@@ -47,7 +63,7 @@ impl<R: Read> SlowLog<R> {
     /// # Errors
     /// The log cannot be read.
     pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>> {
-        let (text, thread, (start, clock)) = loop {
+        let (text, thread, (mut start, mut clock)) = loop {
             self.window.consume(std::mem::take(&mut self.given));
             let Some((text, given)) = self.find()? else { return Ok(None) };
             self.given = given;
@@ -57,6 +73,10 @@ impl<R: Read> SlowLog<R> {
             self.about.unread.skipped_bytes += given as u64;
         };
         let header = &self.header;
+        let end = self.window.passed() + self.given as u64;
+        if let Some(ended) = self.times.as_mut().and_then(|times| times.at(end)) {
+            (start, clock) = (ended - header.figures.duration.unwrap_or(0), Clock::Microsecond);
+        }
         self.about.clock = Some(self.about.clock.map_or(clock, |coarsest| coarsest.min(clock)));
         self.about.has_errors |= header.figures.error.is_some();
         if let (Some((end, Clock::Second)), Some(at)) = (header.end, header.timestamp) {

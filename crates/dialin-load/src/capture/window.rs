@@ -12,11 +12,12 @@ pub(super) struct Window<R> {
     begin: usize,
     end: usize,
     at_end: bool,
+    passed: u64,
 }
 
 impl<R: Read> Window<R> {
     pub(super) fn new(from: R) -> Self {
-        Self { from, buffer: vec![0; 2 * CHUNK], begin: 0, end: 0, at_end: false }
+        Self { from, buffer: vec![0; 2 * CHUNK], begin: 0, end: 0, at_end: false, passed: 0 }
     }
 
     /// What is in memory.
@@ -26,7 +27,14 @@ impl<R: Read> Window<R> {
 
     /// Pass some of the bytes that are in memory.
     pub(super) fn consume(&mut self, count: usize) {
-        self.begin = self.begin.saturating_add(count).min(self.end);
+        let count = count.min(self.end - self.begin);
+        self.begin += count;
+        self.passed += count as u64;
+    }
+
+    /// How many bytes were passed.
+    pub(super) fn passed(&self) -> u64 {
+        self.passed
     }
 
     /// Read more behind what is in memory. False at the end of the file.

@@ -39,6 +39,8 @@ pub enum Verdict {
     Expected,
     /// The transaction is played again after a pause.
     Again(Duration),
+    /// The transaction goes on with its next statement; whether the error is counted.
+    GoesOn(bool),
     /// The transaction ends, and the error is counted.
     Counted,
     /// The connection is gone.

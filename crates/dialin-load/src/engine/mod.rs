@@ -11,6 +11,7 @@ mod error_policy;
 mod gathering;
 mod player;
 mod poller;
+mod replayer;
 mod schedule;
 mod scheduling;
 mod script;
@@ -24,6 +25,7 @@ use crate::errors::{Error, Result};
 use crate::net::connect::Connector;
 use crate::plan::Plan;
 use crate::record::{Merged, Tally};
+use crate::replay::{Facts, Request};
 use crate::run::{Purpose, Rate, Run};
 use channels::Channels;
 use clock::Clock;
@@ -31,6 +33,7 @@ use collect::{Collector, Told};
 use dealing::Dealing;
 use gathering::Decider;
 use player::{Player, Source};
+use replayer::Replayer;
 use script::{Script, Setup};
 use serde::{Deserialize, Serialize};
 use shared::Shared;
@@ -115,6 +118,23 @@ pub fn play_when(
     }
     let source = Source::of(plan, run);
     play_scripts::<Player<'_>>(&source, source.setup(), run, load_threads(run), stop, ready, seconds)
+}
+
+/// Replay a capture until it is over, the run's phases are, or `stop` is set; tell each second as it ends.
+///
+/// # Errors
+///
+/// The server cannot be reached or refuses the account, the capture cannot be read, or the driver fails.
+pub fn replay(
+    request: &Request,
+    facts: &Facts,
+    run: &Run,
+    stop: &AtomicBool,
+    seconds: &mut dyn FnMut(Second),
+) -> Result<Played> {
+    let source = replayer::Source::new(request, facts)?;
+    let (setup, load_threads) = (replayer::Source::setup(), vec![1; run.phases.len()]);
+    play_scripts::<Replayer<'_>>(&source, setup, run, load_threads, stop, &mut || Ok(Instant::now()), seconds)
 }
 
 /// As [`play_when`], with the scripts of any source, on so many load threads in each phase.

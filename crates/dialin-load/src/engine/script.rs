@@ -5,8 +5,10 @@
 //! through.
 
 use super::error_policy::Verdict;
+use crate::errors::Result;
 use crate::plan::{Batch, Keep, Kind, Value};
 use crate::protocol::parameters::Parameters;
+use crate::record::Tally;
 use sha2::{Digest as _, Sha256};
 
 /// The first 128 bits of the SHA-256 of a statement's text: what tells statements apart.
@@ -55,6 +57,8 @@ pub enum Action<'s> {
         /// Whether the script keeps values of its first row.
         keeps: bool,
     },
+    /// It sends the script's [`text`](Script::text), which counts as this, and reads the whole result.
+    Send(Kind),
     /// It adds a row to those that are collected on this connection.
     Collect {
         /// The row, and what it is sent in.
@@ -67,13 +71,24 @@ pub enum Action<'s> {
     /// It does nothing until this time, in nanoseconds since the load began.
     WaitUntil(u64),
     /// It connects to the server and logs in, unless it is connected: a session begins.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a player has one session, a replay has many"))]
     Connect,
     /// It closes its statements and its connection: the session ends. The next one begins when the script asks for it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a player has one session, a replay has many"))]
     Disconnect,
     /// The transaction is over.
     End,
+}
+
+/// When a connection that has nothing to do begins its next transaction in a closed loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Now; it was due then, in nanoseconds since the load began.
+    Begin(u64),
+    /// It asks again at this time.
+    At(u64),
+    /// It asks again when [`Script::poll`] names its connection.
+    Held,
+    /// Never: it has no more of them.
+    Over,
 }
 
 /// What a run's scripts ask of every connection.
@@ -98,6 +113,11 @@ pub trait Script<'s>: Sized + Send + 's {
     /// The script of a connection, by its number among those of all hosts.
     fn new(source: &'s Self::Source, connection: usize) -> Self;
 
+    /// When its next transaction begins in a closed loop: at once, unless a script knows better.
+    fn turn(&mut self, now: u64) -> Turn {
+        Turn::Begin(now)
+    }
+
     /// Begin the transaction with this number, which decides all that is random in it.
     fn begin(&mut self, sequence: u64);
 
@@ -106,6 +126,32 @@ pub trait Script<'s>: Sized + Send + 's {
 
     /// Of which kind the transaction is.
     fn kind(&self) -> usize;
+
+    /// Whether it counts as a transaction.
+    fn counts(&self) -> bool {
+        true
+    }
+
+    /// The SQL of [`Action::Send`].
+    fn text(&self) -> &[u8] {
+        b""
+    }
+
+    /// The connection was lost, and what was under way with it.
+    fn lose(&mut self, _now: u64) {}
+
+    /// Add the connections whose scripts are to be asked for their turn again; return when to call this again at the latest.
+    fn poll(_source: &Self::Source, _now: u64, _woken: &mut Vec<usize>) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    /// Whether none of the scripts has anything more to do.
+    fn is_over(_source: &Self::Source) -> bool {
+        false
+    }
+
+    /// Add what the scripts counted since they were last asked.
+    fn count(_source: &Self::Source, _tally: &mut Tally) {}
 
     /// What comes next.
     fn next(&mut self, now: u64) -> Action<'s>;

@@ -77,8 +77,10 @@ pub struct Slot<S> {
     pub retries: u32,
     /// Since when it has had nothing to do, in nanoseconds since the load began; of no meaning while it is busy.
     pub free_since: u64,
-    /// When the transaction is due that it begins next; None in a closed loop, and where it has none.
+    /// When the transaction is due that it begins next, or when its script is asked for it; None where there is no such time.
     pub booked: Option<u64>,
+    /// Its script waits for others before it begins a transaction.
+    pub is_held: bool,
 }
 
 impl<'s, S: Script<'s>> Slot<S> {
@@ -86,7 +88,7 @@ impl<'s, S: Script<'s>> Slot<S> {
     #[must_use]
     pub fn new(number: usize, script: S) -> Self {
         let (connection, state, booked) = (None, State::Lost, None);
-        Self { connection, number, script, state, due: 0, began: 0, retries: 0, free_since: 0, booked }
+        Self { connection, number, script, state, due: 0, began: 0, retries: 0, free_since: 0, booked, is_held: false }
     }
 
     /// A place whose connection was passed on.

@@ -3,6 +3,7 @@
 mod answers;
 mod connections;
 mod logins;
+mod turns;
 
 use super::batching::Batching;
 use super::channels::Channels;
@@ -54,6 +55,10 @@ pub struct Worker<'r, 's, S: Script<'s>> {
     batching: Batching,
     scheduling: Scheduling,
     ready: Vec<usize>,
+    /// Places whose scripts are asked for their turn again.
+    woken: Vec<usize>,
+    /// When the scripts' source is to be looked at again.
+    poll_by: Option<u64>,
     /// Places whose socket may hold more of a long answer, which was left for their next turn.
     unread: Vec<usize>,
     buffer: Vec<u8>,
@@ -111,6 +116,8 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             batching: Batching::new(),
             scheduling: Scheduling::of_this_thread(),
             ready: Vec::with_capacity(slots.len()),
+            woken: Vec::new(),
+            poll_by: None,
             unread: Vec::new(),
             slots,
             timers: BinaryHeap::new(),
@@ -155,10 +162,11 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             if self.shared.stops() || !self.enter(now) {
                 break;
             }
-            self.exhausted |= self.shared.is_exhausted();
+            self.exhausted |= self.shared.is_exhausted() || S::is_over(self.source);
             self.welcome()?;
             self.fire(now)?;
             self.start(now)?;
+            self.wake(now)?;
             self.start_logins(now)?;
             if self.is_over() {
                 break;
@@ -212,6 +220,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         self.tally.oldest_ns = oldest_due.map_or(0, |due| end.saturating_sub(due));
         (self.tally.gather_pauses, self.tally.gather_ns) = self.batching.told();
         self.tally.busiest_cpu_ns = self.cpu.lap(thread_cpu());
+        S::count(self.source, &mut self.tally);
         let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.setup.kinds)));
         let full = std::mem::replace(&mut self.tally, next);
         let told = Told::Second { thread: self.place, second: self.second, seconds, tally: full };
@@ -256,7 +265,8 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             }
             self.timers.pop();
             match self.slots[place].state {
-                State::Free => self.begin_booked(place, now)?,
+                State::Free if self.is_open_loop => self.begin_booked(place, now)?,
+                State::Free => self.ask_again(place, at, now)?,
                 State::Pauses(What::Batch) => {
                     self.tally.timer(now - at);
                     if let Some(connection) = &mut self.slots[place].connection {
@@ -291,7 +301,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             if !self.is_open_loop {
                 // What was sent just before for other connections is no part of its latency.
                 let now = self.clock.now();
-                self.begin(place, now, now)?;
+                self.take_turn(place, now)?;
                 continue;
             }
             let Some(due) = self.shared.queue().of(self.phase).and_then(Arriving::take) else {
@@ -307,18 +317,6 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             }
         }
         Ok(())
-    }
-
-    /// Begin the transaction that a connection took, if it is due.
-    fn begin_booked(&mut self, place: usize, now: u64) -> Result<()> {
-        let slot = &mut self.slots[place];
-        let Some(due) = slot.booked.filter(|due| *due <= now) else { return Ok(()) };
-        slot.booked = None;
-        // Where all connections were busy it waited for the server, not for the driver.
-        if slot.free_since <= due {
-            self.tally.timer(now - due);
-        }
-        self.begin(place, due, now)
     }
 
     /// Begin a transaction on a connection, unless the run has had its transactions.
@@ -352,6 +350,10 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                     connection.execute(statement, keeps, &mut slot.script);
                     return self.send(place, Doing::Statement(query.kind), now);
                 }
+                (Action::Send(kind), Some(connection)) => {
+                    connection.text(slot.script.text());
+                    return self.send(place, Doing::Statement(kind), now);
+                }
                 (Action::Collect { batch, connection: number, turn }, Some(connection)) => {
                     let is_full = connection.collect(batch, number, turn);
                     slot.script.succeed(0);
@@ -364,7 +366,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                     self.timers.push(Reverse((at, place)));
                     return Ok(());
                 }
-                (Action::Execute { .. } | Action::Collect { .. } | Action::Connect, None) => {
+                (Action::Execute { .. } | Action::Send(_) | Action::Collect { .. } | Action::Connect, None) => {
                     slot.state = State::Connects;
                     self.log_in(place, now);
                     return Ok(());
@@ -407,7 +409,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
     /// The transaction is over; it counts if it succeeded.
     fn finish(&mut self, place: usize, now: u64, success: bool) {
         let slot = &self.slots[place];
-        if slot.began >= self.counted_from {
+        if slot.began >= self.counted_from && slot.script.counts() {
             let (latency, service) = (now.saturating_sub(slot.due), now.saturating_sub(slot.began));
             if success {
                 self.tally.transaction(slot.script.kind(), latency, service);
@@ -449,7 +451,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         // More may begin than did so in one turn.
         let more = (!self.free.is_empty() && !self.exhausted && !self.is_taken).then_some(now);
         let back = (self.missing > 0).then_some(now + GLANCE / 10);
-        [timer, more, back].into_iter().flatten().min().filter(|at| *at < now + GLANCE)
+        [timer, more, back, self.poll_by].into_iter().flatten().min().filter(|at| *at < now + GLANCE)
     }
 
     /// Let open transactions finish, without counting them, and part from the server.

@@ -16,6 +16,9 @@ pub struct CaptureOptions {
     /// What the server counted before and after, as `dialin capture counters` writes it
     #[arg(long, value_name = "BEFORE,AFTER", value_delimiter = ',', num_args = 1)]
     pub digests: Vec<PathBuf>,
+    /// How long the log was at which time, as `dialin capture start` notes it: lines of microseconds since 1970 and bytes
+    #[arg(long, value_name = "FILE")]
+    pub times: Option<PathBuf>,
     /// Keep no statements, only what they come to
     #[arg(long)]
     pub forget_text: bool,
@@ -37,6 +40,12 @@ impl CaptureOptions {
                 ));
             }
         };
-        Ok(Request { logs: self.logs.clone(), counters, out: self.out.clone(), forget_text: self.forget_text })
+        Ok(Request {
+            logs: self.logs.clone(),
+            times: self.times.clone(),
+            counters,
+            out: self.out.clone(),
+            forget_text: self.forget_text,
+        })
     }
 }

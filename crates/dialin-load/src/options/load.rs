@@ -88,6 +88,12 @@ pub struct RunOptions {
     /// Seconds that a connection may stay lost before the run fails
     #[arg(long, value_name = "S", default_value_t = 60, value_parser = within::<u64>(0..=LONGEST))]
     pub reconnect_for: u64,
+    /// How fast a capture is replayed: 1 as it was captured, 2 twice as fast, or full: as fast as the order of transactions allows
+    #[arg(long, value_name = "N|full", help_heading = "Replay of a capture (capture:DIR)")]
+    pub pace: Option<String>,
+    /// Leave out what ended at this time or before, in seconds since 1970: a backup has it already
+    #[arg(long, value_name = "TIME", help_heading = "Replay of a capture (capture:DIR)")]
+    pub from: Option<f64>,
     /// Apply the load from agents on these hosts; each has its own account
     #[arg(
         long,

@@ -4,11 +4,13 @@ mod account;
 mod capture;
 mod files;
 mod load;
+mod replay;
 
 pub use account::{AccountOptions, Found, Surroundings};
 pub use capture::CaptureOptions;
 pub use files::raise_limit;
 pub use load::{ArrivalsOption, RunOptions};
+pub use replay::shown_capture;
 
 use crate::BUILD;
 use crate::errors::{Error, Result};
@@ -45,6 +47,7 @@ Examples:
   dialin-load run oltp_read_write --connections 1,4,16,64 --warmup 5 --time 20     the scaling curve
   dialin-load run oltp_read_write --connections 64 --rate 200,400,800 --time 60    latency under three loads
   dialin-load run oltp_read_write --connections 4,64 --load-threads 3,1 --gather off,on    as an earlier run chose
+  dialin-load run capture:shop.capture --pace 1 --warmup 30                       a capture, as it was captured
   dialin-load run noop --connections 16 --time 0                                   until Ctrl-C
   dialin-load run bank-transfer --connections 8 --transactions 100000 --seed 7     the same work each time";
 

@@ -385,6 +385,7 @@ mod tests {
                 phase("measure", Some(10), 8, Some(200.0)),
             ],
             histogram_unit_ns: 100,
+            replay: None,
         };
         assert_eq!(
             start(&line),

@@ -1,5 +1,6 @@
 //! The lines of the stream, as `schema/load.schema.json` describes them. Times are in milliseconds unless said.
 
+use super::replay::ReplayLine;
 use super::tally::{Merged, Tally};
 use super::times::{Percentiles, Times, UNIT_NS};
 use crate::errors::{Error, Fault};
@@ -99,6 +100,9 @@ pub struct SecondLine {
     pub timers: TimersLine,
     /// How load threads gathered answers.
     pub gathering: GatheringLine,
+    /// What a replay of a capture counts; missing of other loads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayLine>,
 }
 
 /// Statements by what they are counted as.
@@ -195,6 +199,7 @@ impl Merged {
             busiest_thread_cpu: seconds(tally.busiest_cpu_ns),
             timers: TimersLine::of(tally),
             gathering: GatheringLine::of(tally),
+            replay: tally.replay.as_deref().map(ReplayLine::of),
         }
     }
 }

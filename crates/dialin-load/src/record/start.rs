@@ -1,7 +1,8 @@
 //! The first line of the stream.
 
+use super::replay::ReplayFact;
 use super::times::UNIT_NS;
-use crate::plan::{Plan, Transaction};
+use crate::plan::{Plan, Retry, Transaction};
 use crate::run::{Arrivals, Gather, Phase, Rate, Run};
 use serde::Serialize;
 
@@ -39,6 +40,9 @@ pub struct StartLine {
     pub phases: Vec<PhaseFact>,
     /// The unit of the values in the histograms, in nanoseconds.
     pub histogram_unit_ns: u64,
+    /// What a replay plays; missing of other loads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayFact>,
 }
 
 /// A transaction of a workload.
@@ -91,7 +95,19 @@ impl StartLine {
             backlog_cap: run.backlog,
             phases: run.phases.iter().enumerate().map(|(place, phase)| PhaseFact::of(phase, load_threads.get(place))).collect(),
             histogram_unit_ns: UNIT_NS,
+            replay: None,
         }
+    }
+}
+
+impl StartLine {
+    /// What is said of a replay before it begins.
+    #[must_use]
+    pub fn of_replay(name: &str, run: &Run, replay: ReplayFact) -> Self {
+        let transaction =
+            Transaction { name: "transaction".into(), weight: 1.0, ops: vec![], retry: Retry::default(), expected: vec![] };
+        let plan = Plan { name: name.into(), statements: vec![], transactions: vec![transaction], slots: 0, session: vec![] };
+        Self { replay: Some(replay), ..Self::of(&plan, run, &[1; 2], &[]) }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::lines::{
     GatheringLine, LatencyLine, Statements, TimersLine, When, by_name, gather_word, latency_by_name, oldest_ms, seconds,
 };
+use super::replay::ReplayLine;
 use super::start::arrivals;
 use super::tally::{Merged, Tally};
 use super::times::{Percentiles, UNIT_NS};
@@ -99,6 +100,9 @@ pub struct StepLine {
     pub timers: TimersLine,
     /// How load threads gathered answers.
     pub gathering: GatheringLine,
+    /// What a replay of a capture counts; missing of other loads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayLine>,
 }
 
 /// How a run ended.
@@ -235,6 +239,7 @@ impl Total {
                 .then(|| thousandths(self.driver_cpu_ns as f64 / 1e3 / transactions as f64)),
             timers: TimersLine::of(tally),
             gathering: GatheringLine::of(tally),
+            replay: tally.replay.as_deref().map(ReplayLine::of),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What was counted in one second.
 
+use super::replay::ReplayTally;
 use super::times::Times;
 use crate::plan::Kind;
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,9 @@ pub struct Tally {
     pub late_ns_sum: u64,
     /// How late the latest went off, in nanoseconds.
     pub late_ns_max: u64,
+    /// What a replay counts; None of other loads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Box<ReplayTally>>,
 }
 
 impl Tally {
@@ -116,6 +120,7 @@ impl Tally {
         self.latency_by.iter_mut().for_each(Times::clear);
         self.service.clear();
         self.failed.clear();
+        self.replay = None;
     }
 
     /// All transactions.
@@ -146,7 +151,7 @@ impl Tally {
     }
 
     /// Add what was counted at another time: everything but the levels, which no sum makes sense of.
-    pub(super) fn follow(&mut self, other: &Tally) {
+    pub(crate) fn follow(&mut self, other: &Tally) {
         let length = self.transactions.len().max(other.transactions.len());
         self.transactions.resize(length, 0);
         self.transactions.iter_mut().zip(&other.transactions).for_each(|(own, more)| *own += more);
@@ -168,6 +173,9 @@ impl Tally {
         self.latency_by.iter_mut().zip(&other.latency_by).for_each(|(own, more)| own.add(more));
         self.service.add(&other.service);
         self.failed.add(&other.failed);
+        if let Some(replay) = &other.replay {
+            self.replay.get_or_insert_default().follow(replay);
+        }
     }
 }
 

@@ -20,6 +20,7 @@ class SectionKey(StrEnum):
     VERDICT = "verdict"
     SEARCH = "search"
     LIVE = "live-traffic"
+    REPLAY = "replay"
     CANDIDATES = "candidates"
     WHY = "why"
     OVER_TIME = "over-time"

@@ -13,6 +13,7 @@ from dialin.report.document.candidates_section import candidates_section
 from dialin.report.document.live_section import live_section
 from dialin.report.document.method_section import method_section
 from dialin.report.document.parts import Document
+from dialin.report.document.replay_section import replay_section
 from dialin.report.document.time_section import time_section
 from dialin.report.document.tune_section import tune_section
 from dialin.report.document.verdict_section import verdict_section
@@ -31,10 +32,12 @@ def study_document(
     every = all_series(record) if series is None else series
     shown = server_metrics(record) if metrics is None else metrics
     names, style, explanation = naming(record.spec), styles(record.spec), why or Why.empty()
+    replay = replay_section(record)
     sections = [
         verdict_section(record, explanation),
         *([tune_section(record)] if record.course else []),
         *([live_section(record, names, style)] if record.spec.live is not None else []),
+        *([replay] if replay.parts else []),
         candidates_section(record, explanation, names, style),
         why_section(record, explanation, names.labels, style),
         time_section(record, drawn(every), names, style, shown, has_histograms=bool(explanation.latencies)),

@@ -56,6 +56,7 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
     document, page = study_document(record, why), Page(console)
     writer = _Writer(page, document, is_whole=False)
     page.text(document.headline, headline_style(record.verdict))
+    writer.show(document.section(SectionKey.REPLAY).parts[:1])
     verdict = document.section(SectionKey.VERDICT)
     writer.show([part for part in verdict.parts if not isinstance(part, Group) or part.key != "caveats"])
     if search := find(document.section(SectionKey.SEARCH).parts, "tune-variables"):
@@ -78,6 +79,7 @@ def print_why(record: StudyRecord, why: Why, console: Console) -> None:
     writer = _Writer(page, document, is_whole=True)
     page.text(document.headline, headline_style(record.verdict))
     writer.show(document.section(SectionKey.LIVE).parts)
+    writer.show(document.section(SectionKey.REPLAY).parts)
     candidates = document.section(SectionKey.CANDIDATES).parts
     writer.show([part for part in candidates if getattr(part, "key", "") in ("kinds", *_EXPLAINING)])
     page.gap()

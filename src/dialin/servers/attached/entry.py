@@ -47,6 +47,7 @@ class UndoEntry:
         restarted: whether dialin restarted the server, so that values which were set at run time before are lost.
         as_started: what differed from `before` just after its last restart; None where that is not known.
         schema_made: whether the server has made it for dialin.
+        files: files on the machine of dialin that the server, or dialin, writes meanwhile; they are removed at the end.
     """
 
     id: str
@@ -69,6 +70,7 @@ class UndoEntry:
     schema: str | None = None
     schema_made: bool = False
     study: str = ""
+    files: list[str] = field(default_factory=list)
 
     @property
     def studied_by(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 
 from dialin.errors import DialinError
 from dialin.model.setting import Value
@@ -11,6 +12,7 @@ from dialin.servers.attached import study_schema as schemas
 from dialin.servers.attached.entry import UndoEntry
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo_journal import WrittenJournal, is_known, same
+from dialin.servers.origin import machine
 from dialin.text import visible
 from dialin.variables import rules
 
@@ -28,6 +30,8 @@ def put_back(journal: WrittenJournal, attached: Attached, lines: list[str], rest
     left = _put_back_persisted(journal, attached, lines, faults, restart_command)
     _put_back_variables(journal.entry, attached, lines, faults, left)
     _drop_schema(journal.entry, attached, lines, faults)
+    if not faults:  # a server that still writes a file would go on writing it, and nobody would see it
+        _remove_files(journal.entry, lines)
     return faults
 
 
@@ -137,6 +141,21 @@ def _drop_schema(entry: UndoEntry, attached: Attached, lines: list[str], faults:
                 lines.append(line)
     except DialinError as error:
         faults.append(error.what)
+
+
+def _remove_files(entry: UndoEntry, lines: list[str]) -> None:
+    for name in entry.files:
+        if entry.machine != machine():
+            lines.append(f"{visible(name)} on {visible(entry.host)}: not removed; delete it there")
+            continue
+        try:
+            Path(name).unlink()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            lines.append(f"{visible(name)}: not removed ({error.strerror}); delete it")
+        else:
+            lines.append(f"{visible(name)}: removed")
 
 
 def _to_look_at(entry: UndoEntry, now: Mapping[str, str]) -> list[str]:

@@ -28,6 +28,9 @@ class QuickRestore:
     Args:
         attached: the server; its undo is written down.
         clock: for what comes into force later.
+
+    Attributes:
+        connection: the server's number of its connection; None while it has none.
     """
 
     def __init__(self, attached: Attached, clock: Clock) -> None:
@@ -35,6 +38,7 @@ class QuickRestore:
         self._clock = clock
         self._open = ExitStack()
         self._query: Query | None = None
+        self.connection: int | None = None
 
     def __enter__(self) -> QuickRestore:
         self._connect()
@@ -44,7 +48,7 @@ class QuickRestore:
         self.close()
 
     def close(self) -> None:
-        self._query = None
+        self._query = self.connection = None
         with suppress(ServerError):
             self._open.close()
 
@@ -52,6 +56,7 @@ class QuickRestore:
         with ExitStack() as opened:
             query, _ = opened.enter_context(self._attached.to_change(_ANSWER_WITHIN))
             query(f"SET SESSION wait_timeout = {_LONGEST_IDLE}")
+            self.connection = int(query("SELECT CONNECTION_ID()")[0][0])
             self._query, self._open = query, opened.pop_all()
         return query
 

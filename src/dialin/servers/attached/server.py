@@ -6,7 +6,7 @@ Nothing here changes it unless what undoes the change was written down first; se
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -39,7 +39,8 @@ _SAME_START = 2.0
 class Attached:
     """An attached server; `timeout` is for connecting and for each answer, `patience` for a change, both in seconds.
 
-    `study` is the directory of the study that may change it; other dialins are told of it.
+    `study` is the directory of the study that may change it; other dialins are told of it. `session_settings` are statements
+    that each of its connections begins with, but for the one that holds the lock.
 
     Raises:
         UserError: from any method: a privilege is missing, the server lacks a variable, takes no such value, or takes one only
@@ -59,10 +60,15 @@ class Attached:
         self.patience = patience
         self.journal: WrittenJournal | None = None
         self.study = ""
+        self.session_settings: tuple[str, ...] = ()
         self.claim = Claim(lambda: connect(self.account, timeout=self._timeout, program=study_program(self.study)))
 
-    def connect(self, timeout: float | None = None) -> AbstractContextManager[Query]:
-        return connect(self.account, timeout=timeout or self._timeout)
+    @contextmanager
+    def connect(self, timeout: float | None = None) -> Iterator[Query]:
+        with connect(self.account, timeout=timeout or self._timeout) as query:
+            for statement in self.session_settings:
+                query(statement)
+            yield query
 
     def bind(self, facts: Facts) -> None:
         """Change this server alone from now on, the one whose undo was written down, whichever answers."""

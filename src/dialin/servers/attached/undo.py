@@ -1,8 +1,9 @@
 """What puts attached servers back as they were: written to disk before the first change, struck out when it is done.
 
 An entry says which server it is about, how that is reached (never the password), what every variable was, which values dialin
-gave it, and which schema dialin made. Undoing is safe to repeat, and it is refused on any other server. A variable that holds
-neither its old value nor one that dialin gave it was set by somebody else meanwhile: it is left alone, and that is said.
+gave it, which schema dialin made, and which files it had the server write. Undoing is safe to repeat, and it is refused on any
+other server. A variable that holds neither its old value nor one that dialin gave it was set by somebody else meanwhile: it is
+left alone, and that is said.
 
 While a study lives its dialin holds a lock on its entry, and one on the server; what it left when it died is an orphan.
 """
@@ -12,9 +13,9 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from dialin.clock import Clock, SystemClock
@@ -93,6 +94,7 @@ class UndoLog:
         *,
         schema: str | None = None,
         restart: bool = False,
+        files: Sequence[Path] = (),
     ) -> UndoEntry:
         """Write down what is needed to put a server back; from here on `attached` may be changed.
 
@@ -102,6 +104,7 @@ class UndoLog:
             names: every variable that will be set.
             schema: a schema that `make_schema` will make, to be dropped when this is undone.
             restart: whether variables will be set that take a restart.
+            files: files of this machine that the server, or dialin, will write, to be removed when this is undone.
 
         Raises:
             UserError: the server is being studied already, or was left changed, or lacks a variable, or the schema is there
@@ -113,20 +116,29 @@ class UndoLog:
             with self._locks.held(_BEGIN, _BEGIN_PATIENCE) as taken:
                 if not taken:
                     raise UserError("Another dialin is just attaching to a server", "Try again in a moment")
-                entry = self._begin(attached, attachment, names, schema, restart=restart)
+                entry = self._begin(attached, attachment, names, schema, files, restart=restart)
         attached.bind(entry.server)
         attached.journal = self._journals[entry.id] = WrittenJournal(entry, self._write)
         return entry
 
     def _begin(
-        self, attached: Attached, attachment: Attachment, names: Collection[str], schema: str | None, *, restart: bool
+        self,
+        attached: Attached,
+        attachment: Attachment,
+        names: Collection[str],
+        schema: str | None,
+        files: Sequence[Path],
+        *,
+        restart: bool,
     ) -> UndoEntry:
         # The server is released where this fails.
         self._check_free(attached.build)
         attached.claim.take()
         entry = None
         try:
-            entry = _describe(attached, attachment, names, schema, restart=restart)
+            entry = replace(
+                _describe(attached, attachment, names, schema, restart=restart), files=[str(path) for path in files]
+            )
             if schema is not None:
                 with attached.connect() as query:
                     schemas.check_absent(query, schema)

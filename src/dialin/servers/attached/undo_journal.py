@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from dialin.model.setting import Value, same_value
 from dialin.servers.assign import Wanted
@@ -86,6 +87,10 @@ class WrittenJournal:
 
     def schema_was_made(self) -> None:
         self._save(schema_made=True)
+
+    def keep_file(self, path: Path) -> None:
+        """Note that a file of the entry is the user's from now on: the undo leaves it."""
+        self._save(files=[name for name in self.entry.files if name != str(path)])
 
 
 def is_known(entry: UndoEntry, name: str, value: str) -> bool:

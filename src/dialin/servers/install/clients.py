@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,15 @@ class Clients:
 
     say: Say
     interval: float = _SECONDS_BETWEEN_LINES
+
+    def check(self, client: str) -> None:
+        """Check that a client is there, before a download with it is announced.
+
+        Raises:
+            UserError: it is not on this machine.
+        """
+        if shutil.which(client) is None:
+            raise missing(client)
 
     def run(self, arguments: Sequence[str], *, cwd: Path | None = None, arrival: Arrival | None = None) -> str:
         """Run a client to its end and return what it printed, in its C locale.

@@ -62,6 +62,7 @@ class MavenServer:
         if archive.is_file():
             clients.say("the archive was downloaded before")
             return archive
+        clients.check("mvn")
         clients.say(f"downloading {self.megabytes} MB with Maven")
         repository.mkdir(parents=True, exist_ok=True)
         clients.run(

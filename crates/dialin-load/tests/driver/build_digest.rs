@@ -1,6 +1,6 @@
 //! The digest of a build: the same for the same sources, wherever they are, and another one for any other.
 
-#[path = "../build.rs"]
+#[path = "../../build.rs"]
 #[allow(dead_code, reason = "its main is for cargo")]
 mod build;
 

@@ -2,10 +2,12 @@
 //! those in schema/bad, by tests/workloads/test_load_schema.py.
 
 use dialin_load::account::{Account, Address, Tls};
+use dialin_load::capture::class::Obstacle;
 use dialin_load::errors::Error;
 use dialin_load::plan::{Kind, Plan, Retry, Transaction};
 use dialin_load::record::{
-    CeilingLine, End, ErrorLine, Line, Merged, SCHEMA, SelfTestLine, StartLine, Steps, Tally, Times, When,
+    CeilingLine, End, ErrorLine, Line, Merged, ReplayCounts, ReplayFact, ReplayTally, SCHEMA, SelfTestLine, StartLine, Steps,
+    Tally, Times, When,
 };
 use dialin_load::run::{Arrivals, Gather, Phase, Purpose, Rate, Run};
 use serde_json::Value;
@@ -178,4 +180,80 @@ fn a_self_test() {
         point_select_bytes,
     };
     is_the_sample(&Line::SelfTest(&line), "load-self-test");
+}
+
+/// What a replay is about to play.
+fn replay_fact() -> ReplayFact {
+    ReplayFact {
+        connections: 8,
+        pace: Some(1.0),
+        sessions: 24,
+        transactions: 1_200,
+        statements: 24_000,
+        random: 3,
+        captured_seconds: 59.75,
+        not_replayed: [(Obstacle::NamedLock, 2)].into(),
+    }
+}
+
+#[test]
+fn a_start_of_a_replay() {
+    let phase = Phase {
+        purpose: Purpose::Measure,
+        step: 1,
+        seconds: None,
+        connections: 8,
+        rate: None,
+        load_threads: Some(1),
+        gather: Gather::Off,
+    };
+    let run = Run {
+        account: Account {
+            address: Address::Socket("/run/mysqld/mysqld.sock".into()),
+            user: "load".into(),
+            password: "secret".into(),
+            database: "shop".into(),
+            tls: Tls::default(),
+        },
+        phases: vec![phase],
+        seed: 1,
+        first: 0,
+        stride: 1,
+        transactions: None,
+        text: true,
+        backlog: 500,
+        timeout: Duration::from_secs(120),
+        reconnect_for: Duration::from_secs(60),
+    };
+    is_the_sample(&Line::Start(&StartLine::of_replay("capture:shop.capture", &run, replay_fact())), "load-start-of-a-replay");
+}
+
+#[test]
+fn a_second_of_a_replay() {
+    let mut tally = Tally::new(1);
+    (0..20).for_each(|each| tally.transaction(0, 900_000 + each * 25_000, 800_000 + each * 11_000));
+    let mut late = Times::new();
+    (0..20).for_each(|each| late.record(each * 10_000));
+    let replay = ReplayTally {
+        counts: ReplayCounts {
+            begun: 20,
+            begun_late: 1,
+            waited: 4,
+            repaired: 1,
+            outcomes: 380,
+            new_errors: 2,
+            missing_errors: 1,
+            harmless_errors: 1,
+            row_counts: 280,
+            other_row_counts: 3,
+            clocks: 5,
+        },
+        late,
+        waited_ns: 3_500_000,
+        marks: vec![(30, 950_250_000)],
+    };
+    tally.replay = Some(Box::new(replay));
+    let mut merged = Merged::new(1);
+    merged.add(&tally);
+    is_the_sample(&Line::Second(&merged.line(&when(1, 1, None), &["transaction".to_owned()])), "load-second-of-a-replay");
 }

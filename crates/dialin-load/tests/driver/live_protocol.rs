@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! DIALIN_LIVE_SOCKET=/…/s.sock DIALIN_LIVE_PORT=3306 DIALIN_LIVE_USER=root MYSQL_PWD=… \
-//!     cargo test --test live_protocol -- --ignored --nocapture --test-threads 1
+//!     cargo test --test driver live_protocol -- --ignored --nocapture --test-threads 1
 //! ```
 //!
 //! The user must be allowed everything. What the server cannot do is said and left out.

@@ -291,7 +291,7 @@ fn a_capture_is_a_directory_that_only_its_owner_reads() {
     let log = directory.0.join("slow.log");
     fs::write(&log, EXTRA).unwrap();
     let out = directory.0.join("shop.capture");
-    let request = Request { logs: vec![log], counters: None, out: out.clone(), forget_text: false };
+    let request = Request { logs: vec![log], times: None, counters: None, out: out.clone(), forget_text: false };
     capture(&request).unwrap();
     let mode = |path: &PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&out), 0o700);
@@ -318,6 +318,43 @@ fn a_capture_is_a_directory_that_only_its_owner_reads() {
 }
 
 #[test]
+fn times_that_were_noted_tell_when_statements_began_where_logs_have_seconds() {
+    let directory = Directory::new("timed");
+    let entry = |sql: &str| {
+        format!(
+            "# User@Host: root[root] @ localhost []\n# Thread_id: 8  Schema: t  QC_hit: No\n# Query_time: 0.000100  Lock_time: 0.000000  \
+            Rows_sent: 1  Rows_examined: 1\nSET timestamp=1795413580;\n{sql};\n"
+        )
+    };
+    let begins = |line: &str, at: &str| line.starts_with(&format!("S 8 {at}")) || line.starts_with(&format!("S 6 {at}"));
+    let slow = ["select 1", "select 22"].map(entry);
+    let general = ["261123  5:59:40\t    6 Query\tselect 1\n", "\t\t    6 Query\tselect 22\n"].map(String::from);
+    // A statement is written to the slow log when it ends, and to the general log when it begins.
+    for (name, log, starts) in [
+        ("slow", slow, ["1795413580.249900", "1795413580.749900"]),
+        ("general", general, ["1795413580.250000", "1795413580.750000"]),
+    ] {
+        let (path, times) = (directory.0.join(name), directory.0.join(format!("{name}.times")));
+        let (first, both) = (log[0].len(), log[0].len() + log[1].len());
+        fs::write(&path, log.concat()).unwrap();
+        let noted =
+            format!("1795413580200000 0\n1795413580250000 {first}\n1795413580700000 {first}\n1795413580750000 {both}\n");
+        fs::write(&times, noted).unwrap();
+        let out = directory.0.join(format!("{name}.capture"));
+        let request =
+            Request { logs: vec![path.clone()], times: Some(times), counters: None, out: out.clone(), forget_text: false };
+        let summary = capture(&request).unwrap();
+        assert_eq!((summary.capture.statements, summary.capture.clock), (2, "microsecond"));
+        let mut text = String::new();
+        zstd::Decoder::new(fs::File::open(out.join(STATEMENTS)).unwrap()).unwrap().read_to_string(&mut text).unwrap();
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("S ")).collect();
+        assert!(lines.len() == 2 && begins(lines[0], starts[0]) && begins(lines[1], starts[1]), "{lines:?}");
+        let of_two = Request { logs: vec![path.clone(), path], out: directory.0.join("none"), ..request };
+        assert!(capture(&of_two).unwrap_err().what.contains("--times"));
+    }
+}
+
+#[test]
 fn both_logs_give_sessions_from_one_and_figures_from_the_other() {
     let directory = Directory::new("both");
     let (slow, general) = (directory.0.join("slow.log"), directory.0.join("general.log"));
@@ -330,7 +367,7 @@ fn both_logs_give_sessions_from_one_and_figures_from_the_other() {
     fs::write(&general, lines).unwrap();
     for logs in [vec![slow.clone(), general.clone()], vec![general.clone(), slow.clone()]] {
         let out = directory.0.join(format!("{}.capture", logs[0].file_stem().unwrap().display()));
-        let summary = capture(&Request { logs, counters: None, out: out.clone(), forget_text: false }).unwrap();
+        let summary = capture(&Request { logs, times: None, counters: None, out: out.clone(), forget_text: false }).unwrap();
         assert_eq!((summary.sessions, summary.capture.statements, summary.questions_logged), (2, 3, 4));
         let mut text = String::new();
         zstd::Decoder::new(fs::File::open(out.join(STATEMENTS)).unwrap()).unwrap().read_to_string(&mut text).unwrap();
@@ -347,8 +384,13 @@ fn both_logs_give_sessions_from_one_and_figures_from_the_other() {
             ]
         );
     }
-    let error =
-        capture(&Request { logs: vec![slow.clone(), slow], counters: None, out: directory.0.join("x"), forget_text: false });
+    let error = capture(&Request {
+        logs: vec![slow.clone(), slow],
+        times: None,
+        counters: None,
+        out: directory.0.join("x"),
+        forget_text: false,
+    });
     assert!(error.unwrap_err().what.contains("same kind"));
 }
 
@@ -358,7 +400,8 @@ fn a_file_that_is_no_log_is_refused() {
     let file = directory.0.join("other.log");
     fs::write(&file, "2026-11-23 INFO started\n").unwrap();
     let out = directory.0.join("x.capture");
-    let error = capture(&Request { logs: vec![file], counters: None, out: out.clone(), forget_text: false }).unwrap_err();
+    let error =
+        capture(&Request { logs: vec![file], times: None, counters: None, out: out.clone(), forget_text: false }).unwrap_err();
     assert!(error.what.contains("has no entry") && !out.exists());
 }
 

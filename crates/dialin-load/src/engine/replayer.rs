@@ -1,0 +1,414 @@
+//! Plays the schedule of a capture: which transaction a connection begins when, and what follows from the server's answers.
+//!
+//! One load thread plays a replay: what the scripts share is behind a lock that nobody else takes.
+
+mod source;
+
+use super::clock::SECOND;
+use super::error_policy::{Verdict, ends_connection, refused};
+use super::script::{Action, Script, Turn};
+use crate::errors::Result;
+use crate::plan::{Keep, Kind, Value};
+use crate::protocol::parameters::Parameters;
+use crate::record::{ReplayTally, Tally};
+use crate::replay::{DEADLOCK, Piece, Step};
+pub use source::Source;
+use source::State;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A transaction with more bytes of SQL is not kept whole, so it cannot be played again.
+const LONGEST_AGAIN: usize = 16 << 20;
+/// How long to wait for the thread that reads the capture.
+const GLANCE: u64 = SECOND / 1_000;
+/// A deadlock (1213), a lock wait timeout (1205) and a snapshot that is too old (1020): the transaction is played again.
+const AGAIN: [u16; 3] = [1020, 1205, 1213];
+const MOST_RETRIES: u32 = 10;
+/// The account may not do what the captured ones did.
+const DENIED: [u16; 5] = [1044, 1045, 1142, 1143, 1370];
+/// What begins so much later than it was due, in nanoseconds, began late.
+const LATE: u64 = SECOND / 200;
+
+/// What a connection has under way.
+#[derive(Debug)]
+enum Current {
+    Nothing,
+    Connect { is_done: bool },
+    Quit { is_done: bool },
+    Transaction(Transaction),
+}
+
+/// A transaction, or statements outside of any.
+#[derive(Debug)]
+struct Transaction {
+    number: Option<u64>,
+    /// Its statements as far as they were needed.
+    steps: Vec<Arc<Step>>,
+    bytes: usize,
+    at: usize,
+    /// The statement before which it has waited until it was due, and the one before which the clock was set; from 1.
+    waited: usize,
+    clocked: usize,
+    is_whole: bool,
+}
+
+/// What was sent last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sent {
+    Step,
+    Schema,
+    Clock,
+}
+
+/// The script of one connection.
+pub struct Replayer<'s> {
+    source: &'s Source,
+    seat: usize,
+    current: Current,
+    /// The default schema of its session.
+    schema: Option<Arc<[u8]>>,
+    sent: Sent,
+    text: Vec<u8>,
+    /// A transaction whose remaining statements are left out, because it failed.
+    given_up: Option<Option<u64>>,
+    /// Since when its next transaction could begin, were it not for the order.
+    waits_since: Option<u64>,
+    now: u64,
+}
+
+impl<'s> Script<'s> for Replayer<'s> {
+    type Source = Source;
+
+    fn new(source: &'s Source, connection: usize) -> Self {
+        Self {
+            source,
+            seat: connection,
+            current: Current::Nothing,
+            schema: None,
+            sent: Sent::Step,
+            text: Vec::new(),
+            given_up: None,
+            waits_since: None,
+            now: 0,
+        }
+    }
+
+    fn turn(&mut self, now: u64) -> Turn {
+        let mut state = self.source.state();
+        if self.give_up(&mut state, now) {
+            return Turn::Held;
+        }
+        let (at, after, is_transaction) = match state.first(self.seat) {
+            None if state.is_read => return Turn::Over,
+            None => {
+                state.idle[self.seat] = true;
+                return Turn::Held;
+            }
+            Some(Piece::Begin { transaction, start, after }) => (*start, *after, transaction.is_some()),
+            Some(Piece::Connect(at) | Piece::Quit(at)) => (*at, 0, false),
+            Some(Piece::Step(_) | Piece::Finish { .. } | Piece::Ended(_)) => {
+                unreachable!("a schedule's transactions begin with their beginning")
+            }
+        };
+        let due = self.source.due(at);
+        if let Some(due) = due.filter(|due| *due > now) {
+            return Turn::At(due);
+        }
+        if after > state.passed {
+            self.waits_since.get_or_insert(now);
+            state.wait(self.seat, after);
+            return Turn::Held;
+        }
+        if let Some(since) = self.waits_since.take() {
+            state.tally.counts.waited += 1;
+            state.tally.waited_ns += now - since;
+        }
+        if let (Some(due), true) = (due, is_transaction) {
+            state.tally.late.record(now - due);
+            state.tally.counts.begun += 1;
+            state.tally.counts.begun_late += u64::from(now - due > LATE);
+        }
+        Turn::Begin(due.unwrap_or(now))
+    }
+
+    fn begin(&mut self, _sequence: u64) {
+        let mut state = self.source.state();
+        self.current = match state.pop(self.seat) {
+            Some(Piece::Begin { transaction: number, .. }) => Current::Transaction(Transaction {
+                number,
+                steps: Vec::new(),
+                bytes: 0,
+                at: 0,
+                waited: 0,
+                clocked: 0,
+                is_whole: false,
+            }),
+            Some(Piece::Connect(_)) => Current::Connect { is_done: false },
+            Some(Piece::Quit(_)) => Current::Quit { is_done: false },
+            _ => Current::Nothing,
+        };
+        state.under_way += 1;
+    }
+
+    fn rewind(&mut self) {
+        if let Current::Transaction(transaction) = &mut self.current {
+            (transaction.at, transaction.clocked) = (0, 0);
+        }
+    }
+
+    fn kind(&self) -> usize {
+        0
+    }
+
+    fn counts(&self) -> bool {
+        matches!(&self.current, Current::Transaction(Transaction { number: Some(_), .. }))
+    }
+
+    fn text(&self) -> &[u8] {
+        match &self.current {
+            Current::Transaction(transaction) if self.sent == Sent::Step => {
+                transaction.steps.get(transaction.at).map_or(&[], |step| &step.sql)
+            }
+            _ => &self.text,
+        }
+    }
+
+    fn next(&mut self, now: u64) -> Action<'s> {
+        self.now = now;
+        let transaction = match &mut self.current {
+            Current::Transaction(transaction) => transaction,
+            Current::Connect { is_done: false } => return Action::Connect,
+            Current::Quit { is_done: false } => return Action::Disconnect,
+            Current::Connect { .. } | Current::Quit { .. } => {
+                self.schema = None;
+                self.source.state().under_way -= 1;
+                return Action::End;
+            }
+            Current::Nothing => return Action::End,
+        };
+        while transaction.at == transaction.steps.len() && !transaction.is_whole {
+            let mut state = self.source.state();
+            match state.pop(self.seat) {
+                Some(Piece::Step(step)) => {
+                    transaction.bytes += step.sql.len();
+                    transaction.steps.push(Arc::from(step));
+                }
+                Some(_) => transaction.is_whole = true,
+                // The capture is not read that far.
+                None if !state.is_read => return Action::WaitUntil(now + GLANCE),
+                None => transaction.is_whole = true,
+            }
+        }
+        let Some(step) = transaction.steps.get(transaction.at) else {
+            let mut state = self.source.state();
+            state.under_way -= 1;
+            if let Some(number) = transaction.number {
+                state.end(number, self.source.transactions, now);
+            }
+            return Action::End;
+        };
+        if let Some(schema) = step.schema.as_ref().filter(|schema| self.schema.as_ref() != Some(schema)) {
+            self.text.clear();
+            self.text.extend_from_slice(b"USE `");
+            schema
+                .iter()
+                .for_each(|byte| self.text.extend_from_slice(if *byte == b'`' { b"``" } else { std::slice::from_ref(byte) }));
+            self.text.push(b'`');
+            self.sent = Sent::Schema;
+            return Action::Send(Kind::Other);
+        }
+        let number = transaction.at + 1;
+        if let Some(due) = self.source.due(step.start).filter(|due| *due > now && transaction.waited < number && !step.is_added)
+        {
+            transaction.waited = number;
+            return Action::WaitUntil(due);
+        }
+        if let Some(clock) = step.clock.filter(|_| transaction.clocked < number) {
+            self.text.clear();
+            let (seconds, micros) = (clock.max(0) / 1_000_000, clock.max(0) % 1_000_000);
+            self.text.extend_from_slice(format!("SET timestamp={seconds}.{micros:06}").as_bytes());
+            self.sent = Sent::Clock;
+            return Action::Send(Kind::Other);
+        }
+        self.sent = Sent::Step;
+        Action::Send(step.kind)
+    }
+
+    fn write(&mut self, parameters: impl Parameters) -> u8 {
+        parameters.end()
+    }
+
+    fn kept(&mut self) -> (&[Keep], &mut [Value]) {
+        (&[], &mut [])
+    }
+
+    fn succeed(&mut self, rows: u64) -> bool {
+        match &mut self.current {
+            Current::Connect { is_done } | Current::Quit { is_done } => *is_done = true,
+            Current::Nothing => {}
+            Current::Transaction(transaction) => {
+                let Some(step) = transaction.steps.get(transaction.at) else { return true };
+                match self.sent {
+                    Sent::Schema => self.schema.clone_from(&step.schema),
+                    Sent::Clock => {
+                        transaction.clocked = transaction.at + 1;
+                        self.source.state().tally.counts.clocks += 1;
+                    }
+                    Sent::Step => {
+                        compare(&mut self.source.state().tally, step, rows);
+                        self.advance();
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn refuse(&mut self, code: u16, message: &str, retries: u32) -> Verdict {
+        if DENIED.contains(&code) && self.step().is_none_or(|step| step.error != Some(u64::from(code))) {
+            let remedy = "Grant the account what the captured sessions did";
+            return Verdict::Fatal(refused("a captured statement", code, message, remedy));
+        }
+        let sent = self.sent;
+        let Current::Transaction(transaction) = &mut self.current else { return Verdict::Counted };
+        let Some(step) = transaction.steps.get(transaction.at) else { return Verdict::Counted };
+        match sent {
+            // The statement itself fails then, and is compared.
+            Sent::Schema => {
+                self.schema.clone_from(&step.schema);
+                return Verdict::GoesOn(true);
+            }
+            Sent::Clock => {
+                transaction.clocked = transaction.at + 1;
+                return Verdict::GoesOn(true);
+            }
+            Sent::Step => {}
+        }
+        let captured = step.error;
+        let is_known = captured.is_some();
+        if captured == Some(u64::from(code)) {
+            self.source.state().tally.counts.outcomes += 1;
+            self.advance();
+            return Verdict::GoesOn(false);
+        }
+        if ends_connection(code) {
+            return Verdict::Lost;
+        }
+        if AGAIN.contains(&code) {
+            if retries < MOST_RETRIES && transaction.bytes <= LONGEST_AGAIN {
+                return Verdict::Again(if retries == 0 { Duration::ZERO } else { Duration::from_millis(1 << retries) });
+            }
+            let mut state = self.source.state();
+            state.tally.counts.new_errors += 1;
+            state.tally.counts.outcomes += u64::from(is_known);
+            // Going on would run the rest of it without what was rolled back.
+            self.given_up = Some(transaction.number);
+            return Verdict::Counted;
+        }
+        let is_added = step.is_added;
+        let mut state = self.source.state();
+        let is_harmless = state.is_rolled_back(self.seat);
+        if !is_added {
+            state.tally.counts.outcomes += u64::from(is_known);
+            *(if is_harmless { &mut state.tally.counts.harmless_errors } else { &mut state.tally.counts.new_errors }) += 1;
+        }
+        drop(state);
+        self.advance();
+        Verdict::GoesOn(!is_harmless)
+    }
+
+    fn lose(&mut self, now: u64) {
+        self.schema = None;
+        self.now = now;
+        let lost = std::mem::replace(&mut self.current, Current::Nothing);
+        if let Current::Transaction(transaction) = lost
+            && self.given_up.is_none()
+            && !transaction.is_over()
+        {
+            if transaction.is_whole {
+                self.source.state().give_up(transaction.number, self.source.transactions, now);
+            } else {
+                self.given_up = Some(transaction.number);
+            }
+        }
+    }
+
+    fn poll(source: &Source, now: u64, woken: &mut Vec<usize>) -> Result<Option<u64>> {
+        source.state().read_on(now, woken)
+    }
+
+    fn is_over(source: &Source) -> bool {
+        source.state().is_over()
+    }
+
+    fn count(source: &Source, tally: &mut Tally) {
+        tally.replay = Some(Box::new(std::mem::take(&mut source.state().tally)));
+    }
+}
+
+impl Transaction {
+    fn is_over(&self) -> bool {
+        self.is_whole && self.at == self.steps.len()
+    }
+}
+
+impl Replayer<'_> {
+    fn step(&self) -> Option<&Step> {
+        match &self.current {
+            Current::Transaction(transaction) => transaction.steps.get(transaction.at).map(AsRef::as_ref),
+            _ => None,
+        }
+    }
+
+    /// Go on with the next statement.
+    fn advance(&mut self) {
+        if let Current::Transaction(transaction) = &mut self.current {
+            transaction.at += 1;
+            if transaction.bytes > LONGEST_AGAIN {
+                // It is not played again, so what was played is not needed any more.
+                transaction.steps.drain(..transaction.at);
+                (transaction.at, transaction.waited, transaction.clocked) = (0, 0, 0);
+            }
+        }
+    }
+
+    /// Leave out what remains of a transaction that failed; true where it is not read that far.
+    fn give_up(&mut self, state: &mut State, now: u64) -> bool {
+        let Some(transaction) = self.given_up else { return false };
+        loop {
+            match state.pop(self.seat) {
+                Some(Piece::Step(_)) => {}
+                None if !state.is_read => {
+                    state.idle[self.seat] = true;
+                    return true;
+                }
+                _ => break,
+            }
+        }
+        self.given_up = None;
+        state.give_up(transaction, self.source.transactions, now);
+        false
+    }
+}
+
+/// Compare what came of a statement that did not fail with what came of it in the capture.
+fn compare(tally: &mut ReplayTally, step: &Step, rows: u64) {
+    if step.is_added {
+        return;
+    }
+    if let Some(error) = step.error {
+        tally.counts.outcomes += 1;
+        if error != 0 {
+            tally.counts.missing_errors += 1;
+            tally.counts.repaired += u64::from(error == DEADLOCK);
+            return;
+        }
+    }
+    if let Some(captured) = step.rows {
+        tally.counts.row_counts += 1;
+        tally.counts.other_row_counts += u64::from(captured != rows);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! What the scripts of a replay share: the schedule as far as it was read, and how far they are in it.
+
+use super::GLANCE;
+use crate::engine::script::Setup;
+use crate::errors::Result;
+use crate::record::ReplayTally;
+use crate::replay::{Batch, Facts, Feed, Pace, Piece, Request};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// So many bytes of the schedule are read ahead.
+const AHEAD: usize = 64 << 20;
+/// In so many parts the transactions of a replay are timed.
+const MARKS: u64 = 40;
+
+/// What the scripts of a replay share.
+pub struct Source {
+    pace: Pace,
+    /// When the capture began, in microseconds since 1970.
+    begin: i64,
+    pub(super) transactions: u64,
+    state: Mutex<State>,
+}
+
+/// How far the scripts of a replay are.
+pub(super) struct State {
+    feed: Feed,
+    /// The capture was read to its end.
+    pub(super) is_read: bool,
+    /// What each connection has to play.
+    queues: Vec<VecDeque<Piece>>,
+    bytes: usize,
+    pieces: usize,
+    /// Transactions in the order in which they ended in the capture, those that have yet to end.
+    order: VecDeque<u64>,
+    /// Transactions that have ended before their turn in that order.
+    ended: HashSet<u64>,
+    /// How many have ended, in that order.
+    pub(super) passed: u64,
+    /// Connections whose transaction waits until so many have.
+    waiting: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Connections that have nothing to play so far.
+    pub(super) idle: Vec<bool>,
+    woken: Vec<usize>,
+    /// What connections have begun and not ended.
+    pub(super) under_way: usize,
+    finished: u64,
+    pub(super) tally: ReplayTally,
+}
+
+impl Source {
+    /// Begin to read the capture that these facts are of.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn new(request: &Request, facts: &Facts) -> Result<Self> {
+        let mut state = State {
+            feed: Feed::start(request, facts)?,
+            is_read: false,
+            queues: (0..facts.connections).map(|_| VecDeque::new()).collect(),
+            bytes: 0,
+            pieces: 0,
+            order: VecDeque::new(),
+            ended: HashSet::new(),
+            passed: 0,
+            waiting: BinaryHeap::new(),
+            idle: vec![false; facts.connections],
+            woken: Vec::new(),
+            under_way: 0,
+            finished: 0,
+            tally: ReplayTally::default(),
+        };
+        // Nothing waits yet, so reading disturbs nobody.
+        while state.bytes < AHEAD / 2 {
+            let Some(batch) = state.feed.wait()? else {
+                state.is_read = true;
+                break;
+            };
+            state.take(batch);
+        }
+        Ok(Self { pace: request.pace, begin: facts.begin, transactions: facts.transactions, state: Mutex::new(state) })
+    }
+
+    /// What its scripts ask of every connection: one kind of transactions, and nothing that sessions begin with.
+    #[must_use]
+    pub fn setup() -> Setup<'static> {
+        Setup { kinds: 1, session: &[], open_statements: 1 }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// When something of the capture is due, in nanoseconds since the load began; None at full pace.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "times above 0")]
+    pub(super) fn due(&self, at: i64) -> Option<u64> {
+        match self.pace {
+            Pace::Full => None,
+            Pace::Times(times) => Some((at.saturating_sub(self.begin).max(0) as f64 * 1e3 / times) as u64),
+        }
+    }
+}
+
+impl State {
+    fn take(&mut self, batch: Batch) {
+        for (seat, piece) in batch {
+            if let Piece::Ended(transaction) = piece {
+                self.order.push_back(transaction);
+                self.advance();
+                continue;
+            }
+            self.bytes += weight(&piece);
+            self.pieces += 1;
+            self.queues[seat].push_back(piece);
+            if std::mem::take(&mut self.idle[seat]) {
+                self.woken.push(seat);
+            }
+        }
+    }
+
+    pub(super) fn pop(&mut self, seat: usize) -> Option<Piece> {
+        let piece = self.queues[seat].pop_front()?;
+        self.bytes -= weight(&piece);
+        self.pieces -= 1;
+        Some(piece)
+    }
+
+    /// Let those begin that waited for what has ended.
+    fn advance(&mut self) {
+        while self.order.front().is_some_and(|first| self.ended.remove(first)) {
+            self.order.pop_front();
+            self.passed += 1;
+        }
+        while let Some(Reverse((after, seat))) = self.waiting.peek().copied() {
+            if after > self.passed {
+                break;
+            }
+            self.waiting.pop();
+            self.woken.push(seat);
+        }
+    }
+
+    pub(super) fn end(&mut self, transaction: u64, transactions: u64, now: u64) {
+        self.ended.insert(transaction);
+        self.advance();
+        self.finished += 1;
+        let is_mark = self.finished * MARKS / transactions > (self.finished - 1) * MARKS / transactions;
+        if is_mark {
+            self.tally.marks.push((self.finished, now));
+        }
+    }
+
+    /// The next piece of a connection.
+    pub(super) fn first(&self, seat: usize) -> Option<&Piece> {
+        self.queues.get(seat).and_then(VecDeque::front)
+    }
+
+    /// Let a connection wait until so many transactions have ended.
+    pub(super) fn wait(&mut self, seat: usize, after: u64) {
+        self.waiting.push(Reverse((after, seat)));
+    }
+
+    /// Take what was read of the capture; name the connections that can go on, and say when to look again at the latest.
+    pub(super) fn read_on(&mut self, now: u64, woken: &mut Vec<usize>) -> Result<Option<u64>> {
+        if !self.is_read && self.bytes < AHEAD {
+            match self.feed.take()? {
+                Some(Some(batch)) => self.take(batch),
+                Some(None) => {
+                    self.is_read = true;
+                    for seat in 0..self.idle.len() {
+                        if std::mem::take(&mut self.idle[seat]) {
+                            self.woken.push(seat);
+                        }
+                    }
+                }
+                None => {}
+            }
+        }
+        woken.append(&mut self.woken);
+        Ok((!self.is_read && self.bytes < AHEAD / 4).then_some(now + GLANCE))
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.is_read && self.pieces == 0 && self.under_way == 0
+    }
+
+    /// Whether the transaction that a connection has under way was rolled back in the capture, as far as it was read.
+    pub(super) fn is_rolled_back(&self, seat: usize) -> bool {
+        let end = self.queues[seat].iter().find(|piece| !matches!(piece, Piece::Step(_)));
+        matches!(end, Some(Piece::Finish { is_rolled_back: true, .. }))
+    }
+
+    /// A transaction failed: those that wait for it go on.
+    pub(super) fn give_up(&mut self, transaction: Option<u64>, transactions: u64, now: u64) {
+        self.under_way -= 1;
+        if let Some(transaction) = transaction {
+            self.end(transaction, transactions, now);
+        }
+    }
+}
+
+/// About how many bytes a piece takes.
+fn weight(piece: &Piece) -> usize {
+    64 + if let Piece::Step(step) = piece { 96 + step.sql.len() } else { 0 }
+}

@@ -1,0 +1,212 @@
+//! Captures played against a server that does nothing.
+
+use super::*;
+use crate::capture::STATEMENTS;
+use crate::capture::format::{Line, Record};
+use crate::engine::{Second, replay};
+use crate::mock_server::{Answer, Command, MockServer, Rows};
+use crate::replay::tests::capture;
+use crate::replay::{Facts, Pace, Request};
+use crate::run::{Gather, Phase, Purpose, Run};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+/// A statement of a thread, from a time on for a while, both in milliseconds, with its error and rows.
+struct Said(u64, i64, i64, &'static str, u64, u64);
+
+impl Said {
+    fn record(&self) -> Record<'_> {
+        let Said(thread, at, duration, sql, error, rows) = *self;
+        Record::Statement(Line {
+            thread,
+            at: at * 1_000,
+            duration: Some(duration * 1_000),
+            is_prepared: None,
+            error: Some(error),
+            rows_sent: Some(rows),
+            rows_examined: None,
+            schema: Some(b"shop"),
+            sql: sql.as_bytes(),
+        })
+    }
+}
+
+/// Replay it at a pace against a server that answers so; return what that was asked, logins left out, and what was counted.
+fn replayed(
+    name: &str,
+    pace: Pace,
+    said: &[Said],
+    mut answer: impl FnMut(&str) -> Answer + Send + 'static,
+) -> (Vec<String>, Tally) {
+    let directory = std::env::temp_dir().join(format!("dialin-load-replay-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let records: Vec<Record<'_>> = said.iter().map(Said::record).collect();
+    std::fs::write(directory.join(STATEMENTS), zstd::encode_all(&capture(&records)[..], 1).unwrap()).unwrap();
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&asked);
+    let answer = Mutex::new(move |sql: &str| answer(sql));
+    let server = MockServer::listen(&directory.with_extension("sock"), move |command| {
+        let Command::Query(sql) = command else { return Answer::Ok };
+        heard.lock().unwrap().push(sql.to_owned());
+        (answer.lock().unwrap())(sql)
+    });
+    let server = server.unwrap();
+    let request = Request { directory: directory.clone(), pace, from: None };
+    let facts = Facts::of(&request).unwrap();
+    let phase = Phase {
+        purpose: Purpose::Measure,
+        step: 1,
+        seconds: None,
+        connections: facts.connections,
+        rate: None,
+        load_threads: Some(1),
+        gather: Gather::Off,
+    };
+    let run = Run {
+        account: server.account(),
+        phases: vec![phase],
+        seed: 1,
+        first: 0,
+        stride: 1,
+        transactions: None,
+        text: true,
+        backlog: 0,
+        timeout: Duration::from_secs(20),
+        reconnect_for: Duration::from_secs(5),
+    };
+    let (mut seconds, stop): (Vec<Second>, _) = (Vec::new(), AtomicBool::new(false));
+    replay(&request, &facts, &run, &stop, &mut |second| seconds.push(second)).unwrap();
+    server.end();
+    std::fs::remove_dir_all(directory).unwrap();
+    let mut all = Tally::new(1);
+    for second in &seconds {
+        all.follow(&second.merged.tally);
+    }
+    let asked = asked.lock().unwrap().clone();
+    (asked, all)
+}
+
+fn place(asked: &[String], sql: &str) -> usize {
+    asked.iter().position(|asked| asked == sql).unwrap_or_else(|| panic!("{sql} was not sent: {asked:?}"))
+}
+
+fn rows(count: usize) -> Answer {
+    Answer::Rows(Arc::new(Rows { columns: vec!["a".into()], rows: vec![vec![Some("1".into())]; count] }))
+}
+
+#[test]
+fn a_transaction_waits_for_those_that_ended_before_it_began_and_no_longer() {
+    let said = [
+        Said(1, 0, 5, "update t set a = 1", 0, 0),
+        Said(2, 4, 6, "update t set a = 2", 0, 0),
+        Said(3, 8, 6, "update t set a = 3", 0, 0),
+        Said(2, 12, 2, "update t set a = 4", 0, 0),
+        Said(1, 20, 2, "update t set a = 5", 0, 0),
+    ];
+    let slow = |sql: &str| match sql {
+        "update t set a = 1" => Answer::After(Duration::from_millis(60), Box::new(Answer::Ok)),
+        "update t set a = 2" => Answer::After(Duration::from_millis(200), Box::new(Answer::Ok)),
+        _ => Answer::Ok,
+    };
+    let (asked, tally) = replayed("order", Pace::Full, &said, slow);
+    let texts: Vec<&str> = asked.iter().map(String::as_str).filter(|sql| sql.starts_with("update")).collect();
+    assert_eq!(texts.len(), 5);
+    let at = |number: usize| place(&asked, &format!("update t set a = {number}"));
+    assert!(at(1) < at(3) && at(2) < at(3) && at(3) < at(4) && at(4) < at(5), "{asked:?}");
+    let replay = tally.replay.unwrap();
+    // The third waited for the first, and not for the second, which was under way when it began; the last one for all.
+    assert_eq!((tally.transactions[0], replay.counts.waited), (5, 2));
+    let marks: Vec<u64> = replay.marks.iter().map(|(transactions, _)| *transactions).collect();
+    assert_eq!(marks, [1, 2, 3, 4, 5]);
+    let when: Vec<u64> = replay.marks.iter().map(|(_, at)| *at).collect();
+    assert!(when[1] + 50_000_000 < when[2], "the third ended long before the second: {when:?}");
+}
+
+#[test]
+fn a_new_deadlock_plays_the_whole_transaction_again_and_others_wait_for_it() {
+    let said = [
+        Said(1, 0, 1, "BEGIN", 0, 0),
+        Said(1, 2, 1, "update t set a = 1", 0, 0),
+        Said(1, 4, 1, "COMMIT", 0, 0),
+        Said(2, 9, 1, "select 7", 0, 0),
+    ];
+    let mut deadlocks = 1;
+    let (asked, tally) = replayed("again", Pace::Full, &said, move |sql| match sql {
+        "update t set a = 1" if deadlocks > 0 => {
+            deadlocks -= 1;
+            Answer::Error(1213, "Deadlock found".into())
+        }
+        "select 7" => rows(0),
+        _ => Answer::Ok,
+    });
+    let texts: Vec<&str> = asked.iter().map(String::as_str).filter(|sql| !sql.starts_with("USE")).collect();
+    assert_eq!(texts, ["BEGIN", "update t set a = 1", "BEGIN", "update t set a = 1", "COMMIT", "select 7"]);
+    let replay = tally.replay.unwrap();
+    assert_eq!((tally.retries, replay.counts.new_errors, tally.transactions[0]), (1, 0, 2));
+}
+
+#[test]
+fn a_captured_deadlock_that_does_not_come_again_is_rolled_back() {
+    let said = [
+        Said(1, 0, 1, "BEGIN", 0, 0),
+        Said(1, 2, 1, "update t set a = 1", 1213, 0),
+        Said(1, 4, 1, "BEGIN", 0, 0),
+        Said(1, 6, 1, "COMMIT", 0, 0),
+    ];
+    let (asked, tally) = replayed("repaired", Pace::Full, &said, |_| Answer::Ok);
+    assert_eq!(asked, ["USE `shop`", "BEGIN", "update t set a = 1", "ROLLBACK", "BEGIN", "COMMIT"]);
+    let replay = tally.replay.unwrap();
+    assert_eq!((replay.counts.repaired, replay.counts.missing_errors, replay.counts.new_errors), (1, 1, 0));
+}
+
+#[test]
+fn errors_and_rows_are_compared_with_those_of_the_capture() {
+    let said = [
+        Said(1, 0, 1, "insert into t values (1)", 1062, 0),
+        Said(1, 2, 1, "insert into t values (2)", 0, 0),
+        Said(1, 4, 1, "select 1", 0, 1),
+        Said(1, 6, 1, "select 2", 0, 1),
+        Said(1, 8, 1, "BEGIN", 0, 0),
+        Said(1, 10, 1, "insert into t values (3)", 0, 0),
+        Said(1, 12, 1, "ROLLBACK", 0, 0),
+    ];
+    let (_, tally) = replayed("compared", Pace::Full, &said, |sql| match sql {
+        "select 1" => rows(1),
+        "select 2" => rows(3),
+        _ if sql.starts_with("insert") => Answer::Error(1062, "Duplicate entry".into()),
+        _ => Answer::Ok,
+    });
+    let replay = tally.replay.unwrap();
+    assert_eq!((replay.counts.new_errors, replay.counts.harmless_errors, replay.counts.missing_errors), (1, 1, 0));
+    assert_eq!((replay.counts.row_counts, replay.counts.other_row_counts, tally.errors[&1062]), (2, 1, 1));
+}
+
+#[test]
+fn a_connection_that_is_lost_ends_its_transaction_and_nobody_waits_for_it() {
+    let said = [
+        Said(1, 0, 1, "BEGIN", 0, 0),
+        Said(1, 2, 1, "update t set a = 1", 0, 0),
+        Said(1, 4, 1, "COMMIT", 0, 0),
+        Said(2, 9, 1, "update t set a = 2", 0, 0),
+        Said(1, 12, 1, "update t set a = 3", 0, 0),
+    ];
+    let (asked, tally) = replayed("lost", Pace::Full, &said, |sql| match sql {
+        "update t set a = 1" => Answer::Close,
+        _ => Answer::Ok,
+    });
+    assert!(place(&asked, "update t set a = 2") < place(&asked, "update t set a = 3"));
+    assert!(!asked.contains(&"COMMIT".to_owned()));
+    assert_eq!((tally.transactions[0], tally.reconnects), (2, 1));
+}
+
+#[test]
+fn at_a_pace_statements_come_when_they_are_due_with_the_captured_clock() {
+    let said = [Said(1, 1_000, 1, "select NOW()", 0, 1), Said(1, 1_300, 1, "select 1", 0, 1)];
+    let (asked, tally) =
+        replayed("pace", Pace::Times(2.0), &said, |sql| if sql.starts_with("select") { rows(1) } else { Answer::Ok });
+    assert_eq!(asked, ["USE `shop`", "SET timestamp=1.000000", "select NOW()", "select 1"]);
+    let replay = tally.replay.unwrap();
+    let (_, last) = replay.marks.last().copied().unwrap();
+    assert!(last >= 150_000_000, "{last}");
+    assert_eq!((replay.counts.clocks, replay.counts.begun, replay.late.count()), (1, 2, 2));
+}

@@ -1,0 +1,64 @@
+//! When connections that have nothing to do begin their next transaction.
+
+use super::Worker;
+use crate::engine::script::{Script, Turn};
+use crate::engine::slot::State;
+use crate::errors::Result;
+use std::cmp::Reverse;
+
+impl<'s, S: Script<'s>> Worker<'_, 's, S> {
+    /// In a closed loop, begin the next transaction of a connection when its script says.
+    pub(super) fn take_turn(&mut self, place: usize, now: u64) -> Result<()> {
+        let slot = &mut self.slots[place];
+        match slot.script.turn(now) {
+            Turn::Begin(due) => return self.begin(place, due, now),
+            Turn::At(time) => {
+                slot.booked = Some(time);
+                self.timers.push(Reverse((time, place)));
+            }
+            Turn::Held => slot.is_held = true,
+            Turn::Over => {}
+        }
+        Ok(())
+    }
+
+    /// A time has come at which a script wanted to be asked for its turn.
+    pub(super) fn ask_again(&mut self, place: usize, at: u64, now: u64) -> Result<()> {
+        if self.slots[place].booked.take_if(|time| *time == at).is_none() {
+            return Ok(());
+        }
+        self.tally.timer(now - at);
+        self.take_turn(place, now)
+    }
+
+    /// Go on with connections whose scripts waited for others.
+    pub(super) fn wake(&mut self, now: u64) -> Result<()> {
+        let mut woken = std::mem::take(&mut self.woken);
+        loop {
+            self.poll_by = S::poll(self.source, now, &mut woken)?;
+            if woken.is_empty() {
+                break;
+            }
+            for place in woken.drain(..) {
+                let is_held = self.slots.get_mut(place).is_some_and(|slot| std::mem::take(&mut slot.is_held));
+                if is_held && self.slots[place].state == State::Free {
+                    self.take_turn(place, now)?;
+                }
+            }
+        }
+        self.woken = woken;
+        Ok(())
+    }
+
+    /// Begin the transaction that a connection took, if it is due.
+    pub(super) fn begin_booked(&mut self, place: usize, now: u64) -> Result<()> {
+        let slot = &mut self.slots[place];
+        let Some(due) = slot.booked.filter(|due| *due <= now) else { return Ok(()) };
+        slot.booked = None;
+        // Where all connections were busy it waited for the server, not for the driver.
+        if slot.free_since <= due {
+            self.tally.timer(now - due);
+        }
+        self.begin(place, due, now)
+    }
+}

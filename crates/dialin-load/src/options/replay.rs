@@ -1,0 +1,103 @@
+//! Options of the replay of a capture.
+
+use super::{RunOptions, WorkloadOptions};
+use crate::account::Account;
+use crate::errors::{Error, Result};
+use crate::replay::{Facts, Pace, Request};
+use crate::run::{Gather, Phase, Purpose, Run};
+use std::time::Duration;
+
+/// What stands before the directory of a capture that is replayed.
+pub const CAPTURE: &str = "capture:";
+/// The slowest and the fastest pace.
+const PACES: std::ops::RangeInclusive<f64> = 0.01..=100.0;
+
+/// The capture that is to be shown, without what ended by its option `from`; None of another workload.
+///
+/// # Errors
+///
+/// It has another option, or that is no time.
+pub fn shown_capture(options: &WorkloadOptions) -> Result<Option<Request>> {
+    let Some(directory) = options.workload.strip_prefix(CAPTURE) else { return Ok(None) };
+    let mut from = None;
+    for (name, value) in options.pairs()? {
+        match value.parse() {
+            Ok(seconds) if name == "from" => from = Some(microseconds(seconds)),
+            _ => {
+                return Err(Error::user(
+                    format!("A capture has no option {name}={value}"),
+                    "It has from, in seconds since 1970",
+                ));
+            }
+        }
+    }
+    Ok(Some(Request { directory: directory.into(), pace: Pace::Times(1.0), from }))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "saturates")]
+fn microseconds(seconds: f64) -> i64 {
+    (seconds * 1e6) as i64
+}
+
+impl RunOptions {
+    /// The replay that is asked for; None of another workload.
+    ///
+    /// # Errors
+    ///
+    /// Options do not fit.
+    pub fn replay(&self) -> Result<Option<Request>> {
+        let Some(directory) = self.workload.workload.strip_prefix(CAPTURE) else {
+            return match (&self.pace, self.from) {
+                (None, None) => Ok(None),
+                _ => Err(Error::user("--pace and --from are for the replay of a capture", "Name it: capture:DIR")),
+            };
+        };
+        let unfit = [
+            ("--connections", self.connections != [1]),
+            ("--rate", !self.rate.is_empty()),
+            ("--transactions", self.transactions.is_some()),
+            ("--option", !self.workload.options.is_empty()),
+            ("--load-threads", !self.load_threads.is_empty()),
+            ("--agents", !self.agents.is_empty()),
+        ];
+        if let Some((name, _)) = unfit.iter().find(|(_, is_given)| *is_given) {
+            return Err(Error::user(format!("{name} does not go with the replay of a capture"), "Leave it out"));
+        }
+        let pace = match self.pace.as_deref().unwrap_or("1") {
+            "full" => Pace::Full,
+            text => match text.parse() {
+                Ok(times) if PACES.contains(&times) => Pace::Times(times),
+                _ => return Err(Error::user(format!("--pace {text} is no pace"), "Give full, or a number from 0.01 to 100")),
+            },
+        };
+        Ok(Some(Request { directory: directory.into(), pace, from: self.from.map(microseconds) }))
+    }
+
+    /// The run of a replay: on as many connections as the capture has sessions at once, until it is over.
+    #[must_use]
+    pub fn replay_run(&self, account: Account, facts: &Facts) -> Run {
+        let phase = |purpose, seconds| Phase {
+            purpose,
+            step: 1,
+            seconds,
+            connections: facts.connections,
+            rate: None,
+            load_threads: Some(1),
+            gather: Gather::Off,
+        };
+        let warm_up = (self.warmup > 0).then(|| phase(Purpose::WarmUp, Some(self.warmup)));
+        let measured = phase(Purpose::Measure, self.time.filter(|seconds| *seconds > 0));
+        Run {
+            account,
+            phases: warm_up.into_iter().chain([measured]).collect(),
+            seed: self.seed,
+            first: 0,
+            stride: 1,
+            transactions: None,
+            text: true,
+            backlog: self.backlog,
+            timeout: Duration::from_secs(self.timeout),
+            reconnect_for: Duration::from_secs(self.reconnect_for),
+        }
+    }
+}

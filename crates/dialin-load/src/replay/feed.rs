@@ -1,0 +1,75 @@
+//! Reads the schedule of a capture in a thread of its own, ahead of those who play it.
+
+use super::seats::Seats;
+use super::{Facts, Piece, Request, Schedule, unreadable};
+use crate::errors::{Error, Result};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread;
+
+/// So many pieces are handed over at a time.
+const BATCH: usize = 512;
+/// So many batches wait to be taken.
+const WAITING: usize = 8;
+
+/// Pieces of the schedule with the connections that play them.
+pub type Batch = Vec<(usize, Piece)>;
+
+/// The schedule, batch by batch.
+pub struct Feed {
+    batches: Receiver<Result<Batch>>,
+}
+
+impl Feed {
+    /// Begin to read the capture that these facts are of.
+    ///
+    /// # Errors
+    /// The capture cannot be opened, or the thread not be started.
+    pub fn start(request: &Request, facts: &Facts) -> Result<Self> {
+        let schedule = Schedule::open(request).map_err(|error| unreadable(&request.directory, &error))?;
+        let (sender, batches) = sync_channel(WAITING);
+        let (seats, directory) = (facts.seats.clone(), request.directory.clone());
+        let read = move || {
+            let mut last = sender.clone();
+            if let Err(error) = read(schedule, seats, &mut last) {
+                let _ = sender.send(Err(unreadable(&directory, &error)));
+            }
+        };
+        thread::Builder::new().name("read-capture".into()).spawn(read).map_err(|error| {
+            Error::driver(format!("A thread cannot be started: {error}"), "See the limit of processes (ulimit -u)")
+        })?;
+        Ok(Self { batches })
+    }
+
+    /// The next batch, waiting for it; None at the end.
+    ///
+    /// # Errors
+    /// The capture cannot be read.
+    pub fn wait(&self) -> Result<Option<Batch>> {
+        self.batches.recv().ok().transpose()
+    }
+
+    /// The next batch, if it is there: `Some(None)` at the end.
+    ///
+    /// # Errors
+    /// The capture cannot be read.
+    pub fn take(&self) -> Result<Option<Option<Batch>>> {
+        match self.batches.try_recv() {
+            Ok(batch) => batch.map(|batch| Some(Some(batch))),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => Ok(Some(None)),
+        }
+    }
+}
+
+/// Read until the end, or until nobody takes it any more.
+fn read(mut schedule: Schedule, mut seats: Seats, to: &mut SyncSender<Result<Batch>>) -> std::io::Result<()> {
+    let mut batch = Vec::with_capacity(BATCH);
+    while let Some(pieces) = schedule.next_pieces()? {
+        seats.place(pieces, |seat, piece| batch.push((seat, piece)));
+        if batch.len() >= BATCH && to.send(Ok(std::mem::replace(&mut batch, Vec::with_capacity(BATCH)))).is_err() {
+            return Ok(());
+        }
+    }
+    let _ = to.send(Ok(batch));
+    Ok(())
+}

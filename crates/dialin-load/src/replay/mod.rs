@@ -1,0 +1,178 @@
+//! Captures as a load: what was captured is turned into an ordered schedule, which connections play.
+//!
+//! A capture is read twice: once to see how many sessions and transactions it has ([`Facts`]), and again while it is played. What is in
+//! memory does not grow with the capture, but for a few bytes of each session: the reading thread is ahead of the replay by so many bytes.
+
+mod feed;
+mod planner;
+mod seats;
+mod timeline;
+
+pub use feed::{Batch, Feed};
+pub use planner::{DEADLOCK, Omissions, Piece, Step};
+
+use crate::capture::STATEMENTS;
+use crate::capture::format::Reader;
+use crate::errors::{Error, Result};
+use planner::Planner;
+use seats::{Seats, Spans};
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+use timeline::Timeline;
+
+/// How fast a capture is played.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// As fast as the order of transactions allows.
+    Full,
+    /// So many times as fast as it was captured.
+    Times(f64),
+}
+
+/// What is to be replayed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The capture's directory.
+    pub directory: PathBuf,
+    /// How fast.
+    pub pace: Pace,
+    /// Transactions that ended at this time or before, in microseconds since 1970, are in the data already and left out.
+    pub from: Option<i64>,
+}
+
+/// What a replay of a capture comes to, before it is played.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Sessions at once, at the most.
+    pub connections: usize,
+    /// Sessions.
+    pub sessions: usize,
+    /// Transactions; statements outside of any do not count.
+    pub transactions: u64,
+    /// Statements of the capture that are played.
+    pub statements: u64,
+    /// When the first statement was sent, in microseconds since 1970.
+    pub begin: i64,
+    /// When the last one was sent.
+    pub end: i64,
+    /// What is left out.
+    pub omissions: Omissions,
+    seats: Seats,
+}
+
+impl Facts {
+    /// Read a capture.
+    ///
+    /// # Errors
+    /// It cannot be read, or has nothing to replay.
+    pub fn of(request: &Request) -> Result<Self> {
+        let unreadable = |error: io::Error| unreadable(&request.directory, &error);
+        let mut spans = Spans::default();
+        let mut schedule = Schedule::open(request).map_err(unreadable)?;
+        let mut facts = Self { begin: i64::MAX, end: i64::MIN, ..Self::default() };
+        while let Some(pieces) = schedule.next_pieces().map_err(unreadable)? {
+            for (_, piece) in &pieces {
+                match piece {
+                    Piece::Begin { transaction, .. } => facts.transactions += u64::from(transaction.is_some()),
+                    Piece::Step(step) if !step.is_added => {
+                        facts.statements += 1;
+                        facts.begin = facts.begin.min(step.start);
+                        facts.end = facts.end.max(step.start);
+                    }
+                    _ => {}
+                }
+            }
+            spans.take(&pieces);
+        }
+        facts.omissions = schedule.planner.omissions;
+        facts.seats = Seats::of(&spans);
+        (facts.sessions, facts.connections) = (spans.sessions(), facts.seats.count);
+        if facts.transactions == 0 {
+            return Err(Error::user(
+                format!("{} has no transaction that can be replayed", request.directory.display()),
+                "See what it has with: dialin capture show",
+            ));
+        }
+        // What was sent before a backup was taken is played at once.
+        facts.begin = facts.begin.max(request.from.unwrap_or(i64::MIN)).min(facts.end);
+        Ok(facts)
+    }
+}
+
+/// The schedule of a capture, piece by piece.
+struct Schedule {
+    timeline: Timeline<BufReader<zstd::Decoder<'static, BufReader<File>>>>,
+    planner: Planner,
+    is_read: bool,
+}
+
+impl Schedule {
+    fn open(request: &Request) -> io::Result<Self> {
+        let file = File::open(request.directory.join(STATEMENTS))?;
+        let (header, reader) = Reader::open(BufReader::new(zstd::Decoder::new(file)?))?;
+        let timeline = Timeline::new(reader, header["clock"] == "second");
+        Ok(Self { timeline, planner: Planner::new(request.from), is_read: false })
+    }
+
+    /// Further pieces, in order; None at the end.
+    fn next_pieces(&mut self) -> io::Result<Option<planner::Out>> {
+        let mut pieces = Vec::new();
+        while pieces.is_empty() && !self.is_read {
+            match self.timeline.next_event()? {
+                Some(event) => self.planner.take(event, &mut pieces),
+                None => {
+                    self.is_read = true;
+                    self.planner.finish(&mut pieces);
+                }
+            }
+        }
+        Ok((!pieces.is_empty()).then_some(pieces))
+    }
+}
+
+fn unreadable(directory: &Path, error: &io::Error) -> Error {
+    let what = format!("{} cannot be replayed: {error}", directory.display());
+    if error.kind() == io::ErrorKind::NotFound && directory.is_dir() {
+        return Error::user(what, "It has no statements (perhaps --forget-text): capture the log again");
+    }
+    Error::user(what, "Name the directory of a capture, which dialin capture from makes")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use crate::capture::format::{Header, Line, Record, SCHEMA};
+
+    /// A statement that took so long, in microseconds.
+    pub fn statement(thread: u64, at: i64, duration: i64, sql: &str) -> Record<'_> {
+        Record::Statement(Line {
+            thread,
+            at,
+            duration: Some(duration),
+            is_prepared: None,
+            error: None,
+            rows_sent: None,
+            rows_examined: None,
+            schema: None,
+            sql: sql.as_bytes(),
+        })
+    }
+
+    /// The bytes of a capture.
+    pub fn capture(records: &[Record<'_>]) -> Vec<u8> {
+        let header = Header {
+            schema: SCHEMA.into(),
+            server: None,
+            source: "slow".into(),
+            clock: "microsecond",
+            sql_mode: None,
+            time_zone: None,
+            questions: None,
+            statements: 0,
+        };
+        let mut bytes = serde_json::to_vec(&header).unwrap();
+        bytes.push(b'\n');
+        records.iter().for_each(|record| record.write(&mut bytes));
+        bytes
+    }
+}

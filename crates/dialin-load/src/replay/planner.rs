@@ -1,0 +1,403 @@
+//! Turns the events of a capture into an ordered schedule: transactions, what each has to wait for, and what repairs it.
+//!
+//! Nothing here waits or sends; docs/capture.md has the rules. A transaction begins when all that ended before it began have ended, as
+//! in the capture. Where the capture shows a rollback by the server, a ROLLBACK is added; where the server commits what is
+//! open before another statement, a COMMIT is added, so that nothing waits for its turn while it holds locks.
+
+use super::timeline::{Event, Statement, What};
+use crate::capture::class::{Class, Effect, Obstacle, turns_autocommit_on};
+use crate::capture::digest::Digester;
+use crate::plan::Kind;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+/// The error of a transaction that the server rolled back as the victim of a deadlock.
+pub const DEADLOCK: u64 = 1213;
+/// The most digests that are remembered.
+const MOST_DIGESTS: usize = 20_000;
+/// The most ends of transactions that are remembered; one that began before all of them waits for a few more than it has to.
+const MOST_ENDS: usize = 1 << 20;
+
+/// A statement to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The text.
+    pub sql: Box<[u8]>,
+    /// When it was sent, in microseconds since 1970.
+    pub start: i64,
+    /// The default schema; None where it is not known.
+    pub schema: Option<Arc<[u8]>>,
+    /// The number of the captured error, 0 without one; None where it is not known.
+    pub error: Option<u64>,
+    /// How many rows a query returned; None where it is not known, and of what is no query.
+    pub rows: Option<u64>,
+    /// What it counts as.
+    pub kind: Kind,
+    /// The captured time, in microseconds since 1970, of a statement that asks for it.
+    pub clock: Option<i64>,
+    /// It is not in the capture: it repairs what the server did by itself.
+    pub is_added: bool,
+}
+
+/// A part of the schedule; each belongs to a session, by its number from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// The session begins, at that time.
+    Connect(i64),
+    /// A transaction begins.
+    Begin {
+        /// Its number; None of statements that are part of no transaction, which wait for nothing.
+        transaction: Option<u64>,
+        /// When its first statement was sent.
+        start: i64,
+        /// How many transactions must have ended, in the order of [`Piece::Ended`].
+        after: u64,
+    },
+    /// A statement of the transaction.
+    Step(Box<Step>),
+    /// Its last statement was the one before.
+    Finish {
+        /// Whether it was rolled back.
+        is_rolled_back: bool,
+        /// When it ended.
+        end: i64,
+    },
+    /// In the capture, this transaction was the next one to end.
+    Ended(u64),
+    /// The session ends, at that time.
+    Quit(i64),
+}
+
+/// What a schedule leaves out, and what cannot be the same in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Omissions {
+    /// Statements that cannot be replayed.
+    pub skipped: BTreeMap<Obstacle, u64>,
+    /// Statements with RAND() or UUID(), which are played with other values.
+    pub random: u64,
+}
+
+/// Makes the schedule.
+#[derive(Debug, Default)]
+pub struct Planner {
+    /// Transactions that ended at this time or before are left out.
+    from: Option<i64>,
+    digester: Digester,
+    classes: HashMap<Vec<u8>, Known>,
+    sessions: HashMap<u64, Session>,
+    begun: u64,
+    transactions: u64,
+    ends: VecDeque<i64>,
+    forgotten: u64,
+    /// What is left out.
+    pub omissions: Omissions,
+}
+
+/// What is known of a digest.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    class: Class,
+    kind: Kind,
+    asks_for_time: bool,
+    is_random: bool,
+    locks_tables: bool,
+    unlocks_tables: bool,
+    ends_xa: bool,
+}
+
+#[derive(Debug)]
+struct Session {
+    number: u64,
+    is_autocommit: bool,
+    open: Option<Open>,
+    /// It ended, but when is not known before the session's next statement.
+    ended: Option<u64>,
+    /// It is within an XA transaction, which is left out.
+    in_xa: bool,
+}
+
+/// A transaction that is open.
+#[derive(Debug)]
+struct Open {
+    transaction: Option<u64>,
+    /// Its pieces, as long as it may have to be left out.
+    held: Option<Vec<Piece>>,
+    end: i64,
+    is_end_known: bool,
+}
+
+/// Pieces with the numbers of their sessions.
+pub type Out = Vec<(u64, Piece)>;
+
+impl Planner {
+    /// For the whole capture, or without the transactions that ended at a time or before.
+    #[must_use]
+    pub fn new(from: Option<i64>) -> Self {
+        Self { from, ..Self::default() }
+    }
+
+    /// Take the next event, in the order of their ends, and write its pieces.
+    pub fn take(&mut self, event: Event, out: &mut Out) {
+        let Event { thread, start, end, what } = event;
+        match what {
+            What::Connect => {
+                if !self.sessions.contains_key(&thread) {
+                    let number = self.open_session(thread);
+                    out.push((number, Piece::Connect(start)));
+                }
+            }
+            What::Quit => {
+                if let Some(session) = self.sessions.remove(&thread) {
+                    self.end_session(session, start, out);
+                }
+            }
+            What::Statement(statement) => {
+                if !self.sessions.contains_key(&thread) {
+                    self.open_session(thread);
+                }
+                // Taken out while its pieces are made, which are this planner's business too.
+                if let Some(mut session) = self.sessions.remove(&thread) {
+                    self.statement(&mut session, start, end, statement, out);
+                    self.sessions.insert(thread, session);
+                }
+            }
+        }
+    }
+
+    /// The capture is over: what is open is rolled back.
+    pub fn finish(&mut self, out: &mut Out) {
+        let mut left: Vec<Session> = self.sessions.drain().map(|(_, session)| session).collect();
+        left.sort_by_key(|session| session.number);
+        for session in left {
+            self.end_session(session, i64::MAX, out);
+        }
+    }
+
+    fn open_session(&mut self, thread: u64) -> u64 {
+        let number = self.begun;
+        self.begun += 1;
+        let session = Session { number, is_autocommit: true, open: None, ended: None, in_xa: false };
+        self.sessions.insert(thread, session);
+        number
+    }
+
+    fn end_session(&mut self, mut session: Session, at: i64, out: &mut Out) {
+        self.note_end(&mut session, at, out);
+        if let Some(open) = session.open.take() {
+            let open = Open { end: at, is_end_known: true, ..open };
+            self.roll_back(&mut session, open, out);
+        }
+        if at < i64::MAX {
+            out.push((session.number, Piece::Quit(at)));
+        }
+    }
+
+    fn statement(&mut self, session: &mut Session, start: i64, end: i64, statement: Statement, out: &mut Out) {
+        self.note_end(session, start, out);
+        let known = self.known(&statement.sql);
+        let obstacle = known.class.obstacle.or((session.in_xa).then_some(Obstacle::Xa));
+        if let Some(obstacle) = obstacle {
+            if obstacle == Obstacle::Xa {
+                session.in_xa = !known.ends_xa;
+            }
+            *self.omissions.skipped.entry(obstacle).or_default() += 1;
+            return;
+        }
+        self.omissions.random += u64::from(known.is_random);
+        let effect = match known.class.effect {
+            Effect::CommitsItself if known.locks_tables => Effect::Begins,
+            Effect::CommitsItself if known.unlocks_tables => Effect::Commits,
+            other => other,
+        };
+        let was_victim = statement.error == Some(DEADLOCK);
+        let (is_end_known, turns_on) = (statement.duration.is_some(), turns_autocommit_on(&statement.sql));
+        let step = Piece::Step(Box::new(Step {
+            schema: statement.schema,
+            start,
+            error: statement.error,
+            rows: statement.rows.filter(|_| known.kind == Kind::Read),
+            kind: known.kind,
+            clock: known.asks_for_time.then_some(statement.clock),
+            is_added: false,
+            sql: statement.sql,
+        }));
+        if matches!(effect, Effect::Begins | Effect::CommitsItself)
+            && let Some(open) = session.open.take()
+        {
+            self.commit(session, open, start, out);
+        }
+        let is_single = match effect {
+            Effect::Begins => false,
+            Effect::Belongs => session.open.is_none() && session.is_autocommit,
+            _ => session.open.is_none(),
+        };
+        let counts = !matches!(effect, Effect::Outside | Effect::SetsAutocommit);
+        let mut open = match session.open.take() {
+            Some(open) => open,
+            None => self.begin(session.number, start, counts, out),
+        };
+        (open.end, open.is_end_known) = (end, is_end_known);
+        put(session.number, &mut open, step, out);
+        if effect == Effect::SetsAutocommit {
+            session.is_autocommit = turns_on;
+        }
+        let ends = match effect {
+            Effect::Commits | Effect::RollsBack => true,
+            Effect::SetsAutocommit => is_single || turns_on,
+            _ => is_single,
+        };
+        if was_victim && !ends {
+            self.roll_back(session, open, out);
+        } else if ends {
+            self.end(session, open, effect == Effect::RollsBack, out);
+        } else {
+            session.open = Some(open);
+        }
+    }
+
+    fn begin(&mut self, session: u64, start: i64, counts: bool, out: &mut Out) -> Open {
+        let may_be_left_out = counts && self.from.is_some_and(|from| start <= from);
+        let transaction = counts.then(|| {
+            self.transactions += 1;
+            self.transactions - 1
+        });
+        let held = may_be_left_out.then(Vec::new);
+        let mut open = Open { transaction, held, end: start, is_end_known: true };
+        let after = if counts { self.ended_before(start) } else { 0 };
+        put(session, &mut open, Piece::Begin { transaction, start, after }, out);
+        open
+    }
+
+    /// How many transactions ended before a time.
+    fn ended_before(&self, start: i64) -> u64 {
+        self.forgotten + self.ends.partition_point(|end| *end < start) as u64
+    }
+
+    /// Commit a transaction that the server committed because of the statement behind it.
+    fn commit(&mut self, session: &mut Session, mut open: Open, at: i64, out: &mut Out) {
+        let commit = added(b"COMMIT", open.end);
+        put(session.number, &mut open, commit, out);
+        (open.end, open.is_end_known) = (open.end.max(at), true);
+        self.end(session, open, false, out);
+    }
+
+    /// Roll back a transaction that the server rolled back by itself.
+    fn roll_back(&mut self, session: &mut Session, mut open: Open, out: &mut Out) {
+        if open.transaction.is_some() {
+            let rollback = added(b"ROLLBACK", open.end);
+            put(session.number, &mut open, rollback, out);
+        }
+        self.end(session, open, true, out);
+    }
+
+    fn end(&mut self, session: &mut Session, mut open: Open, is_rolled_back: bool, out: &mut Out) {
+        if let Some(held) = open.held.take() {
+            if self.from.is_some_and(|from| open.end <= from) {
+                return;
+            }
+            out.extend(held.into_iter().map(|piece| (session.number, piece)));
+        }
+        out.push((session.number, Piece::Finish { is_rolled_back, end: open.end }));
+        let Some(transaction) = open.transaction else { return };
+        if open.is_end_known {
+            self.ended(session.number, transaction, open.end, out);
+        } else {
+            session.ended = Some(transaction);
+        }
+    }
+
+    /// That a session goes on shows that its transaction had ended.
+    fn note_end(&mut self, session: &mut Session, at: i64, out: &mut Out) {
+        if let Some(transaction) = session.ended.take() {
+            self.ended(session.number, transaction, at, out);
+        }
+    }
+
+    fn ended(&mut self, session: u64, transaction: u64, at: i64, out: &mut Out) {
+        let last = self.ends.back().copied().unwrap_or(i64::MIN);
+        self.ends.push_back(at.max(last));
+        if self.ends.len() > MOST_ENDS {
+            self.ends.pop_front();
+            self.forgotten += 1;
+        }
+        out.push((session, Piece::Ended(transaction)));
+    }
+
+    fn known(&mut self, sql: &[u8]) -> Known {
+        let (digest, findings) = self.digester.digest(sql);
+        let obstacle = match findings {
+            _ if findings.about_accounts => Some(Obstacle::Account),
+            _ if findings.is_open => Some(Obstacle::OpenQuote),
+            _ => None,
+        };
+        let mut known = match self.classes.get(digest) {
+            Some(known) => *known,
+            None => {
+                let known = Known::of(digest);
+                if self.classes.len() < MOST_DIGESTS {
+                    self.classes.insert(digest.to_vec(), known);
+                }
+                known
+            }
+        };
+        known.class.obstacle = known.class.obstacle.or(obstacle);
+        known
+    }
+}
+
+impl Known {
+    fn of(digest: &[u8]) -> Self {
+        let has = |part: &[u8]| memchr::memmem::find(digest, part).is_some();
+        let any = |parts: &[&[u8]]| parts.iter().any(|part| has(part));
+        let asks: [&[u8]; 9] = [
+            b"now (",
+            b"curdate (",
+            b"curtime (",
+            b"unix_timestamp (",
+            b"utc_",
+            b"current_timestamp",
+            b"current_date",
+            b"current_time",
+            b"localtime",
+        ];
+        let first = digest.split(|byte| !byte.is_ascii_alphabetic()).find(|word| !word.is_empty()).unwrap_or_default();
+        let kind = match first {
+            b"select" | b"table" | b"values" => Kind::Read,
+            b"with" if !any(&[b" update ", b" delete ", b" insert "]) => Kind::Read,
+            b"insert" | b"update" | b"delete" | b"replace" | b"with" => Kind::Write,
+            _ => Kind::Other,
+        };
+        Self {
+            class: Class::of(digest),
+            kind,
+            asks_for_time: any(&asks),
+            is_random: any(&[b"rand (", b"uuid (", b"uuid_short ("]),
+            locks_tables: digest.starts_with(b"lock table"),
+            unlocks_tables: digest.starts_with(b"unlock table"),
+            ends_xa: digest.starts_with(b"xa commit") || digest.starts_with(b"xa rollback"),
+        }
+    }
+}
+
+fn put(session: u64, open: &mut Open, piece: Piece, out: &mut Out) {
+    match &mut open.held {
+        Some(held) => held.push(piece),
+        None => out.push((session, piece)),
+    }
+}
+
+fn added(sql: &[u8], start: i64) -> Piece {
+    Piece::Step(Box::new(Step {
+        sql: sql.into(),
+        start,
+        schema: None,
+        error: None,
+        rows: None,
+        kind: Kind::Other,
+        clock: None,
+        is_added: true,
+    }))
+}
+
+#[cfg(test)]
+mod tests;

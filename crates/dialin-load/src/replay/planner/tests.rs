@@ -1,0 +1,162 @@
+use super::*;
+
+/// Events as `(thread, start, end, sql, error)`; an empty text ends the session.
+fn planned(from: Option<i64>, events: &[(u64, i64, i64, &str, u64)]) -> (Out, Planner) {
+    let mut planner = Planner::new(from);
+    let mut out = Vec::new();
+    for (thread, start, end, sql, error) in events {
+        let statement = Statement {
+            sql: sql.as_bytes().into(),
+            schema: None,
+            duration: Some(end - start),
+            error: Some(*error),
+            rows: Some(1),
+            clock: *start,
+        };
+        let what = if sql.is_empty() { What::Quit } else { What::Statement(statement) };
+        planner.take(Event { thread: *thread, start: *start, end: *end, what }, &mut out);
+    }
+    planner.finish(&mut out);
+    (out, planner)
+}
+
+/// What each session does: texts, `<n` where a transaction waits for n, `>` and `X` where it ends.
+fn texts_by_session(out: &Out) -> Vec<(u64, String)> {
+    out.iter()
+        .filter_map(|(session, piece)| {
+            let text = match piece {
+                Piece::Begin { transaction: Some(_), after, .. } => format!("<{after}"),
+                Piece::Begin { .. } => "(".into(),
+                Piece::Step(step) => String::from_utf8_lossy(&step.sql).into_owned(),
+                Piece::Finish { is_rolled_back: true, .. } => "X".into(),
+                Piece::Finish { .. } => ">".into(),
+                Piece::Connect(_) | Piece::Quit(_) | Piece::Ended(_) => return None,
+            };
+            Some((*session, text))
+        })
+        .collect()
+}
+
+fn of_session(out: &Out, number: u64) -> String {
+    let texts: Vec<String> =
+        texts_by_session(out).into_iter().filter(|(session, _)| *session == number).map(|(_, text)| text).collect();
+    texts.join(" ")
+}
+
+#[test]
+fn a_transaction_waits_for_all_that_ended_before_it_began_and_for_no_other() {
+    let (out, _) = planned(
+        None,
+        &[
+            (1, 10, 11, "BEGIN", 0),
+            (2, 12, 15, "update t set a = 1", 0),
+            (3, 14, 18, "update t set a = 2", 0),
+            (1, 19, 20, "COMMIT", 0),
+            (2, 20, 21, "select 1", 0),
+            (3, 22, 23, "select 2", 0),
+        ],
+    );
+    assert_eq!(of_session(&out, 0), "<0 BEGIN COMMIT >");
+    assert_eq!(of_session(&out, 1), "<0 update t set a = 1 > <2 select 1 >");
+    assert_eq!(of_session(&out, 2), "<0 update t set a = 2 > <4 select 2 >");
+    let ended: Vec<u64> = out.iter().filter_map(|(_, p)| if let Piece::Ended(t) = p { Some(*t) } else { None }).collect();
+    assert_eq!(ended, [1, 2, 0, 3, 4]);
+}
+
+#[test]
+fn a_deadlocks_victim_is_rolled_back_and_what_its_client_sends_then_is_another_transaction() {
+    let events = [(1, 1, 2, "BEGIN", 0), (1, 3, 4, "update t set a = 1", 1213), (1, 5, 6, "BEGIN", 0), (1, 7, 8, "COMMIT", 0)];
+    assert_eq!(of_session(&planned(None, &events).0, 0), "<0 BEGIN update t set a = 1 ROLLBACK X <1 BEGIN COMMIT >");
+}
+
+#[test]
+fn a_client_that_vanished_and_the_end_of_the_capture_roll_back() {
+    let events = [(1, 1, 2, "BEGIN", 0), (2, 1, 3, "BEGIN", 0), (2, 3, 4, "delete from t", 0), (1, 9, 9, "", 0)];
+    let (out, _) = planned(None, &events);
+    assert_eq!(of_session(&out, 0), "<0 BEGIN ROLLBACK X");
+    assert_eq!(of_session(&out, 1), "<0 BEGIN delete from t ROLLBACK X");
+}
+
+#[test]
+fn what_the_server_commits_by_itself_is_committed_before_the_next_one_waits() {
+    let events = [
+        (1, 1, 2, "BEGIN", 0),
+        (1, 3, 4, "delete from t", 0),
+        (1, 5, 6, "BEGIN", 0),
+        (1, 7, 8, "alter table t add b int", 0),
+        (1, 9, 10, "lock tables t write", 0),
+        (1, 11, 12, "delete from t", 0),
+        (1, 13, 14, "unlock tables", 0),
+    ];
+    let expected = "<0 BEGIN delete from t COMMIT > <0 BEGIN COMMIT > <1 alter table t add b int > \
+        <3 lock tables t write delete from t unlock tables >";
+    assert_eq!(of_session(&planned(None, &events).0, 0), expected);
+}
+
+#[test]
+fn without_autocommit_a_transaction_lasts_until_it_is_ended() {
+    let events = [
+        (1, 1, 2, "SET autocommit=0", 0),
+        (1, 3, 4, "update t set a = 1", 0),
+        (1, 5, 6, "select 1", 0),
+        (1, 7, 8, "ROLLBACK", 0),
+        (1, 9, 10, "update t set a = 2", 0),
+        (1, 11, 12, "SET autocommit=1", 0),
+        (1, 13, 14, "SET NAMES utf8mb4", 0),
+    ];
+    let expected = "( SET autocommit=0 > <0 update t set a = 1 select 1 ROLLBACK X <1 update t set a = 2 SET autocommit=1 > \
+        ( SET NAMES utf8mb4 >";
+    assert_eq!(of_session(&planned(None, &events).0, 0), expected);
+}
+
+#[test]
+fn what_cannot_be_replayed_is_left_out_and_counted() {
+    let events = [
+        (1, 1, 2, "XA START 'a'", 0),
+        (1, 3, 4, "update t set a = 1", 0),
+        (1, 5, 6, "XA COMMIT 'a' ONE PHASE", 0),
+        (1, 7, 8, "select get_lock('a', 1)", 0),
+        (1, 9, 10, "select uuid()", 0),
+    ];
+    let (out, planner) = planned(None, &events);
+    assert_eq!(of_session(&out, 0), "<0 select uuid() >");
+    let skipped: Vec<(Obstacle, u64)> = planner.omissions.skipped.into_iter().collect();
+    assert_eq!((skipped, planner.omissions.random), (vec![(Obstacle::Xa, 3), (Obstacle::NamedLock, 1)], 1));
+}
+
+#[test]
+fn transactions_that_ended_before_a_backup_are_left_out_and_those_that_ended_later_are_whole() {
+    let events = [
+        (1, 1, 2, "BEGIN", 0),
+        (2, 1, 2, "SET NAMES latin1", 0),
+        (2, 3, 4, "update t set a = 2", 0),
+        (1, 3, 5, "update t set a = 1", 0),
+        (1, 11, 12, "COMMIT", 0),
+        (2, 13, 14, "update t set a = 3", 0),
+    ];
+    let (out, _) = planned(Some(10), &events);
+    assert_eq!(of_session(&out, 0), "<0 BEGIN update t set a = 1 COMMIT >");
+    assert_eq!(of_session(&out, 1), "( SET NAMES latin1 > <1 update t set a = 3 >");
+}
+
+#[test]
+fn the_captured_clock_and_rows_are_kept_where_they_matter() {
+    let events = [(1, 7, 8, "insert into t values (NOW())", 0), (1, 9, 10, "select 1", 0)];
+    let (out, _) = planned(None, &events);
+    let steps: Vec<(Option<i64>, Option<u64>)> =
+        out.iter().filter_map(|(_, p)| if let Piece::Step(s) = p { Some((s.clock, s.rows)) } else { None }).collect();
+    assert_eq!(steps, [(Some(7), None), (None, Some(1))]);
+}
+
+#[test]
+fn without_durations_a_transaction_ended_once_its_session_went_on() {
+    let mut planner = Planner::new(None);
+    let mut out = Vec::new();
+    for (thread, start, sql) in [(1, 10, "update t set a = 1"), (2, 20, "select 1"), (1, 30, "select 2"), (2, 40, "select 3")] {
+        let statement =
+            Statement { sql: sql.as_bytes().into(), schema: None, duration: None, error: None, rows: None, clock: start };
+        planner.take(Event { thread, start, end: start, what: What::Statement(statement) }, &mut out);
+    }
+    assert_eq!(of_session(&out, 0), "<0 update t set a = 1 > <0 select 2 >");
+    assert_eq!(of_session(&out, 1), "<0 select 1 > <1 select 3 >");
+}

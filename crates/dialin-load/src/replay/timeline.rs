@@ -1,0 +1,280 @@
+//! The records of a capture in the order in which they ended, with times that are as exact as the capture allows.
+
+use crate::capture::format::{Reader, Record};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::io::{BufRead, Result};
+use std::sync::Arc;
+
+/// Microseconds of a second.
+const SECOND: i64 = 1_000_000;
+/// Logs are in the order in which statements end, but for entries that waited for the log's lock: at most so long, in microseconds.
+const DISORDER: i64 = SECOND;
+
+/// A statement as it was captured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// The text.
+    pub sql: Box<[u8]>,
+    /// The default schema.
+    pub schema: Option<Arc<[u8]>>,
+    /// How long it took, in microseconds.
+    pub duration: Option<i64>,
+    /// The number of its error; 0 without one.
+    pub error: Option<u64>,
+    /// Rows sent.
+    pub rows: Option<u64>,
+    /// What the server took for the present time, in microseconds since 1970.
+    pub clock: i64,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A session began.
+    Connect,
+    /// A statement was executed.
+    Statement(Statement),
+    /// A session ended.
+    Quit,
+}
+
+/// What happened when, in microseconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The number of the session.
+    pub thread: u64,
+    /// When it began.
+    pub start: i64,
+    /// When it ended; where the capture does not say, when it began.
+    pub end: i64,
+    /// What it was.
+    pub what: What,
+}
+
+/// Reads a capture's events in the order in which they ended; those of a session keep the capture's order.
+///
+/// Servers that write times to the second only still write entries in order: the entries of a second are spread evenly over it, so that
+/// what ended before another one began is known well enough, and a replay does not come in bursts.
+pub struct Timeline<R> {
+    reader: Reader<R>,
+    to_the_second: bool,
+    /// The entries of the second that is being read, and of the one before.
+    same: Entries,
+    before: Entries,
+    /// The second before that, and how many entries it had.
+    earlier: (i64, i64),
+    heap: BinaryHeap<Reverse<Ordered>>,
+    number: u64,
+    newest: i64,
+    last_of: HashMap<u64, i64>,
+    schemas: HashMap<Box<[u8]>, Arc<[u8]>>,
+    is_read: bool,
+}
+
+/// The entries of one second.
+#[derive(Debug, Default)]
+struct Entries {
+    second: i64,
+    events: VecDeque<Event>,
+}
+
+struct Ordered {
+    end: i64,
+    number: u64,
+    event: Event,
+}
+
+impl PartialEq for Ordered {
+    fn eq(&self, other: &Self) -> bool {
+        (self.end, self.number) == (other.end, other.number)
+    }
+}
+
+impl Eq for Ordered {}
+
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ordered {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.end, self.number).cmp(&(other.end, other.number))
+    }
+}
+
+impl<R: BufRead> Timeline<R> {
+    /// Of a capture that is open behind its header; `to_the_second` is how exact its times are.
+    pub fn new(reader: Reader<R>, to_the_second: bool) -> Self {
+        Self {
+            reader,
+            to_the_second,
+            same: Entries::default(),
+            before: Entries::default(),
+            earlier: (i64::MIN, 0),
+            heap: BinaryHeap::new(),
+            number: 0,
+            newest: i64::MIN,
+            last_of: HashMap::new(),
+            schemas: HashMap::new(),
+            is_read: false,
+        }
+    }
+
+    /// The next event; None at the end.
+    ///
+    /// # Errors
+    /// The capture cannot be read.
+    pub fn next_event(&mut self) -> Result<Option<Event>> {
+        loop {
+            let is_settled = |first: &Reverse<Ordered>| self.is_read || first.0.end + DISORDER < self.newest;
+            if self.heap.peek().is_some_and(is_settled) {
+                return Ok(self.heap.pop().map(|Reverse(ordered)| ordered.event));
+            }
+            if self.is_read {
+                return Ok(None);
+            }
+            self.read()?;
+        }
+    }
+
+    fn read(&mut self) -> Result<()> {
+        let Some(record) = self.reader.next_record()? else {
+            self.close_second(i64::MIN);
+            self.close_second(i64::MIN);
+            self.is_read = true;
+            return Ok(());
+        };
+        let event = match record {
+            Record::Connect { thread, at, .. } => Event { thread, start: at, end: at, what: What::Connect },
+            Record::Quit { thread, at } => Event { thread, start: at, end: at, what: What::Quit },
+            Record::Statement(line) => {
+                let schema = line.schema.map(|name| {
+                    // A capture has few schemas: each name is kept once.
+                    Arc::clone(self.schemas.entry(name.into()).or_insert_with(|| name.into()))
+                });
+                let statement = Statement {
+                    sql: line.sql.into(),
+                    schema,
+                    duration: line.duration,
+                    error: line.error,
+                    rows: line.rows_sent,
+                    clock: line.at,
+                };
+                let end = line.at.saturating_add(line.duration.unwrap_or(0));
+                Event { thread: line.thread, start: line.at, end, what: What::Statement(statement) }
+            }
+        };
+        if !self.to_the_second {
+            self.insert(event);
+            return Ok(());
+        }
+        let second = event.end.div_euclid(SECOND);
+        if second > self.same.second {
+            self.close_second(second);
+        }
+        self.same.events.push_back(event);
+        Ok(())
+    }
+
+    /// Begin another second: give the entries of the one before the last times within it.
+    ///
+    /// A capture begins and ends within a second: the entries of that have as much of it as they would have of the one next to it.
+    fn close_second(&mut self, next: i64) {
+        let last = std::mem::replace(&mut self.same, Entries { second: next, events: VecDeque::new() });
+        let Entries { second, mut events } = std::mem::replace(&mut self.before, last);
+        let (count, after) = (events.len() as i64, &self.before);
+        let is_first = self.earlier.1 == 0;
+        let is_last = after.events.is_empty();
+        let beside = match (is_first, is_last) {
+            (true, false) if after.second == second + 1 => after.events.len() as i64,
+            (false, true) if self.earlier.0 == second - 1 => self.earlier.1,
+            _ => count,
+        };
+        let length = if beside > count { SECOND * count / beside } else { SECOND };
+        let begin = second * SECOND + if is_first { SECOND - length } else { 0 };
+        for place in 0..count {
+            let Some(mut event) = events.pop_front() else { break };
+            let took = event.end - event.start;
+            event.end = begin + (2 * place + 1) * length / (2 * count);
+            event.start = event.end - took;
+            self.insert(event);
+        }
+        if count > 0 {
+            self.earlier = (second, count);
+        }
+    }
+
+    fn insert(&mut self, mut event: Event) {
+        let last = self.last_of.entry(event.thread).or_insert(event.end);
+        event.end = event.end.max(*last);
+        *last = event.end;
+        if event.what == What::Quit {
+            self.last_of.remove(&event.thread);
+        }
+        self.newest = self.newest.max(event.end);
+        self.number += 1;
+        self.heap.push(Reverse(Ordered { end: event.end, number: self.number, event }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{capture, statement};
+    use super::*;
+
+    fn ends(records: &[Record<'_>], to_the_second: bool) -> Vec<(u64, i64, i64)> {
+        let bytes = capture(records);
+        let (_, reader) = Reader::open(&bytes[..]).unwrap();
+        let mut timeline = Timeline::new(reader, to_the_second);
+        let mut events = Vec::new();
+        while let Some(event) = timeline.next_event().unwrap() {
+            events.push((event.thread, event.start, event.end));
+        }
+        events
+    }
+
+    #[test]
+    fn entries_that_are_out_of_order_are_put_in_the_order_of_their_ends() {
+        let records = [statement(1, 100, 900, "a"), statement(2, 0, 500, "b"), statement(1, 1_000, 5, "c")];
+        assert_eq!(ends(&records, false), [(2, 0, 500), (1, 100, 1_000), (1, 1_000, 1_005)]);
+    }
+
+    #[test]
+    fn a_session_keeps_its_order_though_its_clock_goes_back() {
+        let records = [statement(1, 100, 900, "a"), statement(1, 90, 5, "b"), statement(2, 500, 5, "c")];
+        assert_eq!(ends(&records, false), [(2, 500, 505), (1, 100, 1_000), (1, 90, 1_000)]);
+    }
+
+    #[test]
+    fn the_entries_of_a_second_are_spread_over_it_in_the_order_of_the_log() {
+        let records = [
+            statement(1, 4_000_000, 1_000_000, "a"),
+            statement(2, 5_000_000, 0, "b"),
+            statement(3, 4_999_000, 1_000, "c"),
+            statement(4, 5_000_000, 0, "d"),
+            statement(1, 7_000_000, 0, "e"),
+        ];
+        let expected = [
+            (1, 4_125_000, 5_125_000),
+            (2, 5_375_000, 5_375_000),
+            (3, 5_624_000, 5_625_000),
+            (4, 5_875_000, 5_875_000),
+            (1, 7_500_000, 7_500_000),
+        ];
+        assert_eq!(ends(&records, true), expected);
+    }
+
+    #[test]
+    fn a_capture_that_begins_and_ends_within_a_second_takes_the_part_of_it_that_its_entries_would() {
+        let at = |second: i64, count| std::iter::repeat_n(second, count);
+        let seconds: Vec<i64> = at(5, 2).chain(at(6, 8)).chain(at(7, 8)).chain(at(8, 4)).collect();
+        let records: Vec<Record<'_>> = (0..).zip(&seconds).map(|(thread, at)| statement(thread, at * SECOND, 0, "a")).collect();
+        let ends: Vec<i64> = ends(&records, true).into_iter().map(|(_, _, end)| end).collect();
+        assert_eq!((ends[0], ends[1]), (5_812_500, 5_937_500));
+        assert_eq!((ends[2], ends[9]), (6_062_500, 6_937_500));
+        assert_eq!((ends[18], ends[21]), (8_062_500, 8_437_500));
+    }
+}

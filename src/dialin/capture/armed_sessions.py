@@ -1,0 +1,60 @@
+"""Which sessions of a server are not in its slow log: those that began before `long_query_time` was 0."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from dialin.errors import ServerError
+from dialin.model.query import Query
+from dialin.servers.capabilities import Capability, Versioned, has
+from dialin.servers.sessions import sessions
+
+_BY_THREAD = (
+    "SELECT DISTINCT t.PROCESSLIST_ID FROM performance_schema.variables_by_thread v "
+    "JOIN performance_schema.threads t ON t.THREAD_ID = v.THREAD_ID WHERE t.PROCESSLIST_ID IS NOT NULL "
+    "AND v.VARIABLE_NAME IN ('long_query_time', 'min_examined_row_limit') AND v.VARIABLE_VALUE + 0 <> 0"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmedSessions:
+    """How many sessions of clients there are.
+
+    Attributes:
+        unarmed: those whose statements the slow log will not have; at most that many where `is_exact` is false.
+        is_exact: the server shows each session's own value. Others are counted by their numbers, and a session that a pool
+            reset, which takes the new value, is still counted as unarmed.
+    """
+
+    total: int
+    unarmed: int
+    is_exact: bool
+
+    @property
+    def unarmed_share(self) -> float:
+        return self.unarmed / self.total if self.total else 0.0
+
+
+def count_armed(query: Query, build: Versioned, *, armed_since: int, not_ours: Collection[int]) -> ArmedSessions:
+    """Count the sessions of clients.
+
+    Args:
+        query: a connection.
+        build: what the server runs.
+        armed_since: the number of a session that began just after the server was armed.
+        not_ours: numbers of sessions that do not count: those of dialin.
+
+    Raises:
+        ServerError: the server does not answer.
+    """
+    clients = {one.id for one in sessions(query) if one.is_client and one.id not in not_ours}
+    if has(build, Capability.VARIABLES_BY_THREAD):
+        try:
+            old_values = {int(number) for (number,) in query(_BY_THREAD)}
+        except ServerError:  # without SELECT on performance_schema, or with it switched off
+            pass
+        else:
+            if old_values:  # dialin's own sessions are among them, unless nothing is shown
+                return ArmedSessions(len(clients), len(clients & old_values), is_exact=True)
+    return ArmedSessions(len(clients), sum(number < armed_since for number in clients), is_exact=False)

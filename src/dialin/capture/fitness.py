@@ -1,0 +1,63 @@
+"""How well a capture can be replayed, as far as the capture itself shows; what a replay shows beside it is for that to say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dialin.model.capture import CaptureCheck, CaptureSummary, CheckCode, CheckFinding, Fitness, Obstacle
+
+_WORST_FIRST = (Fitness.POOR, Fitness.LIMITED, Fitness.GOOD)
+
+_DONE_BY_OTHERS = frozenset({Obstacle.SQL_PREPARE, Obstacle.IN_ROUTINE})
+"""Statements that are left out, and whose work other statements of the capture do."""
+
+_MOST_MISSING = (0.001, 0.05)
+"""The shares of statements or bytes that may be missing for a capture to be good, and not to be poor: with 5 % of its
+statements missing, a load waits for other locks and reads other pages."""
+
+_MOST_CUT = (0.01, 0.2)
+"""The same of transactions that are cut off, as each session's last one may be."""
+
+
+def check_capture(summary: CaptureSummary) -> CaptureCheck:
+    """Return how well a capture can be replayed."""
+    statements = summary.capture.statements
+    lost = sum(one.statements for one in summary.not_replayed if one.reason not in _DONE_BY_OTHERS)
+    unread = summary.unread.skipped_bytes
+    transactions = sum(shape.transactions for shape in summary.transactions)
+    cut = sum(shape.unfinished for shape in summary.transactions)
+    coverage = summary.coverage.share if summary.coverage else None
+    has_durations = summary.capture.source != "general"
+    findings = [
+        CheckFinding(
+            code=CheckCode.COVERAGE,
+            fitness=Fitness.LIMITED if coverage is None else _by_share(1 - coverage, _MOST_MISSING),
+            figures={"share": coverage},
+        ),
+        _missing(CheckCode.NOT_REPLAYED, "statements", lost, statements, _MOST_MISSING),
+        _missing(CheckCode.UNREAD, "bytes", unread, summary.log_bytes, _MOST_MISSING),
+        _missing(CheckCode.CUT_TRANSACTIONS, "transactions", cut, transactions, _MOST_CUT),
+        CheckFinding(
+            code=CheckCode.TIMES,
+            fitness=Fitness.LIMITED if summary.capture.clock == "second" else Fitness.GOOD,
+            figures={"clock": summary.capture.clock},
+        ),
+        _known(CheckCode.ERRORS, is_known="extra" in summary.capture.source),
+        _known(CheckCode.DURATIONS, is_known=has_durations),
+    ]
+    findings.sort(key=lambda finding: _WORST_FIRST.index(finding.fitness))
+    return CaptureCheck(fitness=findings[0].fitness if statements else Fitness.POOR, findings=findings)
+
+
+def _missing(code: CheckCode, name: str, count: int, total: int, limits: Sequence[float]) -> CheckFinding:
+    share = count / total if total else 0.0
+    return CheckFinding(code=code, fitness=_by_share(share, limits), figures={name: count, "share": share})
+
+
+def _known(code: CheckCode, *, is_known: bool) -> CheckFinding:
+    return CheckFinding(code=code, fitness=Fitness.GOOD if is_known else Fitness.LIMITED, figures={"known": is_known})
+
+
+def _by_share(missing: float, limits: Sequence[float]) -> Fitness:
+    good, limited = limits
+    return Fitness.GOOD if missing <= good else Fitness.LIMITED if missing <= limited else Fitness.POOR

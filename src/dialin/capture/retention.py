@@ -1,0 +1,100 @@
+"""How long captures keep their statements, which are people's data: after that, only digests and figures remain.
+
+How long is written in the capture itself; dialin's cache lists where captures are, so that the next command can look at all of
+them. A capture that was moved or copied is not found by that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dialin.capture import KEEP_DAYS
+from dialin.capture.capture_files import STATEMENTS
+from dialin.paths import Home
+from dialin.workloads import private
+
+KEEP = "keep.json"
+_SCHEMA = "dialin/capture-keep/1"
+_DAY = 86_400.0
+_LISTED = ".listed"
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long a capture keeps its statements; times in seconds since 1970."""
+
+    made: float
+    days: float
+
+    @property
+    def until(self) -> float:
+        return self.made + self.days * _DAY
+
+    @property
+    def date(self) -> str:
+        """The day on which the statements are removed: `2026-12-09`."""
+        return f"{datetime.fromtimestamp(self.until, UTC):%Y-%m-%d}"
+
+
+def list_capture(home: Home, directory: Path) -> None:
+    """Have the next commands look at a capture; it need not be there yet.
+
+    Raises:
+        OSError: it cannot be written down.
+    """
+    path = directory.absolute()
+    home.captures.mkdir(parents=True, exist_ok=True, mode=0o700)
+    name = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    private.write(home.captures / f"{name}{_LISTED}", json.dumps(str(path)))
+
+
+def keep_for(directory: Path, days: float, now: float) -> Retention:
+    """Write down in a capture how long it keeps its statements.
+
+    Raises:
+        OSError: that cannot be written.
+    """
+    private.write(directory / KEEP, json.dumps({"schema": _SCHEMA, "made": now, "keep_days": days}) + "\n")
+    return Retention(now, days)
+
+
+def retention_of(directory: Path) -> Retention:
+    """Return how long a capture keeps its statements; one that does not say so keeps them for 14 days from when it was made.
+
+    Raises:
+        FileNotFoundError: it has none.
+    """
+    made = (directory / STATEMENTS).stat().st_mtime
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        stored = json.loads((directory / KEEP).read_text(encoding="utf-8"))
+        return Retention(float(stored["made"]), float(stored["keep_days"]))
+    return Retention(made, KEEP_DAYS)
+
+
+def forget_expired(home: Home, now: float) -> Iterator[Path]:
+    """Remove the statements of captures that have kept them long enough; yields each of these.
+
+    A capture that is gone is no longer listed. One that cannot be looked at now, such as on a disk that is not mounted, stays
+    listed.
+    """
+    for listed in sorted(home.captures.glob(f"*{_LISTED}")):
+        try:
+            directory = Path(json.loads(listed.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            continue
+        statements = directory / STATEMENTS
+        with suppress(OSError):
+            if statements.is_file():
+                if retention_of(directory).until > now:
+                    continue
+                statements.unlink()
+                yield directory
+            elif not directory.parent.is_dir() or listed.stat().st_mtime > now - _DAY:
+                continue  # it is not mounted, or is being made
+            listed.unlink()

@@ -1,0 +1,261 @@
+"""The watchdog of a capture: a process of its own, which ends the log whatever becomes of the dialin that began it.
+
+It is started before the first variable is set, in a session of its own, and knows of its dialin by a pipe, which the kernel
+closes when that process ends, however it ends. It also notes how long the log was at which time where the server's log has
+times to the second only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from dialin.capture.log_place import LEAST_FREE, free_share, log_size
+from dialin.capture.log_times import LogTimes
+from dialin.capture.stop_reason import StopReason
+from dialin.clock import SystemClock
+from dialin.errors import DialinError, UserError
+from dialin.paths import Home
+from dialin.servers.attached.entry import read
+from dialin.servers.attached.quick_restore import QuickRestore
+from dialin.servers.attached.undo import UndoLog, find_attached
+from dialin.servers.attached.undo_journal import WrittenJournal
+from dialin.servers.origin import machine
+
+_LOOK = 0.2
+"""Seconds between two looks at the limits."""
+
+_LOOK_AT_LENGTH = 0.001
+"""Seconds between two looks at the log's length where its times are noted."""
+
+_ASKED = 2.0
+"""Seconds that the dialin which captures has for ending the log itself: it reads the counters first."""
+
+_DONE = b"done\n"
+_TRIES = 10
+_BETWEEN_TRIES = 2.0
+_ANSWER_WITHIN = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOrder:
+    """What is watched.
+
+    Attributes:
+        entry: the undo's entry.
+        log: the file of the log.
+        times: the file to write the log's times to; None where the log has them.
+        max_bytes: the length at which the log ends.
+        deadline: when it ends, in seconds since 1970.
+        session_settings: statements that connections begin with.
+    """
+
+    entry: str
+    log: str
+    times: str | None
+    max_bytes: int
+    deadline: float
+    session_settings: list[str]
+
+
+class Watchdog:
+    """Watches one capture.
+
+    Args:
+        order: what to watch.
+        undo: the directory of undo entries.
+        stop_log: puts the server's variables back at once.
+        say: sends a message to the dialin that captures.
+        free: the share of a directory's disk that is free.
+    """
+
+    def __init__(
+        self,
+        order: WatchOrder,
+        stop_log: Callable[[], None],
+        say: Callable[[dict[str, str]], None],
+        free: Callable[[Path], float] = free_share,
+    ) -> None:
+        self._log = Path(order.log)
+        self._order = order
+        self._deadline = order.deadline
+        self._stop_log = stop_log
+        self._say = say
+        self._free = free
+        self._times = LogTimes(Path(order.times)) if order.times else None
+        self._is_stopped = False
+        self._asked: float | None = None
+        self.was_asked_to_stop = False
+
+    def watch(self, commands: BinaryIO) -> bool:
+        """Watch until the other side has finished, or is gone.
+
+        Returns:
+            Whether it has finished; where it is gone, the variables were put back.
+        """
+        look_at = 0.0
+        left = b""
+        try:
+            while True:
+                if select.select([commands], [], [], _LOOK_AT_LENGTH if self._times else _LOOK)[0]:
+                    received = os.read(commands.fileno(), 4096)
+                    if not received:
+                        self._stop(None)
+                        return False
+                    *lines, left = (left + received).split(b"\n")
+                    if _DONE.strip() in lines:
+                        return True
+                    for line in lines:
+                        self._obey(line)
+                self._note_length()
+                if time.monotonic() >= look_at:
+                    look_at = time.monotonic() + _LOOK
+                    self._look()
+        finally:
+            self._close_times()
+
+    def _obey(self, command: bytes) -> None:
+        """Take another deadline, or learn that the log is off."""
+        if command == b"off":
+            self._is_stopped = True
+            self._note_length()
+            self._close_times()
+            self._say({"closed": ""})
+        else:
+            self._deadline = float(command)
+
+    def _note_length(self) -> None:
+        if self._times:
+            self._times.note(log_size(self._log), time.time())
+
+    def _close_times(self) -> None:
+        if self._times:
+            self._times.close()
+            self._times = None
+
+    def _look(self) -> None:
+        """Ask for the log's end where it has to end, and end it where that is of no avail."""
+        reason = None if self._is_stopped else self.reason_to_stop()
+        if reason is None:
+            return
+        if self._asked is None and reason is not StopReason.DEADLINE:
+            self._asked = time.monotonic()
+            self._say({"stop": reason.value})
+        elif self._asked is None or time.monotonic() > self._asked + _ASKED:
+            self._stop(reason)
+
+    def reason_to_stop(self) -> StopReason | None:
+        """Return why the log has to end now; None where it may go on."""
+        if self.was_asked_to_stop:
+            return StopReason.WATCHDOG_ENDED
+        if log_size(self._log) >= self._order.max_bytes:
+            return StopReason.MAX_SIZE
+        if time.time() >= self._deadline:
+            return StopReason.DEADLINE
+        with suppress(OSError):
+            if self._free(self._log.parent) < LEAST_FREE:
+                return StopReason.DISK
+        return None
+
+    def _stop(self, reason: StopReason | None) -> None:
+        """Put the variables back; the other side, where it is there, does the rest."""
+        with suppress(DialinError):
+            self._stop_log()
+            self._is_stopped = True
+        if reason:
+            self._say({"stop": reason.value})
+
+
+def main() -> None:
+    """Watch the capture that the first line of standard input describes, and undo what its dialin leaves if that dies.
+
+    The only argument is the number of that dialin's process, which may be gone by the time this begins.
+    """
+    dialin = int(sys.argv[1])
+    commands = sys.stdin.buffer.raw  # type: ignore[union-attr]
+    first = _first_line(commands)
+    has_finished = first == _DONE
+    if first and not has_finished:
+        try:
+            has_finished = _watch(WatchOrder(**json.loads(first)), commands)
+        except DialinError as error:
+            _say({"failed": error.what})
+            has_finished = _first_line(commands) == _DONE
+    for _ in range(0 if has_finished else _TRIES):
+        if _undo(dialin):
+            return
+        time.sleep(_BETWEEN_TRIES)
+
+
+def _watch(order: WatchOrder, commands: BinaryIO) -> bool:
+    """Watch a capture; returns whether the other side has finished it.
+
+    Raises:
+        DialinError: that cannot be done.
+    """
+    path = Home.of().undo / f"{order.entry}.json"
+    entry = read(path)
+    if entry is None:
+        raise UserError(f"{path} is gone", "Try again")
+    clock = SystemClock()
+    attached = find_attached(entry, os.environ, clock, timeout=_ANSWER_WITHIN, patience=_ANSWER_WITHIN)
+    attached.session_settings = tuple(order.session_settings)
+    attached.bind(entry.server)
+    with QuickRestore(attached, clock) as quick:
+
+        def stop_log() -> None:
+            newest = read(path)
+            if newest is not None:
+                attached.journal = WrittenJournal(newest, lambda _: None)
+                quick.put_back()
+
+        watchdog = Watchdog(order, stop_log, _say)
+
+        def end(_number: int, _frame: object) -> None:
+            watchdog.was_asked_to_stop = True
+
+        signal.signal(signal.SIGTERM, end)
+        _say({"ready": str(quick.connection)})
+        return watchdog.watch(commands)
+
+
+def _undo(owner: int) -> bool:
+    """Undo what a dialin left that is gone; returns whether nothing of it is left."""
+    clock = SystemClock()
+    log = UndoLog(Home.of().undo, clock)
+    for entry in log.entries():
+        if entry.owner == owner and entry.machine == machine():
+            try:
+                log.undo(entry, find_attached(entry, os.environ, clock, timeout=_ANSWER_WITHIN, patience=_ANSWER_WITHIN))
+            except DialinError:
+                return False
+    return True
+
+
+def _first_line(commands: BinaryIO) -> bytes:
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = commands.read(1)
+        if not byte:
+            return b""
+        line += byte
+    return line
+
+
+def _say(message: dict[str, str]) -> None:
+    with suppress(OSError):  # the other side is gone
+        sys.stdout.write(json.dumps(message) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""How well a capture can be replayed, as lines of a page for the terminal."""
+
+from __future__ import annotations
+
+from dialin.model.capture import CaptureCheck, CheckCode, CheckFinding, Fitness
+from dialin.report.render.terminal_page import Page
+from dialin.text import percent
+
+_HEADLINES = {
+    Fitness.GOOD: "The capture has the whole load, and can be replayed",
+    Fitness.LIMITED: "The capture can be replayed, with the limits below",
+    Fitness.POOR: "The capture lacks too much: a replay of it is not the load that was captured",
+}
+
+_STYLES = {Fitness.GOOD: "green", Fitness.LIMITED: "yellow", Fitness.POOR: "bold red"}
+
+
+def add_check(page: Page, check: CaptureCheck) -> None:
+    """Add how well a capture can be replayed, and what limits that, the worst first."""
+    page.text(_HEADLINES[check.fitness], _STYLES[check.fitness])
+    for finding in check.findings:
+        if finding.fitness is not Fitness.GOOD:
+            page.labelled(f"{finding.fitness.capitalize()}:", finding_text(finding), _STYLES[finding.fitness])
+
+
+def finding_text(finding: CheckFinding) -> str:
+    """Return what a finding says, as a sentence without its full stop."""
+    figures = finding.figures
+    of_all = figures.get("share")
+    share = percent(of_all) if isinstance(of_all, (int, float)) else ""
+    match finding.code:
+        case CheckCode.COVERAGE:
+            if not isinstance(of_all, (int, float)):
+                return "coverage is unknown: the server's counters were not read before and after"
+            return f"{100 * of_all:.2f} % of what the server counted is in the logs"
+        case CheckCode.NOT_REPLAYED:
+            return f"{figures['statements']:,} statements ({share}) cannot be replayed"
+        case CheckCode.UNREAD:
+            return f"{figures['bytes']:,} bytes of the logs ({share}) could not be read"
+        case CheckCode.CUT_TRANSACTIONS:
+            return f"{figures['transactions']:,} transactions ({share}) have no end in the logs"
+        case CheckCode.TIMES if figures["clock"] == "second":
+            return "times are to the second: the order of transactions within a second is unknown"
+        case CheckCode.TIMES:
+            return "times are finer than a second"
+        case CheckCode.ERRORS if figures["known"]:
+            return "errors are known"
+        case CheckCode.ERRORS:
+            return "errors are unknown: a transaction that the server rolled back looks like one that was committed"
+        case CheckCode.DURATIONS if figures["known"]:
+            return "durations and rows are known"
+        case CheckCode.DURATIONS:
+            return "durations and rows are unknown: those of a replay cannot be compared with them"

@@ -1,0 +1,106 @@
+"""Data of a server that dialin did not start: a copy of its data directory, or a dump.
+
+What they hold of a server (events, a replica's source, persisted variables) must not act.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from pathlib import Path
+
+from dialin.errors import UserError
+from dialin.model.build import Build
+from dialin.model.setting import Value
+from dialin.servers.capabilities import Capability, has
+
+ISOLATION: dict[str, Value] = {"event_scheduler": "OFF", "loose_skip_slave_start": 1, "loose_skip_replica_start": 1}
+"""Options of each server that runs on such data: it runs no events, and is no replica, whatever the data say."""
+
+_OF_THE_SERVER = ("auto.cnf", "mysqld-auto.cnf", "*.pid", "*.sock", "*.sock.lock", "*.err")
+"""Files of a data directory that are no data: who the server is, and variables that it persisted."""
+
+_CHECKPOINTS = ("xtrabackup_checkpoints", "mariadb_backup_checkpoints")
+_PREPARED = ("full-prepared", "log-applied")
+_REMEDY = "Give a copy of the data directory of a server that was stopped, a prepared backup, or an SQL dump (--data)"
+
+
+def check_data(source: Path) -> None:
+    """Make sure that a server can be started on a copy of the data.
+
+    Raises:
+        UserError: it is neither a data directory nor a dump, a server runs on it, or it is a backup that was not prepared.
+    """
+    if source.is_file():
+        if not os.access(source, os.R_OK):
+            raise UserError(f"{source} cannot be read", _REMEDY)
+        return
+    if not source.is_dir():
+        raise UserError(f"There is no {source}", _REMEDY)
+    system = next((source / name for name in ("ibdata1", "mysql.ibd") if (source / name).exists()), None)
+    if system is None or (not (source / "mysql").exists() and not (source / "mysql.ibd").exists()):
+        raise UserError(f"{source} is no data directory", _REMEDY)
+    if not os.access(system, os.R_OK):
+        raise UserError(f"{system} cannot be read", "Run dialin as a user that may read the data, or copy them")
+    for name in _CHECKPOINTS:
+        if (source / name).exists() and not any(word in (source / name).read_text(errors="replace") for word in _PREPARED):
+            raise UserError(
+                f"{source} is a backup that was not prepared", "Prepare it first (xtrabackup or mariabackup --prepare)"
+            )
+    if _is_locked(system):
+        raise UserError(f"A server is running on {source}", "Stop it and copy its data directory, or take a backup")
+
+
+def _is_locked(file: Path) -> bool:
+    """Return whether InnoDB holds its lock on a file; False where that cannot be asked."""
+    try:
+        with file.open("r+b") as opened:
+            fcntl.lockf(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(opened, fcntl.LOCK_UN)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def digest_of_data(source: Path) -> str:
+    """Return a digest of the names, sizes and times of all files, so that changed data are noticed without reading them."""
+    found = hashlib.sha256()
+    for path in sorted(source.rglob("*")) if source.is_dir() else [source]:
+        facts = path.lstat()
+        found.update(f"{path.relative_to(source)}\0{facts.st_size}\0{facts.st_mtime_ns}\n".encode(errors="surrogateescape"))
+    return found.hexdigest()
+
+
+def data_bytes(source: Path) -> int:
+    """Return how many bytes the data take; of a dump about how many they will."""
+    if source.is_file():
+        return 2 * source.stat().st_size
+    return sum(path.lstat().st_blocks * 512 for path in source.rglob("*"))
+
+
+def remove_identity(data: Path) -> None:
+    """Remove from a copy what is no data."""
+    for pattern in _OF_THE_SERVER:
+        for path in data.glob(pattern):
+            path.unlink()
+
+
+def take_over(build: Build) -> list[str]:
+    """Return the statements after which root logs in over the socket without a password, on a server that skips grants."""
+    root = "'root'@'localhost'"
+    grant = f"GRANT ALL PRIVILEGES ON *.* TO {root}"
+    if not has(build, Capability.ALTER_USER):
+        return ["FLUSH PRIVILEGES", f"{grant} IDENTIFIED BY '' WITH GRANT OPTION", "FLUSH PRIVILEGES"]
+    if build.flavour == "mariadb":
+        create = f"CREATE OR REPLACE USER {root} IDENTIFIED VIA mysql_native_password USING ''"
+        return ["FLUSH PRIVILEGES", create, f"{grant} WITH GRANT OPTION"]
+    plugin = "caching_sha2_password" if has(build, Capability.PERSIST) else "mysql_native_password"
+    return [
+        "FLUSH PRIVILEGES",
+        f"CREATE USER IF NOT EXISTS {root}",
+        f"ALTER USER {root} IDENTIFIED WITH {plugin} BY '' PASSWORD EXPIRE NEVER ACCOUNT UNLOCK",
+        f"{grant} WITH GRANT OPTION",
+    ]

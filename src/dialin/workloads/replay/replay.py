@@ -1,0 +1,149 @@
+"""Replays a capture with dialin-load, each time the same part of it, on data from before it.
+
+At a pace, a trial is so many seconds of the capture, and what counts is latency: how long transactions take from when they
+were due. At full pace it is a range of transactions, and what counts is the time that they take.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dialin.errors import UserError, WorkloadError
+from dialin.model.cause import Cause, CauseCode
+from dialin.model.workload import LoadTraits, Runs, WorkloadSpec
+from dialin.servers import copied_data
+from dialin.servers.account import Account
+from dialin.servers.sandbox_client import client_of
+from dialin.workloads import dialin_load_account, load_binary, private
+from dialin.workloads.base import Target, Workload
+from dialin.workloads.dialin_load import DialinLoad
+from dialin.workloads.driver_process import DriverProcess
+from dialin.workloads.replay.replay_facts import ReplayFacts, replay_facts
+from dialin.workloads.replay.replay_limits import LIMITS
+from dialin.workloads.replay.replay_options import CAPTURE, ReplayOptions
+from dialin.workloads.replay.replay_run import PARTS, PartsRun, ReplayRun
+
+_NO_SCHEMA = "information_schema"
+"""The default schema of a session that has none: every server has it, and it takes no data."""
+
+_LEAST_SECONDS = 5
+"""A shorter capture has too few seconds to compare."""
+
+
+class Replay(Workload):
+    """The replay of a capture; the spec's name is the capture's directory."""
+
+    def __init__(self, spec: WorkloadSpec) -> None:
+        self._spec = spec
+        self._options = ReplayOptions.model_validate(spec.options)
+
+    @cached_property
+    def _binary(self) -> Path:
+        return load_binary.need()
+
+    @property
+    def _directory(self) -> Path:
+        return Path(self._spec.name)
+
+    @property
+    def copied_data(self) -> Path:
+        return Path(self._options.data)
+
+    @property
+    def _facts(self) -> ReplayFacts:
+        return replay_facts(self._binary, self._directory, self._options)
+
+    def check(self) -> None:
+        """Make sure that the capture can be replayed on the data.
+
+        Raises:
+            UserError: it cannot.
+        """
+        copied_data.check_data(self.copied_data)
+        self._driver.check_stream()
+        facts = self._facts
+        if self._options.is_full:
+            if facts.transactions < PARTS:
+                raise UserError(
+                    f"The capture has {facts.transactions} transactions, and {PARTS} are needed", "Capture for longer"
+                )
+        elif self._seconds < _LEAST_SECONDS:
+            raise UserError(
+                f"The replay takes {self._seconds} s, and {_LEAST_SECONDS} are needed",
+                "Capture for longer, or give a lower --pace",
+            )
+
+    def check_account(self, account: Account) -> None:  # noqa: ARG002 - every account is another server's
+        """Refuse a server that dialin did not start: a replay changes its data, and they cannot be restored."""
+        raise UserError("A capture is replayed on sandboxes only: it changes the data", "Leave out --attach")
+
+    @property
+    def _driver(self) -> DialinLoad:
+        return DialinLoad(self._spec, self._binary)
+
+    def version(self) -> str:
+        return self._driver.version()
+
+    @property
+    def _seconds(self) -> int:
+        """The whole seconds of a replay at its pace."""
+        return int(self._facts.seconds / float(self._options.pace))
+
+    def describe_data(self) -> str:
+        return f"a copy of {self.copied_data}"
+
+    def data_facts(self) -> dict[str, Any]:
+        return {"workload": CAPTURE, "data": str(self.copied_data), "digest": copied_data.digest_of_data(self.copied_data)}
+
+    def digest(self) -> str:
+        """Return what another capture of that name would differ by."""
+        facts = (self._directory / "statements.zst").stat()
+        return f"{facts.st_size}-{facts.st_mtime_ns}"
+
+    def expected_bytes(self) -> int:
+        return copied_data.data_bytes(self.copied_data)
+
+    @property
+    def traits(self) -> LoadTraits:
+        """What a study has to know of it: each trial needs the data as they were."""
+        whole = PARTS if self._options.is_full else self._seconds
+        warm_up = min(whole - 1, round(self._options.warm_up * whole))
+        measured = whole - warm_up
+        # How fast the server is, is not known: as fast as it was.
+        seconds = self._facts.seconds / PARTS if self._options.is_full else 1.0
+        return LoadTraits(
+            runs=Runs(warm_up=warm_up, measured=measured, most=measured, seconds=max(0.05, seconds), of="recording"),
+            restarts="a replay begins on the data from before the capture",
+            grows=True,
+            size=f"{self._facts.transactions:,} transactions",
+            limits=LIMITS,
+        )
+
+    def prepare(self, target: Target) -> None:
+        """Load the dump.
+
+        Raises:
+            WorkloadError: the client refuses it.
+        """
+        words = client_of(target.account)
+        log = target.directory / "dump.log"
+        with self.copied_data.open("rb") as dump, log.open("wb") as output:
+            done = subprocess.run(
+                words, stdin=dump, stdout=output, stderr=subprocess.STDOUT, env=private.environment(), check=False
+            )
+        if done.returncode != 0:
+            last = log.read_text(errors="replace").strip().splitlines()[-1:]
+            figures = {"driver": words[0], "words": last[0][:300] if last else "it printed nothing", "advice": "See the dump"}
+            raise WorkloadError(Cause(CauseCode.DATA_NOT_PREPARED, figures), "See that the dump is of such a server")
+
+    def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> ReplayRun:  # noqa: ARG002 - of the capture
+        account = dialin_load_account.options(target.account, target.directory, _NO_SCHEMA)
+        words = [str(self._binary), "run", f"capture:{self._directory}", *account, "--json", f"--pace={self._options.pace}"]
+        if self._options.since is not None:
+            words.append(f"--from={self._options.since:.6f}")
+        driver = DriverProcess.start(words, target.directory, cpus=cpus, environment=private.environment())
+        run = PartsRun if self._options.is_full else ReplayRun
+        return run(driver, self._spec.percentile, self._facts.share_left_out)

@@ -1,0 +1,88 @@
+"""What a capture has to replay, as dialin-load reads it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialin.errors import UserError
+from dialin.workloads import private
+from dialin.workloads.dialin_load_lines import Fault, parse_stream_line
+from dialin.workloads.replay.replay_options import ReplayOptions
+
+_LIMIT = 3600.0
+"""Seconds that reading a capture may take: a terabyte of log."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayFacts:
+    """What a replay of a capture comes to.
+
+    Attributes:
+        connections: sessions at once, at the most.
+        statements: those that are replayed.
+        seconds: from the first statement to the last, as they were captured.
+        not_replayed: statements that are not, by reason.
+        random: statements that draw random values, which the replay draws anew.
+    """
+
+    connections: int
+    sessions: int
+    transactions: int
+    statements: int
+    seconds: float
+    not_replayed: Mapping[str, int]
+    random: int
+
+    @property
+    def share_left_out(self) -> float:
+        """The share of the captured statements that is not replayed."""
+        left_out = sum(self.not_replayed.values())
+        return left_out / (left_out + self.statements)
+
+
+def replay_facts(binary: Path, directory: Path, options: ReplayOptions) -> ReplayFacts:
+    """Read a capture.
+
+    Raises:
+        UserError: it cannot be read, or has nothing to replay.
+    """
+    return _replay_facts(binary, directory, options.since)
+
+
+@functools.lru_cache(maxsize=4)
+def _replay_facts(binary: Path, directory: Path, since: float | None) -> ReplayFacts:
+    given = [] if since is None else [f"--option=from={since:.6f}"]
+    words = [str(binary), "--json", "show", f"capture:{directory}", *given]
+    try:
+        done = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_LIMIT,
+            env=private.environment(),
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UserError(f"dialin-load cannot be run: {error}", f"Check that `{binary} --version` works") from error
+    if done.returncode != 0:
+        fault = next((one for one in map(parse_stream_line, done.stdout.splitlines()) if isinstance(one, Fault)), None)
+        if fault is None:
+            raise UserError(f"{directory} cannot be replayed: {done.stderr.strip()[:300]}", "See dialin capture show")
+        raise UserError(fault.what, fault.remedy)
+    fields = json.loads(done.stdout)
+    return ReplayFacts(
+        connections=fields["connections"],
+        sessions=fields["sessions"],
+        transactions=fields["transactions"],
+        statements=fields["statements"],
+        seconds=fields["captured_seconds"],
+        not_replayed=fields["not_replayed"],
+        random=fields["random"],
+    )

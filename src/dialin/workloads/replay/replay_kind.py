@@ -1,0 +1,62 @@
+"""The kind of workload that replays a capture: how a study asks for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from dialin.errors import UserError
+from dialin.model.option_types import kebab
+from dialin.model.workload import WorkloadSpec
+from dialin.workloads import load_binary
+from dialin.workloads.base import Workload
+from dialin.workloads.kind import WorkloadKind, option_error
+from dialin.workloads.load_request import LoadRequest
+from dialin.workloads.replay.replay_options import CAPTURE, ReplayOptions
+
+
+def _specify(request: LoadRequest) -> WorkloadSpec:
+    """Return the load of a study; a connection for each session that the capture has at once.
+
+    Raises:
+        UserError: an option does not fit, or the capture cannot be replayed.
+    """
+    from dialin.workloads.replay.replay_facts import replay_facts  # --help needs no driver
+
+    request.refuse_table_sizes("Its data come from --data")
+    given = [kebab(name) for name in ("threads", "rate", "rand_type") if request.given.get(name)]
+    for option in [*request.by_second, *given]:
+        raise UserError(
+            f"--{option} is not for a replay: the capture decides it",
+            "Leave it out; --pace says how fast, --workload-option warm-up=20% how much of the capture is not measured",
+        )
+    options = request.options_spelled(kebab)
+    if "data" not in options:
+        raise UserError("A replay needs the data from before the capture", "Give a data directory or a dump: --data DIR")
+    try:
+        parsed = ReplayOptions.model_validate(options)
+    except ValidationError as error:
+        raise option_error(CAPTURE, error, ReplayOptions) from None
+    facts = replay_facts(load_binary.need(), Path(request.name), parsed)
+    return request.spec(CAPTURE, options, threads=facts.connections, tables=1, table_size=1)
+
+
+def _make(spec: WorkloadSpec) -> Workload:
+    from dialin.workloads.replay.replay import Replay  # --help needs no driver
+
+    return Replay(spec)
+
+
+KIND = WorkloadKind(
+    name=CAPTURE,
+    help="capture:DIR, the replay of a capture, with --data and --pace",
+    make=_make,
+    options=ReplayOptions,
+    options_help="from, warm-up (docs/capture.md)",
+    takes_path=True,
+    defaults={"threads": "one per session", "tables": "none", "table_size": "none"},
+    specify=_specify,
+    is_installed=lambda: load_binary.find() is not None,
+    how_to_install=load_binary.REMEDY,
+)

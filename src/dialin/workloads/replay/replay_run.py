@@ -1,0 +1,126 @@
+"""A replay that runs: its seconds, or the parts of it that are timed at full pace, and whether it is the captured load."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from dialin.workloads.base import Second
+from dialin.workloads.dialin_load import DialinLoadRun
+from dialin.workloads.dialin_load_lines import Report
+from dialin.workloads.driver_process import DriverProcess
+
+PARTS = 40
+"""At full pace, the driver says when each fortieth of the transactions had ended."""
+
+_COUNTS = (
+    "begun",
+    "begun_late",
+    "waited",
+    "waited_seconds",
+    "repaired",
+    "outcomes",
+    "new_errors",
+    "missing_errors",
+    "harmless_errors",
+    "row_counts",
+    "other_row_counts",
+    "clocks",
+)
+
+
+class ReplayRun(DialinLoadRun):
+    """A replay at a pace; each sample is a second. `left_out` is the share of captured statements that is not replayed."""
+
+    def __init__(self, driver: DriverProcess, percentile: int, left_out: float) -> None:
+        super().__init__(driver, percentile)
+        self._left_out = left_out
+        self._sums: dict[str, float] = dict.fromkeys(_COUNTS, 0.0)
+        self._statements = 0.0
+        self._again = 0.0
+
+    def _count(self, report: Report) -> None:
+        super()._count(report)
+        second = report.second
+        self._statements += (second.reads + second.writes + second.other) * second.seconds
+        self._again += report.retries
+        for name in _COUNTS:
+            self._sums[name] += float((report.replay or {}).get(name, 0))
+
+    def facts(self) -> Mapping[str, float]:
+        """Return whether this was the captured load.
+
+        Shares: `replay_left_out` of the captured statements are not replayed; `replay_new_errors` of the statements failed and
+        did not in the capture, `replay_missing_errors` the other way round; `replay_other_rows` of the queries returned another
+        number of rows; `replay_late` of the transactions began more than 5 ms late (at a pace). Counts: `replay_waited`
+        transactions waited for their turn for `replay_waited_s` seconds together; `replay_repaired` were rolled back as in the
+        capture, `replay_again` played again.
+        """
+        sums = self._sums
+        outcomes = max(sums["outcomes"], self._statements)
+        return {
+            **super().facts(),
+            "replay_left_out": self._left_out,
+            "replay_new_errors": _share(sums["new_errors"], outcomes),
+            "replay_missing_errors": _share(sums["missing_errors"], sums["outcomes"]),
+            "replay_other_rows": _share(sums["other_row_counts"], sums["row_counts"]),
+            **({"replay_late": sums["begun_late"] / sums["begun"]} if sums["begun"] else {}),
+            "replay_waited": sums["waited"],
+            "replay_waited_s": sums["waited_seconds"],
+            "replay_repaired": sums["repaired"],
+            "replay_again": self._again,
+        }
+
+
+class PartsRun(ReplayRun):
+    """A replay at full pace; each sample is a part of the transactions, and takes as long as they do."""
+
+    def __init__(self, driver: DriverProcess, percentile: int, left_out: float) -> None:
+        super().__init__(driver, percentile, left_out)
+        self._ready: deque[Second] = deque()
+        self._pending: list[Second] = []
+        self._reached = (0, 0.0)
+        self._number = 0
+
+    def read(self, timeout: float) -> Second | None:
+        limit = time.monotonic() + timeout
+        while not self._ready:
+            report = self._next(max(0.0, limit - time.monotonic()))
+            if report is None:
+                return None
+            self._count(report)
+            self._pending.append(report.second)
+            for mark in (report.replay or {}).get("marks", ()):
+                self._ready.append(self._part(mark))
+        return self._ready.popleft()
+
+    def _part(self, mark: Mapping[str, Any]) -> Second:
+        """Return the part that ended at a mark; what was counted by the second since the last one is its share by time."""
+        transactions, at = int(mark["transactions"]), float(mark["at"])
+        done, began = self._reached
+        self._reached = (transactions, at)
+        self._number += 1
+        seconds = max(1e-6, at - began)
+        last = self._pending[-1]
+        total = sum(second.seconds for second in self._pending)
+        weights = [(second, second.seconds / total) for second in self._pending]
+        self._pending = [last]
+        return replace(
+            last,
+            number=self._number,
+            tps=(transactions - done) / seconds,
+            reads=sum(second.reads * weight for second, weight in weights),
+            writes=sum(second.writes * weight for second, weight in weights),
+            other=sum(second.other * weight for second, weight in weights),
+            latency_ms=sum(second.latency_ms * weight for second, weight in weights),
+            errors=sum(second.errors * weight for second, weight in weights),
+            reconnects=sum(second.reconnects * weight for second, weight in weights),
+            seconds=seconds,
+        )
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0

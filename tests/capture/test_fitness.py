@@ -1,0 +1,87 @@
+"""How well a capture can be replayed, as far as it shows itself."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from dialin.capture.fitness import check_capture
+from dialin.model.capture import CaptureSummary, CheckCode, Fitness, Obstacle
+from dialin.report.capture_check_page import add_check, finding_text
+from dialin.report.render.terminal_page import Page
+
+SAMPLE = Path(__file__).parents[2] / "schema" / "good" / "capture-summary-sysbench.json"
+
+
+def summary(**changes):
+    """A capture of the slow log with extra, of which nothing is missing, with changes."""
+    stored = json.loads(SAMPLE.read_text())
+    header = {**stored["capture"], "source": "slow+extra", "clock": "microsecond", "statements": 10_000}
+    shape = {"steps": [], "transactions": 1000, "statements": 10_000, "seconds": 1.0, "rolled_back": 0, "unfinished": 4}
+    whole = {
+        **stored,
+        "log_bytes": 1_000_000,
+        "coverage": {"questions": 10_000, "logged": 9_999},
+        "transactions": [shape],
+        "not_replayed": [],
+        "unread": dict.fromkeys(stored["unread"], 0),
+    }
+    capture = {**header, **changes.pop("capture", {})}
+    return CaptureSummary.model_validate({**whole, "capture": capture, **changes})
+
+
+def fitness_of(check, code):
+    return next(finding.fitness for finding in check.findings if finding.code is code)
+
+
+def test_a_whole_capture_is_good_in_all():
+    check = check_capture(summary())
+    assert {finding.fitness for finding in check.findings} == {check.fitness} == {Fitness.GOOD}
+    assert [finding.code for finding in check.findings] == list(CheckCode)
+
+
+MISSING = [
+    ({"coverage": {"questions": 1000, "logged": 990}}, CheckCode.COVERAGE, Fitness.LIMITED),
+    ({"coverage": {"questions": 1000, "logged": 900}}, CheckCode.COVERAGE, Fitness.POOR),
+    ({"coverage": None}, CheckCode.COVERAGE, Fitness.LIMITED),
+    ({"not_replayed": [{"reason": Obstacle.XA, "statements": 400}]}, CheckCode.NOT_REPLAYED, Fitness.LIMITED),
+    ({"not_replayed": [{"reason": Obstacle.NAMED_LOCK, "statements": 600}]}, CheckCode.NOT_REPLAYED, Fitness.POOR),
+    ({"not_replayed": [{"reason": Obstacle.IN_ROUTINE, "statements": 600}]}, CheckCode.NOT_REPLAYED, Fitness.GOOD),
+    ({"log_bytes": 1}, CheckCode.UNREAD, Fitness.GOOD),
+    ({"capture": {"clock": "second"}}, CheckCode.TIMES, Fitness.LIMITED),
+    ({"capture": {"source": "slow"}}, CheckCode.ERRORS, Fitness.LIMITED),
+    ({"capture": {"source": "general"}}, CheckCode.DURATIONS, Fitness.LIMITED),
+]
+
+
+@pytest.mark.parametrize(("changes", "code", "fitness"), MISSING)
+def test_what_is_missing_limits_it_and_the_worst_counts(changes, code, fitness):
+    check = check_capture(summary(**changes))
+    assert fitness_of(check, code) is fitness
+    assert check.fitness is check.findings[0].fitness
+    if fitness is not Fitness.GOOD:
+        assert check.fitness is fitness
+        assert code in [finding.code for finding in check.findings if finding.fitness is fitness]
+
+
+def test_a_capture_without_statements_is_poor():
+    assert check_capture(summary(capture={"statements": 0})).fitness is Fitness.POOR
+
+
+def test_every_finding_has_a_sentence_and_the_worst_stands_first():
+    out = io.StringIO()
+    check = check_capture(
+        summary(coverage={"questions": 1000, "logged": 900}, capture={"source": "general", "clock": "second"})
+    )
+    page = Page(Console(file=out, width=100))
+    add_check(page, check)
+    for finding in check.findings:
+        page.text(finding_text(finding))
+    lines = out.getvalue().splitlines()
+    assert "is not the load that was captured" in lines[0]
+    assert "90.00 % of what the server counted" in lines[1]
+    text = " ".join(" ".join(lines).split())
+    for words in ("cannot be replayed", "could not be read", "no end in the logs", "within a second", "errors are unknown"):
+        assert words in text

@@ -1,0 +1,204 @@
+"""The replay of a capture as a workload; the program is a shell script that writes down its arguments."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from dialin.errors import UserError
+from dialin.model.study import Goal
+from dialin.question import study_file
+from dialin.servers.account import Account
+from dialin.servers.copied_data import check_data, digest_of_data, remove_identity
+from dialin.testing.workload_conformance import WorkloadConformance
+from dialin.workloads import load_binary
+from dialin.workloads.base import Target
+from dialin.workloads.dialin_load_lines import STREAM
+from dialin.workloads.kinds import find_kind, make_workload
+from workloads.test_dialin_load_lines import second
+
+SCRIPT = """#!/bin/sh
+case "$*" in
+*--version*) echo "dialin-load 1.2.3 (build 1.2.3+0f, stream {stream})" ;;
+*show*) echo '{facts}' ;;
+*) printf '%s\\n' "$@" > "{asked}"; cat "{says}" ;;
+esac
+"""
+FACTS = {
+    "connections": 7,
+    "pace": 1.0,
+    "sessions": 9,
+    "transactions": 4000,
+    "statements": 9_800,
+    "random": 0,
+    "captured_seconds": 60.5,
+    "not_replayed": {"named-lock": 200},
+}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A capture, data, and the program in place of dialin-load."""
+    (tmp_path / "shop.capture").mkdir()
+    (tmp_path / "shop.capture" / "statements.zst").write_bytes(b"")
+    (tmp_path / "data" / "mysql").mkdir(parents=True)
+    (tmp_path / "data" / "ibdata1").write_bytes(b"page")
+    program = tmp_path / "dialin-load"
+    texts = {"stream": STREAM, "facts": json.dumps(FACTS), "asked": tmp_path / "asked", "says": tmp_path / "says"}
+    program.write_text(SCRIPT.format(**texts))
+    program.chmod(0o755)
+    (tmp_path / "says").write_text("")
+    monkeypatch.setenv(load_binary.VARIABLE, str(program))
+    return tmp_path
+
+
+def question(**more):
+    asked = {"sweep": {"innodb_io_capacity": [200, 2000]}, "workload": "capture:shop.capture", "data": "data", **more}
+    return study_file.question({key: value for key, value in asked.items() if value is not None})
+
+
+def replay(place, **more):
+    workload = make_workload(question(**more).workload_spec(place))
+    workload.check()
+    return workload
+
+
+def words(place):
+    return (place / "asked").read_text().splitlines()
+
+
+def run(place, lines, **more):
+    (place / "says").write_text("".join(f"{line}\n" for line in lines))
+    target = Target(Account(socket=place / "s.sock"), place, "db")
+    return replay(place, **more).start(target, threads=7, seed=1, cpus=None)
+
+
+class TestReplay(WorkloadConformance):
+    @pytest.fixture(autouse=True)
+    def _placed(self, place):
+        self.place = place
+
+    def make_workload(self):
+        return replay(self.place)
+
+
+def test_a_replay_at_a_pace_is_measured_by_the_second_and_goes_by_latency(place):
+    asked = question(pace="2")
+    spec = asked.workload_spec(place)
+    assert (asked.goal, spec.threads, spec.asked) == (Goal.LATENCY, 7, f"capture:{place / 'shop.capture'}")
+    assert find_kind(spec.asked)[0].name == "capture"
+    runs = make_workload(spec).traits.runs
+    assert (runs.warm_up, runs.measured, runs.most, runs.seconds) == (6, 24, 24, 1.0)
+
+
+def test_at_full_pace_it_is_measured_by_the_part_and_goes_by_throughput(place):
+    assert question(pace="full").goal is Goal.THROUGHPUT
+    runs = replay(place, pace="full", **{"workload-options": {"warm-up": "50%"}}).traits.runs
+    assert (runs.warm_up, runs.measured, runs.most) == (20, 20, 20)
+
+
+def test_the_driver_is_told_what_to_play_and_takes_no_schema_for_granted(place):
+    load = run(place, [second()], **{"workload-options": {"from": "1795413685.5"}})
+    assert load.read(5).tps == 200
+    load.stop()
+    told = words(place)
+    assert told[:2] == ["run", f"capture:{place / 'shop.capture'}"]
+    assert {"--pace=1.0", "--from=1795413685.500000", "--database=information_schema"} <= set(told)
+
+
+COUNTS = {"begun": 100, "begun_late": 5, "waited": 8, "waited_seconds": 0.5, "repaired": 1, "outcomes": 4000, "new_errors": 8}
+COUNTS |= {"missing_errors": 2, "harmless_errors": 0, "row_counts": 2800, "other_row_counts": 28, "clocks": 0, "marks": []}
+
+
+def test_it_says_whether_it_is_the_captured_load(place):
+    load = run(place, [second(replay=COUNTS, retries=3)] * 2)
+    load.read(5)
+    load.read(5)
+    facts = load.facts()
+    load.stop()
+    assert facts["replay_left_out"] == 0.02
+    assert (facts["replay_new_errors"], facts["replay_missing_errors"]) == (0.002, 0.0005)
+    assert (facts["replay_other_rows"], facts["replay_late"]) == (0.01, 0.05)
+    assert (facts["replay_waited"], facts["replay_waited_s"], facts["replay_again"]) == (16, 1.0, 6)
+    limits = {limit.gauge: limit.most for limit in replay(place).traits.limits}
+    assert {name for name, most in limits.items() if facts[name] > most} == {"replay_left_out", "replay_new_errors"}
+
+
+def test_parts_take_as_long_as_their_transactions(place):
+    marks = [[], [{"transactions": 100, "at": 1.25}, {"transactions": 200, "at": 1.75}], [{"transactions": 300, "at": 2.75}]]
+    lines = [second(second=number, replay={**COUNTS, "marks": each}) for number, each in enumerate(marks, start=1)]
+    load = run(place, lines, pace="full")
+    parts = [load.read(5) for _ in range(3)]
+    load.stop()
+    assert [(part.number, part.seconds, part.tps) for part in parts] == [(1, 1.25, 80), (2, 0.5, 200), (3, 1.0, 100)]
+    assert "--pace=full" in words(place)
+
+
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        ({"data": None}, "--data"),
+        ({"measure": 10}, "--measure"),
+        ({"threads": 4}, "--threads"),
+        ({"rate": 50}, "--rate"),
+        ({"table-size": 1000}, "table-size"),
+        ({"pace": "fast"}, "pace"),
+        ({"workload-options": {"speed": 2}}, "speed"),
+        ({"workload": "oltp_read_write"}, "--data"),
+    ],
+)
+def test_what_does_not_fit_a_replay_is_refused(place, more, word):
+    with pytest.raises(UserError) as refused:
+        replay(place, **more)
+    assert word in f"{refused.value.what} {refused.value.remedy}"
+
+
+def test_a_capture_is_not_replayed_on_an_attached_server():
+    with pytest.raises(UserError, match="sandboxes"):
+        question(attach=True)
+
+
+def test_data_that_no_server_starts_on_are_refused(tmp_path):
+    for name, what in (("nowhere", "There is no"), (".", "no data directory")):
+        with pytest.raises(UserError, match=what):
+            check_data(tmp_path / name)
+    (tmp_path / "mysql").mkdir()
+    (tmp_path / "ibdata1").write_bytes(b"page")
+    (tmp_path / "xtrabackup_checkpoints").write_text("backup_type = full-backuped\n")
+    with pytest.raises(UserError, match="not prepared"):
+        check_data(tmp_path)
+    (tmp_path / "xtrabackup_checkpoints").write_text("backup_type = full-prepared\n")
+    check_data(tmp_path)
+
+
+LOCKING = """import fcntl, sys
+file = open(sys.argv[1], "r+b")
+fcntl.lockf(file, fcntl.LOCK_EX)
+print("locked", flush=True)
+sys.stdin.read()"""
+
+
+def test_data_of_a_running_server_are_refused(tmp_path):
+    (tmp_path / "mysql").mkdir()
+    (tmp_path / "ibdata1").write_bytes(b"page")
+    words = [sys.executable, "-c", LOCKING, tmp_path / "ibdata1"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "locked\n"
+        with pytest.raises(UserError, match="running"):
+            check_data(tmp_path)
+        holder.stdin.close()
+    check_data(tmp_path)
+
+
+def test_other_data_have_another_digest_and_a_copy_has_no_identity(tmp_path):
+    (tmp_path / "ibdata1").write_bytes(b"page")
+    (tmp_path / "auto.cnf").write_text("[auto]\n")
+    (tmp_path / "mysqld-auto.cnf").write_text("{}")
+    first = digest_of_data(tmp_path)
+    assert digest_of_data(tmp_path) == first
+    os.utime(tmp_path / "ibdata1", ns=(0, 0))
+    assert digest_of_data(tmp_path) != first
+    remove_identity(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["ibdata1"]

@@ -1,0 +1,110 @@
+"""A capture is replayed by a study on a copy of the data from before it: as fast as it was, and as fast as its order allows."""
+
+import os
+import subprocess
+
+import pytest
+
+from dialin.datasets.cache import copy
+from dialin.servers.sandbox import Sandbox
+from dialin.store.store import Store
+from dialin.trials.tools import Tools
+from driving import BINARY, QUICK, finished, load, needs_dialin_load
+from live import INSTALLED, LIMIT, MYSQL, find
+
+pytestmark = needs_dialin_load
+
+SIZES = {"tables": 1, "table_size": 20_000, "rand_type": "uniform"}
+LOG = {"slow_query_log": "ON", "long_query_time": 0}
+
+
+def rows(sandbox):
+    with sandbox.connect() as query:
+        return {row[0]: row for row in query("SELECT * FROM sbtest.sbtest1")}
+
+
+@pytest.fixture(scope="module", params=[build.id for build in INSTALLED])
+def captured(request, tmp_path_factory):
+    """The data of a server with an event and a password, what a load did to them, and the capture of that."""
+    build = next(build for build in INSTALLED if build.id == request.param)
+    if build != find(MYSQL) and "DIALIN_TEST_ALL" not in os.environ:
+        pytest.skip("make test-all runs it")
+    directory = tmp_path_factory.mktemp("captured")
+    tools = Tools.open(lambda text: None)
+    sandbox = Sandbox.create(build, tools.home, tools.ledger, tools.clock)
+    try:
+        tools.preparer.copy_blank(build, {}, sandbox.data)
+        sandbox.boot(QUICK)
+        with sandbox.connect() as query:
+            query("CREATE DATABASE sbtest")
+        load("prepare", "oltp_read_write", sandbox, tables=1, table_size=20_000)
+        with sandbox.connect() as query:
+            query("CREATE TABLE sbtest.happened (at TIMESTAMP)")
+            query("CREATE EVENT sbtest.often ON SCHEDULE EVERY 1 SECOND DO INSERT INTO sbtest.happened VALUES (NOW())")
+        sandbox.stop()
+        copy(sandbox.data, directory / "data")
+        extra = {"log_slow_extra": "ON"} if build.flavour == "mysql" and build.version >= (8, 0, 14) else {}
+        sandbox.boot({**QUICK, **LOG, **extra, "slow_query_log_file": str(directory / "slow.log"), "event_scheduler": "OFF"})
+        load("run", "oltp_read_write", sandbox, "--time=6", "--rate=30", "--connections=4", **SIZES)
+        left = rows(sandbox)
+    finally:
+        sandbox.remove()
+    words = [BINARY, "capture", directory / "slow.log", "--out", directory / "shop.capture"]
+    subprocess.run(words, check=True, capture_output=True)
+    return build, directory, left
+
+
+def replayed(captured, pace):
+    """Replay it on a server that dialin-load alone drives; what it reported and the rows that it left."""
+    build, directory, _ = captured
+    tools = Tools.open(lambda text: None)
+    sandbox = Sandbox.create(build, tools.home, tools.ledger, tools.clock)
+    try:
+        copy(directory / "data", sandbox.data)
+        sandbox.boot({**QUICK, "event_scheduler": "OFF"})
+        words = [BINARY, "run", f"capture:{directory / 'shop.capture'}", f"--socket={sandbox.socket}", "--user=root"]
+        words += ["--database=information_schema", "--json", f"--pace={pace}"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT)
+        return finished(done.returncode, done.stdout, done.stderr), rows(sandbox)
+    finally:
+        sandbox.remove()
+
+
+@pytest.mark.parametrize("pace", ["1", "full"])
+def test_a_replay_does_the_same_work(captured, pace):
+    done, left = replayed(captured, pace)
+    assert done.code == 0, done.said
+    total, replay = done.total, done.total["replay"]
+    assert total["transactions"] > 100
+    assert (replay["new_errors"], replay["missing_errors"], replay["other_row_counts"]) == (0, 0, 0)
+    assert total["errors"] == {}
+    # Transactions that overlap may take the locks of a row in another order.
+    differing = sum(left.get(key) != row for key, row in captured[2].items())
+    assert differing == 0 if pace == "1" else differing <= total["transactions"] / 100
+    assert replay["marks"][-1]["transactions"] == total["transactions"]
+
+
+def test_a_study_replays_a_capture_on_a_copy_of_the_data(captured, dialin, tmp_path):
+    build, directory, _ = captured
+    if build != find(MYSQL):
+        pytest.skip("shown on one build")
+    words = ["sweep", "innodb_io_capacity=200,2000", "--server", build.id, "--minutes", "1", "--yes", "--out", "study"]
+    load = ["--workload", f"capture:{directory / 'shop.capture'}", "--data", directory / "data", "--pace", "1"]
+    dialin(*words, *load, "--json", code=dialin.any_code)
+    with Store.open(tmp_path / "study") as store:
+        spec, trials = store.spec, store.trials()
+        watched = [store.watched()[trial.id]["load"] for trial in trials if trial.state == "done"]
+    assert (spec.goal, spec.workload.threads) == ("latency", 4)
+    assert len(watched) >= 2
+    for one in watched:
+        assert one.gauges["replay_new_errors"].most == one.gauges["replay_other_rows"].most == 0
+    assert {trial.in_force["event_scheduler"] for trial in trials if trial.in_force} == {"OFF"}
+
+
+def test_what_cannot_be_replayed_is_refused(captured, refused, tmp_path):
+    _, directory, _ = captured
+    words = ["sweep", "innodb_io_capacity=200,2000", "--yes", "--workload", f"capture:{directory / 'shop.capture'}"]
+    assert "--data" in refused(*words)
+    assert "no data directory" in refused(*words, "--data", tmp_path)
+    assert "pace" in refused(*words, "--data", directory / "data", "--pace", "fast")
+    assert "attach" in refused(*words, "--data", directory / "data", "--attach")
