@@ -303,8 +303,8 @@ def _line(row: Row, ended: list[Ended]) -> str:
     noise = [100 * statistics.median(one.noise[place] for one in ended) for place in (0, 1)]
     return (
         f"| {case} | {share('false')} | {share('covered')} | {shown} | {share('chosen')} | {share('right')} "
-        f"| {minutes:.0f} | {share('disagreed')} | {share('carries')} | {share('late')} | {share('lasts')} | {noise[0]:.1f} %, {noise[1]:.1f} % "
-        f"| {share('naive_false')} | {share('naive_covered')} |"
+        f"| {minutes:.0f} | {share('disagreed')} | {share('carries')} | {share('late')} | {share('lasts')} "
+        f"| {noise[0]:.1f} %, {noise[1]:.1f} % | {share('naive_false')} | {share('naive_covered')} |"
     )
 
 

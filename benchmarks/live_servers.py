@@ -4,13 +4,13 @@
 
 On each build four studies, one after another:
 
-- planted: innodb_flush_log_at_trx_commit=2 in place of 1, which must lower latency. Its clients are dialin-load, which reads at a
-  rate that rises and falls, and sysbench, which writes through prepared statements at a constant one.
-- A/A: identical settings while the mix goes from read-heavy to write-heavy and back (two dialin-loads whose waves oppose each
-  other); nothing may be claimed.
+- planted: innodb_flush_log_at_trx_commit=2 in place of 1, which must lower latency. Its clients are dialin-load, which reads at
+  a rate that rises and falls, and sysbench, which writes through prepared statements at a constant one.
+- A/A: identical settings while the mix goes from read-heavy to write-heavy and back (two dialin-loads whose waves oppose
+  each other); nothing may be claimed.
 - I/O: the planted value again with --goal io; only a few minutes, to see that a cost decides.
-- guard: innodb_thread_concurrency=1 stalls the server; the baseline must be back at once, and the clients' own log says how many
-  seconds were bad.
+- guard: innodb_thread_concurrency=1 stalls the server; the baseline must be back at once, and the clients' own log says how
+  many seconds were bad.
 
 Then a replica of mysql@9.7: one that lags or has stopped is refused, and one that begins to lag, or stops, during a study trips
 the guard. Periods are 2 s after 1 s of washout: a study takes minutes here, as it takes hours with periods of 60 s.
@@ -49,7 +49,9 @@ PERFORMANCE_SCHEMA = ("--set", "performance_schema=ON")
 def dialin(directory: Path, *words: str) -> tuple[int, dict[str, Any], str]:
     """Run a study; its exit code, its verdict and what it said."""
     command = [sys.executable, "-m", "dialin", *words, "--json"]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=1800, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        command, cwd=directory, capture_output=True, text=True, timeout=1800, stdin=subprocess.DEVNULL, check=False
+    )
     return done.returncode, json.loads(done.stdout) if done.stdout.strip() else {}, done.stderr
 
 
@@ -142,8 +144,8 @@ class Bench:
         costs = ", ".join(f"{cost} {_shown(ratio)}" for cost, ratio in one["costs"].items())
         digests = [len(facts.get("digests", ())) for facts in verdict["server"]["builds"].values()]
         return (
-            f"{_shown(one['with_load'])}, {state} after {verdict['minutes_of_wall_clock']:.0f} min ({verdict['live']['quads']} pairs, "
-            f"{digests[0]} digests); load {_shown(one['load'])}; {costs}"
+            f"{_shown(one['with_load'])}, {state} after {verdict['minutes_of_wall_clock']:.0f} min "
+            f"({verdict['live']['quads']} pairs, {digests[0]} digests); load {_shown(one['load'])}; {costs}"
         )
 
 
@@ -155,7 +157,7 @@ def _shown(ratio: dict[str, Any] | None) -> str:
 
 
 @contextmanager
-def replicated(directory: Path) -> Iterator[tuple[Playground, Playground]]:
+def replicated() -> Iterator[tuple[Playground, Playground]]:
     """A source with clients' data, and a replica of it, both mysql@9.7."""
     build = find("mysql@9.7")
     log = ("--set", "log_bin=binlog", *PERFORMANCE_SCHEMA)
@@ -181,7 +183,7 @@ def replicated(directory: Path) -> Iterator[tuple[Playground, Playground]]:
 
 def of_a_replica(directory: Path) -> Iterator[tuple[str, str]]:
     """Give what was tried with a replica, and how it ended."""
-    with replicated(directory) as (source, replica):
+    with replicated() as (source, replica):
         account = option_file(replica, directory / "replica.cnf")
         sweep = [
             "sweep",

@@ -68,8 +68,8 @@ def server():
 def opened(server):
     """Opens a live server with options, at a moment."""
 
-    def open_with(now=at(2), **options):
-        live, clock, spec = LiveOptions(**options), Watched(now), live_spec(Live(effects={NEW: 0.8}))
+    def open_with(now=None, **options):
+        live, clock, spec = LiveOptions(**options), Watched(now or at(2)), live_spec(Live(effects={NEW: 0.8}))
         tools = SimpleNamespace(clock=clock)
         site = LiveServer(spec, live, spec.attachment, server, None, tools, SLOT)
         clock.guard = LiveGuard(live, server.restore, clock, stop_file(live.stop_file))

@@ -11,14 +11,15 @@ _THREADS_PER_CPU = 4.0
 """Threads that run per CPU from which on most of them wait, for a CPU or for the disk."""
 _OF_CONNECTIONS = 0.9
 _FEWEST_CONNECTIONS = 16
-"""On a machine that is not seen: nearly all of so many connections run, so that hardly a client is waiting for anything else."""
+"""On a machine that is not seen: nearly all of so many connections run, so that hardly a client waits for anything else."""
 
 
 def is_saturated(*, cpu_share: float | None, cpus: int | None, running: float, connected: float | None) -> bool:
     """Return whether a server is saturated, by its CPU or by the threads that run.
 
     Args:
-        cpu_share: what it used of its machine's CPU, and `cpus` how many the machine has; None where they are not seen.
+        cpu_share: what it used of its machine's CPU; None where that is not seen.
+        cpus: how many the machine has; None where they are not seen.
         running: threads that ran, mean.
         connected: connections; None where that is not known.
     """

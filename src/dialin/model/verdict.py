@@ -136,7 +136,7 @@ class CandidateVerdict(FrozenModel):
     stall_cost: float | None = Field(default=None, description="share of the typical speed that stalls cost")
     goal_ratio: Estimate | None = Field(
         default=None,
-        description="the measure of the goal (throughput, variation, latency, cost of a statement) as a ratio to the baseline's",
+        description="the measure of the goal (throughput, variation, latency, cost per statement) as a ratio to the baseline's",
     )
     probability: float | None = Field(
         default=None, description="probability of being within `worthwhile` of the best candidate, by the goal; null if unknown"

@@ -1,4 +1,4 @@
-"""What a live server does before it is studied: it is watched for some seconds, and refused where it is in no state for a study."""
+"""What a live server does before it is studied: it is watched for some seconds, and refused if it cannot be studied now."""
 
 from __future__ import annotations
 
@@ -136,8 +136,11 @@ def lifetime(lasted: int, were: int, seconds: float, connected: float, connectio
     """Return for how many seconds sessions live: the longer of two estimates, for a pool may live on beside short sessions.
 
     Args:
-        lasted: how many of those that `were` there lived through the seconds of watching.
-        connected: sessions, and `connections` new ones per second: their quotient is the mean (Little's law).
+        lasted: how many of the sessions that were there at first were there at the end.
+        were: how many there were at first.
+        seconds: between the two.
+        connected: sessions at the end.
+        connections: new ones per second; `connected` divided by them is the mean (Little's law).
     """
     by_arrival = connected / connections if connections else math.inf
     if not lasted or not were:
@@ -205,11 +208,12 @@ def check_state(
 def _check_replication(live: LiveOptions, state: LiveState) -> None:
     if state.replication is None:
         return
-    if state.replication.lag is None:
+    lag = state.replication.lag
+    if lag is None:
         raise UserError("The server is a replica whose replication does not run", "Start it, and wait until it has caught up")
-    if state.replication.lag > live.guard_lag:
+    if lag > live.guard_lag:
         raise UserError(
-            f"The server is a replica, {state.replication.lag:.0f} s behind its source, more than --guard-lag {live.guard_lag:g}",
+            f"The server is a replica, {lag:.0f} s behind its source, more than --guard-lag {live.guard_lag:g}",
             "Wait until it has caught up, or give a larger --guard-lag",
         )
 

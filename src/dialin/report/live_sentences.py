@@ -31,9 +31,10 @@ def _guard_tripped(spec: StudySpec, data: Figures) -> str:
 
 
 def _load_disagrees(spec: StudySpec, data: Figures) -> str:
+    noun = measure(spec.goal, spec.workload.percentile).noun
     return (
         f"Nothing is claimed of {named(spec, data['candidate'])}: clients sent {_ratio(data['load'])} statements with it, and "
-        f"{measure(spec.goal, spec.workload.percentile).noun} differs by {_ratio(data['with_load'])} with that counted in, by {_ratio(data['without_load'])} without. "
+        f"{noun} differs by {_ratio(data['with_load'])} with that counted in, by {_ratio(data['without_load'])} without. "
         "Clients that wait for answers send more to a faster server"
     )
 
@@ -71,8 +72,8 @@ def _costs_latency(spec: StudySpec, data: Figures) -> str:
 
 def _saturated(_spec: StudySpec, data: Figures) -> str:
     return (
-        f"The server was saturated in {percent(data['periods'])} of the periods ({_level(data)}), so that clients had to wait for "
-        "it: --goal throughput compares what it completes"
+        f"The server was saturated in {percent(data['periods'])} of the periods ({_level(data)}), so that clients had to wait "
+        "for it: --goal throughput compares what it completes"
     )
 
 

@@ -48,8 +48,8 @@ _STILL_TO_COME = 0.5
 """What may come after the second half at most, in units of what came between the halves: with time constants up to nine tenths
 of half a period, which is where `_MOST_GROWTH` ends."""
 _WIDER = 1.08
-"""Intervals are wider by this than Student's quantile alone makes them: a study ends when its figures look settled, and are then
-further off than after a number of pairs that was fixed beforehand (benchmarks/live.py)."""
+"""Intervals are wider by this than Student's quantile alone makes them: a study ends when its figures look settled, and
+these are then further off than after a number of pairs that was fixed beforehand (benchmarks/live.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,12 +286,9 @@ def _disagree(
     That is where it differs between the candidates by more than chance, and counting it in or not moves the estimate by half of
     what is worthwhile or more; or where both estimates are clear and of opposite directions.
     """
-    if (
-        not adjusted
-        or not plain
-        or not loads
-        or any(name not in fit.names or baseline not in fit.names for fit in (plain, loads))
-    ):
+    if adjusted is None or plain is None or loads is None:
+        return False
+    if any(name not in fit.names or baseline not in fit.names for fit in (adjusted, plain, loads)):
         return False
     with_load, without, load = (fit.difference(name, baseline) for fit in (adjusted, plain, loads))
     opposite = with_load.mean * without.mean < 0 and min(_deviate(with_load), _deviate(without)) > _LOAD_DIFFERS

@@ -1,5 +1,6 @@
-"""From the periods of a live server to what is compared: latency in one mix of statements, what a statement costs, or
-throughput where the server is saturated; with the offered load beside it.
+"""From the periods of a live server to what is compared, by the goal, with the offered load beside it.
+
+That is latency in one mix of statements, what a statement costs, or throughput where the server is saturated.
 """
 
 from __future__ import annotations

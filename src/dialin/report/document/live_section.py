@@ -118,9 +118,9 @@ def _effects(record: StudyRecord, findings: LiveFindings, names: Naming) -> Tabl
     ]
     halves = " of second halves of periods" if findings.second_halves else ""
     caption = (
-        f"Against the baseline, in {counted(findings.quads, 'pair')} of blocks in mirrored order{halves}, with the offered load "
-        "and its mix counted in, and without. Latency: the mean in one mix of statements. Offered load: statements that clients "
-        "sent per second, which no candidate should change. The rest is what a statement cost the server."
+        f"Against the baseline, in {counted(findings.quads, 'pair')} of blocks in mirrored order{halves}, with the offered "
+        "load and its mix counted in, and without. Latency: the mean in one mix of statements. Offered load: statements that "
+        "clients sent per second, which no candidate should change. The rest is what a statement cost the server."
     )
     return Table("live-effect-table", caption, columns, rows, is_wide=True)
 

@@ -1,8 +1,8 @@
 """The largest digests of a server: statements that differ in their literals only, whose latencies are compared each by itself.
 
 A mean by kind of statement changes with the mix within the kind: more of the slow SELECTs look like slower SELECTs. Digests
-come from the performance schema (MySQL 5.6 and later; MariaDB with the performance schema on). Statements of the binary protocol
-(server-side prepared ones) have none on some servers, and stay in their kind.
+come from the performance schema (MySQL 5.6 and later; MariaDB with the performance schema on). Statements of the binary
+protocol (server-side prepared ones) have none on some servers, and stay in their kind.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LONGEST_TEXT = 300
 _TABLE = "performance_schema.events_statements_summary_by_digest"
 
 _ALL = (
-    f"SELECT DIGEST, LEFT(DIGEST_TEXT, {_LONGEST_TEXT}), COUNT_STAR, SUM_TIMER_WAIT FROM {_TABLE} "
+    f"SELECT DIGEST, LEFT(DIGEST_TEXT, {_LONGEST_TEXT}), COUNT_STAR, SUM_TIMER_WAIT FROM {_TABLE} "  # noqa: S608
     "WHERE DIGEST IS NOT NULL AND DIGEST_TEXT IS NOT NULL"
 )
 
@@ -41,7 +41,7 @@ _KINDS = (
     (re.compile(r"DELETE\s+FROM\s(?!.*\bUSING\b)", re.DOTALL), "sql/delete"),
     (re.compile(r"COMMIT\b"), "sql/commit"),
 )
-"""The kind of statement that the server counts a digest as, by its text. Of others it is not certain: they stay in their kind."""
+"""The kind of statement that the server counts a digest as, by its text. Others stay in their kind: it is not certain."""
 _OWN = re.compile(r"performance_schema|information_schema|@@", re.IGNORECASE)
 
 
@@ -114,7 +114,7 @@ def statement(digests: Sequence[Digest]) -> str:
     """
     listed = ", ".join(f"'{_checked(one.digest)}'" for one in digests)
     return (
-        f"SELECT CONCAT('{_PREFIX}', LEFT(DIGEST, {_NAMED_BY})), COUNT_STAR, SUM_TIMER_WAIT, 0 FROM {_TABLE} "
+        f"SELECT CONCAT('{_PREFIX}', LEFT(DIGEST, {_NAMED_BY})), COUNT_STAR, SUM_TIMER_WAIT, 0 FROM {_TABLE} "  # noqa: S608
         f"WHERE DIGEST IN ({listed})"
     )
 
