@@ -2,7 +2,7 @@
 
     python benchmarks/live_servers.py [--builds mysql@9.7 mysql@8.0 mysql@5.6 mariadb@10.11] [--only TEXT] [--minutes 6]
 
-On each build four studies, one after another:
+On each build four studies and the cost, one after another:
 
 - planted: innodb_flush_log_at_trx_commit=2 in place of 1, which must lower latency. Its clients are dialin-load, which reads at
   a rate that rises and falls, and sysbench, which writes through prepared statements at a constant one.
@@ -11,6 +11,8 @@ On each build four studies, one after another:
 - I/O: the planted value again with --goal io; only a few minutes, to see that a cost decides.
 - guard: innodb_thread_concurrency=1 stalls the server; the baseline must be back at once, and the clients' own log says how
   many seconds were bad.
+- cost: CPU of the server for one reading, which a study makes each second, and of dialin itself. The clients rest meanwhile, so
+  that the kernel's count of the server's CPU, less that of a server that is not read, is of the readings alone.
 
 Then a replica of mysql@9.7: one that lags or has stopped is refused, and one that begins to lag, or stops, during a study trips
 the guard. Periods are 2 s after 1 s of washout: a study takes minutes here, as it takes hours with periods of 60 s.
@@ -32,7 +34,13 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parent.parent / "tests_live"))
 
+from dialin.model.study import Attachment
+from dialin.preflight import live_state
+from dialin.preflight.attached import reach_server
+from dialin.probes import host
 from dialin.store.store import Store
+from dialin.trials.tools import Tools
+from dialin.workloads.traffic.reader import Reader
 from live import find
 from live_traffic import DOCUMENT, QUICK, SCHEMA, bad_seconds, prepare, scans, traffic
 from playground import Playground, option_file, playground
@@ -43,6 +51,7 @@ READS, WRITES = "50,40,25,10,25,40", "5,15,30,45,30,15"
 """Transactions per second of clients that read and of clients that write: the mix turns over within minutes."""
 STEP = 20
 """Seconds of each rate."""
+READINGS = 300
 PERFORMANCE_SCHEMA = ("--set", "performance_schema=ON")
 
 
@@ -131,6 +140,27 @@ class Bench:
             bad = [bad_seconds(seen, trial) for trial in store.trials() if trial.candidate == "1"]
         return f"{note['trips']} trips, restored within {note['restored_in']:.2f} s, bad seconds of the clients {max(bad)}"
 
+    def cost(self) -> str:
+        tools = Tools.open(lambda _text: None)
+        attached = reach_server(Attachment(defaults_file=str(self._account)), tools, is_written=False)
+        with wave(self._server, self._directory):
+            time.sleep(5)
+            state = live_state.watch(attached, tools)
+        pid = attached.pid
+        if pid is None:
+            raise RuntimeError("the server's process is not seen")
+        time.sleep(10)  # until what the clients left to be flushed is flushed
+        with attached.connect() as query:
+            reader = Reader(query, tools.clock, state.source, pid=pid, chosen=state.digests)
+            idle = _spent(pid, lambda: None)
+            reading = _spent(pid, reader.read)
+        server, own = (1000 * (read - rest) / READINGS for read, rest in zip(reading, idle, strict=True))
+        share = server / 1000 / host.cpu_count()
+        return (
+            f"{server:.1f} ms of the server's CPU per reading, {100 * share:.2f} % of {host.cpu_count()} CPUs; {own:.1f} ms of "
+            f"dialin's own ({len(state.digests)} digests)"
+        )
+
     def _run(self, name: str, words: list[str], minutes: float) -> tuple[int, dict[str, Any], str]:
         more = ["--accept-weaker-durability", "--minutes", f"{minutes:g}", "--out", str(self._directory / name)]
         return dialin(self._directory, "sweep", words[0], *self._sweep, *words[1:], *more)
@@ -147,6 +177,15 @@ class Bench:
             f"{_shown(one['with_load'])}, {state} after {verdict['minutes_of_wall_clock']:.0f} min "
             f"({verdict['live']['quads']} pairs, {digests[0]} digests); load {_shown(one['load'])}; {costs}"
         )
+
+
+def _spent(pid: int, act: Callable[[], object]) -> tuple[float, float]:
+    """Return the CPU seconds that a server and this process use while something is done ten times a second."""
+    before = host.cpu_seconds(pid), time.process_time()
+    for _ in range(READINGS):
+        act()
+        time.sleep(0.1)
+    return host.cpu_seconds(pid) - before[0], time.process_time() - before[1]
 
 
 def _shown(ratio: dict[str, Any] | None) -> str:
@@ -273,7 +312,13 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=6)
     parser.add_argument("--only", default="")
     asked = parser.parse_args()
-    studies = {"planted": Bench.planted, "A/A": Bench.identical, "I/O": Bench.goal_io, "guard": Bench.guard}
+    studies = {
+        "planted": Bench.planted,
+        "A/A": Bench.identical,
+        "I/O": Bench.goal_io,
+        "guard": Bench.guard,
+        "cost": Bench.cost,
+    }
     print("| server | study | result |\n|---|---|---|", flush=True)
     for name in asked.builds:
         build = find(name)
