@@ -54,7 +54,8 @@ def check(tmp_path, monkeypatch, clock):
 
     def check(sweep, state=(), **more):
         monkeypatch.setattr(live_state, "watch", lambda *_: replace(USUAL, **dict(state)))
-        question = StudyOptions.model_validate({"attach": True, "traffic": "own", "sweep": sweep, "minutes": 240, **more})
+        named = {name.replace("_", "-"): value for name, value in more.items()}
+        question = StudyOptions.model_validate({"attach": True, "traffic": "own", "sweep": sweep, "minutes": 240, **named})
         return check_study.check_question(question, tmp_path, Tools.open(print), attached.NO_PERMISSION, make_workload)
 
     return check
@@ -90,7 +91,7 @@ def test_a_server_in_no_state_to_be_studied_is_refused(check, state, says):
         ({CAPACITY: [300, 400, 500, 600]}, {}, "at most 4 candidates"),
         ({CAPACITY: [300, 400]}, {"baseline": "400"}, "is the value that it has now"),
         ({CAPACITY: [300]}, {"database": "shop"}, "--database is not for a live server"),
-        ({CAPACITY: [300]}, {"goal": "throughput"}, "--goal throughput takes a saturated server: with 30 %"),
+        ({CAPACITY: [300]}, {"goal": "throughput"}, "--goal throughput takes a saturated server: with 30.0 %"),
         ({CAPACITY: [300]}, {"threads": 4}, "--threads is for a load that dialin applies"),
         ({CAPACITY: [300]}, {"minutes": 20}, "nothing is decided before 16"),
     ],
@@ -165,7 +166,7 @@ def test_the_largest_digests_are_stored_and_their_cost_is_said_where_it_is_too_h
         ({"observe": 60}, "add traffic = own"),
         ({"traffic": "own"}, "add attach"),
         ({"goal": "cpu"}, "goal cpu is for a live server"),
-        ({"accept_resizing": True}, "add traffic = own"),
+        ({"accept-resizing": True}, "add traffic = own"),
         ({"attach": True, "traffic": "own", "goal": "stability"}, "not for live traffic"),
         ({"workload": "traffic"}, "add attach and traffic = own"),
         ({"attach": True, "traffic": "own", "between": "25:00-26:00"}, "hours of the day"),

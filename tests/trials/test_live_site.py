@@ -72,10 +72,15 @@ def opened(server):
         live, clock, spec = LiveOptions(**options), Watched(now or at(2)), live_spec(Live(effects={NEW: 0.8}))
         tools = SimpleNamespace(clock=clock)
         site = LiveServer(spec, live, spec.attachment, server, None, tools, SLOT)
-        clock.guard = LiveGuard(live, server.restore, clock, stop_file(live.stop_file))
         detector = ChangeDetector([VARIABLE])
         detector.remember(server.variables())
-        return OpenLiveServer(site, {VARIABLE: BASE}, detector, clock.guard, server.restore, spec)
+
+        def restore():
+            server.restore()
+            detector.remember(server.variables())
+
+        clock.guard = LiveGuard(live, restore, clock, stop_file(live.stop_file))
+        return OpenLiveServer(site, {VARIABLE: BASE}, detector, clock.guard, restore, spec)
 
     return open_with
 

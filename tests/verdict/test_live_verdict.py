@@ -123,7 +123,7 @@ def test_a_cheaper_statement_that_takes_longer_is_said_to():
     verdict = verdict_of(effects={"400": 1.3}, costs={"400": 0.8}, goal=Goal.CPU)
     assert verdict.recommended_candidate == "400"
     (note,) = [note for note in verdict.warnings if note.code == "costs_latency"]
-    assert "raises the mean latency of statements by +30 %" in note.text
+    assert "raises the mean latency of statements by +30.9 %" in note.text
 
 
 def test_figures_so_far_compare_latency_and_not_the_throughput_that_clients_decide():

@@ -34,6 +34,8 @@ class Goal(StrEnum):
 
 COST_GOALS = (Goal.CPU, Goal.IO, Goal.PAGES, Goal.ROWS)
 """Goals that are what a statement costs the server; only live traffic has them."""
+LOWER_IS_BETTER = (Goal.LATENCY, *COST_GOALS)
+"""Goals whose figure is shown beside throughput, the lower the better."""
 
 
 class Until(StrEnum):

@@ -20,7 +20,7 @@ from dialin.servers.attached import activity
 from dialin.servers.attached.server import Attached
 from dialin.servers.connection import RefusedError
 from dialin.servers.sessions import sessions
-from dialin.text import number, percent, size
+from dialin.text import percent, size
 from dialin.trials.tools import Tools
 from dialin.variables import live_safety
 from dialin.workloads.traffic import digests
@@ -232,7 +232,7 @@ def _check_goal(spec: StudySpec, state: LiveState) -> None:
 
 
 def _level(state: LiveState) -> str:
-    running = f"{number(state.running)} threads running"
+    running = f"{state.running:.1f} threads running"
     return running if state.cpu_share is None else f"{percent(state.cpu_share)} of the CPU used and {running}"
 
 

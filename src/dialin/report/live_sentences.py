@@ -11,7 +11,7 @@ from dialin.model.measure import measure
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Estimate
 from dialin.report.names import named
-from dialin.text import change, counted, number, percent
+from dialin.text import change, counted, percent
 
 Figures = Mapping[str, Any]
 """The data of a note."""
@@ -86,7 +86,7 @@ def _not_saturated(_spec: StudySpec, data: Figures) -> str:
 
 def _level(data: Figures) -> str:
     cpu = [] if data["cpu"] is None else [f"{percent(data['cpu'])} of its machine's CPU"]
-    running = [] if data["running"] is None else [f"{number(data['running'])} threads running"]
+    running = [] if data["running"] is None else [f"{data['running']:.1f} threads running"]
     return ", ".join([*cpu, *running])
 
 

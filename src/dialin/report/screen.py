@@ -15,7 +15,7 @@ from rich.text import Text
 from dialin.clock import Clock
 from dialin.model.measure import figure_title
 from dialin.model.progress import Standing
-from dialin.model.study import COST_GOALS, Goal, StudySpec
+from dialin.model.study import LOWER_IS_BETTER, StudySpec
 from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
 from dialin.report.board import Board, newest_figures, sparkline, study_title
@@ -172,7 +172,7 @@ def _notice(board: Board, width: int) -> list[Text]:
 def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
     names = naming(spec)
     any_is_out = any(standing.out for standing in board.standings.values())
-    of_goal = _BY_FIGURE if spec.goal is Goal.LATENCY or spec.goal in COST_GOALS else _COLUMNS
+    of_goal = _BY_FIGURE if spec.goal in LOWER_IS_BETTER else _COLUMNS
     columns = [column for column in (*of_goal, *([_OUT] if any_is_out else [])) if width >= column.least]
     room = max(9, width - sum(column.width for column in columns))
     unit = units(spec.workload)
@@ -214,8 +214,8 @@ def _most_telling(board: Board, spec: StudySpec, rows: int) -> set[str]:
 
     def rank(name: str) -> tuple[bool, float]:
         standing = board.standing(name)
-        if standing.lower_is_better is not None:
-            return standing.out, standing.lower_is_better
+        if spec.goal in LOWER_IS_BETTER:
+            return standing.out, standing.lower_is_better or float("inf")
         return standing.out, -(standing.tps or 0.0)
 
     return set(list(dict.fromkeys([*first, *sorted(names, key=rank)]))[: max(1, rows - 1)])

@@ -12,7 +12,7 @@ from dialin.model.evidence import load_gauge
 from dialin.model.load_driver import ALL_KINDS, TransactionTimes, describe_driver
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
-from dialin.model.study import COST_GOALS, Goal, StudySpec
+from dialin.model.study import COST_GOALS, LOWER_IS_BETTER, Goal, StudySpec
 from dialin.model.trial import Purpose, Step, Trial, TrialState, first_driver_choices
 from dialin.model.verdict import (
     CandidateState,
@@ -233,7 +233,7 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
     names = spec.names
     levels = point_levels(by_mean(trial_speeds(done, figures)), names)
     of_goal: dict[str, float] = {}
-    if spec.goal is Goal.LATENCY or spec.goal in COST_GOALS:
+    if spec.goal in LOWER_IS_BETTER:
         inverse = point_levels(timed_trials(done, figures, FIGURE_OF[spec.goal]), names)
         of_goal = {name: 1 / level for name, level in inverse.items() if level > 0}
     shown = of_goal or levels

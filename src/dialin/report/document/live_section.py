@@ -73,7 +73,7 @@ def _summary(record: StudyRecord, findings: LiveFindings) -> str:
     digests = facts.get("digests", ())
     mix = f" The mix of statements: {counted(len(digests), 'digest')} by themselves, the rest by kind." if digests else ""
     cpu = "" if findings.cpu_share is None else f" The server used {percent(findings.cpu_share)} of its machine's CPU"
-    running = "" if findings.running is None else f"{' and' if cpu else ' The server'} ran {number(findings.running)} threads"
+    running = "" if findings.running is None else f"{' and' if cpu else ' The server'} ran {findings.running:.1f} threads"
     saturated = f"; it was saturated in {percent(findings.saturated)} of the periods" if findings.saturated else ""
     used = f"{cpu}{running}{saturated}." if cpu or running else ""
     return (
