@@ -202,6 +202,16 @@ class FigureSource(StrEnum):
     MODEL = "model"
 
 
+class ResponsePoint(FrozenModel):
+    """What one value of a variable is expected to do, by the model of all trials of a tune."""
+
+    value: Value
+    ratio: Estimate = Field(
+        description="the measure with the best setting and this value as a ratio to that with the same setting, but this "
+        "variable as in the baseline; the interval is of 95 %"
+    )
+
+
 class TunedVariable(FrozenModel):
     """Results of a tune for one variable, by the measure of the goal."""
 
@@ -219,6 +229,10 @@ class TunedVariable(FrozenModel):
         "in the baseline",
     )
     carries_by: FigureSource | None = Field(default=None, description="what `carries` rests on")
+    response: list[ResponsePoint] = Field(
+        default_factory=list,
+        description="the measure along its range, special values and words after it; empty before the first trial has ended",
+    )
 
 
 class TunedPair(FrozenModel):
