@@ -106,8 +106,8 @@ def read(query: Query, source: LatencySource, chosen: Sequence[Digest] = ()) -> 
             return Statements(counts, times, errors, buckets)
         case LatencySource.RESPONSE_TIME:
             counted = [(float(count), str(total).strip()) for count, total in query(_RESPONSE_TIME)]
-            times = sum(float(total) for _, total in counted if total.replace(".", "", 1).isdecimal())
-            return Statements({ALL_STATEMENTS: sum(count for count, _ in counted)}, {ALL_STATEMENTS: 1000 * times})
+            total_seconds = sum(float(total) for _, total in counted if total.replace(".", "", 1).isdecimal())
+            return Statements({ALL_STATEMENTS: sum(count for count, _ in counted)}, {ALL_STATEMENTS: 1000 * total_seconds})
 
 
 def _histogram(query: Query) -> dict[float, float]:
