@@ -27,7 +27,7 @@ from dialin.model.verdict import Estimate, Outcome
 from dialin.stats.baseline_observation import observe
 from dialin.stats.decide import Rules
 from dialin.stats.looks import is_due
-from dialin.stats.switchback import Period, Switchback, decide_periods
+from dialin.stats.switchback import QUADS_TO_DECIDE, Period, Switchback, decide_periods
 
 _Array = NDArray[np.float64]
 
@@ -197,6 +197,8 @@ def study(rng: np.random.Generator, row: Row, minutes: float) -> Ended:
         )
         if index % 2 and is_due(len(periods), looked):
             looked = len(periods)
+            if looked < 4 * QUADS_TO_DECIDE:
+                continue  # nothing is chosen
             found = decide_periods(periods, [BASE, NEW], BASE, RULES)
             if found.decision.choice is not None:
                 break

@@ -1,6 +1,6 @@
 """Prints, as Markdown tables, how studies on live traffic end on real servers, with clients that dialin is not told about.
 
-    python benchmarks/live_servers.py [--builds mysql@9.7 mysql@8.0 mysql@5.6 mariadb@10.11] [--only TEXT] [--minutes 6]
+    python benchmarks/live_servers.py [--builds mysql@9.7 mysql@8.0 mysql@5.6 mariadb@10.11] [--minutes 6] [--studies guard]
 
 On each build four studies and the cost, one after another:
 
@@ -32,7 +32,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).parent.parent / "tests_live"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests_live"))  # before benchmarks/live.py
 
 from dialin.model.study import Attachment
 from dialin.preflight import live_state
@@ -179,6 +179,16 @@ class Bench:
         )
 
 
+STUDIES = {
+    "guard": Bench.guard,
+    "planted": Bench.planted,
+    "A/A": Bench.identical,
+    "cost": Bench.cost,
+    "I/O": Bench.goal_io,
+}
+REPLICA = "replica"
+
+
 def _spent(pid: int, act: Callable[[], object]) -> tuple[float, float]:
     """Return the CPU seconds that a server and this process use while something is done ten times a second."""
     before = host.cpu_seconds(pid), time.process_time()
@@ -310,25 +320,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--builds", nargs="*", default=BUILDS)
     parser.add_argument("--minutes", type=float, default=6)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--studies", nargs="*", default=[*STUDIES, REPLICA], choices=[*STUDIES, REPLICA])
     asked = parser.parse_args()
-    studies = {
-        "planted": Bench.planted,
-        "A/A": Bench.identical,
-        "I/O": Bench.goal_io,
-        "guard": Bench.guard,
-        "cost": Bench.cost,
-    }
     print("| server | study | result |\n|---|---|---|", flush=True)
     for name in asked.builds:
         build = find(name)
         with tempfile.TemporaryDirectory() as kept, playground(build, DOCUMENT, *PERFORMANCE_SCHEMA) as server:
             prepare(server)
             bench = Bench(server, Path(kept), asked.minutes)
-            for title, run in studies.items():
-                if asked.only in f"{name} {title}":
+            for title, run in STUDIES.items():
+                if title in asked.studies:
                     print(f"| {build.id} | {title} | {run(bench)} |", flush=True)
-    if asked.only in "replica":
+    if REPLICA in asked.studies:
         with tempfile.TemporaryDirectory() as kept:
             for what, result in of_a_replica(Path(kept)):
                 print(f"| replica, mysql@9.7 | {what} | {result} |", flush=True)
