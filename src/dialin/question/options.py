@@ -17,6 +17,7 @@ from dialin.model.live import LiveOptions
 from dialin.model.option_types import ATTACHED, LIVE, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.setting import Value
 from dialin.model.study import (
+    COST_GOALS,
     MAX_CANDIDATES,
     WAIT_FOR_SERVER,
     WORTHWHILE,
@@ -97,6 +98,12 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         default=None,
         description="the candidate that the others are compared with. Default: what an attached server has now; else the "
         "server's default value, or the first",
+    )
+    goal: Annotated[Goal, METHOD] = Field(
+        default=Goal.THROUGHPUT,
+        description="what to optimize: throughput, stability (variation of seconds) or latency; with --traffic own latency, "
+        "what a statement costs (cpu, io, pages or rows), or throughput if the server is saturated. Default: throughput, with "
+        "--traffic own latency",
     )
     workload: Annotated[str, LOAD] = Field(default=DEFAULT_WORKLOAD, description=kinds.workload_help())
     threads: Annotated[Threads | None, LOAD] = Field(
@@ -188,6 +195,10 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         live = [name for name, field in LiveOptions.model_fields.items() if getattr(self, name) != field.default]
         if self.traffic is None and live:
             raise ValueError(f"{kebab(live[0])} is for a live server: add traffic = own")
+        if self.traffic is None and self.goal in COST_GOALS:
+            raise ValueError(f"goal {self.goal} is for a live server under its own traffic: add traffic = own")
+        if self.traffic is not None and self.goal is Goal.STABILITY:
+            raise ValueError("goal stability is not for live traffic: its seconds vary with what clients send")
         if self.traffic is not None and not self.attach:
             raise ValueError("traffic = own is for an attached server: add attach")
         if self.traffic is not None and self.tune is not None:
@@ -204,8 +215,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             return data
         if data.get("workload", DEFAULT_WORKLOAD) not in (DEFAULT_WORKLOAD, TRAFFIC):
             raise ValueError("workload and traffic cannot be combined: on live traffic dialin applies no load")
-        goal = data.get("goal")
-        return {**data, "workload": TRAFFIC, "goal": Goal.LATENCY if goal in (None, Goal.THROUGHPUT) else goal}
+        return {"goal": Goal.LATENCY, **data, "workload": TRAFFIC}
 
     @model_validator(mode="before")
     @classmethod
