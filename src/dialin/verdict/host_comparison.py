@@ -134,7 +134,7 @@ def _effects(interaction: Interaction, spec: StudySpec, of_kind: Mapping[Hashabl
     effects = []
     for group, difference in interaction.differences.items():
         ratio = goal_ratio(difference.ratio(0.05), spec.goal)
-        place = {"kind": {}, "hosts": [group]} if of_kind is None else {"kind": dict(cast(Kind, group)), "hosts": of_kind[group]}
+        kind, hosts = ({}, [group]) if of_kind is None else (dict(cast("Kind", group)), of_kind[group])
         if ratio is not None:
-            effects.append({**place, "ratio": ratio.mean, "low": ratio.low, "high": ratio.high})
+            effects.append({"kind": kind, "hosts": hosts, "ratio": ratio.mean, "low": ratio.low, "high": ratio.high})
     return {"candidate": interaction.candidate, "p": interaction.p, "worthwhile": spec.worthwhile, "effects": effects}
