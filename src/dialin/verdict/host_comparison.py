@@ -134,7 +134,8 @@ def _effects(interaction: Interaction, spec: StudySpec, of_kind: Mapping[Hashabl
     effects = []
     for group, difference in interaction.differences.items():
         ratio = goal_ratio(difference.ratio(0.05), spec.goal)
-        kind, hosts = ({}, [group]) if of_kind is None else (dict(cast("Kind", group)), of_kind[group])
+        kind = dict(cast("Kind", group)) if of_kind else {}
+        hosts = of_kind[group] if of_kind else [group]
         if ratio is not None:
             effects.append({"kind": kind, "hosts": hosts, "ratio": ratio.mean, "low": ratio.low, "high": ratio.high})
     return {"candidate": interaction.candidate, "p": interaction.p, "worthwhile": spec.worthwhile, "effects": effects}
