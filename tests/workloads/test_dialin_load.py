@@ -86,7 +86,7 @@ def choices(program, target, source):
     return [word for word in program.words() if word.startswith(("--warmup", "--load-threads", "--gather"))]
 
 
-def test_the_driver_chooses_by_the_end_of_the_warm_up_and_is_told_from_then_on(program, target):
+def test_the_driver_chooses_by_the_end_of_the_warm_up_and_is_reported_from_then_on(program, target):
     load = DialinLoad(spec(), program.path)
     first = load.pinned(None, 12.4)
     assert first.is_choosing

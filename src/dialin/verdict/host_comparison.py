@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
@@ -24,8 +24,10 @@ NOT_ON_EACH = "not_on_each_kind"
 _KIND = ("cpu", "cpus", "memory_gb", "disk")
 """What makes two hosts one kind."""
 
+Kind = tuple[tuple[str, Any], ...]
 
-def kind_of(facts: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+
+def kind_of(facts: Mapping[str, Any]) -> Kind:
     """Return what kind of host a machine is: its CPU model, how many, its memory in whole GiB, its disk."""
     memory = facts.get("memory_bytes")
     known = {**facts, "memory_gb": round(memory / 1024**3) if memory else None}
@@ -132,7 +134,8 @@ def _effects(interaction: Interaction, spec: StudySpec, of_kind: Mapping[Hashabl
     effects = []
     for group, difference in interaction.differences.items():
         ratio = goal_ratio(difference.ratio(0.05), spec.goal)
-        place = {"kind": {}, "hosts": [group]} if of_kind is None else {"kind": dict(group), "hosts": of_kind[group]}
+        kind = dict(cast("Kind", group)) if of_kind else {}
+        hosts = of_kind[group] if of_kind else [group]
         if ratio is not None:
-            effects.append({**place, "ratio": ratio.mean, "low": ratio.low, "high": ratio.high})
+            effects.append({"kind": kind, "hosts": hosts, "ratio": ratio.mean, "low": ratio.low, "high": ratio.high})
     return {"candidate": interaction.candidate, "p": interaction.p, "worthwhile": spec.worthwhile, "effects": effects}

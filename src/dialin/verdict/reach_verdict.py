@@ -12,13 +12,12 @@ from dialin.model.evidence import load_gauge
 from dialin.model.load_driver import ALL_KINDS, TransactionTimes, describe_driver
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
-from dialin.model.study import Goal, StudySpec
+from dialin.model.study import COST_GOALS, LOWER_IS_BETTER, Goal, StudySpec
 from dialin.model.trial import Purpose, Step, Trial, TrialState, first_driver_choices
 from dialin.model.verdict import (
     CandidateState,
     CandidateVerdict,
     Confirmation,
-    DecidedBy,
     Estimate,
     LiveFindings,
     Note,
@@ -76,6 +75,7 @@ class _Case:
         failures: of each candidate's server.
         weaker: per candidate, the variables by which it gives up durability.
         live: what live traffic shows beside; None of other studies.
+        latencies: on live traffic, the inverse of each candidate's latency in the mix of statements that is compared.
     """
 
     record: StudyRecord
@@ -90,6 +90,7 @@ class _Case:
     weaker: Mapping[str, Sequence[str]]
     confounds: Sequence[Note]
     live: LiveFindings | None
+    latencies: Mapping[str, Estimate | None]
 
     @property
     def spec(self) -> StudySpec:
@@ -206,6 +207,7 @@ def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
         weaker={name: _weaker(name, forced, spec.baseline) for name in forced},
         confounds=confounds,
         live=_live(spec, record.trials, by_trial),
+        latencies={} if spec.live is None else (decision if spec.goal is Goal.LATENCY else decided(Goal.LATENCY)).levels,
     )
 
 
@@ -235,11 +237,11 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
     done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in figures]
     names = spec.names
     levels = point_levels(by_mean(trial_speeds(done, figures)), names)
-    latencies: dict[str, float] = {}
-    if spec.goal is Goal.LATENCY:
-        inverse = point_levels(timed_trials(done, figures, DecidedBy.LATENCY), names)
-        latencies = {name: 1 / level for name, level in inverse.items() if level > 0}
-    shown = latencies if spec.goal is Goal.LATENCY else levels
+    of_goal: dict[str, float] = {}
+    if spec.goal in LOWER_IS_BETTER:
+        inverse = point_levels(timed_trials(done, figures, FIGURE_OF[spec.goal]), names)
+        of_goal = {name: 1 / level for name, level in inverse.items() if level > 0}
+    shown = of_goal or levels
     base = shown.get(spec.baseline)
     unsafe = comparison.unsafe_candidates(spec, raced)
     standing = {}
@@ -250,7 +252,8 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
             failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in raced),
             tps=levels.get(name),
             ratio=shown[name] / base if base and name in shown else None,
-            latency=latencies.get(name),
+            latency=of_goal.get(name) if spec.goal is Goal.LATENCY else None,
+            cost=of_goal.get(name) if spec.goal in COST_GOALS else None,
             out=name in unsafe or comparison.given_up(name, raced),
         )
     return standing
@@ -299,6 +302,7 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         worst_second_tps=min((trial.window.worst for trial in trials), default=None),
         stall_seconds_per_1000=_stalls(case, trials, alpha),
         latency_ms=_latency(case, name, trials),
+        cost=goal_ratio(case.decision.levels.get(name), spec.goal) if spec.goal in COST_GOALS else None,
         errors_per_s=statistics.fmean(trial.errors for trial in trials) if trials else None,
         transactions=_transactions([trial for trial in case.done if trial.candidate == name]),
         effective_seconds=sum(trial.effective for trial in trials) if trials else None,
@@ -313,7 +317,7 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
 
 def _latency(case: _Case, name: str, trials: Sequence[Figures]) -> Estimate | None:
     """Return the latency of a typical trial; on live traffic that in the mix of statements in which candidates are compared."""
-    level = case.decision.levels.get(name) if case.live is not None else None
+    level = case.latencies.get(name)
     if level is not None:
         return goal_ratio(level, Goal.LATENCY)
     latencies = [trial.latency for trial in trials if trial.latency is not None]
@@ -411,7 +415,7 @@ def _warnings_of_live_traffic(case: _Case, live: LiveFindings) -> list[Note]:
     """
     spec, decision = case.spec, case.decision
     given_up = [name for name, state in decision.states.items() if state is CandidateState.UNSAFE]
-    notes = live_notes(live, case.record.trials, given_up)
+    notes = live_notes(spec, live, case.record.trials, given_up)
     notes += outcome_notes.durability_notes(case.weaker, decision.winners)
     notes += effective_settings.deviations(spec, case.last, effective_settings.catalogues_of(case.record.catalogues))
     if not spec.aa:
