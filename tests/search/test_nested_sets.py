@@ -32,7 +32,8 @@ def test_a_change_without_a_rule_of_thumb_must_carry_more() -> None:
 
 
 def test_nested_sets_shrink_and_never_reach_the_baseline() -> None:
-    sets = nested_sets(SPACE, np.ones(6), means)
+    worth = np.array([0.2, 0.1, 0.025, 0.012, 0.017, -0.01])  # the fourth has a rule of thumb
+    sets = nested_sets(SPACE, np.ones(6), lambda points: points @ worth)
     assert [int(point.sum()) for point in sets] == [5, 4, 3]
     assert all((small <= large).all() for large, small in itertools.pairwise(sets))
     assert [int(point.sum()) for point in nested_sets(SPACE, np.ones(6), means, 1)] == [3]

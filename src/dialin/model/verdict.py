@@ -230,6 +230,10 @@ class TunedVariable(FrozenModel):
         "in the baseline",
     )
     carries_by: FigureSource | None = Field(default=None, description="what `carries` rests on")
+    companions: list[str] = Field(
+        default_factory=list,
+        description="recommended variables that no trial changed without this one: which of them carries it is not known",
+    )
     response: list[ResponsePoint] = Field(
         default_factory=list,
         description="the measure along its range, special values and words after it; empty before the first trial has ended",

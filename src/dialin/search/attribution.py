@@ -11,7 +11,8 @@ import numpy as np
 from dialin.model.setting import Setting, Value
 from dialin.model.verdict import FigureSource, TunedPair
 from dialin.search.proof import CONFIDENCE
-from dialin.search.space import Point, Space
+from dialin.search.separation import unseparated, without
+from dialin.search.space import Space
 from dialin.search.surrogate import Surrogate
 from dialin.search.trial_records import Carried
 from dialin.stats.blocks import estimate_of_logs
@@ -26,24 +27,34 @@ _INTERACTION = 0.01
 
 
 def carried(
-    space: Space, setting: Setting, model: Surrogate, fitted: TrialFit | None, proven: Mapping[str, Setting], name: str
+    space: Space,
+    setting: Setting,
+    model: Surrogate,
+    fitted: TrialFit | None,
+    proven: Mapping[str, Setting],
+    name: str,
 ) -> tuple[Carried, ...]:
     """Return what each variable of a setting carries, the largest first: the setting as a ratio to that without the variable.
 
+    What the model says of a variable that no trial tells from another one holds nothing at all for possible.
     `fitted` and `proven` are the trials and the candidates of the proof; `name` is that of the recommended one.
     """
     whole, default = space.point(setting), space.default_point
+    together = unseparated(model, whole, default)
     shares = []
     for index in _changed(space, setting):
-        without = whole.copy()
-        without[index] = default[index]
+        rest = without(whole, default, index)
         variable = space.dimensions[index].name
-        measured = _candidate_of(proven, space.setting(without))
+        measured = _candidate_of(proven, space.setting(rest))
         if fitted is not None and measured is not None and {measured, name} <= set(fitted.names):
             shares.append(Carried(variable, fitted.ratio(name, measured, 1 - CONFIDENCE), FigureSource.PROOF))
         else:
-            mean, sd = model.contrast(np.array([whole, without]), np.array([1.0, -1.0]))
-            shares.append(Carried(variable, estimate_of_logs(mean, MODEL_DEVIATES * sd), FigureSource.MODEL))
+            mean, sd = model.contrast(np.array([whole, rest]), np.array([1.0, -1.0]))
+            ratio = estimate_of_logs(mean, MODEL_DEVIATES * sd)
+            companions = tuple(space.dimensions[other].name for other in together.get(index, ()))
+            if companions and ratio.low is not None:
+                ratio = ratio.model_copy(update={"low": min(ratio.low, 1.0)})
+            shares.append(Carried(variable, ratio, FigureSource.MODEL, companions))
     return tuple(sorted(shares, key=lambda one: -one.ratio.mean)[:MOST])
 
 
@@ -56,7 +67,7 @@ def interactions(space: Space, setting: Setting, model: Surrogate, variables: Se
     indices = [index for index in _changed(space, setting) if space.dimensions[index].name in variables]
     pairs = []
     for first, second in itertools.combinations(indices, 2):
-        points = np.array([_without(whole, default, gone) for gone in ((), (first,), (second,), (first, second))])
+        points = np.array([without(whole, default, *gone) for gone in ((), (first,), (second,), (first, second))])
         mean, sd = model.contrast(points, np.array([1.0, -1.0, -1.0, 1.0]))
         if abs(mean) >= max(_INTERACTION, MODEL_DEVIATES * sd):
             names = space.dimensions[first].name, space.dimensions[second].name
@@ -66,12 +77,6 @@ def interactions(space: Space, setting: Setting, model: Surrogate, variables: Se
 
 def _changed(space: Space, setting: Setting) -> list[int]:
     return [index for index, dimension in enumerate(space.dimensions) if dimension.name in setting]
-
-
-def _without(point: Point, default: Point, indices: Sequence[int]) -> Point:
-    changed = point.copy()
-    changed[list(indices)] = default[list(indices)]
-    return changed
 
 
 def _candidate_of(proven: Mapping[str, Setting], setting: Mapping[str, Value]) -> str | None:

@@ -12,9 +12,9 @@ from dialin.search.space import Point, Space
 
 _Array = NDArray[np.float64]
 
-BY_RULE = 0.006
+BY_RULE = 0.010
 """A change for which there is a rule of thumb leaves a set if that is expected to cost no more than this, on the log scale."""
-PROVEN = (0.020, 0.010, 0.015)
+PROVEN = (0.030, 0.015, 0.020)
 """The same for a change without a rule, in each set of the proof; where there is time for fewer sets, in the first ones.
 
 Such a change has more to show: of variables that nobody wrote a rule about, fewer matter.

@@ -191,6 +191,11 @@ class Surrogate:
             noise = np.where(disturbed, noise + (alpha / precision) ** 2, noise)
         self._inverse_lower, self._alpha = inverse, alpha
 
+    @property
+    def points(self) -> _Array:
+        """The settings that were measured."""
+        return self._observed.points
+
     def kernel(self, a: _Array, b: _Array) -> _Array:
         """Return the prior covariance of f between points."""
         s1, s2 = np.zeros((len(a), len(b))), np.zeros((len(a), len(b)))

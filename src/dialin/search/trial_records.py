@@ -81,11 +81,13 @@ class Carried:
     Attributes:
         ratio: throughput of the recommended setting to that of the same setting with the variable at its default.
         source: fresh trials of both settings, or the model of all trials.
+        companions: recommended variables that no trial changed without this one: which of them carries it is not known.
     """
 
     variable: str
     ratio: Estimate
     source: FigureSource
+    companions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

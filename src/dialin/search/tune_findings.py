@@ -73,6 +73,7 @@ def _variables(space: Space, model: Surrogate | None, shown: Point, result: Resu
             effect=effects.get(name),
             carries=goal_ratio(carried[name].ratio, goal) if name in carried else None,
             carries_by=carried[name].source if name in carried else None,
+            companions=list(carried[name].companions) if name in carried else [],
             response=[_by_goal(point, goal) for point in responses.get(name, ())],
         )
         for name in [*carried, *others]

@@ -24,6 +24,7 @@ from dialin.search.attribution import carried, interactions
 from dialin.search.constraints import Constraints
 from dialin.search.deadly_values import deadly_values
 from dialin.search.nested_sets import PROVEN, nested_sets, prices
+from dialin.search.separation import told_apart, unseparated, without
 from dialin.search.space import Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights
@@ -51,6 +52,8 @@ _LITTLE = 0.25
 """The share of a trial's noise below which an expected improvement is little."""
 _BLOCKS = 4.5
 """Blocks that the proof has room for at least, before it compares more than one set with the baseline."""
+_FEWEST_BLOCKS = 2.5
+"""The same, where the sets tell apart what no trial of the search did."""
 _MOST_PROOF = 0.5
 """The largest share of a short budget that the proof takes to have four blocks of one set and the baseline."""
 _OF_NOISE = 0.85
@@ -189,7 +192,8 @@ class Tuner:
         rng = np.random.default_rng([self.seed, 2, number])
         model = self.surrogate()
         if self._progress > _REFINE_AFTER and self.history[-1].ask.purpose is not TuneStage.REFINE:
-            point = self._without_doubtful(model, running, rng)
+            point = self._without_one_of_many(model)
+            point = self._without_doubtful(model, running, rng) if point is None else point
             return Ask(self.space.setting(point), self.options.search_seconds, TuneStage.REFINE)
         return self._proposal(model, running, rng)
 
@@ -321,6 +325,18 @@ class Tuner:
         top = improve(self.space, score, best[:8], rng, self._fit_memory)
         return self.space.point(self.constraints.repaired(self.space, self.space.setting(top)))
 
+    def _without_one_of_many(self, model: Surrogate) -> Point | None:
+        """Return the most promising setting without one change that no trial tells from another; None where all are told apart.
+
+        The model gives all that several changes carry to any one of them as long as they come together.
+        """
+        top, default = self._most_promising(model), self.space.default_point
+        for index in unseparated(model, top, default):
+            point = without(top, default, index)
+            if not any((point == tried).all() for tried in self._points):
+                return point
+        return None
+
     def _without_doubtful(self, model: Surrogate, running: Point | None, rng: np.random.Generator) -> Point:
         """Return the most promising setting without each change that by one draw of the model's belief is not worth its price.
 
@@ -370,6 +386,11 @@ class Tuner:
             statics = [self.space.static_part(setting) for setting in ({}, *settings)]
             if _BLOCKS * self._block_seconds(statics, statics[0]) <= self.seconds_left:
                 break
+        apart = told_apart(model, self.space.point(settings[0]), self.space.default_point)
+        sets = [self.space.setting(point) for point in apart]
+        statics = [self.space.static_part(setting) for setting in ({}, *sets)]
+        if sets and _FEWEST_BLOCKS * self._block_seconds(statics, statics[0]) <= self.seconds_left:
+            return sets
         return settings
 
     def _block_seconds(self, statics: Sequence[tuple[object, ...]], running: tuple[object, ...] | None) -> float:

@@ -1,0 +1,61 @@
+"""Which changes of a setting the trials tell apart: what two of them carry cannot be told where they always came together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialin.search.space import Point
+from dialin.search.surrogate import Surrogate, correlations
+
+SUSPECT = 0.03
+"""What a variable must seem to carry for its companions to matter, on the log scale."""
+_LIKE = 0.5
+"""A value counts as another one from this correlation on, by the kernel of the model."""
+
+
+def companions(tried: Point, setting: Point, default: Point) -> Mapping[int, list[int]]:
+    """Return for each variable that a setting changes the other ones that no trial changed without it, by index.
+
+    A trial changed one without the other where the first had about the value of the setting, and the second about its default.
+    `tried` has the points of the trials that completed, a row each.
+    """
+    changed = [int(index) for index in np.flatnonzero(setting != default)]
+    made = {index: _is_like(tried[:, index], setting[index], default[index]) for index in changed}
+    left = {index: _is_like(tried[:, index], default[index], setting[index]) for index in changed}
+    return {one: [other for other in changed if other != one and not (made[other] & left[one]).any()] for one in changed}
+
+
+def unseparated(model: Surrogate, setting: Point, default: Point) -> Mapping[int, list[int]]:
+    """Return the variables that seem to carry something and have companions, that which seems to carry most first."""
+    together = {one: others for one, others in companions(model.points, setting, default).items() if others}
+    if not together:
+        return {}
+    means = model.means(np.array([setting, *(without(setting, default, one) for one in together)]))
+    carried = dict(zip(together, means[0] - means[1:], strict=True))
+    return {one: together[one] for one in sorted(together, key=lambda one: -carried[one]) if carried[one] >= SUSPECT}
+
+
+def told_apart(model: Surrogate, setting: Point, default: Point) -> list[Point]:
+    """Return a setting, and it without each of two changes that no trial tells from others; nothing where all are told apart.
+
+    Of two changes each stands by itself in any case: there is time for both.
+    """
+    changed = [int(index) for index in np.flatnonzero(setting != default)]
+    dropped = changed if len(changed) == 2 else list(unseparated(model, setting, default))[:2]
+    return [setting, *(without(setting, default, index) for index in dropped)] if dropped else []
+
+
+def without(setting: Point, default: Point, *variables: int) -> Point:
+    """Return a setting with some variables at their defaults."""
+    point = setting.copy()
+    point[list(variables)] = default[list(variables)]
+    return point
+
+
+def _is_like(values: Point, one: float, other: float) -> NDArray[np.bool_]:
+    """Return which values are one value, or nearer to it than to another one and much like it."""
+    to_one, to_other = (correlations(values, np.array([value]))[:, 0] for value in (one, other))
+    return np.asarray((values == one) | ((to_one >= _LIKE) & (to_one > to_other) & (values != other)))
