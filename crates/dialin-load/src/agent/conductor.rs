@@ -1,6 +1,6 @@
 //! The side that calls agents, starts them together, and adds up what they tell.
 
-use super::clock_offset::{Answer, ClockOffset, nanoseconds_since, unix_now};
+use super::clock_offset::{ClockOffset, nanoseconds_since};
 use super::link::{Link, Reader, Trouble, Writer};
 use super::merge::Merger;
 use super::order::Order;
@@ -16,7 +16,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How often the clocks are asked before the start; the shortest round trip counts.
 const CLOCK_ROUNDS: u64 = 10;
@@ -88,7 +88,7 @@ impl Conductor<'_> {
                 members,
                 told,
                 timeout: Timeout { stopping: self.timeout.stopping + run.timeout, ..self.timeout },
-                epoch: (Instant::now(), unix_now()),
+                epoch: Instant::now(),
                 asked: 0,
                 beat: Instant::now(),
                 started: false,
@@ -202,8 +202,8 @@ struct Ensemble {
     merger: Merger,
     told: Receiver<Heard>,
     timeout: Timeout,
-    /// When its clock showed 0: by the steady clock, and in unix time.
-    epoch: (Instant, f64),
+    /// When its clock showed 0.
+    epoch: Instant,
     /// When all were asked last, by that clock in nanoseconds.
     asked: u64,
     /// When the next question is due.
@@ -251,15 +251,13 @@ impl Ensemble {
         let furthest = self.members.iter().filter_map(|member| member.clock.round_trip()).max().unwrap_or_default();
         let start = Instant::now() + self.timeout.lead + 4 * furthest;
         self.started = true;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.merger.started_at = (now + start.saturating_duration_since(Instant::now())).as_secs_f64();
         for member in &mut self.members {
             let theirs = member.clock.theirs(start).ok_or_else(|| member.confused("has a clock that cannot be"))?;
             member.say(&Command::Start(theirs))?;
             let round_trip = member.clock.round_trip().unwrap_or_default().as_secs_f64() * 1e3;
-            say(format!(
-                "agent {}: ready; round trip {round_trip:.3} ms, clock ahead by {:.3} s",
-                member.name,
-                member.clock.ahead()
-            ));
+            say(format!("agent {}: ready; round trip {round_trip:.3} ms", member.name));
         }
         Ok(())
     }
@@ -302,8 +300,8 @@ impl Ensemble {
     /// Ask all for their clocks, which is also how both sides see that the other is there.
     fn ask(&mut self) -> Result<()> {
         self.beat = Instant::now() + self.timeout.beat;
-        self.asked = nanoseconds_since(self.epoch.0);
-        self.members.iter_mut().try_for_each(|member| member.say(&Command::Ask(nanoseconds_since(self.epoch.0))))
+        self.asked = nanoseconds_since(self.epoch);
+        self.members.iter_mut().try_for_each(|member| member.say(&Command::Ask(nanoseconds_since(self.epoch))))
     }
 
     fn take(&mut self, Heard { place, at, what }: Heard) -> Result<()> {
@@ -311,10 +309,8 @@ impl Ensemble {
         match what {
             Err(_) if member.ended.is_some() => {}
             Err(trouble) => return Err(member.lost(&trouble)),
-            Ok(Report::Clock { ask, nanoseconds, unix }) if ask <= nanoseconds_since(self.epoch.0) => {
-                let since = Duration::from_nanos(ask);
-                let (asked, unix_asked) = (self.epoch.0 + since, self.epoch.1 + since.as_secs_f64());
-                member.clock.note(Answer { asked, came: at, unix_asked, nanoseconds, unix });
+            Ok(Report::Clock { ask, nanoseconds }) if ask <= nanoseconds_since(self.epoch) => {
+                member.clock.note(self.epoch + Duration::from_nanos(ask), at, nanoseconds);
                 member.answered = ask;
             }
             Ok(Report::Clock { .. } | Report::Welcome | Report::Busy) => {
@@ -325,7 +321,7 @@ impl Ensemble {
                 return Err(Error { what: format!("Agent {}: {}", member.name, error.what), ..error });
             }
             Ok(_) if !self.started => return Err(member.confused("reported load before the start")),
-            Ok(Report::Second(told)) => self.merger.take(place, *told, member.clock.ahead())?,
+            Ok(Report::Second(told)) => self.merger.take(place, *told)?,
             Ok(Report::Played(ended)) => {
                 member.ended = Some(ended);
                 self.merger.end(place);

@@ -18,6 +18,8 @@ pub struct Merger {
     ended: Vec<bool>,
     begun: BTreeMap<u64, Second>,
     handed: u64,
+    /// Unix time of the common start by the conductor's clock, in seconds.
+    pub started_at: f64,
 }
 
 impl Merger {
@@ -31,14 +33,15 @@ impl Merger {
             ended: vec![false; names.len()],
             begun: BTreeMap::new(),
             handed: 0,
+            started_at: 0.0,
         }
     }
 
-    /// Take a second that an agent told; its clock is `ahead` by so many seconds.
+    /// Take a second that an agent told.
     ///
     /// # Errors
     /// Of the driver: agents do not play the same run, or one lags too far behind another.
-    pub fn take(&mut self, agent: usize, told: Second, ahead: f64) -> Result<()> {
+    pub fn take(&mut self, agent: usize, told: Second) -> Result<()> {
         let name = &self.names[agent];
         let odd = |why: &str| {
             let what = format!("Agent {name} sent second {} {why}", told.number);
@@ -55,7 +58,7 @@ impl Merger {
         self.last[agent] = told.number;
         match self.begun.get_mut(&told.number) {
             None => {
-                self.begun.insert(told.number, Second { rate: phase.rate, at: told.at - ahead, ..told });
+                self.begun.insert(told.number, Second { rate: phase.rate, ..told });
             }
             Some(second) if (second.purpose, second.step) != (told.purpose, told.step) => {
                 return Err(odd("of another phase than the others"));
@@ -64,7 +67,6 @@ impl Merger {
                 second.connections += told.connections;
                 second.load_threads += told.load_threads;
                 second.gather = second.gather.filter(|gather| told.gather == Some(*gather));
-                second.at = second.at.max(told.at - ahead);
                 second.seconds = second.seconds.max(told.seconds);
                 second.merged.merge(&told.merged);
             }
@@ -82,8 +84,10 @@ impl Merger {
         let next = self.handed + 1;
         let all = self.last.iter().zip(&self.ended).all(|(last, ended)| *last >= next || *ended);
         let second = if all { self.begun.remove(&next) } else { None }?;
+        // All began at the same instant, so no agent's own time is needed.
+        let at = self.started_at + self.handed as f64 + second.seconds;
         self.handed = next;
-        Some(second)
+        Some(Second { at, ..second })
     }
 
     /// How many seconds were complete.
@@ -120,10 +124,10 @@ mod tests {
     #[test]
     fn a_second_is_complete_when_all_told_it() {
         let mut merger = merger(2);
-        merger.take(0, told(1, 10), 0.0).unwrap();
-        merger.take(0, told(2, 10), 0.0).unwrap();
+        merger.take(0, told(1, 10)).unwrap();
+        merger.take(0, told(2, 10)).unwrap();
         assert!(merger.complete().is_none());
-        merger.take(1, told(1, 5), 0.0).unwrap();
+        merger.take(1, told(1, 5)).unwrap();
         let second = merger.complete().unwrap();
         assert_eq!((second.number, second.merged.tally.all_transactions(), second.connections), (1, 15, 6));
         assert!(merger.complete().is_none());
@@ -134,7 +138,7 @@ mod tests {
     fn histograms_are_added_and_the_rate_is_the_whole_one() {
         let mut merger = merger(3);
         for agent in 0..3 {
-            merger.take(agent, told(1, 100), 0.0).unwrap();
+            merger.take(agent, told(1, 100)).unwrap();
         }
         let second = merger.complete().unwrap();
         assert_eq!(second.merged.tally.latency.count(), 300);
@@ -146,7 +150,7 @@ mod tests {
         let merged = |others: Option<bool>| {
             let mut merger = merger(3);
             for (agent, gather) in [Some(true), others, Some(true)].into_iter().enumerate() {
-                merger.take(agent, Second { gather, ..told(1, 1) }, 0.0).unwrap();
+                merger.take(agent, Second { gather, ..told(1, 1) }).unwrap();
             }
             merger.complete().unwrap().gather
         };
@@ -156,9 +160,9 @@ mod tests {
     #[test]
     fn an_agent_that_ended_is_waited_for_no_longer() {
         let mut merger = merger(2);
-        merger.take(0, told(1, 10), 0.0).unwrap();
-        merger.take(1, told(1, 10), 0.0).unwrap();
-        merger.take(1, told(2, 7), 0.0).unwrap();
+        merger.take(0, told(1, 10)).unwrap();
+        merger.take(1, told(1, 10)).unwrap();
+        merger.take(1, told(2, 7)).unwrap();
         merger.end(0);
         assert_eq!(merger.complete().map(|second| second.number), Some(1));
         let last = merger.complete().unwrap();
@@ -168,37 +172,40 @@ mod tests {
     #[test]
     fn times_are_the_conductors_and_the_latest_end_counts() {
         let mut merger = merger(2);
-        merger.take(0, Second { at: 1000.0, seconds: 0.25, ..told(1, 1) }, 0.0).unwrap();
-        merger.take(1, Second { at: 1060.5, seconds: 0.75, ..told(1, 1) }, 60.0).unwrap();
-        let second = merger.complete().unwrap();
-        assert_eq!((second.at, second.seconds), (1000.5, 0.75));
+        merger.started_at = 999.0;
+        for (agent, at) in [(0, 5000.0), (1, 7000.0)] {
+            merger.take(agent, Second { at, ..told(1, 1) }).unwrap();
+            merger.take(agent, Second { at, seconds: 0.25 * (1 + agent) as f64, ..told(2, 1) }).unwrap();
+        }
+        assert_eq!(merger.complete().map(|second| (second.at, second.seconds)), Some((1000.0, 1.0)));
+        assert_eq!(merger.complete().map(|second| (second.at, second.seconds)), Some((1000.5, 0.5)));
     }
 
     #[test]
     fn seconds_that_do_not_belong_together_are_refused() {
-        assert!(merger(1).take(0, told(2, 1), 0.0).unwrap_err().what.contains("out of turn"));
+        assert!(merger(1).take(0, told(2, 1)).unwrap_err().what.contains("out of turn"));
         let mut ended = merger(1);
         ended.end(0);
-        assert!(ended.take(0, told(1, 1), 0.0).is_err());
+        assert!(ended.take(0, told(1, 1)).is_err());
         let foreign = Second { step: 9, ..told(1, 1) };
-        assert!(merger(1).take(0, foreign, 0.0).unwrap_err().what.contains("not ordered"));
+        assert!(merger(1).take(0, foreign).unwrap_err().what.contains("not ordered"));
         let mut two = merger(2);
-        two.take(0, told(1, 1), 0.0).unwrap();
+        two.take(0, told(1, 1)).unwrap();
         let other = Second { purpose: Purpose::Measure, ..told(1, 1) };
-        assert!(two.take(1, other, 0.0).unwrap_err().what.contains("another phase"));
+        assert!(two.take(1, other).unwrap_err().what.contains("another phase"));
     }
 
     #[test]
     fn counts_that_no_second_has_are_refused_before_they_are_added() {
         let mut mad = told(1, 1);
         mad.merged.tally.retries = u64::MAX;
-        assert!(merger(1).take(0, mad, 0.0).unwrap_err().what.contains("cannot be"));
+        assert!(merger(1).take(0, mad).unwrap_err().what.contains("cannot be"));
     }
 
     #[test]
     fn one_that_lags_far_behind_is_named() {
         let mut merger = merger(2);
-        let told_all = (1..=31).try_for_each(|number| merger.take(0, told(number, 1), 0.0));
+        let told_all = (1..=31).try_for_each(|number| merger.take(0, told(number, 1)));
         assert!(told_all.unwrap_err().what.contains("host2:1"));
     }
 }

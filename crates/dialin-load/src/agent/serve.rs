@@ -1,6 +1,6 @@
 //! The side that waits for conductors, and plays what they order: one run at a time.
 
-use super::clock_offset::{nanoseconds_since, unix_now};
+use super::clock_offset::nanoseconds_since;
 use super::link::{Link, Reader, Trouble, Writer};
 use super::order::Order;
 use super::strangers::Strangers;
@@ -269,6 +269,6 @@ impl Run {
     }
 
     fn clock(&self, ask: u64) -> Report {
-        Report::Clock { ask, nanoseconds: nanoseconds_since(self.epoch), unix: unix_now() }
+        Report::Clock { ask, nanoseconds: nanoseconds_since(self.epoch) }
     }
 }

@@ -178,7 +178,7 @@ fn by_hand(sayings: Vec<Report>, end: fn(ByHand)) -> (String, JoinHandle<()>) {
         agent.send(&Report::Ready);
         loop {
             match agent.receive() {
-                Command::Ask(ask) => agent.send(&Report::Clock { ask, nanoseconds: ask, unix: 0.0 }),
+                Command::Ask(ask) => agent.send(&Report::Clock { ask, nanoseconds: ask }),
                 Command::Start(_) => break,
                 Command::Conduct | Command::Order(_) | Command::Stop => {}
             }

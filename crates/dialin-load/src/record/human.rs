@@ -53,14 +53,13 @@ pub fn second(line: &SecondLine) -> String {
         text += &format!(" of {}", rounded(rate));
     }
     let latency = &line.latency;
-    let parts = [("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99), ("max", latency.max)];
     text += "  ms";
-    for (name, value) in parts {
+    for (name, value) in [("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99), ("max", latency.max)] {
         text += &format!("  {name} {:>7}", milliseconds(value));
     }
-    let waiting =
+    let counts =
         [("retries", line.retries), ("reconnects", line.reconnects), ("backlog", line.backlog), ("dropped", line.dropped)];
-    for (name, count) in waiting.into_iter().filter(|(_, count)| *count > 0) {
+    for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
         text += &format!("  {name} {count}");
     }
     if !line.errors.is_empty() {
@@ -72,16 +71,16 @@ pub fn second(line: &SecondLine) -> String {
 /// What a run came to: a table with a row for each step, then what is to be said in words.
 #[must_use]
 pub fn summary(line: &SummaryLine) -> String {
-    let several = line.steps.len() > 1;
-    let rows = line.steps.iter().chain(several.then_some(&line.total));
-    let mut table = vec![HEADINGS.map(str::to_owned)];
-    table.extend(rows.map(row));
-    let mut text = aligned(&table);
-    for said in sentences(line) {
-        text.push('\n');
-        text += &said;
-    }
-    text
+    let all = (line.steps.len() > 1).then_some(&line.total);
+    let rows: Vec<&StepLine> = line.steps.iter().chain(all).collect();
+    let columns = COLUMNS.map(|(heading, cell)| {
+        let cells = rows.iter().map(|row| cell(row).unwrap_or_else(|| "-".into()));
+        let cells: Vec<String> = [heading.to_owned()].into_iter().chain(cells).collect();
+        let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or_default();
+        cells.into_iter().map(|cell| format!("{cell:>width$}")).collect::<Vec<_>>()
+    });
+    let line_of = |row: usize| columns.each_ref().map(|cells| cells[row].as_str()).join("  ");
+    (0..=rows.len()).map(line_of).chain(["".into()]).chain(sentences(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// Transactions that are open for longer than this at the end are worth a sentence: a second is what `dialin` calls a stall.
@@ -89,100 +88,58 @@ const STALL_MS: f64 = 1e3;
 /// A load thread that uses more of a CPU than this limits the load.
 const BUSY: f64 = 0.9;
 
-const HEADINGS: [&str; 15] = [
-    "step",
-    "conn",
-    "threads",
-    "gather",
-    "asked tps",
-    "tps",
-    "p50 ms",
-    "p95 ms",
-    "p99 ms",
-    "p99.9 ms",
-    "max ms",
-    "errors",
-    "retries",
-    "driver µs/tx",
-    "busiest thread",
+/// The columns of the table, and what a step has there.
+const COLUMNS: [(&str, fn(&StepLine) -> Option<String>); 15] = [
+    ("step", |step| Some(step.step.map_or_else(|| "all".into(), |step| step.to_string()))),
+    ("conn", |step| step.connections.map(|count| count.to_string())),
+    ("threads", |step| step.load_threads.map(|count| count.to_string())),
+    ("gather", |step| step.gather.map(str::to_owned)),
+    ("asked tps", |step| step.rate.map(rounded)),
+    ("tps", |step| Some(rounded(step.per_second))),
+    ("p50 ms", |step| Some(milliseconds(step.latency.p50))),
+    ("p95 ms", |step| Some(milliseconds(step.latency.p95))),
+    ("p99 ms", |step| Some(milliseconds(step.latency.p99))),
+    ("p99.9 ms", |step| Some(milliseconds(step.latency.p99_9))),
+    ("max ms", |step| Some(milliseconds(step.latency.max))),
+    ("errors", |step| Some(step.errors.values().sum::<u64>().to_string())),
+    ("retries", |step| Some(step.retries.to_string())),
+    ("driver µs/tx", |step| step.driver_cpu_us_per_transaction.map(rounded)),
+    ("busiest thread", |step| Some(format!("{:.0} %", 100.0 * busiest_share(step)))),
 ];
-
-fn row(step: &StepLine) -> [String; HEADINGS.len()] {
-    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".into());
-    [
-        step.step.map_or_else(|| "all".into(), |step| step.to_string()),
-        or_dash(step.connections.map(|count| count.to_string())),
-        or_dash(step.load_threads.map(|count| count.to_string())),
-        or_dash(step.gather.map(str::to_owned)),
-        or_dash(step.rate.map(rounded)),
-        rounded(step.per_second),
-        milliseconds(step.latency.p50),
-        milliseconds(step.latency.p95),
-        milliseconds(step.latency.p99),
-        milliseconds(step.latency.p99_9),
-        milliseconds(step.latency.max),
-        step.errors.values().sum::<u64>().to_string(),
-        step.retries.to_string(),
-        or_dash(step.driver_cpu_us_per_transaction.map(rounded)),
-        format!("{:.0} %", 100.0 * busiest_share(step)),
-    ]
-}
 
 fn sentences(line: &SummaryLine) -> Vec<String> {
     let total = &line.total;
-    let mut said = vec![format!(
-        "{} transactions and {} statements in {} measured seconds{}",
-        total.transactions,
-        total.statements.all(),
-        rounded(total.seconds),
-        if line.stopped { ", until it was stopped" } else { "" }
-    )];
-    if total.by_transaction.len() > 1 {
-        let p99 = |name: &String| total.latency_by_transaction.get(name).and_then(|line| line.latency.p99);
-        let part = |(name, count): (&String, &u64)| match p99(name) {
+    let until = if line.stopped { ", until it was stopped" } else { "" };
+    let (transactions, statements, seconds) = (total.transactions, total.statements.all(), rounded(total.seconds));
+    let mut said =
+        vec![format!("{transactions} transactions and {statements} statements in {seconds} measured seconds{until}")];
+    let mut say_if = |is_so: bool, text: String| said.extend(is_so.then_some(text));
+    let of_kind =
+        |(name, count): (&String, &u64)| match total.latency_by_transaction.get(name).and_then(|line| line.latency.p99) {
             Some(p99) => format!("{name} {count} (p99 {} ms)", milliseconds(Some(p99))),
             None => format!("{name} {count}"),
         };
-        let parts: Vec<String> = total.by_transaction.iter().map(part).collect();
-        said.push(format!("By transaction: {}", parts.join(", ")));
-    }
-    if !total.errors.is_empty() {
-        said.push(format!("Errors by code: {}", errors(&total.errors)));
-    }
-    if total.reconnects > 0 {
-        said.push(format!("Reconnects after lost connections: {}", total.reconnects));
-    }
-    if total.unprepared > 0 {
-        said.push(format!(
-            "Statements sent as text, because the server had no room to prepare them: {} (raise its max_prepared_stmt_count)",
-            total.unprepared
-        ));
-    }
-    if line.reached_backlog_cap {
-        said.push(format!(
-            "Too many transactions waited, and {} were dropped in measured seconds (see --backlog)",
-            total.dropped
-        ));
-    }
-    for step in line.steps.iter().filter(|step| hides_a_stall(step)) {
-        let age = step.oldest_ms.unwrap_or_default() / 1e3;
-        said.push(format!(
-            "At the end of step {}, {} transactions had not finished, the oldest after {} s; no latency includes them",
-            step.step.unwrap_or_default(),
-            step.unfinished,
-            rounded(age)
-        ));
-    }
-    for (step, share) in line.steps.iter().map(|step| (step, busiest_share(step))).filter(|(_, share)| *share > BUSY) {
-        said.push(format!(
-            "In step {} the driver was the limit: its busiest load thread used {:.0} % of a CPU (see --load-threads)",
-            step.step.unwrap_or_default(),
-            100.0 * share
-        ));
-    }
-    for step in line.steps.iter().filter(|step| step.rate_reached == Some(false)) {
-        let (number, asked) = (step.step.unwrap_or_default(), step.rate.unwrap_or_default());
-        said.push(format!("Step {number} reached {} of {} transactions per second", rounded(step.per_second), rounded(asked)));
+    let kinds: Vec<String> = total.by_transaction.iter().map(of_kind).collect();
+    say_if(kinds.len() > 1, format!("By transaction: {}", kinds.join(", ")));
+    say_if(!total.errors.is_empty(), format!("Errors by code: {}", errors(&total.errors)));
+    say_if(total.reconnects > 0, format!("Reconnects after lost connections: {}", total.reconnects));
+    let unprepared = "Statements sent as text, because the server had no room to prepare them";
+    say_if(total.unprepared > 0, format!("{unprepared}: {} (raise its max_prepared_stmt_count)", total.unprepared));
+    let dropped =
+        format!("Too many transactions waited, and {} were dropped in measured seconds (see --backlog)", total.dropped);
+    say_if(line.reached_backlog_cap, dropped);
+    for step in &line.steps {
+        let (number, busiest, reached) = (step.step.unwrap_or_default(), busiest_share(step), rounded(step.per_second));
+        let (open, age) = (step.unfinished, rounded(step.oldest_ms.unwrap_or_default() / 1e3));
+        let stall = format!("At the end of step {number}, {open} transactions had not finished, the oldest after {age} s");
+        say_if(hides_a_stall(step), stall + "; no latency includes them");
+        let limit = format!(
+            "In step {number} the driver was the limit: its busiest load thread used {:.0} % of a CPU",
+            100.0 * busiest
+        );
+        say_if(busiest > BUSY, limit + " (see --load-threads)");
+        let asked = rounded(step.rate.unwrap_or_default());
+        say_if(step.rate_reached == Some(false), format!("Step {number} reached {reached} of {asked} transactions per second"));
     }
     said
 }
@@ -197,16 +154,6 @@ fn hides_a_stall(step: &StepLine) -> bool {
     step.oldest_ms.is_some_and(|oldest| oldest > STALL_MS && step.latency.max.is_none_or(|longest| oldest > longest))
 }
 
-fn aligned(table: &[[String; HEADINGS.len()]]) -> String {
-    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
-    let line = |row: &[String; HEADINGS.len()]| {
-        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
-        cells.collect::<Vec<_>>().join("  ") + "\n"
-    };
-    table.iter().map(line).collect()
-}
-
 fn errors(errors: &BTreeMap<u16, u64>) -> String {
     let parts: Vec<String> = errors.iter().map(|(code, count)| format!("{code}×{count}")).collect();
     parts.join(" ")
@@ -216,31 +163,19 @@ fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
 
-/// Three digits, or all of a larger number's whole ones.
+/// A number with three digits, or all of its whole ones; small ones have no more than so many behind the point.
+fn with_digits(value: f64, most: usize) -> String {
+    let whole = [100.0, 10.0, 1.0].iter().filter(|bound| value >= **bound).count();
+    format!("{value:.*}", most.min(3 - whole))
+}
+
 fn rounded(value: f64) -> String {
-    let digits = if value >= 100.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else {
-        2
-    };
-    let text = format!("{value:.digits$}");
+    let text = with_digits(value, 2);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 fn milliseconds(value: Option<f64>) -> String {
-    let Some(value) = value else { return "-".into() };
-    let digits = if value >= 100.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else if value >= 1.0 {
-        2
-    } else {
-        3
-    };
-    format!("{value:.digits$}")
+    value.map_or_else(|| "-".into(), |value| with_digits(value, 3))
 }
 
 #[cfg(test)]
@@ -252,8 +187,6 @@ mod tests {
     use super::*;
     use crate::run::{Arrivals, Gather, Purpose, Rate};
 
-    const END: End = End { seconds: 3, reached_backlog_cap: true, stopped: true };
-
     fn when(step: usize, rate: Option<f64>) -> When {
         let rate = rate.map(|per_second| Rate { per_second, arrivals: Arrivals::Constant });
         let (purpose, connections, load_threads, gather) = (Purpose::Measure, 16, 1, Some(true));
@@ -264,38 +197,39 @@ mod tests {
         vec!["pay".into(), "look".into()]
     }
 
-    fn second_of(tally: &Tally) -> Merged {
+    fn merged(tally: &Tally) -> Merged {
         let mut merged = Merged::new(2);
         merged.add(tally);
         merged
     }
 
-    #[test]
-    fn a_second_is_one_line_with_what_went_wrong() {
-        let text = second(&second_of(&eventful()).line(&when(1, Some(30.0)), &names()));
-        assert_eq!(
-            text,
-            "   12 s  measure     16 conn         20 tps of 30  ms  p50    10.0  p95    19.0  p99       -  max    20.0  \
-             retries 1  reconnects 1  backlog 4  dropped 3  errors 1205×1 1213×2"
-        );
+    /// What a run came to with a second of each of these rates, a step each; None is a closed loop.
+    fn summed(rates: &[Option<f64>], tally: &Tally) -> String {
+        let mut steps = Steps::new(names());
+        (1..).zip(rates).for_each(|(step, rate)| steps.add(&when(step, *rate), &merged(tally)));
+        summary(&steps.finish(End { seconds: 3, reached_backlog_cap: true, stopped: true }))
     }
 
     #[test]
-    fn a_quiet_second_says_nothing_of_errors() {
-        let text = second(&second_of(&Tally::new(2)).line(&when(1, None), &names()));
-        assert!(text.ends_with("max       -") && !text.contains(" of "), "{text}");
+    fn a_second_is_one_line_with_what_went_wrong() {
+        assert_eq!(
+            second(&merged(&eventful()).line(&when(1, Some(30.0)), &names())),
+            "   12 s  measure     16 conn         20 tps of 30  ms  p50    10.0  p95    19.0  p99       -  max    20.0  \
+             retries 1  reconnects 1  backlog 4  dropped 3  errors 1205×1 1213×2"
+        );
+        let quiet = second(&merged(&Tally::new(2)).line(&when(1, None), &names()));
+        assert!(quiet.ends_with("max       -") && !quiet.contains(" of "), "{quiet}");
     }
 
     #[test]
     fn the_summary_has_a_row_for_each_step_and_one_for_all() {
-        let mut steps = Steps::new(names());
-        steps.add(&when(1, Some(20.0)), &second_of(&eventful()));
-        steps.add(&when(2, Some(30.0)), &second_of(&eventful()));
-        let text = summary(&steps.finish(END));
+        let text = summed(&[Some(20.0), Some(30.0)], &eventful());
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[1][..7], ["1", "16", "1", "on", "20", "20", "10.0"]);
         assert_eq!(lines[3][..6], ["all", "-", "-", "-", "-", "20"]);
         assert!([1, 2, 3].iter().all(|line| lines[*line].ends_with(&["70", "%"])), "{text}");
+        let widths: Vec<usize> = text.lines().take(4).map(|line| line.chars().count()).collect();
+        assert!(widths.iter().all(|width| *width == widths[0]) && lines[4].is_empty(), "{text}");
         for said in [
             "40 transactions and 800 statements in 2 measured seconds, until it was stopped",
             "By transaction: look 10, pay 30",
@@ -308,32 +242,22 @@ mod tests {
         ] {
             assert!(text.contains(said), "{said} is not in {text}");
         }
-        assert!(!text.contains("Step 1 reached"));
+        assert!(!text.contains("Step 1 reached") && !summed(&[None], &eventful()).contains("all"));
     }
 
     #[test]
-    fn a_load_thread_that_fills_a_cpu_is_the_limit() {
-        let limited = |busiest_cpu_ns| {
-            let mut steps = Steps::new(names());
-            steps.add(&when(1, None), &second_of(&Tally { busiest_cpu_ns, ..Tally::new(2) }));
-            summary(&steps.finish(END))
-                .contains("In step 1 the driver was the limit: its busiest load thread used 97 % of a CPU")
-        };
-        assert!(limited(970_000_000));
-        assert!(!limited(600_000_000));
-    }
-
-    #[test]
-    fn transactions_that_are_open_no_longer_than_others_took_are_not_worth_a_sentence() {
-        let ended = |oldest_ns, latency_ns| {
+    fn what_is_worth_a_sentence_is_more_than_a_bound() {
+        let busy = |busiest_cpu_ns| summed(&[None], &Tally { busiest_cpu_ns, ..Tally::new(2) });
+        let limit = "In step 1 the driver was the limit: its busiest load thread used 97 % of a CPU (see --load-threads)";
+        assert!(busy(970_000_000).contains(limit) && !busy(600_000_000).contains("the limit"));
+        let open = |oldest_ns, latency_ns| {
             let mut tally = Tally { busy: 16, oldest_ns, ..Tally::new(2) };
             tally.transaction(0, latency_ns, latency_ns);
-            let mut steps = Steps::new(names());
-            steps.add(&when(1, None), &second_of(&tally));
-            summary(&steps.finish(END)).contains("had not finished")
+            summed(&[None], &tally).contains("had not finished")
         };
+        // One that is open no longer than others took hides no stall, and one of less than a second is none.
         let [short, long] = [20_000_000, 5_000_000_000];
-        assert_eq!([ended(short, short / 2), ended(long, short), ended(long, 2 * long)], [false, true, false]);
+        assert_eq!([open(short, short / 2), open(long, short), open(long, 2 * long)], [false, true, false]);
     }
 
     #[test]
@@ -341,17 +265,8 @@ mod tests {
         let mut tally = Tally::new(2);
         (0..200).for_each(|_| tally.transaction(0, 3_000_000, 1_000_000));
         (0..50).for_each(|_| tally.transaction(1, 90_000_000, 1_000_000));
-        let mut steps = Steps::new(names());
-        steps.add(&when(1, None), &second_of(&tally));
-        let text = summary(&steps.finish(END));
+        let text = summed(&[None], &tally);
         assert!(text.contains("By transaction: look 50, pay 200 (p99 3.00 ms)"), "{text}");
-    }
-
-    #[test]
-    fn one_step_needs_no_row_for_all() {
-        let mut steps = Steps::new(names());
-        steps.add(&when(1, None), &second_of(&eventful()));
-        assert!(!summary(&steps.finish(END)).contains("all"));
     }
 
     #[test]
