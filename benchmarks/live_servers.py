@@ -170,11 +170,11 @@ class Bench:
         if not verdict:
             return f"exit code {code}: {said.strip().splitlines()[-1]}"
         one = next(each for each in verdict["live"]["candidates"] if each["name"] == name)
-        state = next(each["state"] for each in verdict["candidates"] if each["name"] == name)
         costs = ", ".join(f"{cost} {_shown(ratio)}" for cost, ratio in one["costs"].items())
         digests = [len(facts.get("digests", ())) for facts in verdict["server"]["builds"].values()]
         return (
-            f"{_shown(one['with_load'])}, {state} after {verdict['minutes_of_wall_clock']:.0f} min "
+            f"{_shown(one['with_load'])}, {verdict['verdict']}: {verdict['recommended_candidate']} "
+            f"after {verdict['minutes_of_wall_clock']:.0f} min "
             f"({verdict['live']['quads']} pairs, {digests[0]} digests); load {_shown(one['load'])}; {costs}"
         )
 
