@@ -44,6 +44,7 @@ class ReasonCode(StrEnum):
     WEAKER_DURABILITY = "weaker_durability"
     CONFOUNDED = "confounded"
     HOSTS_DISAGREE = "hosts_disagree"
+    NOT_ON_EACH_KIND = "not_on_each_kind"
     BASELINE_FAILED = "baseline_failed"
     OTHERS_UNSAFE = "others_unsafe"
     OTHERS_FAILED = "others_failed"

@@ -148,6 +148,10 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
     if disagree is not None:
         name = named(spec, str(disagree.data["candidate"]))
         return f"hosts disagree on {name}: {effects_by_host(disagree.data)}"
+    unequal = next((note for note in verdict.warnings if note.code == "not_on_each_kind"), None)
+    if unequal is not None:
+        name = named(spec, str(unequal.data["candidate"]))
+        return f"{name} is not shown to be better on every kind of host: {effects_by_host(unequal.data)}"
     out = (CandidateState.FAILED, CandidateState.UNSAFE)
     measured = [one.name for one in verdict.candidates if one.state not in out]
     if len(measured) < 2 and any(one.state is CandidateState.UNSAFE for one in verdict.candidates):

@@ -48,7 +48,7 @@ from dialin.stats.trial_figures import (
 from dialin.variables import rules
 from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_notes, rates
 from dialin.verdict.effective_settings import EffectiveSettings
-from dialin.verdict.host_comparison import DISAGREE, host_notes, kinds_are_compared
+from dialin.verdict.host_comparison import compare_hosts
 from dialin.verdict.live_findings import live_findings, live_notes
 from dialin.verdict.recommendation import recommend
 from dialin.workloads import load_identity
@@ -107,18 +107,25 @@ class _Case:
 def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = None) -> Judgement:
     """Return the verdict on all completed trials; `known`, figures by trial id, are calculated unless they are given."""
     case = _case(record, known)
-    spec, decision = case.spec, case.decision
-    names = spec.names
+    spec, names = case.spec, case.spec.names
+    hosts = compare_hosts(record, case.done, case.figures, case.decision)
+    decision = hosts.limited(case.decision, spec.baseline)
+    is_reached = case.decision.is_reached(spec.until, spec.baseline) and hosts.is_enough
+    is_reached = is_reached and (hosts.disagree or hosts.is_shown(case.decision))
     outcome, states = decision.outcome, dict(decision.states)
     # What could explain a difference could hide one as well; only candidates that are one leave no question.
     if case.serious and outcome is not Outcome.INCONCLUSIVE and not any(len(group) == len(names) for group in case.identical):
         outcome = Outcome.INCONCLUSIVE
         states = without_claims(states)
-    by_host = host_notes(record, case.done, case.figures, decision.decided_by)
-    disagree = any(note.code == DISAGREE for note in by_host)
-    if disagree and outcome is not Outcome.INCONCLUSIVE:
-        outcome, states = Outcome.INCONCLUSIVE, without_claims(states)
-    recommended = recommend(spec, outcome, decision, case.weaker, case.serious, hosts_disagree=disagree)
+    recommended = recommend(
+        spec,
+        outcome,
+        decision,
+        case.weaker,
+        case.serious,
+        hosts_disagree=hosts.disagree,
+        kept_back=bool(hosts.kept_back(case.decision)),
+    )
     chosen = recommended.candidate
     is_choice = chosen == decision.choice and outcome is not Outcome.INCONCLUSIVE
     best = front(
@@ -155,12 +162,12 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         confirmed=_confirmed(record, chosen),
         lost_seconds=sum(case.figures[trial.id].lost for trial in case.done),
         trial_noise=decision.sd,
-        warnings=[*by_host, *_warnings(case, chosen)],
+        warnings=[*hosts.notes, *_warnings(case, chosen)],
         confounds=list(case.confounds),
         server={"builds": {server: dict(facts) for server, facts in record.servers.items()}},
         host=dict(record.host),
         workload={
-            **spec.workload.model_dump(mode="json"),
+            **spec.workload.model_dump(mode="json", exclude={"load_token"}),
             "text": spec.workload.describe(),
             **_driver(record),
             **_table_read(record),
@@ -168,9 +175,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     )
     if case.live is not None:
         verdict = verdict.model_copy(update={"live": case.live})
-    decided = decision.is_reached(spec.until, spec.baseline)
-    decided = decided and kinds_are_compared(record, case.done, case.figures, decision.decided_by)
-    return Judgement(in_words(spec, verdict), decided)
+    return Judgement(in_words(spec, verdict), is_reached)
 
 
 def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
