@@ -209,12 +209,13 @@ def _shown(ratio: dict[str, Any] | None) -> str:
 def replicated() -> Iterator[tuple[Playground, Playground]]:
     """A source with clients' data, and a replica of it, both mysql@9.7."""
     build = find("mysql@9.7")
-    log = ("--set", "log_bin=binlog", *PERFORMANCE_SCHEMA)
+    log = ("--set", "log_bin=ON", *PERFORMANCE_SCHEMA)
     with (
-        playground(build, DOCUMENT, "--set", "server_id=1", *log) as source,
-        playground(build, DOCUMENT, "--set", "server_id=2", *log) as replica,
+        playground(build, DOCUMENT, *log) as source,
+        playground(build, DOCUMENT, *log) as replica,
     ):
-        for server in (source, replica):
+        for number, server in enumerate((source, replica), start=1):
+            server.query(f"SET GLOBAL server_id = {number}")
             prepare(server)
         source.query(
             "CREATE USER repl@'%' IDENTIFIED BY 'repl'",
