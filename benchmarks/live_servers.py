@@ -170,11 +170,11 @@ class Bench:
         if not verdict:
             return f"exit code {code}: {said.strip().splitlines()[-1]}"
         one = next(each for each in verdict["live"]["candidates"] if each["name"] == name)
-        state = next(each["state"] for each in verdict["candidates"] if each["name"] == name)
         costs = ", ".join(f"{cost} {_shown(ratio)}" for cost, ratio in one["costs"].items())
         digests = [len(facts.get("digests", ())) for facts in verdict["server"]["builds"].values()]
         return (
-            f"{_shown(one['with_load'])}, {state} after {verdict['minutes_of_wall_clock']:.0f} min "
+            f"{_shown(one['with_load'])}, {verdict['verdict']}: {verdict['recommended_candidate']} "
+            f"after {verdict['minutes_of_wall_clock']:.0f} min "
             f"({verdict['live']['quads']} pairs, {digests[0]} digests); load {_shown(one['load'])}; {costs}"
         )
 
@@ -209,12 +209,13 @@ def _shown(ratio: dict[str, Any] | None) -> str:
 def replicated() -> Iterator[tuple[Playground, Playground]]:
     """A source with clients' data, and a replica of it, both mysql@9.7."""
     build = find("mysql@9.7")
-    log = ("--set", "log_bin=binlog", *PERFORMANCE_SCHEMA)
+    log = ("--set", "log_bin=ON", *PERFORMANCE_SCHEMA)
     with (
-        playground(build, DOCUMENT, "--set", "server_id=1", *log) as source,
-        playground(build, DOCUMENT, "--set", "server_id=2", *log) as replica,
+        playground(build, DOCUMENT, *log) as source,
+        playground(build, DOCUMENT, *log) as replica,
     ):
-        for server in (source, replica):
+        for number, server in enumerate((source, replica), start=1):
+            server.query(f"SET GLOBAL server_id = {number}")
             prepare(server)
         source.query(
             "CREATE USER repl@'%' IDENTIFIED BY 'repl'",

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from dialin.evidence.why_verdict import explain
+from dialin.model.study import Goal
 from dialin.question import study_file as files
 from dialin.report.document.parts import SectionKey, find
 from dialin.report.document.study_document import study_document
@@ -95,3 +96,13 @@ def test_the_study_file_asks_the_same_again(record, tmp_path):
     question = files.read(tmp_path / "study.toml")
     assert question.is_live
     assert question.workload_spec(tmp_path).percentile == 0
+
+
+def test_throughput_is_the_clients_unless_it_is_the_goal():
+    offered, compared = live_record(Live(effects={"400": 0.8})), live_record(Live(effects={"400": 1.0}, goal=Goal.THROUGHPUT))
+    assert offered.verdict.is_throughput_offered
+    assert not compared.verdict.is_throughput_offered
+    for record, shown, absent in ((offered, "Offered load", "Throughput against"), (compared, "Throughput against", None)):
+        page = html.render(record)
+        assert shown in page
+        assert absent is None or absent not in page

@@ -409,5 +409,10 @@ class Verdict(FrozenModel):
         return next(candidate for candidate in self.candidates if candidate.name == name)
 
     @property
+    def is_throughput_offered(self) -> bool:
+        """Whether clients decided the throughput, so that it says nothing of the candidates."""
+        return self.live is not None and self.goal is not Goal.THROUGHPUT
+
+    @property
     def chosen(self) -> CandidateVerdict:
         return self.candidate(self.recommended_candidate)

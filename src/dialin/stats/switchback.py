@@ -11,8 +11,8 @@ take away a part of the effect, or add one: then the two estimates disagree, and
 
 An effect may take longer to settle than the washout. Where it differs between the halves of periods, the second halves alone
 are compared, and the interval of such a candidate reaches further: by half of what came between the halves. That is enough
-for what settles exponentially, as long as the second half has no more than `_MOST_GROWTH` times the effect of the first; with
-more, most of the effect may be still to come, and nothing is claimed.
+for what settles exponentially, as long as the second half has no more than `_MOST_GROWTH` times the effect of the first. Where
+there may be more, most of the effect may be still to come, and nothing is claimed.
 """
 
 from __future__ import annotations
@@ -41,8 +41,12 @@ _LOAD_DIFFERS = 2.5
 """The normal deviate from which on the offered load counts as one that depends on the candidate."""
 _CARRIES_OVER = 3.3
 """The normal deviate from which on a carry-over is said: one in a thousand by chance, for it is asked at every look."""
-_MAY_SETTLE = 2.0
+_MAY_SETTLE = 1.0
 """The normal deviate from which on second halves alone are compared: this costs precision only, so that less doubt will do."""
+_IS_CLEAR = 2.0
+"""The normal deviate from which on an effect is one, of which most may be still to come."""
+_AT_MOST = 1.645
+"""The normal deviate up to which what came between the halves may be more than it seems."""
 _MOST_GROWTH = 5 / 3
 _STILL_TO_COME = 0.5
 """What may come after the second half at most, in units of what came between the halves: with time constants up to nine tenths
@@ -326,9 +330,10 @@ def carry_over(periods: Sequence[Period], name: str, baseline: str, alpha: float
         early, late = first.difference(name, baseline), second.difference(name, baseline)
         is_slow = _deviate(change) > _MAY_SETTLE or (later is not None and _deviate(later) > _CARRIES_OVER)
         to_come = _STILL_TO_COME * change.mean if is_slow else 0.0
-        grows_on = late.mean * change.mean > 0 and abs(late.mean) > _MOST_GROWTH * abs(early.mean)
-        turns = early.mean * late.mean < 0
-        lasts = _deviate(change) > _CARRIES_OVER and _deviate(late) > _MAY_SETTLE and (grows_on or turns)
+        at_most = abs(change.mean) + _AT_MOST * change.error
+        goes_on = change.mean * late.mean > 0 and at_most > (1 - 1 / _MOST_GROWTH) * abs(late.mean)
+        turns = early.mean * late.mean < 0 and _deviate(change) > _CARRIES_OVER
+        lasts = is_slow and _deviate(late) > _IS_CLEAR and (goes_on or turns)
     return CarryOver(
         settling=change.ratio(alpha) if change else None,
         after_other=later.ratio(alpha) if later else None,

@@ -51,7 +51,8 @@ def before_after(record: StudyRecord, verdict: Verdict, why: Why) -> list[Tile]:
 
 def _throughput(verdict: Verdict, base: CandidateVerdict, unit: Units) -> Tile | None:
     ratio = _sentence(verdict.chosen.ratio, verdict)
-    return _of_estimates("throughput", "Throughput", base.tps, verdict.chosen.tps, verdict, number, unit.title, ratio)
+    title = "Offered load" if verdict.is_throughput_offered else "Throughput"
+    return _of_estimates("throughput", title, base.tps, verdict.chosen.tps, verdict, number, unit.title, ratio)
 
 
 def _variation(verdict: Verdict, base: CandidateVerdict) -> Tile | None:

@@ -51,11 +51,12 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
             scaling_table.table(why, names.labels, unit.rate, record.spec.workload.rate),
         ]
     if verdict is not None:
-        ends = compare_ends(record, verdict)
-        if pareto := compared.pareto(verdict, style, ends):
-            parts.append(pareto)
-        if choice := trade_off(verdict, names.labels, ends):
-            parts.append(Paragraph(f"Trade-off: {choice}", Role.LEAD))
+        if not verdict.is_throughput_offered:
+            ends = compare_ends(record, verdict)
+            if pareto := compared.pareto(verdict, style, ends):
+                parts.append(pareto)
+            if choice := trade_off(verdict, names.labels, ends):
+                parts.append(Paragraph(f"Trade-off: {choice}", Role.LEAD))
         parts.append(Group("figures", "All figures", [_table(record, verdict, names)]))
         if not why.latencies and (kinds := transaction_table.table(verdict, names.labels)):
             parts.append(Group("kinds", transaction_table.TITLE, [kinds]))
