@@ -10,7 +10,7 @@ from contextlib import suppress
 import psutil
 import pytest
 
-import ray_environment  # noqa: F401
+import ray_token  # noqa: F401
 from dialin.clock import SystemClock
 from dialin.errors import DialinError
 from dialin.model.record import LogCode
