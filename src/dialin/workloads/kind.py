@@ -34,6 +34,7 @@ class WorkloadKind:
         suffixes: how names of the files end that it runs.
         threads: connections that work at once, where a study does not say; None for the usual number.
         takes_path: whether it is asked for as `name:path`, with the path of a file or directory.
+        takes_load_hosts: whether agents on other hosts can apply it.
         rand_types: the distributions that it can draw row numbers from.
         defaults: its defaults of options such as `table_size` in words, where they are not the usual ones; for `--help`.
         on_sandboxes_only: why it does not run on a server that dialin did not start; empty where it does.
@@ -52,6 +53,7 @@ class WorkloadKind:
     suffixes: tuple[str, ...] = ()
     threads: int | None = None
     takes_path: bool = False
+    takes_load_hosts: bool = False
     rand_types: tuple[str, ...] = ()
     defaults: Mapping[str, str] = field(default_factory=dict)
     on_sandboxes_only: str = ""
