@@ -33,6 +33,9 @@ FACTS = {
     "transactions": 4000,
     "statements": 9_800,
     "random": 0,
+    "prepared": 0,
+    "prepared_as_text": 0,
+    "backups": [{"at": 1795413690.25, "by": "block-commit"}],
     "captured_seconds": 60.5,
     "not_replayed": {"named-lock": 200},
 }
@@ -108,6 +111,33 @@ def test_the_driver_is_reported_what_to_play_and_takes_no_schema_for_granted(pla
     assert {"--pace=1.0", "--from=1795413685.500000", "--database=information_schema"} <= set(told)
 
 
+def test_the_moment_of_a_backup_is_found_in_the_capture(place):
+    spec = question(**{"workload-options": {"from": "backup"}}).workload_spec(place)
+    assert spec.options["from"] == "1795413690.250000"
+
+
+@pytest.mark.parametrize(("backups", "word"), [([], "no backup"), ([{"at": 1.5}, {"at": 2.5}], "1.500000, 2.500000")])
+def test_a_backup_that_is_none_or_not_alone_is_refused(place, backups, word):
+    program = place / "dialin-load"
+    texts = {"stream": STREAM, "facts": json.dumps({**FACTS, "backups": backups}), "asked": "asked", "says": "says"}
+    program.write_text(SCRIPT.format(**texts))
+    with pytest.raises(UserError) as refused:
+        question(**{"workload-options": {"from": "backup"}}).workload_spec(place)
+    assert word in refused.value.what
+
+
+def test_what_the_capture_lacks_and_where_time_is_spent_count_too(place):
+    summary = {"coverage": {"questions": 1000, "logged": 900}}
+    (place / "shop.capture" / "summary.json").write_text(json.dumps(summary))
+    load = run(place, [second(replay={**COUNTS, "time_distance": each}) for each in (0.5, 0.25, None)])
+    for _ in range(3):
+        load.read(5)
+    facts = load.facts()
+    load.stop()
+    assert facts["replay_not_captured"] == pytest.approx(0.1)
+    assert facts["replay_time_elsewhere"] == 0.25
+
+
 COUNTS = {"begun": 100, "begun_late": 5, "waited": 8, "waited_seconds": 0.5, "repaired": 1, "outcomes": 4000, "new_errors": 8}
 COUNTS |= {"missing_errors": 2, "harmless_errors": 0, "row_counts": 2800, "other_row_counts": 28, "clocks": 0, "marks": []}
 
@@ -123,7 +153,7 @@ def test_it_says_whether_it_is_the_captured_load(place):
     assert (facts["replay_other_rows"], facts["replay_late"]) == (0.01, 0.05)
     assert (facts["replay_waited"], facts["replay_waited_s"], facts["replay_again"]) == (16, 1.0, 6)
     limits = {limit.gauge: limit.most for limit in replay(place).traits.limits}
-    assert {name for name, most in limits.items() if facts[name] > most} == {"replay_left_out", "replay_new_errors"}
+    assert {name for name, most in limits.items() if facts.get(name, 0) > most} == {"replay_left_out", "replay_new_errors"}
 
 
 def test_parts_take_as_long_as_their_transactions(place):

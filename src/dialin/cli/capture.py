@@ -217,14 +217,17 @@ def check(
 ) -> None:
     """Replay a capture once, on a server with its defaults, and show whether that is the captured load.
 
-    Exit code 1 where a figure is beyond its limit.
+    What limits the capture itself is shown before. Exit code 1 where a figure is beyond its limit.
 
     dialin capture check shop.capture --data /backup/before
     """
     from rich.console import Console
 
+    from dialin.capture.capture_files import SUMMARY, read_capture
+    from dialin.capture.fitness import check_capture
     from dialin.cli.study_flags import pairs
     from dialin.question import study_file
+    from dialin.report.capture_check_page import print_check
     from dialin.report.replay_page import print_replay
     from dialin.report.replay_sentences import SHARES, worst_share
     from dialin.servers import builds
@@ -239,9 +242,12 @@ def check(
     workload.check()
     tools = Tools.open(say)
     (build,) = tools.choose([server] if server else [], builds.discover(tools.home, os.environ)).values()
+    console = Console(highlight=False)
+    if (directory / SUMMARY).exists():
+        print_check(check_capture(read_capture(directory)), console)
     facts = replay_once(tools, build, spec, workload)
     limits = workload.traits.limits
-    print_replay(facts, limits, Console(highlight=False))
+    print_replay(facts, limits, console)
     _, is_captured = worst_share({name: facts[name] for name in SHARES if name in facts}, limits)
     raise typer.Exit(0 if is_captured else 1)
 

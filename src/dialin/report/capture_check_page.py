@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rich.console import Console
+
 from dialin.model.capture import CaptureCheck, CheckCode, CheckFinding, Fitness
 from dialin.report.render.terminal_page import Page
 from dialin.text import percent
@@ -13,6 +15,11 @@ _HEADLINES = {
 }
 
 _STYLES = {Fitness.GOOD: "green", Fitness.LIMITED: "yellow", Fitness.POOR: "bold red"}
+
+
+def print_check(check: CaptureCheck, console: Console) -> None:
+    """Print how well a capture can be replayed."""
+    add_check(Page(console), check)
 
 
 def add_check(page: Page, check: CaptureCheck) -> None:

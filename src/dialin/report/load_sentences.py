@@ -151,6 +151,7 @@ SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "client_shares_machine": _client_shares_machine,
     "driver_changed": _driver_changed,
     "not_cold": _not_cold,
+    "replay_not_captured": _not_the_capture("what the server counted is not in the capture"),
     "replay_left_out": _not_the_capture("the captured statements cannot be replayed (dialin capture show says why)"),
     "replay_new_errors": _not_the_capture(
         "the statements failed, and did not in the capture: the data may not be those from before it"
@@ -158,6 +159,9 @@ SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "replay_missing_errors": _not_the_capture("the statements failed in the capture, and did not in the replay"),
     "replay_other_rows": _not_the_capture(
         "the queries returned another number of rows than in the capture: the data may not be those from before it"
+    ),
+    "replay_time_elsewhere": _not_the_capture(
+        "the time of statements is spent on other statements than in the capture: other data, memory or hardware"
     ),
     "replay_late": _not_the_capture(
         "the transactions began more than 5 ms late: the server or this machine does not keep up; use a lower --pace"

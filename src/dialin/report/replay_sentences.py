@@ -8,10 +8,12 @@ from dialin.model.workload import LoadLimit
 from dialin.text import percent
 
 SHARES = {
+    "replay_not_captured": "statements that the server counted, and the capture does not have",
     "replay_left_out": "captured statements that cannot be replayed",
     "replay_new_errors": "statements that failed, and did not in the capture",
     "replay_missing_errors": "statements that failed in the capture only",
     "replay_other_rows": "queries with another number of rows",
+    "replay_time_elsewhere": "time of statements that other digests take than in the capture",
     "replay_late": "transactions that began more than 5 ms late",
 }
 """The shares by which a replay differs, by the name of the driver's figure."""

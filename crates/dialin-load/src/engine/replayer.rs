@@ -84,6 +84,8 @@ pub struct Replayer<'s> {
     given_up: Option<Option<u64>>,
     /// Since when its next transaction could begin, were it not for the order.
     waits_since: Option<u64>,
+    /// The digest of the statement that was answered, how long it took in the capture, and when it was sent now, in nanoseconds.
+    answered: Option<(usize, u64, u64)>,
     now: u64,
 }
 
@@ -102,6 +104,7 @@ impl<'s> Script<'s> for Replayer<'s> {
             text: Vec::new(),
             given_up: None,
             waits_since: None,
+            answered: None,
             now: 0,
         }
     }
@@ -193,6 +196,9 @@ impl<'s> Script<'s> for Replayer<'s> {
     }
 
     fn next(&mut self, now: u64) -> Action<'s> {
+        if let Some((digest, captured, sent)) = self.answered.take() {
+            self.source.state().time(digest, captured, now - sent);
+        }
         self.now = now;
         let transaction = match &mut self.current {
             Current::Transaction(transaction) => transaction,
@@ -302,6 +308,8 @@ impl<'s> Script<'s> for Replayer<'s> {
                         self.source.state().tally.counts.clocks += 1;
                     }
                     Sent::Step => {
+                        let captured = step.duration.and_then(|micros| u64::try_from(micros).ok());
+                        self.answered = step.digest.zip(captured).map(|(digest, micros)| (digest, micros * 1_000, self.now));
                         compare(&mut self.source.state().tally, step, rows);
                         self.advance();
                     }
@@ -390,7 +398,7 @@ impl<'s> Script<'s> for Replayer<'s> {
     }
 
     fn count(source: &Source, tally: &mut Tally) {
-        tally.replay = Some(Box::new(std::mem::take(&mut source.state().tally)));
+        tally.replay = Some(Box::new(source.state().take_tally()));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::lines::seconds;
 use super::times::{Percentiles, Times};
 use crate::capture::class::Obstacle;
-use crate::replay::{Facts, Pace, Request};
+use crate::replay::{Facts, Moment, Pace, Request};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -60,6 +60,8 @@ pub struct ReplayTally {
     pub counts: ReplayCounts,
     /// How long transactions waited for others, all together, in nanoseconds.
     pub waited_ns: u64,
+    /// So far, how differently time is spread over digests, from 0 to 1; None where the capture has no durations.
+    pub time_distance: Option<f64>,
     /// Each time a fortieth of the transactions had ended: how many had, and when, in nanoseconds since the load began.
     pub marks: Vec<(u64, u64)>,
 }
@@ -70,6 +72,7 @@ impl ReplayTally {
         self.late.add(&other.late);
         self.counts += other.counts;
         self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
+        self.time_distance = other.time_distance.or(self.time_distance);
         self.marks.extend_from_slice(&other.marks);
     }
 }
@@ -84,6 +87,9 @@ pub struct ReplayLine {
     pub counts: ReplayCounts,
     /// How long transactions waited for others, all together.
     pub waited_seconds: f64,
+    /// So far, how differently the time of statements is spread over digests than in the capture, from 0 to 1; null where the capture
+    /// has no durations.
+    pub time_distance: Option<f64>,
     /// Each time a fortieth of the transactions had ended.
     pub marks: Vec<MarkLine>,
 }
@@ -103,6 +109,7 @@ impl ReplayLine {
             late: tally.late.percentiles(),
             counts: tally.counts,
             waited_seconds: seconds(tally.waited_ns),
+            time_distance: tally.time_distance,
             marks: tally
                 .marks
                 .iter()
@@ -133,8 +140,19 @@ pub struct ReplayFact {
     pub random: u64,
     /// From the first statement to the last one in the capture, in seconds.
     pub captured_seconds: f64,
+    /// Backups that were taken while the capture ran.
+    pub backups: Vec<BackupLine>,
     /// Statements that are not replayed, by reason.
     pub not_replayed: BTreeMap<Obstacle, u64>,
+}
+
+/// A backup that was taken while the capture ran.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BackupLine {
+    /// The moment whose data it has, in seconds since 1970.
+    pub at: f64,
+    /// What shows that moment.
+    pub by: Moment,
 }
 
 impl ReplayFact {
@@ -154,6 +172,7 @@ impl ReplayFact {
             prepared_as_text: facts.templates.as_text,
             random: facts.omissions.random,
             captured_seconds: (facts.end - facts.begin) as f64 / 1e6,
+            backups: facts.backups.iter().map(|backup| BackupLine { at: backup.at as f64 / 1e6, by: backup.by }).collect(),
             not_replayed: facts.omissions.skipped.clone(),
         }
     }

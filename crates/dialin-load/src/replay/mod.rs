@@ -3,14 +3,17 @@
 //! A capture is read twice: once to see how many sessions and transactions it has ([`Facts`]), and again while it is played. What is in
 //! memory does not grow with the capture, but for a few bytes of each session: the reading thread is ahead of the replay by so many bytes.
 
+mod backups;
 mod conflicts;
 mod feed;
+mod known;
 mod literals;
 mod planner;
 mod seats;
 mod templates;
 mod timeline;
 
+pub use backups::{Backup, Moment};
 pub use conflicts::Dependency;
 pub use feed::{Batch, Feed};
 pub use planner::{DEADLOCK, Omissions, Piece, Step};
@@ -65,6 +68,8 @@ pub struct Facts {
     pub end: i64,
     /// What is left out.
     pub omissions: Omissions,
+    /// Backups that were taken meanwhile.
+    pub backups: Vec<Backup>,
     /// What was prepared.
     pub templates: Arc<Templates>,
     seats: Seats,
@@ -95,6 +100,7 @@ impl Facts {
             spans.take(&pieces);
         }
         facts.omissions = std::mem::take(&mut schedule.planner.omissions);
+        facts.backups = std::mem::take(&mut schedule.planner.backups);
         facts.templates = Arc::new(schedule.planner.templates());
         facts.seats = Seats::of(&spans);
         (facts.sessions, facts.connections) = (spans.sessions(), facts.seats.count);

@@ -4,11 +4,13 @@
 //! in the capture. Where the capture shows a rollback by the server, a ROLLBACK is added; where the server commits what is
 //! open before another statement, a COMMIT is added, so that nothing waits for its turn while it holds locks.
 
-use super::conflicts::{Conflicts, Dependency, Target, Written};
+use super::backups::{Backup, Moment};
+use super::conflicts::{Conflicts, Dependency, Written};
+use super::known::Known;
 use super::literals::Literals;
 use super::templates::{Execution, Learner, Templates};
 use super::timeline::{Event, Statement, What};
-use crate::capture::class::{Class, Effect, Obstacle, turns_autocommit_on};
+use crate::capture::class::{Effect, Obstacle, turns_autocommit_on};
 use crate::capture::digest::Digester;
 use crate::plan::Kind;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -40,6 +42,10 @@ pub struct Step {
     pub clock: Option<i64>,
     /// How it is executed, where it was prepared.
     pub execution: Option<Execution>,
+    /// The number of its digest; None where there are too many.
+    pub digest: Option<usize>,
+    /// How long it took, in microseconds, where that is known.
+    pub duration: Option<i64>,
     /// What it waits for.
     pub dependencies: Box<[Dependency]>,
     /// It is not in the capture: it repairs what the server did by itself.
@@ -101,6 +107,8 @@ pub struct Planner {
     forgotten: u64,
     /// What is left out.
     pub omissions: Omissions,
+    /// Backups that were taken meanwhile, in the order of their beginning.
+    pub backups: Vec<Backup>,
 }
 
 /// What becomes of statements that were prepared.
@@ -118,19 +126,6 @@ impl Default for Prepared {
     }
 }
 
-/// What is known of a digest.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    class: Class,
-    kind: Kind,
-    asks_for_time: bool,
-    is_random: bool,
-    locks_tables: bool,
-    unlocks_tables: bool,
-    ends_xa: bool,
-    target: Option<Target>,
-}
-
 #[derive(Debug)]
 struct Session {
     number: u64,
@@ -140,6 +135,8 @@ struct Session {
     ended: Option<Ended>,
     /// It is within an XA transaction, which is left out.
     in_xa: bool,
+    /// The place of its backup among all.
+    backup: Option<usize>,
 }
 
 /// A transaction that is open.
@@ -223,7 +220,7 @@ impl Planner {
     fn open_session(&mut self, thread: u64) -> u64 {
         let number = self.begun;
         self.begun += 1;
-        let session = Session { number, is_autocommit: true, open: None, ended: None, in_xa: false };
+        let session = Session { number, is_autocommit: true, open: None, ended: None, in_xa: false, backup: None };
         self.sessions.insert(thread, session);
         number
     }
@@ -242,6 +239,9 @@ impl Planner {
     fn statement(&mut self, session: &mut Session, start: i64, end: i64, statement: Statement, out: &mut Out) {
         self.note_end(session, start, out);
         let known = self.known(&statement.sql);
+        if let Some(by) = known.backup {
+            self.note_backup(session, by, end);
+        }
         let obstacle = known.class.obstacle.or((session.in_xa).then_some(Obstacle::Xa));
         if let Some(obstacle) = obstacle {
             if obstacle == Obstacle::Xa {
@@ -261,6 +261,8 @@ impl Planner {
         let (execution, written) = self.look_into(&statement, &known);
         let mut step = Box::new(Step {
             execution,
+            digest: known.number,
+            duration: statement.duration,
             dependencies: Box::default(),
             schema: statement.schema,
             start,
@@ -381,6 +383,15 @@ impl Planner {
         out.push((session, Piece::Ended(ended.transaction)));
     }
 
+    fn note_backup(&mut self, session: &mut Session, by: Moment, at: i64) {
+        let place = *session.backup.get_or_insert(self.backups.len());
+        match self.backups.get_mut(place) {
+            Some(backup) if by >= backup.by => *backup = Backup { at, by },
+            Some(_) => {}
+            None => self.backups.push(Backup { at, by }),
+        }
+    }
+
     /// How a statement is executed, and what it writes.
     fn look_into(&mut self, statement: &Statement, known: &Known) -> (Option<Execution>, Option<Written>) {
         let templates = match &mut self.prepared {
@@ -410,8 +421,9 @@ impl Planner {
         let mut known = match self.classes.get(digest) {
             Some(known) => *known,
             None => {
-                let known = Known::of(digest);
+                let mut known = Known::of(digest);
                 if self.classes.len() < MOST_DIGESTS {
+                    known.number = Some(self.classes.len());
                     self.classes.insert(digest.to_vec(), known);
                 }
                 known
@@ -419,41 +431,6 @@ impl Planner {
         };
         known.class.obstacle = known.class.obstacle.or(obstacle);
         known
-    }
-}
-
-impl Known {
-    fn of(digest: &[u8]) -> Self {
-        let has = |part: &[u8]| memchr::memmem::find(digest, part).is_some();
-        let any = |parts: &[&[u8]]| parts.iter().any(|part| has(part));
-        let asks: [&[u8]; 9] = [
-            b"now (",
-            b"curdate (",
-            b"curtime (",
-            b"unix_timestamp (",
-            b"utc_",
-            b"current_timestamp",
-            b"current_date",
-            b"current_time",
-            b"localtime",
-        ];
-        let first = digest.split(|byte| !byte.is_ascii_alphabetic()).find(|word| !word.is_empty()).unwrap_or_default();
-        let kind = match first {
-            b"select" | b"table" | b"values" => Kind::Read,
-            b"with" if !any(&[b" update ", b" delete ", b" insert "]) => Kind::Read,
-            b"insert" | b"update" | b"delete" | b"replace" | b"with" => Kind::Write,
-            _ => Kind::Other,
-        };
-        Self {
-            class: Class::of(digest),
-            kind,
-            asks_for_time: any(&asks),
-            is_random: any(&[b"rand (", b"uuid (", b"uuid_short ("]),
-            locks_tables: digest.starts_with(b"lock table"),
-            unlocks_tables: digest.starts_with(b"unlock table"),
-            target: Target::of(digest),
-            ends_xa: digest.starts_with(b"xa commit") || digest.starts_with(b"xa rollback"),
-        }
     }
 }
 
@@ -475,6 +452,8 @@ fn added(sql: &[u8], start: i64) -> Piece {
         kind: Kind::Other,
         clock: None,
         execution: None,
+        digest: None,
+        duration: None,
         dependencies: Box::default(),
         is_added: true,
     }))

@@ -6,9 +6,10 @@ use dialin_load::capture::class::Obstacle;
 use dialin_load::errors::Error;
 use dialin_load::plan::{Kind, Plan, Retry, Transaction};
 use dialin_load::record::{
-    CeilingLine, End, ErrorLine, Line, Merged, ReplayCounts, ReplayFact, ReplayTally, SCHEMA, SelfTestLine, StartLine, Steps,
-    Tally, Times, When,
+    BackupLine, CeilingLine, End, ErrorLine, Line, Merged, ReplayCounts, ReplayFact, ReplayTally, SCHEMA, SelfTestLine,
+    StartLine, Steps, Tally, Times, When,
 };
+use dialin_load::replay::Moment;
 use dialin_load::run::{Arrivals, Gather, Phase, Purpose, Rate, Run};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -194,6 +195,7 @@ fn replay_fact() -> ReplayFact {
         prepared_as_text: 1,
         random: 3,
         captured_seconds: 59.75,
+        backups: vec![BackupLine { at: 1_795_413_685.5, by: Moment::BlockCommit }],
         not_replayed: [(Obstacle::NamedLock, 2)].into(),
     }
 }
@@ -252,6 +254,7 @@ fn a_second_of_a_replay() {
         },
         late,
         waited_ns: 3_500_000,
+        time_distance: Some(0.125),
         marks: vec![(30, 950_250_000)],
     };
     tally.replay = Some(Box::new(replay));

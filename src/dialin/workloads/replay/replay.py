@@ -21,7 +21,7 @@ from dialin.workloads import dialin_load_account, load_binary, private
 from dialin.workloads.base import Target, Workload
 from dialin.workloads.dialin_load import DialinLoad
 from dialin.workloads.driver_process import DriverProcess
-from dialin.workloads.replay.replay_facts import ReplayFacts, replay_facts
+from dialin.workloads.replay.replay_facts import ReplayFacts, replay_facts, share_covered
 from dialin.workloads.replay.replay_limits import LIMITS
 from dialin.workloads.replay.replay_options import CAPTURE, ReplayOptions
 from dialin.workloads.replay.replay_run import PARTS, PartsRun, ReplayRun
@@ -142,8 +142,11 @@ class Replay(Workload):
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> ReplayRun:  # noqa: ARG002 - of the capture
         account = dialin_load_account.options(target.account, target.directory, _NO_SCHEMA)
         words = [str(self._binary), "run", f"capture:{self._directory}", *account, "--json", f"--pace={self._options.pace}"]
-        if self._options.since is not None:
+        if isinstance(self._options.since, float):
             words.append(f"--from={self._options.since:.6f}")
         driver = DriverProcess.start(words, target.directory, cpus=cpus, environment=private.environment())
         run = PartsRun if self._options.is_full else ReplayRun
-        return run(driver, self._spec.percentile, self._facts.share_left_out)
+        shares = {"replay_left_out": self._facts.share_left_out}
+        if (coverage := share_covered(self._directory)) is not None:
+            shares["replay_not_captured"] = max(0.0, 1 - coverage)
+        return run(driver, self._spec.percentile, shares)

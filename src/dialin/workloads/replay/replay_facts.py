@@ -27,6 +27,8 @@ class ReplayFacts:
         statements: those that are replayed.
         seconds: from the first statement to the last, as they were captured.
         not_replayed: statements that are not, by reason.
+        prepared_as_text: statements that were prepared, and are sent as text.
+        backups: backups that were taken while the capture ran: their moments, in seconds since 1970.
         random: statements that draw random values, which the replay draws anew.
     """
 
@@ -36,6 +38,8 @@ class ReplayFacts:
     statements: int
     seconds: float
     not_replayed: Mapping[str, int]
+    prepared_as_text: int
+    backups: tuple[float, ...]
     random: int
 
     @property
@@ -51,7 +55,30 @@ def replay_facts(binary: Path, directory: Path, options: ReplayOptions) -> Repla
     Raises:
         UserError: it cannot be read, or has nothing to replay.
     """
+    if isinstance(options.since, str):
+        raise TypeError("the moment of the backup is found first")
     return _replay_facts(binary, directory, options.since)
+
+
+def moment_of_backup(binary: Path, directory: Path) -> float:
+    """Return the moment, in seconds since 1970, whose data a backup has that was taken while the capture ran.
+
+    Raises:
+        UserError: the capture shows no backup, or several.
+    """
+    match _replay_facts(binary, directory, None).backups:
+        case (moment,):
+            return moment
+        case ():
+            raise UserError(
+                f"{directory} shows no backup: none of its statements begins one",
+                "Give its moment as --workload-option from=SECONDS since 1970, or leave it out for data from before",
+            )
+        case several:
+            raise UserError(
+                f"{directory} shows {len(several)} backups: {', '.join(f'{moment:.6f}' for moment in several)}",
+                "Give the moment of yours: --workload-option from=SECONDS",
+            )
 
 
 @functools.lru_cache(maxsize=4)
@@ -84,5 +111,16 @@ def _replay_facts(binary: Path, directory: Path, since: float | None) -> ReplayF
         statements=fields["statements"],
         seconds=fields["captured_seconds"],
         not_replayed=fields["not_replayed"],
+        prepared_as_text=fields["prepared_as_text"],
+        backups=tuple(backup["at"] for backup in fields["backups"]),
         random=fields["random"],
     )
+
+
+def share_covered(directory: Path) -> float | None:
+    """Return the share of what the server counted that the capture has; None where that is not known."""
+    try:
+        coverage = json.loads((directory / "summary.json").read_text())["coverage"]
+        return float(coverage["logged"] / coverage["questions"]) if coverage and coverage["questions"] else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # made by hand: it has its statements only

@@ -16,7 +16,7 @@ from dialin.workloads import load_binary
 from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind, option_error
 from dialin.workloads.load_request import LoadRequest
-from dialin.workloads.replay.replay_options import CAPTURE, FULL, ReplayOptions
+from dialin.workloads.replay.replay_options import BACKUP, CAPTURE, FULL, ReplayOptions
 
 
 def _specify(request: LoadRequest) -> WorkloadSpec:
@@ -25,7 +25,7 @@ def _specify(request: LoadRequest) -> WorkloadSpec:
     Raises:
         UserError: an option does not fit, or the capture cannot be replayed.
     """
-    from dialin.workloads.replay.replay_facts import replay_facts  # --help needs no driver
+    from dialin.workloads.replay.replay_facts import moment_of_backup, replay_facts  # --help needs no driver
 
     request.refuse_table_sizes("Its data come from --data")
     given = [kebab(name) for name in ("threads", "rate", "rand_type") if request.given.get(name)]
@@ -41,6 +41,10 @@ def _specify(request: LoadRequest) -> WorkloadSpec:
         parsed = ReplayOptions.model_validate(options)
     except ValidationError as error:
         raise option_error(CAPTURE, error, ReplayOptions) from None
+    if parsed.since == BACKUP:
+        moment = moment_of_backup(load_binary.need(), Path(request.name))
+        options["from"] = f"{moment:.6f}"
+        parsed = parsed.model_copy(update={"since": moment})
     facts = replay_facts(load_binary.need(), Path(request.name), parsed)
     return request.spec(CAPTURE, options, threads=facts.connections, tables=1, table_size=1)
 
@@ -61,7 +65,7 @@ KIND = WorkloadKind(
     help="capture:DIR, the replay of a capture, with --data and --pace",
     make=_make,
     options=ReplayOptions,
-    options_help="from, warm-up (docs/capture.md)",
+    options_help="from (backup or seconds since 1970), warm-up (docs/capture.md)",
     takes_path=True,
     defaults={"threads": "one per session", "tables": "none", "table_size": "none"},
     on_sandboxes_only="it changes the data",

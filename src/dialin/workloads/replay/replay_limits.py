@@ -3,10 +3,12 @@
 from dialin.model.workload import LoadLimit
 
 LIMITS = (
+    LoadLimit(gauge="replay_not_captured", most=0.05, code="replay_not_captured"),
     LoadLimit(gauge="replay_left_out", most=0.01, code="replay_left_out"),
     LoadLimit(gauge="replay_new_errors", most=0.001, code="replay_new_errors"),
     LoadLimit(gauge="replay_missing_errors", most=0.001, code="replay_missing_errors"),
     LoadLimit(gauge="replay_other_rows", most=0.01, code="replay_other_rows"),
+    LoadLimit(gauge="replay_time_elsewhere", most=0.5, code="replay_time_elsewhere"),
     LoadLimit(gauge="replay_late", most=0.05, code="replay_late"),
 )
 """By the figures that the driver reports; see `replay_run.ReplayRun.facts`."""

@@ -10,6 +10,7 @@ from dialin.model.option_types import Fraction, kebab
 
 CAPTURE = "capture"
 FULL = "full"
+BACKUP = "backup"
 
 
 class ReplayOptions(BaseModel):
@@ -18,7 +19,8 @@ class ReplayOptions(BaseModel):
     Attributes:
         data: the data from before the capture: a data directory, or a dump.
         pace: how many times as fast as it was captured; `full` for as fast as the order of transactions allows.
-        since: transactions that ended at this time or before, in seconds since 1970, are in the data already.
+        since: transactions that ended at this time or before, in seconds since 1970, are in the data already; `backup` for the
+            moment of the one backup that the capture shows.
         warm_up: the share of the capture that comes first and is not measured.
     """
 
@@ -26,7 +28,7 @@ class ReplayOptions(BaseModel):
 
     data: str = Field(min_length=1)
     pace: float | Literal["full"] = Field(default=1.0)
-    since: float | None = Field(default=None, alias="from")
+    since: float | Literal["backup"] | None = Field(default=None, alias="from")
     warm_up: Fraction = Field(default=0.2, ge=0, le=0.9)
 
     @property

@@ -33,11 +33,15 @@ _COUNTS = (
 
 
 class ReplayRun(DialinLoadRun):
-    """A replay at a pace; each sample is a second. `left_out` is the share of captured statements that is not replayed."""
+    """A replay at a pace; each sample is a second.
 
-    def __init__(self, driver: DriverProcess, percentile: int, left_out: float) -> None:
+    `of_capture` are shares that the capture alone decides: `replay_left_out` and, where it is known, `replay_not_captured`.
+    """
+
+    def __init__(self, driver: DriverProcess, percentile: int, of_capture: Mapping[str, float]) -> None:
         super().__init__(driver, percentile)
-        self._left_out = left_out
+        self._of_capture = dict(of_capture)
+        self._time_distance: float | None = None
         self._sums: dict[str, float] = dict.fromkeys(_COUNTS, 0.0)
         self._statements = 0.0
         self._again = 0.0
@@ -47,15 +51,20 @@ class ReplayRun(DialinLoadRun):
         second = report.second
         self._statements += (second.reads + second.writes + second.other) * second.seconds
         self._again += report.retries
+        distance = (report.replay or {}).get("time_distance")
+        if distance is not None:
+            self._time_distance = float(distance)
         for name in _COUNTS:
             self._sums[name] += float((report.replay or {}).get(name, 0))
 
     def facts(self) -> Mapping[str, float]:
         """Return whether this was the captured load.
 
-        Shares: `replay_left_out` of the captured statements are not replayed; `replay_new_errors` of the statements failed and
+        Shares: `replay_not_captured` of what the server counted is not in the capture; `replay_left_out` of the captured
+        statements are not replayed; `replay_new_errors` of the statements failed and
         did not in the capture, `replay_missing_errors` the other way round; `replay_other_rows` of the queries returned another
-        number of rows; `replay_late` of the transactions began more than 5 ms late (at a pace). Counts: `replay_waited`
+        number of rows; `replay_time_elsewhere` of the time of statements is spent on other digests than in the capture;
+        `replay_late` of the transactions began more than 5 ms late (at a pace). Counts: `replay_waited`
         transactions waited for their turn for `replay_waited_s` seconds together; `replay_repaired` were rolled back as in the
         capture, `replay_again` played again.
         """
@@ -63,10 +72,11 @@ class ReplayRun(DialinLoadRun):
         outcomes = max(sums["outcomes"], self._statements)
         return {
             **super().facts(),
-            "replay_left_out": self._left_out,
+            **self._of_capture,
             "replay_new_errors": _share(sums["new_errors"], outcomes),
             "replay_missing_errors": _share(sums["missing_errors"], sums["outcomes"]),
             "replay_other_rows": _share(sums["other_row_counts"], sums["row_counts"]),
+            **({} if self._time_distance is None else {"replay_time_elsewhere": self._time_distance}),
             **({"replay_late": sums["begun_late"] / sums["begun"]} if sums["begun"] else {}),
             "replay_waited": sums["waited"],
             "replay_waited_s": sums["waited_seconds"],
@@ -78,8 +88,8 @@ class ReplayRun(DialinLoadRun):
 class PartsRun(ReplayRun):
     """A replay at full pace; each sample is a part of the transactions, and takes as long as they do."""
 
-    def __init__(self, driver: DriverProcess, percentile: int, left_out: float) -> None:
-        super().__init__(driver, percentile, left_out)
+    def __init__(self, driver: DriverProcess, percentile: int, of_capture: Mapping[str, float]) -> None:
+        super().__init__(driver, percentile, of_capture)
         self._ready: deque[Second] = deque()
         self._pending: list[Second] = []
         self._reached = (0, 0.0)

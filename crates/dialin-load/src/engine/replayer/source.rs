@@ -58,6 +58,8 @@ pub(super) struct State {
     /// What connections have begun and not ended.
     pub(super) under_way: usize,
     finished: u64,
+    /// How long statements of each digest took in the capture, and now, in nanoseconds.
+    times: Vec<(u64, u64)>,
     pub(super) tally: ReplayTally,
 }
 
@@ -84,6 +86,7 @@ impl Source {
             woken: Vec::new(),
             under_way: 0,
             finished: 0,
+            times: Vec::new(),
             tally: ReplayTally::default(),
         };
         // Nothing waits yet, so reading disturbs nobody.
@@ -194,6 +197,21 @@ impl State {
         }
     }
 
+    /// A statement of a digest took so long in the capture, and now, in nanoseconds.
+    pub(super) fn time(&mut self, digest: usize, captured: u64, now: u64) {
+        if digest >= self.times.len() {
+            self.times.resize(digest + 1, (0, 0));
+        }
+        let times = &mut self.times[digest];
+        *times = (times.0 + captured, times.1 + now);
+    }
+
+    /// What was counted since this was last asked.
+    pub(super) fn take_tally(&mut self) -> ReplayTally {
+        self.tally.time_distance = distance(&self.times);
+        std::mem::take(&mut self.tally)
+    }
+
     /// Whether a connection's next statement can be sent; else it is woken when that may have changed.
     pub(super) fn is_ready(&mut self, seat: usize, dependencies: &[Dependency]) -> bool {
         let has_done = |one: &&Dependency| {
@@ -256,7 +274,30 @@ impl State {
     }
 }
 
+/// How differently time is spread over digests, from 0 to 1: the share of it that other digests took than in the capture.
+#[expect(clippy::cast_precision_loss, reason = "shares")]
+fn distance(times: &[(u64, u64)]) -> Option<f64> {
+    let (captured, now) = times.iter().fold((0, 0), |sums, one| (sums.0 + one.0, sums.1 + one.1));
+    if captured == 0 || now == 0 {
+        return None;
+    }
+    let share = |part: u64, whole: u64| part as f64 / whole as f64;
+    Some(times.iter().map(|one| (share(one.0, captured) - share(one.1, now)).abs()).sum::<f64>() / 2.0)
+}
+
 /// About how many bytes a piece takes.
 fn weight(piece: &Piece) -> usize {
     64 + if let Piece::Step(step) = piece { 96 + step.sql.len() } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+
+    #[test]
+    fn time_that_other_digests_take_is_the_distance() {
+        assert_eq!(distance(&[(10, 5), (30, 15)]), Some(0.0));
+        assert_eq!(distance(&[(50, 0), (50, 7)]), Some(0.5));
+        assert_eq!((distance(&[]), distance(&[(0, 7)])), (None, None));
+    }
 }

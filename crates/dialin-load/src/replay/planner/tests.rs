@@ -195,3 +195,24 @@ fn a_statement_waits_for_those_that_wrote_its_row_before_it_and_ended_while_it_r
         .collect();
     assert_eq!(waits, [("update t set a = 2 where id = 7".to_owned(), vec![Dependency { transaction: 0, statements: 2 }])]);
 }
+
+#[test]
+fn the_moment_of_a_backup_is_seen_in_its_own_statements() {
+    let (_, planner) = planned(
+        None,
+        &[
+            (1, 1, 2, "FLUSH /*!40101 LOCAL */ TABLES", 0),
+            (1, 3, 4, "FLUSH TABLES WITH READ LOCK", 0),
+            (2, 4, 5, "update t set a = 1", 0),
+            (1, 5, 6, "START TRANSACTION /*!40100 WITH CONSISTENT SNAPSHOT */", 0),
+            (1, 7, 8, "UNLOCK TABLES", 0),
+            (3, 9, 10, "BACKUP STAGE START", 0),
+            (3, 11, 12, "BACKUP STAGE BLOCK_COMMIT", 0),
+            (3, 13, 14, "BACKUP STAGE END", 0),
+            (4, 15, 16, "SELECT server_uuid, storage_engines FROM performance_schema.log_status", 0),
+            (5, 17, 18, "START TRANSACTION", 0),
+        ],
+    );
+    let moments: Vec<(i64, Moment)> = planner.backups.iter().map(|backup| (backup.at, backup.by)).collect();
+    assert_eq!(moments, [(6, Moment::ConsistentSnapshot), (12, Moment::BlockCommit), (16, Moment::LogStatus)]);
+}
