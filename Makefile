@@ -29,8 +29,8 @@ test-wheel: wheel  ## install the wheel of this machine as an ordinary user with
 try: $(SETUP) driver  ## install what is missing and run a real study of a few minutes
 	@scripts/try.sh
 
-try-tune: $(SETUP) driver  ## install what is missing and tune a real server for about 15 minutes
-	@scripts/try-tune.sh
+try-tune: $(SETUP) driver  ## install what is missing and tune a real server for about 15 minutes; SERVER=mariadb@10.11 for another one
+	@scripts/try-tune.sh $(SERVER)
 
 try-fleet: $(SETUP) driver  ## install Ray and run a study on two nodes of this machine for a few minutes
 	@scripts/try-fleet.sh

@@ -43,3 +43,15 @@ def test_a_tune_that_is_stopped_shows_the_best_so_far_and_resumes_to_a_verdict_f
         for name, value in record.course.settings[trial.candidate].items():
             assert trial.in_force[name] == str(value)
     assert {trial.candidate for trial in record.trials} == {one["name"] for one in verdict["candidates"]}
+
+
+def test_variables_that_the_load_does_not_touch_have_nothing_to_gain(dialin):
+    out = dialin.directory / "nothing"
+    ranges = ["bulk_insert_buffer_size=1M..64M", "max_heap_table_size=1M..64M", "binlog_cache_size=4K..1M"]
+    words = ["--server", FAST, "--workload", "oltp_point_select", *SHORT, "--worthwhile", "15%", "--minutes", "2.5"]
+    text, err = dialin("tune", *ranges, *words, "--out", out, "--json")
+    tune = json.loads(text)["tune"]
+    assert tune["outcome"] == "nothing", err
+    assert tune["recommended"] == {}
+    assert "Nothing to gain here: no setting tried is better than the baseline by 15 %." in (out / "report.html").read_text()
+    assert not any(f"\n{text.partition('=')[0]}" in (out / "recommended.cnf").read_text() for text in ranges)

@@ -10,10 +10,11 @@ from rich.console import Console
 
 from dialin.model.measure import measure
 from dialin.model.study import Goal
-from dialin.model.verdict import Estimate, FigureSource, TunedPair
+from dialin.model.verdict import Estimate, FigureSource, TunedPair, TuneFailure
 from dialin.question.options import StudyOptions
 from dialin.report import json_documents
 from dialin.report.charts.search_course import course_points, search_course, waterfall
+from dialin.report.charts.tune_responses import responses
 from dialin.report.document.parts import SectionKey, Table, find
 from dialin.report.document.study_document import study_document
 from dialin.report.files import recommendation
@@ -54,6 +55,7 @@ def test_the_search_section_has_course_waterfall_importance_variables_and_failur
         "tune-waterfall",
         "search-course",
         "tune-effects",
+        "tune-responses",
         "tune-variables",
         "tune-failures",
         "tune-trials",
@@ -85,6 +87,29 @@ def test_the_waterfall_ends_with_the_gain_of_fresh_trials(record):
     assert reached[-2] == pytest.approx(reached[-1]), "what single changes do not carry is a bar of its own"
     by_proof = [one.name for one in findings.variables if one.carries_by is FigureSource.PROOF]
     assert chart.text.count(", measured") == len(by_proof)
+
+
+def test_each_variable_has_a_panel_with_the_uncertainty_of_what_it_does(record):
+    findings = record.course.findings
+    chart = responses(findings, record.spec, measure(Goal.THROUGHPUT, 95))
+    panels = {key for key in chart.figure["layout"] if key.startswith("yaxis")}
+    assert len(panels) == len(record.spec.tune.variables) == len(chart.figure["layout"]["annotations"])
+    bands = [trace for trace in chart.figure["data"] if trace.get("fill") == "toself"]
+    assert len(bands) == sum(not one.values for one in record.spec.tune.variables)
+    for band in bands:
+        half = len(band["y"]) // 2
+        assert all(low <= high for low, high in zip(band["y"][:half], reversed(band["y"][half:]), strict=True))
+    strongest = max(findings.variables, key=lambda one: one.effect)
+    assert f"{strongest.name} " in chart.text
+
+
+def test_what_failed_is_marked_where_it_stood(record):
+    failure = TuneFailure(trial=7, setting={POOL: 2**31}, reason="the server died")
+    findings = record.course.findings.model_copy(update={"failures": [failure]})
+    chart = responses(findings, record.spec, measure(Goal.THROUGHPUT, 95))
+    crosses = [trace for trace in chart.figure["data"] if trace.get("marker", {}).get("symbol") == "x"]
+    (pool,) = [one for one in record.spec.tune.variables if one.name == POOL]
+    assert [cross["x"] for cross in crosses] == [[pool.position(2**31)]]
 
 
 def test_pairs_that_depend_on_each_other_are_named(record):

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from dialin.errors import UserError
-from dialin.search.play import play, read_dimension, read_memory
+from dialin.search.play import play
 
 HELLO = {
     "space": [
@@ -61,7 +61,8 @@ def test_it_ends_when_the_other_side_says_so() -> None:
     out = io.StringIO()
     play([json.dumps({"hello": HELLO}), '{"over": true}'], out)
     last = json.loads(out.getvalue().splitlines()[-1])
-    assert last == {"done": {"setting": {}, "gain": 0.0, "interval": [None, None], "verdict": "inconclusive"}}
+    done = {"setting": {}, "gain": 0.0, "interval": [None, None], "verdict": "inconclusive", "best": {}, "carries": {}}
+    assert last == {"done": done}
 
 
 @pytest.mark.parametrize(
@@ -70,23 +71,3 @@ def test_it_ends_when_the_other_side_says_so() -> None:
 def test_a_hello_that_is_none_is_refused(line: str) -> None:
     with pytest.raises(UserError):
         play([line], io.StringIO())
-
-
-def test_a_default_outside_of_the_range_is_a_category() -> None:
-    read = read_dimension({"name": "x", "type": "int", "min": 1, "max": 100, "default": -1, "rule": "AUTO"})
-    assert read.special == (-1,)
-    assert read.rule is None
-    assert read.log
-
-
-def test_memory_of_a_hello() -> None:
-    named = read_memory({"pool": 1, "sort": 16}, 100.0)
-    assert named is not None
-    assert named.factors == {"pool": 1, "sort": 16}
-    assert named.limit == pytest.approx(92)
-    listed = read_memory(["pool"], 100.0)
-    assert listed is not None
-    assert listed.factors == {"pool": 1}
-    assert read_memory({"pool": 1}, None) is None
-    with pytest.raises(UserError):
-        read_memory("pool + rest", 100.0)

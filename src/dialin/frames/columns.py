@@ -219,6 +219,43 @@ RAW_WAITS: Columns = {
     "wait_ps": FrameColumn(pl.UInt64, "how long it took, picoseconds"),
 }
 
+TUNE_TRIALS: Columns = {
+    "number": FrameColumn(pl.Int32, "its place in the order, from 1"),
+    "trial": _TRIAL,
+    "stage": FrameColumn(pl.String, "what it is for: start, anchor (the baseline again), search, refine or proof"),
+    "candidate": _CANDIDATE,
+    "state": FrameColumn(pl.String, "done or failed"),
+    "measure_s": FrameColumn(pl.Float64, "seconds that it measured; null where it failed before"),
+    "tps": FrameColumn(pl.Float64, "transactions per second; null where it failed"),
+    "latency_ms": FrameColumn(pl.Float64, "the percentile of transaction latency, milliseconds; null where it failed"),
+    "cv": FrameColumn(pl.Float64, "coefficient of variation of its seconds; null where it failed"),
+    "improvement": FrameColumn(
+        pl.Float64,
+        "by how much it was expected to improve on the best setting so far, log scale; null where that was not its aim",
+    ),
+    "reason": FrameColumn(pl.String, "why it failed, one line"),
+}
+
+TUNE_VARIABLES: Columns = {
+    "variable": FrameColumn(pl.String, "a server variable"),
+    "baseline": FrameColumn(pl.String, "the baseline's value"),
+    "best": FrameColumn(pl.String, "the value of the best setting by the model, the baseline's where that leaves it alone"),
+    "recommended": FrameColumn(pl.String, "the recommended value; null where the baseline's stays"),
+    "effect": FrameColumn(pl.Float64, "by how much the measure changes along its range at most: 0.05 is 5 %; by the model"),
+    **_with_interval("carries", "the measure of what is recommended as a ratio to that without this change; null if unchanged"),
+    "carries_by": FrameColumn(pl.String, "what that rests on: proof (fresh trials) or model (of all trials)"),
+}
+
+TUNE_RESPONSES: Columns = {
+    "variable": FrameColumn(pl.String, "a server variable"),
+    "value": FrameColumn(pl.String, "one of its values"),
+    "number": FrameColumn(pl.Float64, "the same as a number; null where it is a word"),
+    **_with_interval(
+        "ratio",
+        "the measure with the best setting and this value as a ratio to that with the baseline's value of it, by the model",
+    ),
+}
+
 EVERY: Mapping[str, Columns] = {
     "candidates": CANDIDATES,
     "trials": TRIALS,
@@ -232,6 +269,9 @@ EVERY: Mapping[str, Columns] = {
     "evidence": EVIDENCE,
     "waits": WAITS,
     "wait_histograms": WAIT_HISTOGRAMS,
+    "tune_trials": TUNE_TRIALS,
+    "tune_variables": TUNE_VARIABLES,
+    "tune_responses": TUNE_RESPONSES,
     "raw_waits": RAW_WAITS,
 }
 """The columns of every frame, by the frame's name."""

@@ -10,10 +10,10 @@ from typing import Any, TypeVar, cast
 import polars as pl
 
 from dialin.errors import DialinError, UserError
-from dialin.frames import columns, samples, tables, watched
-from dialin.model.record import StudyRecord
+from dialin.frames import columns, samples, tables, tune_tables, watched
+from dialin.model.record import StudyRecord, TuneCourse
 from dialin.model.study import StudySpec
-from dialin.model.verdict import Verdict
+from dialin.model.verdict import TuneFindings, Verdict
 from dialin.report import verdict_sentences
 from dialin.store import read_only
 from dialin.store.store import Store
@@ -133,6 +133,21 @@ class Study:
         """How many raw waits fell into each power of two of nanoseconds."""
         return self._frame("wait_histograms", lambda record: watched.wait_histograms(record.trials, record.waits))
 
+    @property
+    def tune_trials(self) -> pl.DataFrame:
+        """Every trial of a tune: what it was for, its setting with a column for each variable, and its figures."""
+        return self._frame("tune_trials", lambda record: tune_tables.tune_trials(record.spec, self._course()))
+
+    @property
+    def tune_variables(self) -> pl.DataFrame:
+        """The variables of a tune: what is recommended, by how much each matters, and what each change carries."""
+        return self._frame("tune_variables", lambda record: tune_tables.tune_variables(_findings(record.course)))
+
+    @property
+    def tune_responses(self) -> pl.DataFrame:
+        """What each value of each variable of a tune does by the model, with its interval."""
+        return self._frame("tune_responses", lambda record: tune_tables.tune_responses(_findings(record.course)))
+
     def scan_evidence(self) -> pl.LazyFrame:
         """Return what probes saw over time, read once it is collected.
 
@@ -183,7 +198,11 @@ class Study:
         return cast("pl.DataFrame", self._cache[name]).clone()
 
     def _record(self) -> StudyRecord:
-        return self._once("record", lambda store: store.read(samples=False))
+        return self._once("record", lambda store: store.read(samples=False, whole=True))
+
+    def _course(self) -> TuneCourse | None:
+        """Return the course of a tune with the figures of its trials, which takes all of its samples."""
+        return self._once("course", lambda store: store.read().course)
 
     def _once(self, name: str, ask: Callable[[Store], Read]) -> Read:
         """Return the answer to a question, cached until the study is written to."""
@@ -194,3 +213,7 @@ class Study:
             self._cache[name] = read_only.read(self.directory, ask)
         self._signature = signature
         return cast("Read", self._cache[name])
+
+
+def _findings(course: TuneCourse | None) -> TuneFindings | None:
+    return course.findings if course else None

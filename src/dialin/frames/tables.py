@@ -55,10 +55,11 @@ def candidates(spec: StudySpec, trials: Sequence[Trial]) -> pl.DataFrame:
     ]
     table = frame(columns.CANDIDATES, rows)
     free = [name for name in spec.variables_under_test if name not in columns.CANDIDATES]
-    return table.with_columns(_values(name, [one.setting.get(name) for one in spec.candidates]) for name in free)
+    return table.with_columns(values_column(name, [one.setting.get(name) for one in spec.candidates]) for name in free)
 
 
-def _values(name: str, values: Sequence[Value | None]) -> pl.Series:
+def values_column(name: str, values: Sequence[Value | None]) -> pl.Series:
+    """Return a column of numbers where every value is one to a server, else of text; null where a value is None."""
     numbers = [None if value is None else as_number(value) for value in values]
     if any(number is None and value is not None for number, value in zip(numbers, values, strict=True)):
         return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
@@ -110,21 +111,22 @@ def verdict(reached: Verdict | None) -> pl.DataFrame:
 def _candidate(one: CandidateVerdict, reached: Verdict) -> tuple[Any, ...]:
     return (
         *(one.name, str(one.state), one.name == reached.recommended_candidate, one.name == reached.baseline),
-        *_ends(one.tps),
-        *_ends(one.ratio),
-        *_ends(one.typical_ratio),
+        *interval_cells(one.tps),
+        *interval_cells(one.ratio),
+        *interval_cells(one.typical_ratio),
         one.stall_cost,
-        *_ends(one.goal_ratio),
+        *interval_cells(one.goal_ratio),
         one.probability,
-        *_ends(one.cv),
-        *_ends(one.stall_seconds_per_1000),
-        *_ends(one.latency_ms),
+        *interval_cells(one.cv),
+        *interval_cells(one.stall_seconds_per_1000),
+        *interval_cells(one.latency_ms),
         *(one.worst_second_tps, one.errors_per_s, one.trials, one.failed, one.unsteady, one.lost_seconds),
         *(one.effective_seconds, one.pareto, one.weaker_durability),
     )
 
 
-def _ends(estimate: Estimate | None) -> tuple[float | None, float | None, float | None]:
+def interval_cells(estimate: Estimate | None) -> tuple[float | None, float | None, float | None]:
+    """Return the three cells of a figure with its interval: the figure, and the lower and the upper end."""
     return (estimate.mean, estimate.low, estimate.high) if estimate else (None, None, None)
 
 

@@ -9,14 +9,17 @@ import numpy as np
 from dialin.model.dimension import CATEGORY
 from dialin.model.study import Goal
 from dialin.model.tune import TuneStage
-from dialin.model.verdict import Estimate, TunedVariable, TuneFindings, TuneOutcome
+from dialin.model.verdict import Estimate, ResponsePoint, TunedVariable, TuneFindings, TuneOutcome
+from dialin.search.attribution import MODEL_DEVIATES
 from dialin.search.space import Point, Space
 from dialin.search.study_tuner import StudyTuner
 from dialin.search.surrogate import Surrogate
 from dialin.search.trial_records import Result
+from dialin.stats.blocks import estimate_of_logs
 from dialin.stats.trial_figures import goal_ratio
 
-_GRID = 25
+_GRID = 17
+"""Values along a range at which the model says what they do, beside the baseline's and that of the best setting."""
 
 
 def findings_so_far(study: StudyTuner) -> TuneFindings:
@@ -57,7 +60,8 @@ def _findings(study: StudyTuner, result: Result) -> TuneFindings:
 
 def _variables(space: Space, model: Surrogate | None, shown: Point, result: Result, goal: Goal) -> list[TunedVariable]:
     """Return all variables: those recommended first, that which carries most before the others, then by effect."""
-    effects = {} if model is None else _effects(space, model, shown)
+    responses = {} if model is None else {one.name: _response(space, model, shown, i) for i, one in enumerate(space.dimensions)}
+    effects = {name: _effect(points) for name, points in responses.items()}
     carried = {one.variable: one for one in result.carried}
     names = [dimension.name for dimension in space.dimensions if dimension.name not in carried]
     others = sorted(names, key=lambda name: (name not in result.setting, -effects.get(name, 0.0)))
@@ -69,19 +73,37 @@ def _variables(space: Space, model: Surrogate | None, shown: Point, result: Resu
             effect=effects.get(name),
             carries=goal_ratio(carried[name].ratio, goal) if name in carried else None,
             carries_by=carried[name].source if name in carried else None,
+            response=[_by_goal(point, goal) for point in responses.get(name, ())],
         )
         for name in [*carried, *others]
     ]
 
 
-def _effects(space: Space, model: Surrogate, at: Point) -> dict[str, float]:
-    """Return by how much the measure changes along each range at most, all else as at a point."""
-    effects = {}
-    for index, dimension in enumerate(space.dimensions):
-        ranged = [] if dimension.values else list(np.linspace(0, 1, _GRID))
-        coordinates = np.array([*ranged, *(CATEGORY + code for code in range(len(dimension.categories)))])
-        points = np.repeat(at[None, :], len(coordinates), axis=0)
-        points[:, index] = coordinates
-        means = model.means(points)
-        effects[dimension.name] = math.expm1(float(means.max() - means.min()))
-    return effects
+def _response(space: Space, model: Surrogate, at: Point, index: int) -> list[ResponsePoint]:
+    """Return what each value of a variable does, all else as at a point, against the baseline's value of it."""
+    dimension, default = space.dimensions[index], space.default_point[index]
+    ranged = set() if dimension.values else {dimension.position(dimension.value(share)) for share in np.linspace(0, 1, _GRID)}
+    categories = {CATEGORY + code for code in range(len(dimension.categories))}
+    coordinates = np.array(sorted({*ranged, *categories, default, at[index]}))
+    points = np.repeat(at[None, :], len(coordinates), axis=0)
+    points[:, index] = coordinates
+    reference = at.copy()
+    reference[index] = default
+    means, sds = model.differences(points, reference)
+    return [
+        ResponsePoint(
+            value=dimension.value(float(coordinate)),
+            ratio=estimate_of_logs(float(mean), MODEL_DEVIATES * float(sd) if coordinate != default else 0.0),
+        )
+        for coordinate, mean, sd in zip(coordinates, means, sds, strict=True)
+    ]
+
+
+def _effect(response: list[ResponsePoint]) -> float:
+    """Return by how much the measure changes along a range at most."""
+    ratios = [point.ratio.mean for point in response]
+    return max(ratios) / min(ratios) - 1
+
+
+def _by_goal(point: ResponsePoint, goal: Goal) -> ResponsePoint:
+    return point if goal is Goal.THROUGHPUT else point.model_copy(update={"ratio": goal_ratio(point.ratio, goal)})

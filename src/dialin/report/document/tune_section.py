@@ -8,6 +8,7 @@ from dialin.model.setting import Value, changed
 from dialin.model.study import StudySpec
 from dialin.model.verdict import FigureSource, TunedVariable, TuneFindings
 from dialin.report.charts.search_course import CoursePoint, course_points, effects, figure_text, search_course, waterfall
+from dialin.report.charts.tune_responses import responses
 from dialin.report.charts.tune_trade_chart import trade_chart
 from dialin.report.charts.tune_trade_off import MeasuredSetting, best_trades, measured_settings
 from dialin.report.document.parts import (
@@ -53,6 +54,8 @@ def tune_section(record: StudyRecord) -> Section:
     if findings is not None:
         if bars := effects(findings.variables, aim.noun):
             parts.append(bars)
+        if panels := responses(findings, spec, aim):
+            parts.append(panels)
         parts.append(Group("tune-variables", "Variables", [_variables(findings, aim.noun)]))
         parts.append(Group("tune-failures", "Settings that failed", _failures(findings)))
     parts.append(Group("tune-trade-off", "Throughput, latency and memory", _trades(course, spec)))

@@ -1,0 +1,209 @@
+"""The chart of what each variable of a tune does along its range, by the model, with its uncertainty."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dialin.model.dimension import CATEGORY, Dimension
+from dialin.model.measure import Measure, capital
+from dialin.model.setting import Value, same_value
+from dialin.model.study import StudySpec
+from dialin.model.verdict import ResponsePoint, TunedVariable, TuneFindings
+from dialin.report.charts import plotly_data as go
+from dialin.report.charts.chart import Chart, LegendKey, axis, blank, error_bars, plain, safe
+from dialin.report.load_units import change_in_percent
+from dialin.report.tune_words import value_text
+from dialin.report.verdict_sentences import change_with_interval
+from dialin.text import shorten
+
+_COLUMNS = 2
+_GAP = 0.09
+"""Between two columns, as a share of the width."""
+_ROW, _TITLE = 170, 42
+"""Pixels of a row of panels, and of those what its names and ticks take."""
+_SPECIAL = 0.14
+"""From one special value to the next, as a share of the range."""
+_CLOSE = 0.2
+"""Ticks nearer than this, as a share of the range, would run into each other."""
+_MOST_DESCRIBED = 5
+
+
+def responses(findings: TuneFindings, spec: StudySpec, aim: Measure) -> Chart | None:
+    """Return a panel for each variable, the recommended and the strongest first; None where no model knows of any."""
+    known = [one for one in findings.variables if one.response]
+    if not known or spec.tune is None:
+        return None
+    dimensions = {dimension.name: dimension for dimension in spec.tune.variables}
+    rows = math.ceil(len(known) / _COLUMNS)
+    drawn = blank(
+        margin={"l": 56, "r": 16, "t": 8, "b": 28},
+        annotations=[_name(one, place, rows) for place, one in enumerate(known)],
+        meta={"narrow": {"margin": {"l": 46, "r": 8}}},
+    )
+    heights = _heights(known)
+    for place, one in enumerate(known):
+        dimension, which = dimensions[one.name], "" if place == 0 else str(place + 1)
+        column, row = place % _COLUMNS, place // _COLUMNS
+        left = column * (1 + _GAP) / _COLUMNS
+        drawn.update_layout(
+            **{
+                f"xaxis{which}": {
+                    **axis(""),
+                    **_ticks(dimension),
+                    "domain": [left, left + (1 - _GAP) / _COLUMNS],
+                    "anchor": f"y{which}",
+                    "zeroline": False,
+                },
+                f"yaxis{which}": {
+                    **axis(""),
+                    "domain": _panel(row, rows),
+                    "anchor": f"x{which}",
+                    "range": heights,
+                    "ticksuffix": " %",
+                    "nticks": 5,
+                    "zeroline": True,
+                    "zerolinecolor": "var(--base)",
+                },
+            }
+        )
+        drawn.add_traces(_traces(one, dimension, findings, which, heights))
+    legend = [
+        LegendKey("by the model", "var(--c1)", ""),
+        LegendKey("baseline", "var(--base)", None, "diamond"),
+        LegendKey("recommended" if findings.recommended else "best setting", "var(--c3)", None, "circle"),
+        *([LegendKey("failed", "var(--bad)", None, "x")] if findings.failures else []),
+    ]
+    strongest = sorted(known, key=lambda one: -(one.effect or 0.0))[:_MOST_DESCRIBED]
+    listed = "; ".join(_described(one, aim) for one in strongest)
+    text = (
+        f"{capital(aim.noun)} along the range of each variable, all else as in the best setting, against the same with the "
+        f"baseline's value; {aim.direction}. Shaded: intervals of 95 %. Best values by the model: {listed}."
+    )
+    return Chart("tune-responses", "What each variable does", text, 36 + _ROW * rows, plain(drawn), legend=legend)
+
+
+def _panel(row: int, rows: int) -> list[float]:
+    """Return the share of the height that a panel of a row takes, below its name."""
+    top = 1 - row / rows
+    return [top - (1 - _TITLE / _ROW) / rows - 0.45 * _TITLE / _ROW / rows, top - 0.45 * _TITLE / _ROW / rows]
+
+
+def _name(one: TunedVariable, place: int, rows: int) -> dict[str, Any]:
+    name = safe(shorten(one.name, 40))
+    return {
+        "text": f"<b>{name}</b>" if one.recommended is not None else name,
+        "x": place % _COLUMNS * (1 + _GAP) / _COLUMNS,
+        "y": 1 - place // _COLUMNS / rows,
+        "xref": "paper",
+        "yref": "paper",
+        "xanchor": "left",
+        "yanchor": "top",
+        "showarrow": False,
+        "font": {"size": 12, "color": "var(--ink)"},
+    }
+
+
+def _heights(known: Sequence[TunedVariable]) -> list[float]:
+    """Return the range of all panels, in percent; a wide interval of what is hardly known is cut."""
+    changes = [100 * (point.ratio.mean - 1) for one in known for point in one.response]
+    low, high = min(changes), max(changes)
+    room = max(0.3 * (high - low), 2.0)
+    return [low - room, high + room]
+
+
+def _across(dimension: Dimension, value: Value) -> float:
+    """Return where a value stands: 0 to 1 in a range, special values right of it, words side by side."""
+    position = dimension.position(value)
+    if dimension.values:
+        return (position - CATEGORY) / max(len(dimension.values) - 1, 1)
+    return position if position < CATEGORY else 1 + _SPECIAL * (1 + position - CATEGORY)
+
+
+def _ticks(dimension: Dimension) -> dict[str, Any]:
+    values = list(dimension.values)
+    if not values:
+        values = [dimension.value(0.0), dimension.value(1.0), *dimension.special]
+        if all(abs(_across(dimension, dimension.default) - _across(dimension, value)) > _CLOSE for value in values):
+            values.append(dimension.default)
+    places = [_across(dimension, value) for value in values]
+    return {
+        "tickvals": places,
+        "ticktext": [safe(shorten(value_text(dimension.name, value), 12)) for value in values],
+        "range": [-0.05, max(1.0, *places) + 0.05],
+    }
+
+
+def _traces(
+    one: TunedVariable, dimension: Dimension, findings: TuneFindings, which: str, heights: Sequence[float]
+) -> list[go.Trace]:
+    axes = {"xaxis": f"x{which}", "yaxis": f"y{which}"}
+    in_range = [point for point in one.response if not dimension.values and dimension.position(point.value) < CATEGORY]
+    apart = [point for point in one.response if point not in in_range]
+    traces: list[go.Trace] = []
+    if in_range:
+        x = [_across(dimension, point.value) for point in in_range]
+        ends = [_ends(point) for point in in_range]
+        band = {"mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": "var(--c1)", "opacity": 0.2}
+        traces.append(
+            go.Scatter(
+                x=[*x, *reversed(x)],
+                y=[*(low for low, _ in ends), *(high for _, high in reversed(ends))],
+                hoverinfo="skip",
+                **band,
+                **axes,
+            )
+        )
+        traces.append(_points(in_range, dimension, {"mode": "lines", "line": {"color": "var(--c1)", "width": 1.8}}, axes))
+    if apart:
+        bars = error_bars([change_in_percent(point.ratio) for point in apart], "var(--c1)", 1.4, 4)
+        marks = {"mode": "markers", "marker": {"symbol": "circle", "size": 6, "color": "var(--c1)"}, "error_y": bars}
+        traces.append(_points(apart, dimension, marks, axes))
+    best = (findings.recommended or findings.best).get(one.name)
+    for value, colour, symbol in ((one.before, "var(--base)", "diamond"), (best, "var(--c3)", "circle")):
+        marked = [point for point in one.response if value is not None and same_value(point.value, value)]
+        mark = {"mode": "markers", "marker": {"symbol": symbol, "size": 9, "color": colour}}
+        traces += [_points(marked[:1], dimension, mark, axes)] if marked else []
+    failed = [failure.setting[one.name] for failure in findings.failures if one.name in failure.setting]
+    if places := [_across(dimension, value) for value in failed if _is_placed(dimension, value)]:
+        mark = {"mode": "markers", "marker": {"symbol": "x", "size": 7, "color": "var(--bad)"}}
+        bottom = heights[0] + 0.06 * (heights[1] - heights[0])
+        traces.append(go.Scatter(x=places, y=[bottom] * len(places), hoverinfo="skip", **mark, **axes))
+    return traces
+
+
+def _points(
+    points: Sequence[ResponsePoint], dimension: Dimension, looks: Mapping[str, Any], axes: Mapping[str, Any]
+) -> go.Trace:
+    return go.Scatter(
+        x=[_across(dimension, point.value) for point in points],
+        y=[100 * (point.ratio.mean - 1) for point in points],
+        text=[
+            f"{safe(dimension.name)} = {safe(value_text(dimension.name, point.value))}<br>{change_with_interval(point.ratio)}"
+            for point in points
+        ],
+        hovertemplate="%{text}<extra></extra>",
+        **looks,
+        **axes,
+    )
+
+
+def _ends(point: ResponsePoint) -> tuple[float, float]:
+    change = change_in_percent(point.ratio)
+    return change.mean if change.low is None else change.low, change.mean if change.high is None else change.high
+
+
+def _is_placed(dimension: Dimension, value: Value) -> bool:
+    try:
+        dimension.position(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _described(one: TunedVariable, aim: Measure) -> str:
+    best = (max if aim.higher_is_better else min)(one.response, key=lambda point: point.ratio.mean)
+    if same_value(best.value, one.before):
+        return f"{one.name} {value_text(one.name, one.before)}, the baseline's"
+    return f"{one.name} {value_text(one.name, best.value)}, {change_with_interval(best.ratio)}"
