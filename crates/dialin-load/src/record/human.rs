@@ -88,8 +88,10 @@ const STALL_MS: f64 = 1e3;
 /// A load thread that uses more of a CPU than this limits the load.
 const BUSY: f64 = 0.9;
 
-/// The columns of the table, and what a step has there.
-const COLUMNS: [(&str, fn(&StepLine) -> Option<String>); 15] = [
+/// The heading of a column, and what a step has there.
+type Column = (&'static str, fn(&StepLine) -> Option<String>);
+
+const COLUMNS: [Column; 15] = [
     ("step", |step| Some(step.step.map_or_else(|| "all".into(), |step| step.to_string()))),
     ("conn", |step| step.connections.map(|count| count.to_string())),
     ("threads", |step| step.load_threads.map(|count| count.to_string())),

@@ -1,7 +1,7 @@
 //! Turns the transactions of a workload file into the flat operations of a plan.
 
-use super::number::Sizes;
-use super::read::{Fields, Kind as StepKind, Node, Place, Value};
+use super::number::{Sizes, Whole};
+use super::read::{Piece, Place, Texts};
 use super::sql;
 use super::values::{Lists, Scope, Source, amount, source, test};
 use crate::errors::Result;
@@ -9,21 +9,64 @@ use crate::plan::{
     Execute, Keep, Kind, NoRow, Op, Parameter, Register, Retry, Statement, Test, Transaction, Value as Sql, Which,
 };
 use crate::random::{Distribution, Generator, Integers};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 /// A repeat of more rounds than this is taken for one that was never meant to end.
 const MOST_ROUNDS: i64 = 1_000_000;
 
-const TRANSACTION: [&str; 6] = ["name", "weight", "retry", "pause", "expected", "steps"];
-const STEP: [StepKind; 6] = [
-    ("let", &["let"]),
-    ("sql", &["sql", "keep", "empty", "text"]),
-    ("when", &["when", "steps", "else"]),
-    ("repeat", &["repeat", "index", "steps"]),
-    ("think", &["think"]),
-    ("end", &["end"]),
-];
+/// What a `[[transaction]]` says; its steps are read one by one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "steps")]
+struct Header {
+    name: String,
+    weight: Option<f64>,
+    retry: Option<BTreeMap<String, Times>>,
+    pause: Option<String>,
+    expected: Option<Vec<NonZeroU16>>,
+    steps: IgnoredAny,
+}
+
+/// How often a transaction is played again after an error.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected how often, as 1213 = 10, or 1213 = \"always\"")]
+enum Times {
+    AtMost(u32),
+    For(Ever),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Ever {
+    Always,
+}
+
+const STEPS: [&str; 6] = ["let", "sql", "when", "repeat", "think", "end"];
+
+/// What a step says, by its kind; what has parts of its own is read piece by piece.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(dead_code, reason = "parts of their own")]
+enum Step {
+    Let { r#let: IgnoredAny },
+    Sql { sql: String, keep: Option<Texts>, empty: Option<Empty>, text: Option<bool> },
+    When { when: IgnoredAny, steps: Option<IgnoredAny>, r#else: Option<IgnoredAny> },
+    Repeat { repeat: Whole, index: Option<String>, steps: IgnoredAny },
+    Think { think: IgnoredAny },
+    End { end: bool },
+}
+
+/// What happens where there is no row to keep.
+#[derive(Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Empty {
+    Null,
+    Fail,
+}
 
 /// The transactions of a file, with the statements that they share.
 #[derive(Debug, PartialEq)]
@@ -40,85 +83,55 @@ pub struct Compiled {
 ///
 /// # Errors
 /// There is none, or something in one is wrong.
-pub fn compile(list: &[Node], sizes: &Sizes, lists: &Lists, place: &Place) -> Result<Compiled> {
+pub fn compile(list: &[Piece], sizes: &Sizes, lists: &Lists, place: &Place) -> Result<Compiled> {
     if list.is_empty() {
         return Err(place.wrong("it has no transaction", "Add [[transaction]] with name, weight and steps"));
     }
     let mut all = Compiled { statements: vec![], transactions: vec![], slots: 0 };
-    for (index, node) in list.iter().enumerate() {
-        let (fields, name) = Fields::named(node, place, "transaction", index + 1, &TRANSACTION)?;
-        if all.transactions.iter().any(|other| other.name == name) {
-            return Err(fields.place.wrong("there is another of this name", "Give each its own name"));
+    for (index, piece) in list.iter().enumerate() {
+        let header: Header = piece.clone().at(format_args!("transaction {}", index + 1)).read()?;
+        let piece = &piece.clone().at(format_args!("transaction {}", header.name));
+        if header.name.trim().is_empty() {
+            return Err(piece.place_of("name").wrong("it has no name", "Add name = \"...\""));
+        }
+        if all.transactions.iter().any(|other| other.name == header.name) {
+            return Err(piece.place.wrong("there is another of this name", "Give each its own name"));
+        }
+        let weight = header.weight.unwrap_or(1.0);
+        if !(weight > 0.0 && weight.is_finite()) {
+            let what = format!("its weight is {weight}");
+            return Err(piece.place_of("weight").wrong(what, "Give a weight above 0, or take the transaction out"));
         }
         let mut body =
             Body { scope: Scope::transaction(sizes, lists), ops: vec![], indexes: vec![], statements: &mut all.statements };
-        body.steps(steps(&fields, "steps")?, &fields.place, "step")?;
+        body.steps(piece, "steps", "step")?;
         if !body.ops.iter().any(|op| matches!(op, Op::Execute(_))) {
-            return Err(fields.place.wrong("it sends no statement", "Add a step with sql"));
+            return Err(piece.place.wrong("it sends no statement", "Add a step with sql"));
         }
         let (ops, slots) = (body.ops, body.scope.slots());
         all.slots = all.slots.max(slots);
-        all.transactions.push(Transaction {
-            name: name.to_owned(),
-            weight: weight(&fields)?,
-            ops,
-            retry: retry(&fields)?,
-            expected: expected(&fields)?,
-        });
+        let expected = header.expected.iter().flatten().map(|code| code.get()).collect();
+        let retry = retry(&header, piece)?;
+        all.transactions.push(Transaction { name: header.name, weight, ops, retry, expected });
     }
     Ok(all)
 }
 
-fn weight(fields: &Fields) -> Result<f64> {
-    match fields.number("weight")?.unwrap_or(1.0) {
-        weight if weight > 0.0 => Ok(weight),
-        weight => Err(fields
-            .place_of("weight")
-            .wrong(format!("its weight is {weight}"), "Give a weight above 0, or take the transaction out")),
-    }
-}
-
-fn retry(fields: &Fields) -> Result<Retry> {
+fn retry(header: &Header, piece: &Piece) -> Result<Retry> {
     let mut retry = Retry::default();
-    if fields.get("retry").is_some() {
-        retry.errors = BTreeMap::new();
-        for (code, times) in fields.table("retry")? {
-            let wrong = || {
-                fields.place.on(times).wrong(
-                    format!("retry has {code:?} with {}", times.kind()),
-                    "Write an error code of the server and how often, as 1213 = 10, or 1213 = \"always\"",
-                )
-            };
-            let times = match &times.value {
-                Value::Whole(times) => u32::try_from(*times).map_err(|_| wrong())?,
-                Value::Text(always) if always == "always" => u32::MAX,
-                _ => return Err(wrong()),
-            };
-            retry.errors.insert(code.parse().ok().filter(|code| *code > 0).ok_or_else(wrong)?, times);
-        }
+    if let Some(errors) = &header.retry {
+        let error = |(code, times): (&String, &Times)| {
+            let wrong =
+                || piece.place_of("retry").wrong(format!("{code:?} is no error code"), "Write one of the server, as 1213 = 10");
+            let code = code.parse().ok().filter(|code| *code > 0).ok_or_else(wrong)?;
+            Ok((code, if let Times::AtMost(times) = times { *times } else { u32::MAX }))
+        };
+        retry.errors = errors.iter().map(error).collect::<Result<_>>()?;
     }
-    if let Some(pause) = fields.text("pause")? {
-        retry.pause = duration(pause, &fields.place_of("pause"))?;
+    if let Some(pause) = &header.pause {
+        retry.pause = duration(pause, &piece.place_of("pause"))?;
     }
     Ok(retry)
-}
-
-fn expected(fields: &Fields) -> Result<Vec<u16>> {
-    let code = |node: &Node| match node.value {
-        Value::Whole(code @ 1..=0xFFFF) => Ok(code as u16),
-        _ => Err(fields
-            .place
-            .on(node)
-            .wrong("\"expected\" has what is no error code", "List error codes of the server, as [1644]")),
-    };
-    fields.list("expected")?.iter().map(code).collect()
-}
-
-fn steps<'a>(fields: &Fields<'a>, key: &str) -> Result<&'a [Node]> {
-    match fields.list(key)? {
-        [] => Err(fields.place.wrong(format!("it has no {key}"), format!("Add {key} = [...]"))),
-        steps => Ok(steps),
-    }
 }
 
 /// A time such as "250us", "10ms" or "2s".
@@ -151,35 +164,50 @@ struct Body<'a> {
 }
 
 impl Body<'_> {
-    fn steps(&mut self, list: &[Node], place: &Place, word: &str) -> Result<()> {
-        for (index, node) in list.iter().enumerate() {
-            self.step(node, &place.at(format_args!("{word} {}", index + 1)))?;
+    /// The steps under a key, each called so in its place; there must be some.
+    fn steps(&mut self, piece: &Piece, key: &str, word: &str) -> Result<()> {
+        let steps = piece.list_of(key)?;
+        if steps.is_empty() {
+            return Err(piece.place.wrong(format!("it has no {key}"), format!("Add {key} = [...]")));
+        }
+        for (number, step) in (1..).zip(steps) {
+            self.step(&step.at(format_args!("{word} {number}")))?;
         }
         Ok(())
     }
 
-    fn step(&mut self, node: &Node, place: &Place) -> Result<()> {
-        let (fields, which) = Fields::of_kind(node, place, &STEP, &[])?;
-        match which {
-            "let" => self.set(&fields),
-            "sql" => self.execute(&fields),
-            "when" => self.when(&fields),
-            "repeat" => self.repeat(&fields),
-            "think" => self.think(&fields),
-            _ => self.end(&fields),
+    fn step(&mut self, piece: &Piece) -> Result<()> {
+        match piece.read_as(piece.kind(&STEPS)?)? {
+            Step::Let { .. } => self.set(piece),
+            Step::Sql { sql, keep, empty, text } => self.execute(
+                &sql,
+                keep.map(Texts::all).unwrap_or_default(),
+                empty,
+                text.unwrap_or(false),
+                &piece.place_of("sql"),
+            ),
+            Step::When { .. } => self.when(piece),
+            Step::Repeat { repeat, index, .. } => self.repeat(&repeat, index.as_deref(), piece),
+            Step::Think { .. } => self.think(piece),
+            Step::End { end: true } => {
+                self.ops.push(Op::End);
+                Ok(())
+            }
+            Step::End { end: false } => Err(piece.place.wrong("\"end\" is false", "Write end = true, or leave the step out")),
         }
     }
 
-    fn set(&mut self, fields: &Fields) -> Result<()> {
-        for (name, node) in fields.table("let")? {
-            let place = fields.place.on(node).at(format_args!("let {name}"));
-            let parameter = match source(node, &place, &self.scope, &[])? {
+    fn set(&mut self, piece: &Piece) -> Result<()> {
+        for (name, value) in piece.entries_of("let")? {
+            let value = value.at(format_args!("let {name}"));
+            let parameter = match source(&value, &self.scope)? {
                 Source::Parameter(parameter) => parameter,
                 Source::Scaled { .. } => {
-                    return Err(place.wrong("\"times\" and \"modulo\" are for fills", "Let SQL calculate it where it is used"));
+                    let what = "\"times\" and \"modulo\" are for fills";
+                    return Err(value.place.wrong(what, "Let SQL calculate it where it is used"));
                 }
             };
-            let slot = self.define(name, &place)?;
+            let slot = self.define(&name, &value.place)?;
             self.ops.push(Op::Set(slot, parameter));
         }
         Ok(())
@@ -195,16 +223,14 @@ impl Body<'_> {
         Ok(slot)
     }
 
-    fn execute(&mut self, fields: &Fields) -> Result<()> {
-        let place = &fields.place_of("sql");
-        let scanned = sql::scan(fields.needed_text("sql")?, self.scope.sizes, place)?;
-        let parameters = scanned
-            .names
-            .iter()
-            .map(|name| self.scope.slot(name, place).map(Parameter::Register))
-            .collect::<Result<Vec<_>>>()?;
+    fn execute(&mut self, sql: &str, names: Vec<String>, empty: Option<Empty>, text: bool, place: &Place) -> Result<()> {
+        let scanned = sql::scan(sql, self.scope.sizes, place)?;
+        if scanned.sql.is_empty() {
+            return Err(place.wrong("the SQL is empty", "Write a statement"));
+        }
+        let parameter = |name: &String| self.scope.slot(name, place).map(Parameter::Register);
+        let parameters = scanned.names.iter().map(parameter).collect::<Result<Vec<_>>>()?;
         let kind = sql::kind(&scanned.sql);
-        let names = fields.texts("keep")?;
         if kind == Kind::Write && !names.is_empty() {
             return Err(place.wrong(
                 "a statement that changes rows returns none to keep",
@@ -212,21 +238,15 @@ impl Body<'_> {
             ));
         }
         let mut keep = vec![];
-        for (column, name) in names.into_iter().enumerate().filter(|(_, name)| *name != "_") {
+        for (column, name) in names.iter().enumerate().filter(|(_, name)| *name != "_") {
             keep.push(Keep { column, slot: self.define(name, place)? });
         }
-        let no_row = match fields.text("empty")? {
-            Some("fail") if keep.is_empty() => {
-                return Err(place.wrong("\"empty\" needs \"keep\"", "Keep a column of the row that must be there"));
-            }
-            None | Some("null") => NoRow::Null,
-            Some("fail") => NoRow::Fail,
-            Some(other) => {
-                return Err(place.wrong(format!("\"empty\" is {other:?}"), "Write \"null\" or \"fail\""));
-            }
-        };
+        if empty == Some(Empty::Fail) && keep.is_empty() {
+            return Err(place.wrong("\"empty\" needs \"keep\"", "Keep a column of the row that must be there"));
+        }
+        let no_row = if empty == Some(Empty::Fail) { NoRow::Fail } else { NoRow::Null };
         // BEGIN and the like cannot be prepared on old servers, and gain nothing by it.
-        let text = fields.truth("text")? || kind == Kind::Other && parameters.is_empty();
+        let text = text || kind == Kind::Other && parameters.is_empty();
         let statement = self.statement(Statement { sql: scanned.sql, parameters: parameters.len(), kind, text });
         self.ops.push(Op::Execute(Execute { which: Which::One(statement), parameters, keep, no_row }));
         Ok(())
@@ -242,44 +262,38 @@ impl Body<'_> {
         }
     }
 
-    fn when(&mut self, fields: &Fields) -> Result<()> {
-        let test = match fields.get("when") {
-            Some(node) => test(node, &fields.place, &self.scope)?,
-            None => return Ok(()),
-        };
-        if fields.get("else").is_none() {
-            steps(fields, "steps")?;
-        }
+    fn when(&mut self, piece: &Piece) -> Result<()> {
+        let Some(condition) = piece.get("when") else { return Ok(()) };
+        let test = test(&condition, &self.scope)?;
+        let has_else = piece.get("else").is_some();
         let unless = self.ops.len();
         self.ops.push(Op::Unless(test.clone(), 0));
-        self.steps(fields.list("steps")?, &fields.place, "step")?;
-        let otherwise = if fields.get("else").is_some() {
-            let jump = self.ops.len();
+        if !has_else || !piece.list_of("steps")?.is_empty() {
+            self.steps(piece, "steps", "step")?;
+        }
+        let mut otherwise = self.ops.len();
+        if has_else {
             self.ops.push(Op::Jump(0));
-            let otherwise = self.ops.len();
-            self.steps(steps(fields, "else")?, &fields.place, "else, step")?;
-            self.ops[jump] = Op::Jump(self.ops.len());
-            otherwise
-        } else {
-            self.ops.len()
-        };
+            otherwise += 1;
+            self.steps(piece, "else", "else, step")?;
+            self.ops[otherwise - 1] = Op::Jump(self.ops.len());
+        }
         self.ops[unless] = Op::Unless(test, otherwise);
         Ok(())
     }
 
-    fn repeat(&mut self, fields: &Fields) -> Result<()> {
-        let place = &fields.place;
-        let index = match fields.text("index")? {
-            Some(name) => self.define(name, place)?,
+    fn repeat(&mut self, times: &Whole, index: Option<&str>, piece: &Piece) -> Result<()> {
+        let index = match index {
+            Some(name) => self.define(name, &piece.place)?,
             None => self.scope.hidden("#index"),
         };
-        let rounds = self.rounds(fields)?;
+        let rounds = self.rounds(times, &piece.place)?;
         self.ops.push(Op::Set(index, Parameter::Fixed(Sql::Int(0))));
         let top = self.ops.len();
         self.ops.push(Op::Jump(0));
         self.ops.push(Op::Set(index, Parameter::Plus(index, 1)));
         self.indexes.push(index);
-        self.steps(steps(fields, "steps")?, place, "step")?;
+        self.steps(piece, "steps", "step")?;
         self.indexes.pop();
         self.ops.push(Op::Jump(top));
         self.ops[top] = Op::Unless(Test::Less(index, rounds), self.ops.len());
@@ -287,64 +301,47 @@ impl Body<'_> {
     }
 
     /// How often a repeat goes round; what a variable says is copied, lest a step changes it on the way.
-    fn rounds(&mut self, fields: &Fields) -> Result<Parameter> {
-        let place = &fields.place;
-        let given = fields.get("repeat").map(|node| amount(node, place, &self.scope)).transpose()?;
-        match given {
-            Some(Parameter::Fixed(Sql::Int(rounds))) if !(0..=MOST_ROUNDS).contains(&rounds) => Err(place.wrong(
+    fn rounds(&mut self, times: &Whole, place: &Place) -> Result<Parameter> {
+        match amount(times, place, &self.scope)? {
+            Parameter::Fixed(Sql::Int(rounds)) if !(0..=MOST_ROUNDS).contains(&rounds) => Err(place.wrong(
                 format!("it repeats {rounds} times"),
                 format!("Give a number up to {MOST_ROUNDS}; a transaction must end"),
             )),
-            Some(Parameter::Register(slot)) => {
+            Parameter::Register(slot) => {
                 let copy = self.scope.hidden("#rounds");
                 self.ops.push(Op::Set(copy, Parameter::Register(slot)));
                 Ok(Parameter::Register(copy))
             }
-            Some(fixed) => Ok(fixed),
-            None => Err(place.wrong("\"repeat\" says no number", "Write repeat = 10, or repeat = \":name\"")),
+            fixed => Ok(fixed),
         }
     }
 
-    fn think(&mut self, fields: &Fields) -> Result<()> {
-        let place = &fields.place_of("think");
-        let micros = |text: &str| duration(text, place).map(|time| i64::try_from(time.as_micros()).unwrap_or(i64::MAX));
-        let generator = match fields.get("think") {
-            Some(node) if node.table().is_some() => match source(node, place, &self.scope, &[])? {
-                Source::Parameter(Parameter::Draw(generator)) if generator.is_integer() => generator,
-                _ => {
-                    return Err(place.wrong(
-                        "the time to think is no draw of whole numbers",
-                        "Write think = { integer = [1000, 5000] }, in microseconds",
-                    ));
+    fn think(&mut self, piece: &Piece) -> Result<()> {
+        let Some(time) = piece.get("think") else { return Ok(()) };
+        let place = &time.place;
+        if time.is_table() {
+            return match source(&time, &self.scope)? {
+                Source::Parameter(Parameter::Draw(generator)) if generator.is_integer() => {
+                    self.ops.push(Op::Think(generator));
+                    Ok(())
                 }
-            },
-            Some(_) => {
-                let times = fields.texts("think")?;
-                let (low, high) = match times[..] {
-                    [time] => (micros(time)?, micros(time)?),
-                    [low, high] => (micros(low)?, micros(high)?),
-                    _ => {
-                        return Err(place.wrong(
-                            "\"think\" is neither a time nor a range of times",
-                            "Write \"10ms\" or [\"5ms\", \"20ms\"]",
-                        ));
-                    }
-                };
-                Generator::Integer(
-                    Integers::new(low, high, Distribution::Uniform).map_err(|error| place.wrong(error.what, error.remedy))?,
-                )
-            }
-            None => return Ok(()),
-        };
-        self.ops.push(Op::Think(generator));
-        Ok(())
-    }
-
-    fn end(&mut self, fields: &Fields) -> Result<()> {
-        if !fields.truth("end")? {
-            return Err(fields.place.wrong("\"end\" is false", "Write end = true, or leave the step out"));
+                _ => {
+                    let what = "the time to think is no draw of whole numbers";
+                    Err(place.wrong(what, "Write think = { integer = [1000, 5000] }, in microseconds"))
+                }
+            };
         }
-        self.ops.push(Op::End);
+        let micros = |text: &str| duration(text, place).map(|time| i64::try_from(time.as_micros()).unwrap_or(i64::MAX));
+        let (low, high) = match &time.read::<Texts>()?.all()[..] {
+            [time] => (micros(time)?, micros(time)?),
+            [low, high] => (micros(low)?, micros(high)?),
+            _ => {
+                let what = "\"think\" is neither a time nor a range of times";
+                return Err(place.wrong(what, "Write \"10ms\" or [\"5ms\", \"20ms\"]"));
+            }
+        };
+        let range = Integers::new(low, high, Distribution::Uniform).map_err(|error| place.wrong(error.what, error.remedy))?;
+        self.ops.push(Op::Think(Generator::Integer(range)));
         Ok(())
     }
 }

@@ -144,16 +144,15 @@ fn literal(value: &Value, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read::{Node, Place};
+    use super::super::read::Piece;
     use super::super::tables;
     use super::super::values::Lists;
     use super::*;
 
     fn fills(text: &str) -> Vec<Fill> {
-        let file = Node::parse("a.toml", text).unwrap();
+        let file = Piece::parse("a.toml", text).unwrap();
         let sizes = [("customers".to_owned(), 7)].into();
-        let tables =
-            tables::read(file.get("table").unwrap().list().unwrap(), &sizes, &Lists::new(), &Place::file("a.toml")).unwrap();
+        let tables = tables::read(&file.list_of("table").unwrap(), &sizes, &Lists::new()).unwrap();
         tables.into_iter().flat_map(|table| table.fills).collect()
     }
 

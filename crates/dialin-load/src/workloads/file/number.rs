@@ -1,7 +1,8 @@
 //! Sizes: the whole numbers that a workload file names, and the small arithmetic of them.
 
-use super::read::{Fields, Node, Place, Value, meant};
+use super::read::{Piece, Place, meant};
 use crate::errors::Result;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Named whole numbers.
@@ -13,7 +14,7 @@ const LARGEST: i64 = 1_000_000_000_000_000;
 ///
 /// # Errors
 /// A name or number is none, or a size is given that the file does not have.
-pub fn read(table: &[(String, Node)], given: &[(String, String)], place: &Place) -> Result<Sizes> {
+pub fn read(table: &[(String, Piece)], given: &[(String, String)], place: &Place) -> Result<Sizes> {
     let given: Vec<(String, &str)> = given.iter().map(|(name, value)| (name.replace('-', "_"), value.as_str())).collect();
     let known: Vec<&str> = table.iter().map(|(name, _)| name.as_str()).collect();
     if let Some((unknown, _)) = given.iter().find(|(name, _)| !known.contains(&name.as_str())) {
@@ -21,14 +22,14 @@ pub fn read(table: &[(String, Node)], given: &[(String, String)], place: &Place)
     }
     let mut sizes = Sizes::new();
     for (name, default) in table {
-        let place = place.on(default).at(format_args!("size {name}"));
+        let place = default.place.at(format_args!("size {name}"));
         check_name(name, &place)?;
         let size = match given.iter().rev().find(|(each, _)| each == name) {
             Some((_, text)) => text
                 .trim()
                 .parse()
                 .map_err(|_| place.wrong(format!("{text:?} is no whole number"), "Give a whole number, such as 1000"))?,
-            None => whole(default, &sizes, &place)?,
+            None => default.read::<Whole>()?.number(&sizes, &place)?,
         };
         if !(0..=LARGEST).contains(&size) {
             return Err(place.wrong(format!("{size} is out of range"), format!("Give a whole number from 0 to {LARGEST}")));
@@ -39,16 +40,23 @@ pub fn read(table: &[(String, Node)], given: &[(String, String)], place: &Place)
 }
 
 /// A whole number: itself, or text that [`evaluate`] calculates.
-///
-/// # Errors
-/// It is neither.
-pub fn whole(node: &Node, sizes: &Sizes, place: &Place) -> Result<i64> {
-    match &node.value {
-        Value::Whole(number) => Ok(*number),
-        Value::Text(text) => evaluate(text, sizes, &place.on(node)),
-        _ => Err(place
-            .on(node)
-            .wrong(format!("expected a whole number, not {}", node.kind()), "Write a number, or the name of a size")),
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a whole number, or the name of a size")]
+pub enum Whole {
+    Number(i64),
+    Calculated(String),
+}
+
+impl Whole {
+    /// The number.
+    ///
+    /// # Errors
+    /// Those of [`evaluate`].
+    pub fn number(&self, sizes: &Sizes, place: &Place) -> Result<i64> {
+        match self {
+            Whole::Number(number) => Ok(*number),
+            Whole::Calculated(text) => evaluate(text, sizes, place),
+        }
     }
 }
 
@@ -111,14 +119,6 @@ pub fn is_name(text: &str) -> bool {
         && !text.is_empty()
 }
 
-/// A whole number or calculation under a key.
-///
-/// # Errors
-/// It is neither.
-pub fn field(fields: &Fields, key: &str, sizes: &Sizes) -> Result<Option<i64>> {
-    fields.get(key).map(|node| whole(node, sizes, &fields.place)).transpose()
-}
-
 enum Token<'t> {
     Number(i64),
     Name(&'t str),
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     fn place() -> Place {
-        Place::file("a.toml")
+        Piece::parse("a.toml", "").unwrap().place
     }
 
     fn calculated(text: &str) -> Result<i64> {
@@ -193,9 +193,9 @@ mod tests {
     }
 
     fn sizes(given: &[(&str, &str)]) -> Result<Sizes> {
-        let table = Node::parse("a.toml", "customers = 3000\ndelivered = 'customers * 7 / 10'").unwrap();
+        let table = Piece::parse("a.toml", "customers = 3000\ndelivered = 'customers * 7 / 10'").unwrap();
         let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        read(table.table().unwrap(), &given, &place())
+        read(&table.entries().unwrap(), &given, &place())
     }
 
     #[test]

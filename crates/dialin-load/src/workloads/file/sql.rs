@@ -121,10 +121,15 @@ fn passed(bytes: &[u8], at: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::read::Piece;
     use super::*;
 
+    fn place() -> Place {
+        Piece::parse("a.toml", "").unwrap().place
+    }
+
     fn scanned(text: &str) -> Result<Scanned> {
-        scan(text, &[("banks".to_owned(), 4)].into(), &Place::file("a.toml"))
+        scan(text, &[("banks".to_owned(), 4)].into(), &place())
     }
 
     #[test]
@@ -166,7 +171,7 @@ mod tests {
     #[test]
     fn plain_sql_may_be_a_procedure_but_not_empty() {
         let sizes = [("banks".to_owned(), 4)].into();
-        let place = Place::file("a.toml");
+        let place = place();
         assert_eq!(
             plain("CREATE PROCEDURE p() BEGIN DO {banks}; DO 1; END;", &sizes, &place).unwrap(),
             "CREATE PROCEDURE p() BEGIN DO 4; DO 1; END"

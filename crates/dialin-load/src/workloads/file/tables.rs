@@ -1,11 +1,13 @@
 //! The tables of a workload file: how they are made, and where the rows come from that fill them.
 
-use super::number::{Sizes, check_name, whole};
-use super::read::{Fields, Node, Place};
+use super::number::{Sizes, Whole, check_name};
+use super::read::{Piece, Texts};
 use super::sql;
 use super::values::{Lists, Scope, Source, amount, source, test};
 use crate::errors::Result;
 use crate::plan::{Parameter, Register, Test};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 /// A table.
 #[derive(Debug)]
@@ -78,84 +80,111 @@ impl Fill {
     }
 }
 
+/// What a `[[table]]` says; its fills are read one by one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "fill")]
+struct TableText {
+    name: String,
+    create: String,
+    fill: Option<IgnoredAny>,
+    after: Option<Texts>,
+}
+
+/// What a `[table.fill]` says; what has names is read one by one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "names")]
+struct FillText {
+    r#for: IgnoredAny,
+    draw: Option<IgnoredAny>,
+    times: Option<IgnoredAny>,
+    columns: IgnoredAny,
+    ignore: Option<bool>,
+}
+
+/// The numbers that a loop goes through.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected [first, last], or a number for 1 to that number")]
+enum Numbers {
+    To(Whole),
+    Between([Whole; 2]),
+}
+
 /// Reads all `[[table]]`.
 ///
 /// # Errors
 /// Something in one is wrong.
-pub fn read(list: &[Node], sizes: &Sizes, lists: &Lists, place: &Place) -> Result<Vec<Table>> {
-    const KEYS: [&str; 4] = ["name", "create", "fill", "after"];
+pub fn read(list: &[Piece], sizes: &Sizes, lists: &Lists) -> Result<Vec<Table>> {
     let mut tables: Vec<Table> = vec![];
-    for (index, node) in list.iter().enumerate() {
-        let (fields, name) = Fields::named(node, place, "table", index + 1, &KEYS)?;
-        check_name(name, &fields.place_of("name"))?;
+    for (index, piece) in list.iter().enumerate() {
+        let TableText { name, create, after, .. } = piece.clone().at(format_args!("table {}", index + 1)).read()?;
+        let piece = &piece.clone().at(format_args!("table {name}"));
+        check_name(&name, &piece.place_of("name"))?;
         if tables.iter().any(|other| other.name == name) {
-            return Err(fields
-                .place
-                .wrong("there is another of this name", "Write several [[table.fill]] for rows of several kinds"));
+            let remedy = "Write several [[table.fill]] for rows of several kinds";
+            return Err(piece.place.wrong("there is another of this name", remedy));
         }
-        let fills = fields.get("fill").map_or(&[][..], |node| node.list().unwrap_or(std::slice::from_ref(node)));
-        let read_fill = |node| fill(name, node, &fields.place.at("fill"), Scope::fill(sizes, lists));
+        let fills = piece.get("fill").map_or(vec![], |fill| fill.list().unwrap_or_else(|| vec![fill]));
+        let fill = |fill: Piece| self::fill(&name, &fill.at("fill"), Scope::fill(sizes, lists));
+        let after_place = piece.place_of("after").at("after");
         tables.push(Table {
-            name: name.to_owned(),
-            create: sql::plain(fields.needed_text("create")?, sizes, &fields.place_of("create"))?,
-            fills: fills.iter().map(read_fill).collect::<Result<_>>()?,
-            after: fields
-                .texts("after")?
-                .into_iter()
-                .map(|text| sql::plain(text, sizes, &fields.place_of("after").at("after")))
+            create: sql::plain(&create, sizes, &piece.place_of("create"))?,
+            fills: fills.into_iter().map(fill).collect::<Result<_>>()?,
+            after: after
+                .map(Texts::all)
+                .unwrap_or_default()
+                .iter()
+                .map(|text| sql::plain(text, sizes, &after_place))
                 .collect::<Result<_>>()?,
+            name,
         });
     }
     Ok(tables)
 }
 
-fn fill(table: &str, node: &Node, place: &Place, mut scope: Scope) -> Result<Fill> {
-    let fields = Fields::of(node, place, &["for", "draw", "times", "columns", "ignore"])?;
-    let place = &fields.place;
-    let loops = loops(&fields, &mut scope)?;
+fn fill(table: &str, piece: &Piece, mut scope: Scope) -> Result<Fill> {
+    let FillText { ignore, .. } = piece.read()?;
+    let loops = loops(piece, &mut scope)?;
     let mut draws = vec![];
-    for (name, node) in fields.table("draw")? {
-        let place = place.on(node).at(format_args!("draw {name}"));
-        let cases = cases(node, &place, &scope)?;
-        draws.push(Draw { slot: scope.define(name, &place)?, seed: seed(name), cases });
+    for (name, value) in piece.entries_of("draw")? {
+        let value = value.at(format_args!("draw {name}"));
+        let cases = cases(&value, &scope)?;
+        draws.push(Draw { slot: scope.define(&name, &value.place)?, seed: seed(&name), cases });
     }
-    let times = times(&fields, &mut scope)?;
-    let columns = fields.table("columns")?;
+    let times = times(piece, &mut scope)?;
+    let (mut names, mut columns) = (vec![], vec![]);
+    for (name, value) in piece.entries_of("columns")? {
+        let value = value.at(format_args!("column {name}"));
+        check_name(&name, &value.place)?;
+        columns.push(cases(&value, &scope)?);
+        names.push(format!("`{name}`"));
+    }
     if columns.is_empty() {
-        return Err(place.wrong("it has no columns", "Add [table.fill.columns] with a value for each column"));
+        return Err(piece.place.wrong("it has no columns", "Add [table.fill.columns] with a value for each column"));
     }
-    let mut compiled = vec![];
-    for (name, node) in columns {
-        let place = place.on(node).at(format_args!("column {name}"));
-        check_name(name, &place)?;
-        compiled.push(cases(node, &place, &scope)?);
-    }
-    let names: Vec<String> = columns.iter().map(|(name, _)| format!("`{name}`")).collect();
-    let ignore = if fields.truth("ignore")? { "IGNORE " } else { "" };
+    let ignore = if ignore == Some(true) { "IGNORE " } else { "" };
     let head = format!("INSERT {ignore}INTO `{table}` ({}) VALUES ", names.join(","));
-    Ok(Fill { head, seed: seed(table), loops, draws, times, columns: compiled, slots: scope.slots() })
+    Ok(Fill { head, seed: seed(table), loops, draws, times, columns, slots: scope.slots() })
 }
 
-fn loops(fields: &Fields, scope: &mut Scope) -> Result<Vec<Loop>> {
+fn loops(piece: &Piece, scope: &mut Scope) -> Result<Vec<Loop>> {
     const MOST: u64 = 1 << 40;
-    let place = fields.place_of("for").at("for");
-    let table = fields.table("for")?;
-    if table.is_empty() {
-        return Err(place.wrong("it loops over nothing", "Add for = { id = 1000 }, or the name of a size"));
-    }
+    let place = piece.place_of("for").at("for");
     let mut loops: Vec<Loop> = vec![];
-    for (name, range) in table {
-        let place = place.on(range);
-        let (low, high) = match range.list() {
-            None => (1, whole(range, scope.sizes, &place)?),
-            Some([low, high]) => (whole(low, scope.sizes, &place)?, whole(high, scope.sizes, &place)?),
-            Some(_) => {
-                let what = format!("the range of {name} has no two ends");
-                return Err(place.wrong(what, "Write [first, last], or a number for 1 to that number"));
-            }
+    for (name, numbers) in piece.entries_of("for")? {
+        let numbers = numbers.at("for");
+        let place = &numbers.place;
+        let number = |whole: &Whole| whole.number(scope.sizes, place);
+        let (low, high) = match numbers.read()? {
+            Numbers::To(high) => (1, number(&high)?),
+            Numbers::Between([low, high]) => (number(&low)?, number(&high)?),
         };
         let count = u64::try_from((i128::from(high) - i128::from(low) + 1).max(0)).unwrap_or(u64::MAX);
-        loops.push(Loop { slot: scope.define(name, &place)?, low, count });
+        loops.push(Loop { slot: scope.define(&name, place)?, low, count });
+    }
+    if loops.is_empty() {
+        return Err(place.wrong("it loops over nothing", "Add for = { id = 1000 }, or the name of a size"));
     }
     let cells = loops.iter().try_fold(1_u64, |cells, each| cells.checked_mul(each.count));
     if cells.is_none_or(|cells| cells > MOST) {
@@ -164,43 +193,36 @@ fn loops(fields: &Fields, scope: &mut Scope) -> Result<Vec<Loop>> {
     Ok(loops)
 }
 
-fn times(fields: &Fields, scope: &mut Scope) -> Result<Option<(Register, Parameter)>> {
-    let place = fields.place_of("times").at("times");
-    match fields.table("times")? {
-        [] if fields.get("times").is_none() => Ok(None),
-        [(name, node)] => {
-            let count = amount(node, &place, scope)?;
+fn times(piece: &Piece, scope: &mut Scope) -> Result<Option<(Register, Parameter)>> {
+    match (piece.get("times"), &piece.entries_of("times")?[..]) {
+        (None, _) => Ok(None),
+        (Some(_), [(name, count)]) => {
+            let place = count.place.at("times");
+            let count = amount(&count.read()?, &place, scope)?;
             Ok(Some((scope.define(name, &place)?, count)))
         }
-        _ => Err(place.wrong("it names not exactly one variable", "Write times = { line = \":lines\" }")),
+        (Some(times), _) => {
+            Err(times.place.wrong("\"times\" names not exactly one variable", "Write times = { line = \":lines\" }"))
+        }
     }
 }
 
-fn cases(node: &Node, place: &Place, scope: &Scope) -> Result<Vec<Case>> {
-    let Some(list) = node.list() else {
-        return Ok(vec![Case { test: None, source: source(node, place, scope, &[])? }]);
-    };
-    let mut cases = vec![];
-    for (index, node) in list.iter().enumerate() {
-        let place = &place.on(node);
-        let test = node.get("when").map(|condition| test(condition, place, scope)).transpose()?;
-        if test.is_none() != (index + 1 == list.len()) {
-            return Err(place.wrong(
-                format!(
-                    "case {} of {} {}",
-                    index + 1,
-                    list.len(),
-                    if test.is_none() { "has no \"when\"" } else { "has a \"when\"" }
-                ),
-                "Give each case but the last a \"when\"",
-            ));
+fn cases(piece: &Piece, scope: &Scope) -> Result<Vec<Case>> {
+    let Some(list) = piece.list() else { return Ok(vec![Case { test: None, source: source(piece, scope)? }]) };
+    let count = list.len();
+    let case = |(number, case): (usize, Piece)| {
+        let test = case.get("when").map(|condition| test(&condition, scope)).transpose()?;
+        if test.is_none() != (number == count) {
+            let has = if test.is_none() { "has no \"when\"" } else { "has a \"when\"" };
+            let what = format!("case {number} of {count} {has}");
+            return Err(case.place.wrong(what, "Give each case but the last a \"when\""));
         }
-        cases.push(Case { test, source: source(node, place, scope, &["when"])? });
+        Ok(Case { test, source: source(&case.without("when"), scope)? })
+    };
+    if list.is_empty() {
+        return Err(piece.place.wrong("a list without cases", "Write a value, or [{ when = ..., ... }, otherwise]"));
     }
-    if cases.is_empty() {
-        return Err(place.wrong(format!("{} without cases", node.kind()), "Write a value, or [{ when = ..., ... }, otherwise]"));
-    }
-    Ok(cases)
+    (1..).zip(list).map(case).collect()
 }
 
 /// A number for a name (FNV-1a), the same in every version of the driver.
@@ -215,9 +237,9 @@ mod tests {
 
     fn read_one(text: &str) -> Result<Table> {
         let text = format!("[[table]]\nname = 'a'\ncreate = 'CREATE TABLE a (id INT)'\n{text}");
-        let file = Node::parse("a.toml", &text).unwrap();
+        let file = Piece::parse("a.toml", &text).unwrap();
         let sizes = Sizes::from([("banks".to_owned(), 4), ("none".to_owned(), 0), ("many".to_owned(), 1 << 30)]);
-        Ok(read(file.get("table").unwrap().list().unwrap(), &sizes, &Lists::new(), &Place::file("a.toml"))?.remove(0))
+        Ok(read(&file.list_of("table").unwrap(), &sizes, &Lists::new())?.remove(0))
     }
 
     fn fill(text: &str) -> Result<Fill> {

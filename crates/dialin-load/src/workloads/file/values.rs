@@ -1,10 +1,11 @@
 //! Where values come from: what a `let`, a column or a condition of a workload file says, checked, as the plan has it.
 
-use super::number::{Sizes, check_name, field, is_name, whole};
-use super::read::{Fields, Kind, Node, Place, Value, meant};
+use super::number::{Sizes, Whole, check_name, is_name};
+use super::read::{Piece, Place, meant};
 use crate::errors::Result;
 use crate::plan::{CONNECTION, Parameter, Register, SEQUENCE, TURN, Test, Value as Sql};
 use crate::random::{Distribution, Generator, Integers};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Named lists of texts.
@@ -81,26 +82,15 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn list(&self, node: &Node, place: &Place) -> Result<Vec<String>> {
-        let place = &place.on(node);
-        let found = match &node.value {
-            Value::Text(name) => self.lists.get(name).cloned().ok_or_else(|| {
+    fn list(&self, list: List, place: &Place) -> Result<Vec<String>> {
+        let texts = match list {
+            List::Texts(texts) => texts,
+            List::Name(name) => self.lists.get(&name).cloned().ok_or_else(|| {
                 let known: Vec<&str> = self.lists.keys().map(String::as_str).collect();
-                place.wrong(format!("there is no list {name:?}"), meant(name, &known))
+                place.wrong(format!("there is no list {name:?}"), meant(&name, &known))
             })?,
-            _ => node
-                .texts()
-                .ok_or_else(|| {
-                    place.wrong(
-                        format!("expected a list of texts, not {}", node.kind()),
-                        "Write [\"a\", \"b\"], or the name of a list",
-                    )
-                })?
-                .into_iter()
-                .map(str::to_owned)
-                .collect(),
         };
-        if found.is_empty() { Err(place.wrong("the list is empty", "Give it at least one text")) } else { Ok(found) }
+        if texts.is_empty() { Err(place.wrong("the list is empty", "Give it at least one text")) } else { Ok(texts) }
     }
 }
 
@@ -122,72 +112,123 @@ pub enum Source {
     },
 }
 
-const KINDS: [Kind; 9] = [
-    ("integer", &["integer", "distribution", "iterations", "percent", "resolution", "h", "exponent", "a", "c"]),
-    ("decimal", &["decimal"]),
-    ("template", &["template"]),
-    ("text", &["text"]),
-    ("choice", &["choice", "weights"]),
-    ("words", &["words", "list"]),
-    ("value", &["value", "times", "modulo", "plus"]),
-    ("size", &["size"]),
-    ("null", &["null"]),
-];
+const KINDS: [&str; 9] = ["integer", "decimal", "template", "text", "choice", "words", "value", "size", "null"];
 
-/// What a value says of where it comes from: `":name"`, a constant, or a table such as `{ integer = [1, 10] }`. Tables may have
-/// the keys `extra` as well.
+/// What a value says of where it comes from: `":name"`, a constant, or a table such as `{ integer = [1, 10] }`.
 ///
 /// # Errors
 /// It says nothing sound.
-pub fn source(node: &Node, place: &Place, scope: &Scope, extra: &[&str]) -> Result<Source> {
-    match &node.value {
-        Value::Text(text) => Ok(Source::Parameter(match scope.reference(text, &place.on(node))? {
-            Some(slot) => Parameter::Register(slot),
-            None => Parameter::Fixed(Sql::Bytes(text.clone().into_bytes())),
-        })),
-        Value::Table(_) => drawn(node, place, scope, extra),
-        _ => Ok(Source::Parameter(Parameter::Fixed(constant(node, place)?))),
-    }
+pub fn source(piece: &Piece, scope: &Scope) -> Result<Source> {
+    if piece.is_table() { drawn(piece, scope) } else { Ok(Source::Parameter(constant(piece.read()?, &piece.place, scope)?)) }
 }
 
-fn constant(node: &Node, place: &Place) -> Result<Sql> {
-    match &node.value {
-        Value::Text(text) => Ok(Sql::Bytes(text.clone().into_bytes())),
-        Value::Whole(whole) => Ok(Sql::Int(*whole)),
-        Value::Truth(truth) => Ok(Sql::Int(i64::from(*truth))),
-        Value::Number(number) if number.is_finite() => Ok(Sql::Double(*number)),
-        _ => {
-            let what = format!("{} is no value of SQL", node.kind());
-            Err(place.on(node).wrong(what, "Write text or a number; dates are text in quotes"))
+/// A constant, or the variable that it names.
+fn constant(constant: Constant, place: &Place, scope: &Scope) -> Result<Parameter> {
+    if let Constant::Text(text) = &constant
+        && let Some(slot) = scope.reference(text, place)?
+    {
+        return Ok(Parameter::Register(slot));
+    }
+    constant.value(place).map(Parameter::Fixed)
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected text or a number; dates are text in quotes")]
+enum Constant {
+    Whole(i64),
+    Truth(bool),
+    Number(f64),
+    Text(String),
+}
+
+impl Constant {
+    fn value(self, place: &Place) -> Result<Sql> {
+        match self {
+            Constant::Whole(whole) => Ok(Sql::Int(whole)),
+            Constant::Truth(truth) => Ok(Sql::Int(i64::from(truth))),
+            Constant::Number(number) if number.is_finite() => Ok(Sql::Double(number)),
+            Constant::Number(number) => Err(place.wrong(format!("{number} is no value of SQL"), "Write a finite number")),
+            Constant::Text(text) => Ok(Sql::Bytes(text.into_bytes())),
         }
     }
 }
 
-fn drawn(node: &Node, place: &Place, scope: &Scope, extra: &[&str]) -> Result<Source> {
-    let (fields, which) = Fields::of_kind(node, place, &KINDS, extra)?;
-    let generator = match which {
-        "integer" => Generator::Integer(integers(&fields, scope)?),
-        "decimal" => decimal(&fields)?,
-        "template" => Generator::Template(fields.needed_text("template")?.as_bytes().to_vec()),
-        "text" => text(&fields, scope)?,
-        "choice" => choice(&fields, scope)?,
-        "words" => words(&fields, scope)?,
-        "value" => return scaled(&fields, scope),
-        "size" => {
-            return Ok(Source::Parameter(Parameter::Fixed(Sql::Int(field(&fields, "size", scope.sizes)?.unwrap_or_default()))));
+/// Tables that say where a value comes from; the kinds of [`KINDS`] but the first.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Drawn {
+    Decimal { decimal: Vec<String> },
+    Template { template: String },
+    Text { text: Vec<Whole> },
+    Choice { choice: Choices, weights: Option<Vec<f64>> },
+    Words { words: String, list: List },
+    Value { value: Constant, times: Option<Whole>, modulo: Option<Whole>, plus: Option<Whole> },
+    Size { size: Whole },
+    Null { null: bool },
+}
+
+/// The parameters of distributions.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Parameters {
+    Uniform {},
+    Gaussian { iterations: Option<Whole> },
+    Special { iterations: Option<Whole>, percent: Option<Whole>, resolution: Option<Whole> },
+    Pareto { h: Option<f64> },
+    Zipfian { exponent: Option<f64> },
+    NuRand { a: Whole, c: Whole },
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a list of texts, or the name of a list")]
+enum List {
+    Name(String),
+    Texts(Vec<String>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a list of values, or the name of a list")]
+enum Choices {
+    Values(Vec<Constant>),
+    Name(String),
+}
+
+fn drawn(piece: &Piece, scope: &Scope) -> Result<Source> {
+    let place = &piece.place;
+    let fixed = |value| Ok(Source::Parameter(Parameter::Fixed(value)));
+    let kind = piece.kind(&KINDS)?;
+    if kind == "integer" {
+        return Ok(Source::Parameter(Parameter::Draw(integers(piece, scope)?)));
+    }
+    let generator = match piece.read_as(kind)? {
+        Drawn::Decimal { decimal: ends } => decimal(&ends, place)?,
+        Drawn::Template { template } if template.trim().is_empty() => {
+            return Err(place.wrong("the template is empty", "Write # for a digit and @ for a letter"));
         }
-        _ => return null(&fields),
+        Drawn::Template { template } => Generator::Template(template.into_bytes()),
+        Drawn::Text { text: ends } => text(range(&ends, "text", piece, scope)?, place)?,
+        Drawn::Choice { choice: choices, weights } => choice(choices, weights, piece, scope)?,
+        Drawn::Words { words: name, list } => words(&name, list, piece, scope)?,
+        Drawn::Value { value, times, modulo, plus } => {
+            let number = |whole: Option<Whole>| whole.map(|whole| whole.number(scope.sizes, place)).transpose();
+            return scaled(value, number(times)?, number(modulo)?, number(plus)?, piece, scope);
+        }
+        Drawn::Size { size } => return fixed(Sql::Int(size.number(scope.sizes, place)?)),
+        Drawn::Null { null: true } => return fixed(Sql::Null),
+        Drawn::Null { null: false } => {
+            return Err(place.wrong("\"null\" is false", "Write null = true, or say what the value is"));
+        }
     };
     Ok(Source::Parameter(Parameter::Draw(generator)))
 }
 
 /// The two ends of a range under a key.
-fn range(fields: &Fields, key: &str, scope: &Scope) -> Result<(i64, i64)> {
-    let place = &fields.place_of(key);
-    let [low, high] = fields.list(key)? else {
+fn range(ends: &[Whole], key: &str, piece: &Piece, scope: &Scope) -> Result<(i64, i64)> {
+    let place = &piece.place_of(key);
+    let [low, high] = ends else {
         return Err(place.wrong(format!("{key:?} has no two ends"), format!("Write {key} = [lowest, highest]")));
     };
-    let (low, high) = (whole(low, scope.sizes, place)?, whole(high, scope.sizes, place)?);
+    let (low, high) = (low.number(scope.sizes, place)?, high.number(scope.sizes, place)?);
     if low > high {
         return Err(place
             .wrong(format!("there is no number from {low} to {high}"), "Give the lower end first; a size may be too small"));
@@ -195,71 +236,52 @@ fn range(fields: &Fields, key: &str, scope: &Scope) -> Result<(i64, i64)> {
     Ok((low, high))
 }
 
-const DISTRIBUTIONS: [(&str, &[&str]); 6] = [
-    ("uniform", &[]),
-    ("gaussian", &["iterations"]),
-    ("special", &["iterations", "percent", "resolution"]),
-    ("pareto", &["h"]),
-    ("zipfian", &["exponent"]),
-    ("nurand", &["a", "c"]),
-];
-
-fn integers(fields: &Fields, scope: &Scope) -> Result<Integers> {
-    let (low, high) = range(fields, "integer", scope)?;
-    let distribution = distribution(fields, scope)?;
-    Integers::new(low, high, distribution).map_err(|error| fields.place.wrong(error.what, error.remedy))
+fn integers(piece: &Piece, scope: &Scope) -> Result<Generator> {
+    let ends: Vec<Whole> = piece.get("integer").map_or(Ok(vec![]), |ends| ends.read())?;
+    let (low, high) = range(&ends, "integer", piece, scope)?;
+    let distribution = distribution(&piece.without("integer"), scope)?;
+    let integers = Integers::new(low, high, distribution).map_err(|error| piece.place.wrong(error.what, error.remedy))?;
+    Ok(Generator::Integer(integers))
 }
 
-fn distribution(fields: &Fields, scope: &Scope) -> Result<Distribution> {
-    let name = fields.text("distribution")?.unwrap_or("uniform");
-    let Some((_, parameters)) = DISTRIBUTIONS.iter().find(|(each, _)| *each == name) else {
-        return Err(fields
-            .place
-            .wrong(format!("there is no distribution {name:?}"), meant(name, &DISTRIBUTIONS.map(|(each, _)| each))));
+fn distribution(piece: &Piece, scope: &Scope) -> Result<Distribution> {
+    const NAMES: [&str; 6] = ["uniform", "gaussian", "special", "pareto", "zipfian", "nurand"];
+    let name = piece.get("distribution").map_or(Ok("uniform".to_owned()), |name| name.read())?;
+    if !NAMES.contains(&name.as_str()) {
+        let place = piece.place_of("distribution");
+        return Err(place.wrong(format!("there is no distribution {name:?}"), meant(&name, &NAMES)));
+    }
+    let place = &piece.place;
+    let number = |whole: Whole| whole.number(scope.sizes, place);
+    let count = |given: Option<Whole>, default: u32| {
+        let number = given.map_or(Ok(i64::from(default)), number)?;
+        let wrong = |_| place.wrong(format!("a parameter of {name} is {number}"), "Give a number from 0, such as the default");
+        u32::try_from(number).map_err(wrong)
     };
-    let mut allowed = vec!["integer", "distribution", "when"];
-    allowed.extend(*parameters);
-    fields.nothing_but(&allowed, &format!("distribution = {name}"))?;
-    let count = |key: &str, default: u32| -> Result<u32> {
-        let given = field(fields, key, scope.sizes)?.unwrap_or(i64::from(default));
-        u32::try_from(given)
-            .map_err(|_| fields.place.wrong(format!("{key:?} is {given}"), "Give a number from 0, such as the default"))
-    };
-    let constant = |key: &str| -> Result<i64> {
-        field(fields, key, scope.sizes)?.ok_or_else(|| {
-            fields
-                .place
-                .wrong(format!("nurand has no {key:?}"), "Give TPC-C's constants: a = 255, 1023 or 8191, and c from 0 to a")
-        })
-    };
-    Ok(match name {
-        "gaussian" => Distribution::Gaussian { iterations: count("iterations", 12)? },
-        "special" => Distribution::Special {
-            iterations: count("iterations", 12)?,
-            percent: count("percent", 1)?,
-            resolution: count("resolution", 75)?,
+    Ok(match piece.without("distribution").read_as(&name)? {
+        Parameters::Uniform {} => Distribution::Uniform,
+        Parameters::Gaussian { iterations } => Distribution::Gaussian { iterations: count(iterations, 12)? },
+        Parameters::Special { iterations, percent, resolution } => Distribution::Special {
+            iterations: count(iterations, 12)?,
+            percent: count(percent, 1)?,
+            resolution: count(resolution, 75)?,
         },
-        "pareto" => Distribution::Pareto { h: fields.number("h")?.unwrap_or(0.2) },
-        "zipfian" => Distribution::Zipfian { exponent: fields.number("exponent")?.unwrap_or(0.8) },
-        "nurand" => Distribution::NuRand { a: constant("a")?, c: constant("c")? },
-        _ => Distribution::Uniform,
+        Parameters::Pareto { h } => Distribution::Pareto { h: h.unwrap_or(0.2) },
+        Parameters::Zipfian { exponent } => Distribution::Zipfian { exponent: exponent.unwrap_or(0.8) },
+        Parameters::NuRand { a, c } => Distribution::NuRand { a: number(a)?, c: number(c)? },
     })
 }
 
-fn decimal(fields: &Fields) -> Result<Generator> {
-    let ends = fields.texts("decimal")?;
+fn decimal(ends: &[String], place: &Place) -> Result<Generator> {
     let wrong = || {
-        fields
-            .place
-            .wrong("\"decimal\" has no two ends that are texts of decimal numbers", "Write decimal = [\"0.01\", \"99.99\"]")
+        let what = "\"decimal\" has no two ends that are texts of decimal numbers";
+        place.wrong(what, "Write decimal = [\"0.01\", \"99.99\"]")
     };
-    let [low, high] = ends[..] else {
-        return Err(wrong());
-    };
+    let [low, high] = ends else { return Err(wrong()) };
     let digits = fraction(low).max(fraction(high));
     let (low, high) = (scaled_up(low, digits).ok_or_else(wrong)?, scaled_up(high, digits).ok_or_else(wrong)?);
     if low > high {
-        return Err(fields.place.wrong("the range of \"decimal\" is empty", "Give the lower end first"));
+        return Err(place.wrong("the range of \"decimal\" is empty", "Give the lower end first"));
     }
     Ok(Generator::Decimal { low, high, digits: u32::try_from(digits).map_err(|_| wrong())? })
 }
@@ -275,72 +297,67 @@ fn scaled_up(text: &str, digits: usize) -> Option<i64> {
     if sound { format!("{before}{after:0<digits$}").parse().ok() } else { None }
 }
 
-fn text(fields: &Fields, scope: &Scope) -> Result<Generator> {
+fn text((least, most): (i64, i64), place: &Place) -> Result<Generator> {
     const LONGEST: i64 = 1 << 20;
-    let (least, most) = range(fields, "text", scope)?;
     if least < 0 || most > LONGEST {
-        return Err(fields
-            .place
-            .wrong(format!("text of {least} to {most} letters"), format!("Give lengths from 0 to {LONGEST}")));
+        let what = format!("text of {least} to {most} letters");
+        return Err(place.wrong(what, format!("Give lengths from 0 to {LONGEST}")));
     }
     let length = |number: i64| usize::try_from(number).unwrap_or_default();
     Ok(Generator::Text { least: length(least), most: length(most) })
 }
 
-fn choice(fields: &Fields, scope: &Scope) -> Result<Generator> {
-    let place = &fields.place;
-    let values = match fields.get("choice") {
-        Some(Node { value: Value::List(values), .. }) => {
-            values.iter().map(|value| constant(value, place)).collect::<Result<Vec<_>>>()?
+fn choice(choices: Choices, weights: Option<Vec<f64>>, piece: &Piece, scope: &Scope) -> Result<Generator> {
+    let place = &piece.place;
+    let values: Vec<Sql> = match choices {
+        Choices::Values(values) => values.into_iter().map(|value| value.value(place)).collect::<Result<_>>()?,
+        Choices::Name(name) => {
+            let texts = scope.list(List::Name(name), &piece.place_of("choice"))?;
+            texts.into_iter().map(|text| Sql::Bytes(text.into_bytes())).collect()
         }
-        Some(name) => scope.list(name, place)?.into_iter().map(|text| Sql::Bytes(text.into_bytes())).collect(),
-        None => vec![],
     };
-    let weights = match fields.list("weights")? {
-        [] => vec![1.0; values.len()],
-        given => given.iter().filter_map(Node::number).filter(|weight| *weight >= 0.0).collect(),
-    };
+    let weights = weights.unwrap_or_else(|| vec![1.0; values.len()]);
     let total: f64 = weights.iter().sum();
-    if values.is_empty() || weights.len() != values.len() || total <= 0.0 || !total.is_finite() {
+    let are_sound = total > 0.0 && total.is_finite() && weights.iter().all(|weight| *weight >= 0.0);
+    if values.is_empty() || weights.len() != values.len() || !are_sound {
         return Err(place
             .wrong("the choice has no weight for each of its values", "Give values, and as many weights from 0, not all 0"));
     }
     Ok(Generator::Choice { values, weights })
 }
 
-fn words(fields: &Fields, scope: &Scope) -> Result<Generator> {
-    let place = &fields.place;
-    let name = fields.needed_text("words")?;
+fn words(name: &str, list: List, piece: &Piece, scope: &Scope) -> Result<Generator> {
+    let place = &piece.place;
     let slot = scope.reference(name, place)?.ok_or_else(|| {
         place.wrong(format!("{name:?} is no variable"), "Write words = \":name\", where :name is a number from 0 to 999")
     })?;
-    let list = fields
-        .get("list")
-        .ok_or_else(|| place.wrong("it has no \"list\"", "Add list = [ten words]"))
-        .and_then(|list| scope.list(list, place))?;
+    let list = scope.list(list, &piece.place_of("list"))?;
     if list.len() != 10 {
         return Err(place.wrong(format!("the list has {} words", list.len()), "Give ten, one for each digit"));
     }
     Ok(Generator::Words { slot, list })
 }
 
-fn scaled(fields: &Fields, scope: &Scope) -> Result<Source> {
-    let place = &fields.place;
-    let value = fields.get("value").ok_or_else(|| place.wrong("it has no value", "Write value = \":name\""))?;
-    let times = field(fields, "times", scope.sizes)?;
-    let modulo = field(fields, "modulo", scope.sizes)?;
-    let plus = field(fields, "plus", scope.sizes)?;
+fn scaled(
+    value: Constant,
+    times: Option<i64>,
+    modulo: Option<i64>,
+    plus: Option<i64>,
+    piece: &Piece,
+    scope: &Scope,
+) -> Result<Source> {
+    let place = &piece.place;
     if modulo.is_some_and(|modulo| modulo < 1) {
         return Err(place.wrong("\"modulo\" is below 1", "Give a number from 1; a size may be too small"));
     }
-    let slot = value.text().map_or(Ok(None), |text| scope.reference(text, &place.on(value)))?;
+    let slot = if let Constant::Text(text) = &value { scope.reference(text, place)? } else { None };
     match (slot, times, modulo, plus) {
         (Some(slot), None, None, None) => Ok(Source::Parameter(Parameter::Register(slot))),
         (Some(slot), None, None, Some(plus)) => Ok(Source::Parameter(Parameter::Plus(slot, plus))),
         (Some(slot), times, modulo, plus) => {
             Ok(Source::Scaled { slot, times: times.unwrap_or(1), modulo, plus: plus.unwrap_or(0) })
         }
-        (None, None, None, None) => Ok(Source::Parameter(Parameter::Fixed(constant(value, place)?))),
+        (None, None, None, None) => Ok(Source::Parameter(Parameter::Fixed(value.value(place)?))),
         (None, ..) => {
             Err(place
                 .wrong("\"times\", \"modulo\" and \"plus\" need a variable", "Write value = \":name\", or the result itself"))
@@ -348,61 +365,53 @@ fn scaled(fields: &Fields, scope: &Scope) -> Result<Source> {
     }
 }
 
-fn null(fields: &Fields) -> Result<Source> {
-    if fields.truth("null")? {
-        return Ok(Source::Parameter(Parameter::Fixed(Sql::Null)));
-    }
-    Err(fields.place.wrong("\"null\" is false", "Write null = true, or say what the value is"))
-}
-
 /// A whole number of a size, a calculation of sizes, or a variable: how often, or how much.
 ///
 /// # Errors
 /// It is none of these.
-pub fn amount(node: &Node, place: &Place, scope: &Scope) -> Result<Parameter> {
-    if let Some(text) = node.text()
-        && let Some(slot) = scope.reference(text, &place.on(node))?
+pub fn amount(amount: &Whole, place: &Place, scope: &Scope) -> Result<Parameter> {
+    if let Whole::Calculated(text) = amount
+        && let Some(slot) = scope.reference(text, place)?
     {
         return Ok(Parameter::Register(slot));
     }
-    whole(node, scope.sizes, place).map(|number| Parameter::Fixed(Sql::Int(number)))
+    Ok(Parameter::Fixed(Sql::Int(amount.number(scope.sizes, place)?)))
+}
+
+/// Conditions.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Condition {
+    Null { null: String },
+    Less { less: (String, Whole) },
+    Equal { equal: (String, Constant) },
+    Chance { chance: f64 },
 }
 
 /// A condition: `{ null = ":a" }`, `{ less = [":a", 5] }`, `{ equal = [":a", "x"] }` or `{ chance = 0.1 }`.
 ///
 /// # Errors
 /// It is none of these.
-pub fn test(node: &Node, place: &Place, scope: &Scope) -> Result<Test> {
-    const TESTS: [Kind; 4] = [("null", &["null"]), ("less", &["less"]), ("equal", &["equal"]), ("chance", &["chance"])];
-    let (fields, which) = Fields::of_kind(node, &place.at("when"), &TESTS, &[])?;
-    let place = &fields.place;
-    let variable = |text: Option<&str>| {
-        let name = text.unwrap_or_default();
-        scope
-            .reference(name, place)?
-            .ok_or_else(|| place.wrong(format!("{name:?} is no variable"), "A condition begins with a variable, as :name"))
+pub fn test(piece: &Piece, scope: &Scope) -> Result<Test> {
+    let piece = &piece.clone().at("when");
+    let kind = piece.kind(&["null", "less", "equal", "chance"])?;
+    let place = &piece.place_of(kind);
+    // serde takes as many values as it needs, and says nothing of more.
+    if piece.get(kind).and_then(|compared| compared.list()).is_some_and(|list| list.len() > 2) {
+        return Err(place.wrong(format!("{kind:?} does not compare two"), format!("Write {kind} = [\":name\", value]")));
+    }
+    let variable = |name: &str| {
+        let wrong = || place.wrong(format!("{name:?} is no variable"), "A condition begins with a variable, as :name");
+        scope.reference(name, place)?.ok_or_else(wrong)
     };
-    let pair = |key: &str| match fields.list(key)? {
-        [first, second] => Ok((variable(first.text())?, second)),
-        _ => Err(place.wrong(format!("{key:?} does not compare two"), format!("Write {key} = [\":name\", value]"))),
-    };
-    match which {
-        "null" => Ok(Test::IsNull(variable(fields.text("null")?)?)),
-        "less" => {
-            let (slot, other) = pair("less")?;
-            Ok(Test::Less(slot, amount(other, place, scope)?))
+    match piece.read_as(kind)? {
+        Condition::Null { null } => Ok(Test::IsNull(variable(&null)?)),
+        Condition::Less { less: (name, other) } => Ok(Test::Less(variable(&name)?, amount(&other, place, scope)?)),
+        Condition::Equal { equal: (name, other) } => Ok(Test::Equal(variable(&name)?, constant(other, place, scope)?)),
+        Condition::Chance { chance } if (0.0..=1.0).contains(&chance) => Ok(Test::Chance(chance)),
+        Condition::Chance { chance } => {
+            Err(place.wrong(format!("{chance} is no probability"), "Give a number from 0 to 1, such as 0.01"))
         }
-        "equal" => {
-            let (slot, other) = pair("equal")?;
-            match other.text().map_or(Ok(None), |text| scope.reference(text, &place.on(other)))? {
-                Some(other) => Ok(Test::Equal(slot, Parameter::Register(other))),
-                None => Ok(Test::Equal(slot, Parameter::Fixed(constant(other, place)?))),
-            }
-        }
-        _ => match fields.number("chance")? {
-            Some(chance) if (0.0..=1.0).contains(&chance) => Ok(Test::Chance(chance)),
-            _ => Err(place.wrong("\"chance\" is no probability", "Give a number from 0 to 1, such as 0.01")),
-        },
     }
 }
 

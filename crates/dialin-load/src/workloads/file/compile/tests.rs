@@ -6,10 +6,9 @@ fn compiled(steps: &str) -> Result<Compiled> {
 }
 
 fn compiled_with(text: &str) -> Result<Compiled> {
-    let file = Node::parse("a.toml", text).unwrap();
+    let file = Piece::parse("a.toml", text).unwrap();
     let sizes = Sizes::from([("banks".to_owned(), 4)]);
-    let list = file.get("transaction").unwrap().list().unwrap();
-    compile(list, &sizes, &Lists::new(), &Place::file("a.toml"))
+    compile(&file.list_of("transaction").unwrap(), &sizes, &Lists::new(), &file.place)
 }
 
 fn ops(steps: &str) -> Vec<Op> {

@@ -4,13 +4,17 @@ fn with_scope<T>(work: impl FnOnce(&mut Scope) -> T) -> T {
     let sizes = Sizes::from([("banks".to_owned(), 4), ("none".to_owned(), 0)]);
     let lists = Lists::from([("ten".to_owned(), (0..10).map(|digit| format!("w{digit}")).collect())]);
     let mut scope = Scope::transaction(&sizes, &lists);
-    scope.define("a", &Place::file("a.toml")).unwrap();
+    scope.define("a", &piece("").place).unwrap();
     work(&mut scope)
 }
 
+fn piece(text: &str) -> Piece {
+    Piece::parse("a.toml", text).unwrap()
+}
+
 fn read(text: &str) -> Result<Source> {
-    let file = Node::parse("a.toml", &format!("x = {text}")).unwrap();
-    with_scope(|scope| source(file.get("x").unwrap(), &Place::file("a.toml"), scope, &[]))
+    let value = piece(&format!("x = {text}")).get("x").unwrap();
+    with_scope(|scope| source(&value, scope))
 }
 
 fn fixed(value: Sql) -> Source {
@@ -112,8 +116,8 @@ fn the_nearest_name_is_told_for_one_that_is_misspelt() {
 }
 
 fn condition(text: &str) -> Result<Test> {
-    let file = Node::parse("a.toml", &format!("x = {text}")).unwrap();
-    with_scope(|scope| test(file.get("x").unwrap(), &Place::file("a.toml"), scope))
+    let value = piece(&format!("x = {text}")).get("x").unwrap();
+    with_scope(|scope| test(&value, scope))
 }
 
 #[test]
@@ -145,7 +149,7 @@ fn unsound_conditions_are_refused() {
 #[test]
 fn the_drivers_own_names_cannot_be_set() {
     with_scope(|scope| {
-        let place = Place::file("a.toml");
+        let place = piece("").place;
         assert!(scope.define("sequence", &place).is_err());
         assert!(scope.define("1a", &place).is_err());
         assert_eq!(scope.define("a", &place).unwrap(), 3);
