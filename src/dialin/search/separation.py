@@ -39,13 +39,12 @@ def unseparated(model: Surrogate, setting: Point, default: Point) -> Mapping[int
 
 
 def told_apart(model: Surrogate, setting: Point, default: Point) -> list[Point]:
-    """Return a setting, and it without each of two changes that no trial tells from others; nothing where all are told apart.
-
-    Of two changes each stands by itself in any case: there is time for both.
-    """
+    """Return a setting of two changes and each of them by itself, that which promises more first; nothing of others."""
     changed = [int(index) for index in np.flatnonzero(setting != default)]
-    dropped = changed if len(changed) == 2 else list(unseparated(model, setting, default))[:2]
-    return [setting, *(without(setting, default, index) for index in dropped)] if dropped else []
+    if len(changed) != 2:
+        return []
+    alone = np.array([without(setting, default, index) for index in changed])
+    return [setting, *alone[np.argsort(-model.means(alone))]]
 
 
 def without(setting: Point, default: Point, *variables: int) -> Point:
