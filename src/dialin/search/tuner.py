@@ -24,7 +24,7 @@ from dialin.search.attribution import carried, interactions
 from dialin.search.constraints import Constraints
 from dialin.search.deadly_values import deadly_values
 from dialin.search.nested_sets import PROVEN, nested_sets, prices
-from dialin.search.separation import told_apart, unseparated, without
+from dialin.search.separation import TESTED, told_apart, unseparated, without
 from dialin.search.space import Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights, soften
@@ -330,7 +330,7 @@ class Tuner:
         The model gives all that several changes carry to any one of them as long as they come together.
         """
         top, default = self._most_promising(model), self.space.default_point
-        for index in unseparated(model, top, default):
+        for index in unseparated(model, top, default, TESTED):
             point = without(top, default, index)
             if not any((point == tried).all() for tried in self._points):
                 return point
