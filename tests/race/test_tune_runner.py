@@ -167,7 +167,7 @@ def test_more_minutes_search_on_and_prove_anew(tune):
     _, first = tune(SimulatedServers(), tune_spec(8))
     searched = len(first.course.asks)
     more = first.spec.tune.model_copy(update={"searched": searched})
-    longer = tune_spec(12).model_copy(update={"tune": more})
+    longer = tune_spec(16).model_copy(update={"tune": more})
     with_more, record = tune(SimulatedServers(), longer)
     later = record.course.asks[searched:]
     assert later[0].stage is not TuneStage.PROOF
@@ -245,7 +245,7 @@ def test_a_trial_ends_early_where_it_is_too_slow_and_the_baseline_never_does(tun
         return planted(setting) - 2.0 * (str(setting.get(METHOD, "1")) == "2")
 
     worker = SimulatedServers(truth=harms)
-    _, record = tune(worker, tune_spec(8, worst=0.5))
+    _, record = tune(worker, tune_spec(12, worst=0.5))
     assert any("ended early: below " in log_text(line) for line in record.log)
     for setting, floor in zip(worker.ran, worker.floors, strict=True):
         assert (floor > 0) == bool(setting)

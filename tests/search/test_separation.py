@@ -17,24 +17,28 @@ from dialin.search.tuner import Tuner
 
 SPACE = Space(
     (
-        Dimension("log_buffer", low=2**21, high=2**26, log=True, step=2**20, static=True, default=2**24, rule=2**26),
-        Dimension("pool", low=2**24, high=2**29, log=True, step=2**20, static=True, default=2**24, rule=2**27),
-        *(Dimension(f"other_{place}", low=0, high=100, step=1, default=50) for place in range(3)),
+        Dimension("log_buffer", low=2.0**21, high=2.0**26, step=2.0**20, static=True, default=2**24, rule=2**26),
+        Dimension("pool", low=2.0**24, high=2.0**29, step=2.0**20, static=True, default=2**24, rule=80_740_352),
+        Dimension("log_file", low=2.0**24, high=2.0**30, log=True, step=2.0**20, static=True, default=2**24),
+        Dimension("capacity", low=200, high=10_000, step=1, default=200),
+        Dimension("capacity_max", low=2000, high=20_000, step=1, default=2000),
+        Dimension("neighbors", values=(0, 1, 2), default=1),
     )
 )
-"""Rules of thumb raise both at once, and the pool alone matters: what a small pool costs is a multiple."""
+"""Rules of thumb raise the first two at once, and the pool alone matters."""
 
 
-def session(seed: int, minutes: float = 15) -> Tuner:
-    tuner = Tuner(SPACE, Constraints(), Options(minutes, start_seconds=10, set_seconds=5), seed)
-    rng, clock, life, static = np.random.default_rng([seed, 5]), 0.0, 0, None
+def session(seed: int) -> Tuner:
+    """Tune a server like a real one, which had 1,700 transactions per second with a pool of 16 MiB, and 10,000 with 64 MiB."""
+    tuner = Tuner(SPACE, Constraints(), Options(15, start_seconds=13, set_seconds=5.5), seed)
+    rng, life, static = np.random.default_rng([seed, 5]), 0, None
     while (ask := tuner.ask()) is not None:
         starts = SPACE.static_part(ask.setting) != static
         static, life = SPACE.static_part(ask.setting), life + starts
-        cost = ask.seconds + (10 if starts else 5)
-        clock += cost
-        share = min(1.0, math.log2(float(ask.setting.get("pool", 2**24)) / 2**24) / 2.5)
-        tuner.tell(TrialOutcome(ask, True, 1600 * math.exp(1.8 * share + rng.normal(scale=0.02)), life, cost))
+        pool = float(ask.setting.get("pool", 2**24))
+        share = min(1.0, math.log2(pool / 2**24) / 2)
+        throughput = 1650 * math.exp(1.8 * share + rng.normal(scale=0.05))
+        tuner.tell(TrialOutcome(ask, True, throughput, life, ask.seconds + (20 if starts else 8)))
     return tuner
 
 
@@ -45,36 +49,35 @@ def seen_together(default: np.ndarray, both: np.ndarray) -> Surrogate:
     return Surrogate(seen, learn_weights(seen))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(8))
 def test_what_a_rule_moved_along_with_the_one_that_matters_goes(seed: int) -> None:
     result = session(seed).result()
     assert result.outcome is TuneOutcome.GAIN
-    assert set(result.setting) == {"pool"}
-    (share,) = result.carried
-    assert share.ratio.mean == pytest.approx(math.exp(1.8), rel=0.25)
-    assert share.companions == ()
+    assert "pool" in result.setting
+    assert "log_buffer" not in result.setting
+    share = result.carried[0]
+    assert share.variable == "pool"
+    assert share.ratio.low <= math.exp(1.8) <= share.ratio.high
 
 
 def test_of_two_changes_each_is_proven_by_itself() -> None:
-    default, both = SPACE.point({}), SPACE.point({"log_buffer": 2**26, "pool": 2**27})
+    default, both = SPACE.point({}), SPACE.point({"log_buffer": 2**26, "pool": 2**26})
     sets = told_apart(seen_together(default, both), both, default)
-    assert [SPACE.setting(point) for point in sets] == [
-        {"log_buffer": 2**26, "pool": 2**27},
-        {"pool": 2**27},
-        {"log_buffer": 2**26},
-    ]
+    settings = [SPACE.setting(point) for point in sets]
+    assert settings[0] == {"log_buffer": 2**26, "pool": 2**26}
+    assert sorted(map(list, settings[1:])) == [["log_buffer"], ["pool"]]
 
 
 def test_what_the_model_says_of_variables_that_came_together_holds_nothing_for_possible() -> None:
-    default, both = SPACE.point({}), SPACE.point({"log_buffer": 2**26, "pool": 2**27})
+    default, both = SPACE.point({}), SPACE.point({"log_buffer": 2**26, "pool": 2**26})
     shares = carried(SPACE, SPACE.setting(both), seen_together(default, both), None, {}, "whole")
     assert {share.variable: share.companions for share in shares} == {"pool": ("log_buffer",), "log_buffer": ("pool",)}
     assert all(share.ratio.low <= 1 < share.ratio.mean for share in shares)
 
 
 def test_companions_are_those_that_no_trial_changed_without_it() -> None:
-    default, both = SPACE.point({}), SPACE.point({"log_buffer": 2**26, "pool": 2**27})
+    default, both = SPACE.point({}), SPACE.point({"log_buffer": 2**26, "pool": 2**26})
     log_buffer_alone = SPACE.point({"log_buffer": 2**26})
     assert companions(np.array([default, both]), both, default) == {0: [1], 1: [0]}
     assert companions(np.array([default, both, log_buffer_alone]), both, default) == {0: [1], 1: []}
-    assert companions(np.array([default, both, SPACE.point({"pool": 2**27})]), both, default) == {0: [], 1: [0]}
+    assert companions(np.array([default, both, SPACE.point({"pool": 2**26})]), both, default) == {0: [], 1: [0]}

@@ -9,7 +9,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting, Value, as_number
 from dialin.model.study import StudySpec
 from dialin.model.tune import TuneStage
-from dialin.model.verdict import TunedPair, TuneFindings, TuneOutcome, Verdict
+from dialin.model.verdict import TunedPair, TunedVariable, TuneFindings, TuneOutcome, Verdict
 from dialin.report.too_noisy import is_too_noisy, too_noisy
 from dialin.text import change, counted, exact_percent, listed, visible
 from dialin.variables.size_units import BYTES, unit_of, with_letter
@@ -80,6 +80,11 @@ def interaction_text(pair: TunedPair) -> str:
         f"{first} and {second} {how}: together they gain {abs(100 * (pair.ratio.mean - 1)):.0f} % {more} than what each gains "
         "without the other, by the model."
     )
+
+
+def not_told_apart(one: TunedVariable) -> str:
+    """Return which recommended variables may carry what the model gives to one of them."""
+    return f"not told apart from {visible(listed(one.companions))}"
 
 
 def best_so_far(record: StudyRecord) -> str:

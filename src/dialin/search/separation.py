@@ -11,7 +11,9 @@ from dialin.search.space import Point
 from dialin.search.surrogate import Surrogate, correlations
 
 SUSPECT = 0.03
-"""What a variable must seem to carry for its companions to matter, on the log scale."""
+"""What a variable must seem to carry for its companions to be named, on the log scale."""
+TESTED = 0.10
+"""What it must seem to carry to be left out once by itself, which may take a start of the server."""
 _LIKE = 0.5
 """A value counts as another one from this correlation on, by the kernel of the model."""
 
@@ -28,24 +30,23 @@ def companions(tried: Point, setting: Point, default: Point) -> Mapping[int, lis
     return {one: [other for other in changed if other != one and not (made[other] & left[one]).any()] for one in changed}
 
 
-def unseparated(model: Surrogate, setting: Point, default: Point) -> Mapping[int, list[int]]:
-    """Return the variables that seem to carry something and have companions, that which seems to carry most first."""
+def unseparated(model: Surrogate, setting: Point, default: Point, least: float = SUSPECT) -> Mapping[int, list[int]]:
+    """Return the variables that seem to carry at least so much and have companions, that which seems to carry most first."""
     together = {one: others for one, others in companions(model.points, setting, default).items() if others}
     if not together:
         return {}
     means = model.means(np.array([setting, *(without(setting, default, one) for one in together)]))
     carried = dict(zip(together, means[0] - means[1:], strict=True))
-    return {one: together[one] for one in sorted(together, key=lambda one: -carried[one]) if carried[one] >= SUSPECT}
+    return {one: together[one] for one in sorted(together, key=lambda one: -carried[one]) if carried[one] >= least}
 
 
 def told_apart(model: Surrogate, setting: Point, default: Point) -> list[Point]:
-    """Return a setting, and it without each of two changes that no trial tells from others; nothing where all are told apart.
-
-    Of two changes each stands by itself in any case: there is time for both.
-    """
+    """Return a setting of two changes and each of them by itself, that which promises more first; nothing of others."""
     changed = [int(index) for index in np.flatnonzero(setting != default)]
-    dropped = changed if len(changed) == 2 else list(unseparated(model, setting, default))[:2]
-    return [setting, *(without(setting, default, index) for index in dropped)] if dropped else []
+    if len(changed) != 2:
+        return []
+    alone = np.array([without(setting, default, index) for index in changed])
+    return [setting, *alone[np.argsort(-model.means(alone))]]
 
 
 def without(setting: Point, default: Point, *variables: int) -> Point:

@@ -9,6 +9,7 @@ exponential prior on each weight leaves most of them at nothing. Predictions are
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,8 @@ _LACK, _DRIFT, _DRIFT_MINUTES, _LIFE = 0.01, 0.04, 40.0, 0.01
 """Standard deviations of lack of fit, of drift with its length, and of the server's life."""
 _OUTLIER = 3.0
 """A trial this many standard deviations below what all others predict counts with more noise: something disturbed it."""
+_SOFT = 0.1
+"""Losses of more than this against the typical trial are compressed, on the log scale."""
 _ITERATIONS = 30
 _TABLE = 1024
 
@@ -82,6 +85,14 @@ class Weights:
     variables: _Array
     products: float
     noise: float
+
+
+def soften(throughputs: Sequence[float], of_baseline: Sequence[bool]) -> _Array:
+    """Return logarithms of throughput with losses compressed: how bad a bad setting is says little of good ones."""
+    logs = np.log(throughputs)
+    baseline = logs[np.asarray(of_baseline, dtype=bool)]
+    floor = min(float(np.median(logs)), float(np.mean(baseline)) if len(baseline) else np.inf) - _SOFT
+    return np.asarray(np.maximum(logs, floor) - _SOFT * np.log1p(np.maximum(floor - logs, 0.0) / _SOFT))
 
 
 def correlations(a: _Array, b: _Array) -> _Array:

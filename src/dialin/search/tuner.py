@@ -24,10 +24,10 @@ from dialin.search.attribution import carried, interactions
 from dialin.search.constraints import Constraints
 from dialin.search.deadly_values import deadly_values
 from dialin.search.nested_sets import PROVEN, nested_sets, prices
-from dialin.search.separation import told_apart, unseparated, without
+from dialin.search.separation import TESTED, told_apart, unseparated, without
 from dialin.search.space import Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
-from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights
+from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights, soften
 from dialin.search.trial_records import Ask, Options, Result, TrialOutcome
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 
@@ -53,7 +53,7 @@ _LITTLE = 0.25
 _BLOCKS = 4.5
 """Blocks that the proof has room for at least, before it compares more than one set with the baseline."""
 _FEWEST_BLOCKS = 2.5
-"""The same, where the sets tell apart what no trial of the search did."""
+"""The same, where the sets are two changes and each of them by itself."""
 _MOST_PROOF = 0.5
 """The largest share of a short budget that the proof takes to have four blocks of one set and the baseline."""
 _OF_NOISE = 0.85
@@ -62,8 +62,6 @@ _FEWEST = 2
 """Trials of the proof that a set, and the baseline, must have before anything is said of it."""
 _SAFE = 0.7
 """A set counts as near the best one when it is this probably within what is worthwhile of it, by the proof."""
-_SOFT = 0.1
-"""Losses of more than this against the typical trial are compressed, on the log scale."""
 _CRASH_REACH = 0.7
 """A point this much like one that crashed, memory apart, is not tried."""
 
@@ -151,7 +149,8 @@ class Tuner:
         """Return the share of the budget that the proof has: a short one cannot prove anything in a quarter of it."""
         options = self.options
         restart = options.start_seconds - options.set_seconds if self.space.static.any() else 0.0
-        least = 4 * (2 * (options.proof_seconds + options.set_seconds) + restart)
+        trial = options.proof_seconds + options.set_seconds
+        least = max(4 * (2 * trial + restart), _FEWEST_BLOCKS * (4 * trial + 3 * restart))
         return max(options.proof_share, min(_MOST_PROOF, least / (60 * options.minutes)))
 
     def _design_size(self) -> int | None:
@@ -279,7 +278,7 @@ class Tuner:
         outcomes = [self.history[index] for index in completed]
         return Observations(
             np.array([self._points[index] for index in completed]).reshape(len(completed), len(self.space)),
-            _softened(outcomes),
+            soften([one.throughput for one in outcomes], [not one.ask.setting for one in outcomes]),
             np.array([self.options.variance(one.ask.seconds) for one in outcomes]),
             np.array([self._ends[index] / 60 for index in completed]),
             np.array([one.life for one in outcomes], dtype=np.int64),
@@ -331,7 +330,7 @@ class Tuner:
         The model gives all that several changes carry to any one of them as long as they come together.
         """
         top, default = self._most_promising(model), self.space.default_point
-        for index in unseparated(model, top, default):
+        for index in unseparated(model, top, default, TESTED):
             point = without(top, default, index)
             if not any((point == tried).all() for tried in self._points):
                 return point
@@ -387,10 +386,11 @@ class Tuner:
             if _BLOCKS * self._block_seconds(statics, statics[0]) <= self.seconds_left:
                 break
         apart = told_apart(model, self.space.point(settings[0]), self.space.default_point)
-        sets = [self.space.setting(point) for point in apart]
-        statics = [self.space.static_part(setting) for setting in ({}, *sets)]
-        if sets and _FEWEST_BLOCKS * self._block_seconds(statics, statics[0]) <= self.seconds_left:
-            return sets
+        for count in range(len(apart), 1, -1):
+            sets = [self.space.setting(point) for point in apart[:count]]
+            statics = [self.space.static_part(setting) for setting in ({}, *sets)]
+            if _FEWEST_BLOCKS * self._block_seconds(statics, statics[0]) <= self.seconds_left:
+                return sets
         return settings
 
     def _block_seconds(self, statics: Sequence[tuple[object, ...]], running: tuple[object, ...] | None) -> float:
@@ -427,9 +427,15 @@ class Tuner:
         if len(names) < 2:
             state.over = True
             return
-        statics = [self.space.static_part(state.settings[name]) for name in names]
         running = self._running()
         now = self.space.static_part(self.space.setting(running)) if running is not None else None
+        statics = [self.space.static_part(state.settings[name]) for name in names]
+        if state.block:  # where the time is too short for all of them, three blocks of the baseline and one set come first
+            shortest = [BASELINE, self._safe_sets(trials, [name for name in names if name != BASELINE])[0]]
+            pair = [self.space.static_part(state.settings[name]) for name in shortest]
+            later = self._block_seconds(pair, None) if state.block == 1 else 0.0
+            if self._block_seconds(statics, now) + later > self.seconds_left:
+                names, statics = shortest, pair
         if self._block_seconds(statics, now) > self.seconds_left:
             state.over = True
             return
@@ -485,11 +491,3 @@ class Tuner:
         near = proof.chances_of(trials, names, self.options.worthwhile)
         safe = [name for name in names if near[name] >= _SAFE] or [max(names, key=lambda name: near[name])]
         return sorted(safe, key=lambda name: sizes[name])
-
-
-def _softened(trials: list[TrialOutcome]) -> _Array:
-    """Return logarithms of throughput with losses compressed: how bad a bad setting is says little of good ones."""
-    logs = np.log([outcome.throughput for outcome in trials])
-    baseline = [log for log, outcome in zip(logs, trials, strict=True) if not outcome.ask.setting]
-    floor = min(float(np.median(logs)), float(np.mean(baseline)) if baseline else np.inf) - _SOFT
-    return np.asarray(np.maximum(logs, floor) - _SOFT * np.log1p(np.maximum(floor - logs, 0.0) / _SOFT))
