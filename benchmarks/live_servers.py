@@ -253,7 +253,7 @@ def of_a_replica(directory: Path) -> Iterator[tuple[str, str]]:
             time.sleep(3)
 
             def refusal() -> str:
-                code, _, said = dialin(directory, *sweep, "--minutes", "9", "--out", str(directory / "refused"))
+                code, _, said = dialin(directory, *sweep, "--minutes", "12", "--out", str(directory / "refused"))
                 return f"exit code {code}: {said.strip().splitlines()[0]}"
 
             def delayed(seconds: int) -> None:
@@ -286,7 +286,7 @@ def of_a_replica(directory: Path) -> Iterator[tuple[str, str]]:
 def _harmed(replica: Playground, directory: Path, sweep: list[str], harm: Callable[[], object]) -> str:
     """Do harm as soon as a candidate is in force; return what the guard said."""
     out = Path(tempfile.mkdtemp(dir=directory)) / "study"
-    command = [sys.executable, "-m", "dialin", *sweep, "--minutes", "9", "--out", str(out)]
+    command = [sys.executable, "-m", "dialin", *sweep, "--minutes", "12", "--out", str(out)]
     process = subprocess.Popen(command, cwd=directory, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     lines: list[str] = []
     reader = threading.Thread(target=lambda: lines.extend(process.stderr or ()))

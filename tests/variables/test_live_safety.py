@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialin.variables import live_safety
+from dialin.variables import behaviour, live_safety
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,11 @@ def test_what_resizes_memory_is_known_and_settles_slowly():
 def test_the_washout_is_that_of_the_slowest_variable():
     assert live_safety.washout(["innodb_flush_log_at_trx_commit"]) == 5
     assert live_safety.washout(["innodb_flush_log_at_trx_commit", "innodb_adaptive_hash_index"]) == 30
+
+
+def test_a_value_that_frees_nobody_who_waits_is_known_by_its_build():
+    name = "innodb_thread_concurrency"
+    assert "wait on" in behaviour.strands("mysql@5.6.24", name, "0")
+    assert behaviour.strands("mysql@5.6.24", name, "8") is None
+    assert behaviour.strands("mysql@9.7.4", name, "0") is None
+    assert behaviour.strands("mysql@5.6.24", "innodb_io_capacity", "0") is None

@@ -23,7 +23,7 @@ from dialin.servers.attached.server import Attached
 from dialin.text import percent
 from dialin.trials.live_site import LiveServer
 from dialin.trials.tools import Tools
-from dialin.variables import check, live_safety, rules
+from dialin.variables import behaviour, check, live_safety, rules
 from dialin.verdict import effective_settings
 from dialin.workloads.base import Workload
 from dialin.workloads.traffic.digests import Digest, stored_digests
@@ -165,6 +165,11 @@ def _check_safe(spec: StudySpec, live: LiveOptions, values: Mapping[str, str], a
     for name in spec.set_variables:
         if (why := live_safety.why_refused(name)) is not None:
             raise UserError(f"{name} is not changed on a live server: it {why}", "Study it on a sandbox with --server")
+        if (harm := behaviour.strands(attached.build.id, name, values.get(name, ""))) is not None:
+            raise UserError(
+                f"{name} is not changed on this live server: {harm}, so that the guard could not end a stall",
+                "Study it on a sandbox with --server",
+            )
         if live_safety.resizes(name) and not live.accept_resizing:
             raise UserError(
                 f"{name} is not changed on a live server: it allocates or frees memory, and may block all clients meanwhile",

@@ -354,6 +354,28 @@ WITHOUT_EFFECT: Mapping[str, Behaviour] = {
 """Options that a build takes with a warning and that do nothing there, for it has no such variable; and why."""
 
 
+_STRANDS: Mapping[tuple[str, Value], Behaviour] = {
+    ("innodb_thread_concurrency", 0): Behaviour(
+        "threads that wait to enter InnoDB when it is set back to 0 wait on, and their clients with them",
+        "read on 5.6.24; 8.0.33 and 9.7.4 let them enter; the other builds were not tried",
+        (Span(_MYSQL, (5, 5), (5, 7)), Span(_MARIADB, (), (10, 4))),
+    ),
+}
+"""Values that free nobody who waits because of the value before: putting one back on a live server does not end a stall."""
+
+
+def strands(build_id: str, name: str, value: Value) -> str | None:
+    """Return what setting a variable back to a value does to those who wait, without its full stop; None where nothing."""
+    return next(
+        (
+            one.text
+            for (variable, back_to), one in _STRANDS.items()
+            if variable == name and same_value(value, back_to) and one.is_of(build_id)
+        ),
+        None,
+    )
+
+
 def kills(build_id: str, name: str, value: Value) -> str | None:
     """Return how a server can die of a value that it takes, as a sentence without its full stop; None where none is known."""
     for trap in TRAPS.get(name, ()):
