@@ -27,7 +27,7 @@ from dialin.model.verdict import Estimate, Outcome
 from dialin.stats.baseline_observation import observe
 from dialin.stats.decide import Rules
 from dialin.stats.looks import is_due
-from dialin.stats.switchback import Period, Switchback, decide_periods
+from dialin.stats.switchback import QUADS_TO_DECIDE, Period, Switchback, decide_periods
 
 _Array = NDArray[np.float64]
 
@@ -84,6 +84,7 @@ WORLDS = {
     "bursts": World(wave=0.5, bursts=8.0),
     "lasting noise": World(wave=0.5, lasting=0.15, memory=180.0),
     "settles in 15 s, washout 5 s": World(wave=0.5, settling=15.0),
+    "settles in 60 s, washout 5 s": World(wave=0.5, settling=60.0),
     "settles in 15 s, washout 30 s": World(wave=0.5, settling=15.0, washout=30),
     "clients wait": World(wave=0.5, closed=-0.6),
     "all of it": World(wave=0.9, fast=0.25, mix=0.6, bursts=8.0, trend=0.1, lasting=0.1, memory=90.0),
@@ -111,6 +112,8 @@ class Ended:
     naive_covered: bool
     disagreed: bool
     carries: bool
+    late: bool
+    lasts: bool
     noise: tuple[float, float]
     """What the observation of the baseline expects of a period, and what the study then finds."""
 
@@ -186,13 +189,16 @@ def study(rng: np.random.Generator, row: Row, minutes: float) -> Ended:
                 at=begin + PERIOD / 2,
                 value=1 / _mean(latency[inside], load[inside]),
                 quad=index // 4,
-                load=(math.log(float(np.exp(load[inside]).mean())), float(server.mix[inside].mean())),
+                load=_load(load, server.mix, inside),
                 halves=(1 / half[0], 1 / half[1]),
+                late_load=_load(load, server.mix, slice(middle, begin + PERIOD)),
                 previous=names[index - 1] if index else None,
             )
         )
         if index % 2 and is_due(len(periods), looked):
             looked = len(periods)
+            if looked < 4 * QUADS_TO_DECIDE:
+                continue  # nothing is chosen
             found = decide_periods(periods, [BASE, NEW], BASE, RULES)
             if found.decision.choice is not None:
                 break
@@ -204,6 +210,10 @@ def study(rng: np.random.Generator, row: Row, minutes: float) -> Ended:
         seen.noise if seen else 0.0,
         *_naive(server, effect, seconds, world.loop),
     )
+
+
+def _load(load: _Array, mix: _Array, inside: slice) -> tuple[float, float]:
+    return math.log(float(np.exp(load[inside]).mean())), float(mix[inside].mean())
 
 
 def _mean(latency: _Array, load: _Array) -> float:
@@ -247,6 +257,8 @@ def _ended(found: Switchback, minutes: float, effect: float, expected: float, *n
         naive_covered=naive[2],
         disagreed=bool(found.disagreeing),
         carries=any(one.is_shown for one in found.carry_over.values()),
+        late=found.is_late,
+        lasts=any(one.lasts for one in found.carry_over.values()),
         noise=(expected, decision.sd or 0.0),
     )
 
@@ -272,10 +284,10 @@ def main() -> None:
     rows = [Row(world, effect) for world in WORLDS for effect in (0.0, -0.05, -0.2, 0.2) if asked.only in f"{world} {effect}"]
     print(f"{asked.studies} studies of {asked.minutes:g} minutes a row, periods of {PERIOD} s after {WASHOUT} s of washout.")
     print(
-        "| world | latency | false claims | intervals that cover | choice | right | minutes | loads disagree | carry-over said "
-        "| noise expected, found | before/after: false claims | covers |"
+        "| world | latency | false claims | intervals that cover | intervals | choice | right | minutes | loads disagree "
+        "| carry-over said | second halves | lasts | noise expected, found | before/after: false claims | covers |"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     with ProcessPoolExecutor(asked.jobs) as pool:
         for number, row in enumerate(rows):
             seeds = [(asked.seed, number, study) for study in range(asked.studies)]
@@ -288,12 +300,13 @@ def _line(row: Row, ended: list[Ended]) -> str:
         return f"{100 * sum(known) / max(len(known), 1):.1f} %"
 
     minutes = statistics.median(one.minutes for one in ended)
+    shown = f"{100 * sum(one.covered is not None for one in ended) / len(ended):.1f} %"
     case = f"{row.world} | {100 * row.effect:+.0f} %"
     noise = [100 * statistics.median(one.noise[place] for one in ended) for place in (0, 1)]
     return (
-        f"| {case} | {share('false')} | {share('covered')} | {share('chosen')} | {share('right')} "
-        f"| {minutes:.0f} | {share('disagreed')} | {share('carries')} | {noise[0]:.1f} %, {noise[1]:.1f} % "
-        f"| {share('naive_false')} | {share('naive_covered')} |"
+        f"| {case} | {share('false')} | {share('covered')} | {shown} | {share('chosen')} | {share('right')} "
+        f"| {minutes:.0f} | {share('disagreed')} | {share('carries')} | {share('late')} | {share('lasts')} "
+        f"| {noise[0]:.1f} %, {noise[1]:.1f} % | {share('naive_false')} | {share('naive_covered')} |"
     )
 
 

@@ -15,6 +15,12 @@ number=1
 while [ -e "dialin-fleet-$number" ]; do number=$((number + 1)); done
 out=dialin-fleet-$number
 
+# Ray's token, for this cluster alone: whoever reaches a cluster without one can run programs on its nodes.
+RAY_AUTH_TOKEN_PATH=$(mktemp)
+trap 'rm -f "$RAY_AUTH_TOKEN_PATH"' EXIT
+od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$RAY_AUTH_TOKEN_PATH"
+export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH
+
 code=0
 SERVER=$SERVER OUT=$out .venv/bin/python scripts/two_nodes.py || code=$?
 [ -e "$out/report.html" ] || exit "$code"

@@ -18,7 +18,7 @@ def test_figures_have_few_digits(value, shown):
     ("ratio", "shown"),
     [(1.0534, "+5.3 %"), (0.9, "−10.0 %"), (1, "0.0 %"), (0.99999, "0.0 %"), (None, "–"), (12, "+1,100.0 %")],
 )
-def test_a_ratio_is_told_as_a_signed_change_and_never_as_minus_zero(ratio, shown):
+def test_a_ratio_is_reported_as_a_signed_change_and_never_as_minus_zero(ratio, shown):
     assert text.change(ratio) == shown
 
 
@@ -54,7 +54,7 @@ def test_a_stopwatch_never_runs_backwards():
 @pytest.mark.parametrize(
     ("count", "shown"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (1_048_575, "1.0 MiB"), (135_291_469_824, "126 GiB")]
 )
-def test_bytes_are_told_in_their_unit(count, shown):
+def test_bytes_are_reported_in_their_unit(count, shown):
     assert text.size(count) == shown
 
 

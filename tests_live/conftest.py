@@ -25,6 +25,9 @@ FIRST = (
     "watch",
     "attached_departure",
     "live_traffic",
+    "tune_attached",
+    "replay",
+    "capture_start",
     "report_in_browser",
     "attached_server",
     "study",
@@ -33,6 +36,8 @@ FIRST = (
     "switching",
     "fleet_and_search",
     "dialin_load",
+    "servers",
+    "dialin_load_study",
 )
 """Files that take longest: they begin first, so that none of them runs alone at the end."""
 

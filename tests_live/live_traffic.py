@@ -1,6 +1,7 @@
 """A server with clients that dialin was not told about, for studies on live traffic."""
 
 import json
+import statistics
 import subprocess
 import threading
 from contextlib import contextmanager
@@ -45,6 +46,14 @@ class Clients:
     def seconds(self):
         lines = [json.loads(line) for line in self._path.read_text().splitlines() if line.startswith("{")]
         return [line for line in lines if line["type"] == "second"]
+
+
+def bad_seconds(clients, trial):
+    """Seconds of a trial in which clients completed less than half of what they usually do."""
+    usual = statistics.median(second["transactions"] for second in clients.seconds)
+    ended = trial.started + sum(trial.steps.values())
+    within = [second for second in clients.seconds if trial.started <= second["at"] <= ended + 1]
+    return sum(second["transactions"] < usual / 2 for second in within)
 
 
 @contextmanager

@@ -144,10 +144,11 @@ def statements(directory):
         return [float(line.split()[2]) for line in lines if re.match(r"S \d+ \d+\.\d{6} ", line)]
 
 
-def check_coverage(summary, off_by=0.005):
+def check_coverage(summary):
+    """Questions are read some milliseconds before and after the log is on, in a capture of a few seconds."""
     coverage = summary["coverage"]
     assert coverage["questions"] > 500
-    assert coverage["logged"] / coverage["questions"] == pytest.approx(1, abs=off_by), coverage
+    assert coverage["logged"] / coverage["questions"] == pytest.approx(1, abs=0.02), coverage
 
 
 def test_sessions_that_begin_anew_are_captured_whole_and_the_server_is_as_it_was(capture, server, tmp_path):

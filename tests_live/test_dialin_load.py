@@ -74,7 +74,7 @@ def test_a_stall_is_a_gap_in_throughput_where_each_transaction_waits_for_the_one
     assert done.total["latency"]["p99"] < 1500, "and hide among thousands"
 
 
-def test_a_rate_that_the_server_cannot_keep_up_with_is_told_by_the_exit_code(server):
+def test_a_rate_that_the_server_cannot_keep_up_with_is_reported_by_the_exit_code(server):
     done = load(
         "run", "oltp_read_write", server, "--rate", 100_000, "--connections", 2, "--time", 3, "--backlog", 1000, code=5, **TINY
     )

@@ -299,7 +299,7 @@ def test_the_cut_of_the_table_caches_by_the_file_limit_is_said(tools, server, ta
         assert found.in_force[CACHES] == most
 
 
-def test_a_value_that_kills_the_server_is_told_by_its_signal(tools):
+def test_a_value_that_kills_the_server_is_reported_by_its_signal(tools):
     """9.7 divides by zero."""
     with pytest.raises(ServerError, match="died of SIGFPE"):
         seen(tools, the("mysql@9.7"), {POOL: 0, SIZE: "2G"})

@@ -152,7 +152,7 @@ def test_a_build_from_an_archive_that_was_fetched_is_installed_small_and_removed
 
 
 @needs_debian
-def test_a_machine_without_apt_is_told_what_is_missing_and_what_comes_from_elsewhere(
+def test_a_machine_without_apt_is_reported_what_is_missing_and_what_comes_from_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -162,7 +162,7 @@ def test_a_machine_without_apt_is_told_what_is_missing_and_what_comes_from_elsew
 
 
 @pytest.mark.parametrize(("name", "client"), [("mysql@5.6", "npm"), ("mysql@5.5", "mvn"), ("mariadb@10.1", "mvn")])
-def test_a_machine_without_a_client_is_told_which_and_what_brings_it(
+def test_a_machine_without_a_client_is_reported_which_and_what_brings_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, client: str
 ):
     monkeypatch.setenv("PATH", str(tmp_path))

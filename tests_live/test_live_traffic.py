@@ -1,7 +1,6 @@
 """Studies on a live server under the traffic of clients that dialin was not told about."""
 
 import json
-import statistics
 import sys
 from contextlib import nullcontext
 
@@ -11,7 +10,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.store.store import Store
 from driving import needs_dialin_load
 from live import FAST, INSTALLED, MYSQL, find, finish, interrupt, kill, only_with_all, until
-from live_traffic import DOCUMENT, QUICK, WAVE, prepare, scans, traffic
+from live_traffic import DOCUMENT, QUICK, WAVE, bad_seconds, prepare, scans, traffic
 from playground import option_file, playground
 
 pytestmark = needs_dialin_load
@@ -48,14 +47,6 @@ def candidate(verdict, name):
 
 def live_of(verdict, name):
     return next(one for one in verdict["live"]["candidates"] if one["name"] == name)
-
-
-def bad_seconds(clients, trial):
-    """Seconds of a trial in which clients completed less than half of what they usually do."""
-    usual = statistics.median(second["transactions"] for second in clients.seconds)
-    ended = trial.started + sum(trial.steps.values())
-    within = [second for second in clients.seconds if trial.started <= second["at"] <= ended + 1]
-    return sum(second["transactions"] < usual / 2 for second in within)
 
 
 def test_a_candidate_that_stalls_the_server_trips_the_guard_and_is_given_up_with_the_server_as_it_was(
@@ -142,7 +133,7 @@ REFUSED = [
     (["innodb_io_capacity=300", "--threads", "4"], "--threads is for a load that dialin applies"),
     (["innodb_io_capacity=300", "--minutes", "1"], "nothing is decided before 16"),
     (["innodb_io_capacity=300", "--warmup", "0"], "washout of at least 1 s"),
-    (["innodb_io_capacity=300", "--goal", "stability"], "--goal stability is not for live traffic"),
+    (["innodb_io_capacity=300", "--goal", "stability"], "goal stability is not for live traffic"),
 ]
 
 

@@ -75,7 +75,7 @@ PROBES = ("process", "machine", "status", "innodb", "metrics", "mutex", "stateme
 
 class TestEachProbe(ProbeConformance):
     @pytest.fixture(autouse=True, params=PROBES)
-    def _connected(self, request, sandbox):
+    def _connected(self, request, sandbox, watched):  # `watched`: on a server that had load something has waited
         with ProbeConnection(sandbox) as session:
             self.probes = lambda: probes_of(session, sandbox.pid, lambda: 0.0, data_directory(session))
             self.named = request.param
@@ -87,7 +87,7 @@ class TestEachProbe(ProbeConformance):
         return found[self.named]
 
 
-def test_metrics_are_told_where_the_build_has_them(sandbox, watched):
+def test_metrics_are_reported_where_the_build_has_them(sandbox, watched):
     metrics = watched["metrics"]
     if has(sandbox.build, Capability.INNODB_METRICS):
         assert metrics.counters["buffer_pool_read_requests"] > 0
@@ -97,7 +97,7 @@ def test_metrics_are_told_where_the_build_has_them(sandbox, watched):
         assert "has no information_schema.innodb_metrics" in probe_note_text(metrics.notes[0])
 
 
-def test_waits_and_files_are_told(watched):
+def test_waits_and_files_are_reported(watched):
     waits = watched["waits"]
     assert sum(value for name, value in waits.counters.items() if name.endswith("/count")) > 0
     # MariaDB 11.4 does not tell of its redo log, and within seconds nothing else may be written: the figures are there.
@@ -106,7 +106,7 @@ def test_waits_and_files_are_told(watched):
         assert waits.counters["table/sbtest.sbtest1/fetches"] > 0
 
 
-def test_statements_are_told_where_the_build_has_them(sandbox, watched):
+def test_statements_are_reported_where_the_build_has_them(sandbox, watched):
     statements = watched["statements"]
     if any("events_statements_summary_by_digest" in probe_note_text(note) for note in statements.notes):
         assert sandbox.build.id.startswith("mysql@5.5")
@@ -121,7 +121,7 @@ def test_statements_are_told_where_the_build_has_them(sandbox, watched):
     assert (histogram > commits) == has(sandbox.build, Capability.STATEMENT_HISTOGRAM)
 
 
-def test_the_process_and_the_machine_are_told(watched):
+def test_the_process_and_the_machine_are_reported(watched):
     process, machine = watched["process"], watched["machine"]
     for name in ("server_cpu_user", "client_cpu", "voluntary_switches", "write_calls", "write_chars"):
         assert process.counters[name] > 0, name
@@ -138,7 +138,7 @@ def test_innodb_reports_its_log_and_pool(watched):
     assert innodb.gauges["checkpoint_age"].least >= 0
 
 
-def test_semaphores_and_mutexes_are_told_or_said_not_to_be(sandbox, watched):
+def test_semaphores_and_mutexes_are_reported_or_said_not_to_be(sandbox, watched):
     silent = sandbox.build.flavour == "mariadb" and sandbox.build.version >= (10, 11)
     assert bool(watched["innodb"].notes) == bool(watched["mutex"].notes) == silent
     assert ("spin/rw_excl/os_waits" in watched["innodb"].counters) != silent

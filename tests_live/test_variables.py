@@ -138,14 +138,14 @@ def test_range_and_block_are_what_the_server_brings_values_into(catalogues, buil
 @pytest.mark.parametrize(
     ("build", "name"), [(build, name) for name, (_, having) in WORDS.items() for build in sorted(having & HERE.keys())]
 )
-def test_words_are_told(catalogues, build, name):
+def test_words_are_reported(catalogues, build, name):
     variable = catalogues(build)[name]
     assert variable.kind in (Kind.ENUMERATION, Kind.SET)
     assert WORDS[name][0] <= set(variable.choices)
 
 
 @pytest.mark.parametrize("build", sorted(HERE))
-def test_everything_that_can_be_told_is_told(catalogues, build):
+def test_everything_that_can_be_told_is_reported(catalogues, build):
     """What stays unknown cannot be set at a start, or takes what no table of words holds."""
     for variable in catalogues(build).values():
         if variable.default is not None:
@@ -178,7 +178,7 @@ def test_variables_of_rules_are_those_of_real_servers(catalogues):
     ("asked", "in_force"), [(8200, 8192), (131073, 131072), (1, 8192), (4294967296, 2147479552), (33554432, 33554432)]
 )
 @pytest.mark.parametrize("build", sorted(HERE))
-def test_what_is_told_of_rounding_is_what_a_set_does(catalogues, sandboxed, build, asked, in_force):
+def test_what_is_reported_of_rounding_is_what_a_set_does(catalogues, sandboxed, build, asked, in_force):
     variable = catalogues(build)["read_buffer_size"]
     reported = min(max(asked, variable.minimum), variable.maximum)
     assert reported - reported % variable.block == in_force

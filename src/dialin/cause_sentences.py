@@ -70,6 +70,7 @@ _DANGERS: Mapping[Danger, str] = {
     Danger.ERRORS: "there were {value:.3g} errors/s, usually {usual:.3g}, above the limit of {limit:.3g}",
     Danger.RUNNING: "Threads_running was {value:.0f}, usually {usual:.0f}, above the limit of {limit:.0f}",
     Danger.LAG: "the replica was {value:.0f} s behind its source, above the limit of {limit:.0f} s",
+    Danger.REPLICATION: "replication of this replica had stopped",
     Danger.DISK: "{value:.0%} of the disk was free, below the limit of {limit:.0%}",
     Danger.MEMORY: "{value:.0%} of the memory was free, below the limit of {limit:.0%}",
     Danger.NO_ANSWER: "the server did not answer",

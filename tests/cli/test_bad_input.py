@@ -82,7 +82,7 @@ def test_help_teaches_and_names_the_exit_codes(dialin, words):
         assert "Exit codes" in out
 
 
-def test_the_version_is_told(dialin):
+def test_the_version_is_reported(dialin):
     assert dialin("--version")[1].startswith("dialin ")
 
 
@@ -152,7 +152,7 @@ def test_a_killed_study_is_read_where_the_index_of_its_log_cannot_be_made(tmp_pa
     assert (process.returncode, process.stderr) == (0, "")
 
 
-def test_who_has_no_home_directory_is_told_to_name_one(tmp_path):
+def test_who_has_no_home_directory_is_reported_to_name_one(tmp_path):
     for words in (["servers"], ["restore"], ["sweep", "a_b=1,2"], ["doctor"]):
         process = as_somebody_without_rights(tmp_path, *words, DIALIN_HOME="~no-such-user/x")
         assert process.returncode == 2

@@ -14,7 +14,7 @@ def test_the_version_and_a_mistyped_command_wait_for_nothing_that_only_studies_n
     assert not done.stdout.strip()
 
 
-def test_a_mistyped_command_is_told_the_nearest_one():
+def test_a_mistyped_command_is_reported_the_nearest_one():
     reported = CliRunner().invoke(app, ["swep"])
     assert reported.exit_code == 2
     assert "Did you mean 'sweep'?" in reported.output

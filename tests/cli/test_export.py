@@ -18,7 +18,7 @@ def study(tmp_path):
     return directory
 
 
-def test_parquet_stands_beside_the_study_and_how_many_seconds_is_told(dialin, study):
+def test_parquet_stands_beside_the_study_and_how_many_seconds_is_reported(dialin, study):
     code, out, err = dialin("export", str(study))
     assert (code, out) == (0, "")
     assert err.startswith("240 seconds: ")

@@ -52,7 +52,7 @@ def test_misuse_is_one_line_and_nothing_is_left_behind(dialin, words, says, tmp_
     assert list(tmp_path.glob("dialin-*")) == []
 
 
-def test_a_build_that_is_not_there_is_told_with_its_study_before_any_study_begins(dialin, monkeypatch, tmp_path):
+def test_a_build_that_is_not_there_is_reported_with_its_study_before_any_study_begins(dialin, monkeypatch, tmp_path):
     def missing(*_):
         raise UserError("mysql@5.6 is not on this machine", "Install it: dialin servers install mysql@5.6")
 

@@ -63,7 +63,7 @@ def test_a_browser_is_started_with_a_file_for_the_user_alone_that_leads_on_and_n
     assert not file.exists()
 
 
-def test_where_no_browser_starts_the_user_is_told(monkeypatch, capsys):
+def test_where_no_browser_starts_the_user_is_reported(monkeypatch, capsys):
     monkeypatch.setattr(watch.typer, "launch", lambda _: 1)
     with watch._in_a_browser("http://127.0.0.1:1/x/?t=x"):
         assert "No browser could be started" in capsys.readouterr().err

@@ -29,7 +29,7 @@ def process(monkeypatch):
     return made
 
 
-def test_the_link_is_told_before_the_study_begins(tmp_path, process, capsys):
+def test_the_link_is_reported_before_the_study_begins(tmp_path, process, capsys):
     with conduct._page(tmp_path, wanted=True) as link:
         assert link == LINK
         assert LINK in capsys.readouterr().err
@@ -95,7 +95,7 @@ def stopped(first, *again):
 
 
 @pytest.mark.parametrize("first", STOPS)
-def test_who_is_told_again_to_stop_tidies_up_in_peace(first):
+def test_who_is_reported_again_to_stop_tidies_up_in_peace(first):
     before = [signal.getsignal(number) for number in STOPS]
     assert stopped(first, signal.SIGTERM, signal.SIGHUP)
     assert [signal.getsignal(number) for number in STOPS] == before

@@ -27,6 +27,12 @@ def test_a_machine_with_cpu_to_spare_is_no_limit(spec):
     assert codes(spec, trials(0.3, 0.4, 0.9)) == []
 
 
+def test_a_machine_that_other_programs_fill_says_nothing_of_the_driver(spec):
+    crowded = trials(0.0, 0.6, 2.0)
+    assert codes(spec, crowded) == []
+    assert [note.code for note in other_load(crowded)] == ["other_load"]
+
+
 def test_without_measured_costs_nothing_is_said(spec):
     assert client_limits(spec, [Trial(1, 1, 1, 1, "1", TrialState.FAILED, 0.0)]) == []
 

@@ -1,6 +1,7 @@
 """A host gets what it lacks, and one that cannot run the study is refused with the reason; the agent is a real one."""
 
 import json
+import tempfile
 from dataclasses import replace
 
 import pytest
@@ -36,6 +37,12 @@ def needs(here, spec, tmp_path):
     directory = here.datasets / "0123456789abcdef"
     dataset = StoredDataset(directory.name, directory, 20_000)
     return HostNeeds(here, spec, [build], [dataset], driver=tmp_path / "dialin-load")
+
+
+@pytest.fixture(autouse=True)
+def _journals(monkeypatch, tmp_path):
+    """Agents here are never stopped, and so leave the directories of their journals."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 class Calls:

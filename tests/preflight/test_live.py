@@ -1,27 +1,36 @@
 """What dialin refuses to do to a server under its own traffic, before anything is changed."""
 
+import math
 import re
+from dataclasses import replace
 
 import pytest
 
 from dialin.errors import UserError
 from dialin.model.live import LatencySource
-from dialin.preflight import attached, check_study, live
+from dialin.preflight import attached, check_study, live, live_state
+from dialin.preflight.live_state import LiveState
 from dialin.question.options import StudyOptions
 from dialin.trials.tools import Tools
 from dialin.workloads.kinds import make_workload
+from dialin.workloads.traffic.digests import Digest, stored_digests
+from dialin.workloads.traffic.reader import Replication
 from servers.attached.fakes import FakeServer
 
 CAPACITY, POOL = "innodb_io_capacity", "innodb_buffer_pool_size"
-USUAL = {
-    "source": LatencySource.HISTOGRAM,
-    "is_replica": False,
-    "lag": None,
-    "statements": 500.0,
-    "busy_ms": 900.0,
-    "connections": 0.5,
-    "connected": 20.0,
-}
+USUAL = LiveState(
+    source=LatencySource.HISTOGRAM,
+    statements=500.0,
+    busy_ms=900.0,
+    connections=0.5,
+    connected=20.0,
+    lifetime=math.inf,
+    running=2.0,
+    cpu_share=0.3,
+    free_memory=10**9,
+)
+COPIED = ("sort_buffer_size", "max_connections")
+"""Variables that the server has for each session."""
 
 
 class Server(FakeServer):
@@ -33,19 +42,20 @@ class Server(FakeServer):
         if re.match(r"SET @@GLOBAL\.`(\w+)` = @@GLOBAL", statement):
             return []
         if match := re.fullmatch(r"SELECT @@SESSION\.`(\w+)`", statement):
-            return [("1",)] if match[1] == "max_connections" else self._refuse(1238, "it is a GLOBAL variable")
+            return [("1",)] if match[1] in COPIED else self._refuse(1238, "it is a GLOBAL variable")
         return super().query(statement, arguments)
 
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, clock):
     monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
-    server = Server()
+    server = Server(sort_buffer_size="262144")
     monkeypatch.setattr(live, "reach_server", lambda *_, **__: server.attached(clock))
 
     def check(sweep, state=(), **more):
-        monkeypatch.setattr(live, "_watch", lambda *_: {**USUAL, **dict(state)})
-        question = StudyOptions.model_validate({"attach": True, "traffic": "own", "sweep": sweep, "minutes": 240, **more})
+        monkeypatch.setattr(live_state, "watch", lambda *_: replace(USUAL, **dict(state)))
+        named = {name.replace("_", "-"): value for name, value in more.items()}
+        question = StudyOptions.model_validate({"attach": True, "traffic": "own", "sweep": sweep, "minutes": 240, **named})
         return check_study.check_question(question, tmp_path, Tools.open(print), attached.NO_PERMISSION, make_workload)
 
     return check
@@ -64,7 +74,8 @@ def test_the_value_in_force_is_the_baseline_and_the_washout_is_the_variables(che
     [
         ({"statements": 0.2}, "The server has no traffic"),
         ({"busy_ms": 0.0}, "does not time them"),
-        ({"is_replica": True, "lag": 45.0}, "45 s behind its source"),
+        ({"replication": Replication(45.0)}, "45 s behind its source"),
+        ({"replication": Replication(None)}, "replication does not run"),
         ({"connected": 140.0}, "at its limit: 140 of max_connections = 151"),
     ],
 )
@@ -80,7 +91,7 @@ def test_a_server_in_no_state_to_be_studied_is_refused(check, state, says):
         ({CAPACITY: [300, 400, 500, 600]}, {}, "at most 4 candidates"),
         ({CAPACITY: [300, 400]}, {"baseline": "400"}, "is the value that it has now"),
         ({CAPACITY: [300]}, {"database": "shop"}, "--database is not for a live server"),
-        ({CAPACITY: [300]}, {"goal": "stability"}, "not for live traffic"),
+        ({CAPACITY: [300]}, {"goal": "throughput"}, "--goal throughput takes a saturated server: with 30.0 %"),
         ({CAPACITY: [300]}, {"threads": 4}, "--threads is for a load that dialin applies"),
         ({CAPACITY: [300]}, {"minutes": 20}, "nothing is decided before 16"),
     ],
@@ -91,9 +102,62 @@ def test_a_question_that_is_not_for_a_live_server_is_refused(check, sweep, more,
 
 
 def test_a_replica_is_studied_and_its_lag_guarded(check):
-    ready = check({CAPACITY: [2000]}, {"is_replica": True, "lag": 1.0})
+    ready = check({CAPACITY: [2000]}, {"replication": Replication(1.0)})
     assert "The server is a replica; its lag is guarded" in ready.notes
     assert ready.site.is_replica
+
+
+def test_throughput_is_compared_where_the_server_is_saturated_and_elsewhere_that_is_said(check):
+    by_cpu, by_threads = {"cpu_share": 0.95}, {"cpu_share": None, "running": 60.0, "connected": 64.0}
+    for saturated in (by_cpu, by_threads):
+        assert check({CAPACITY: [2000]}, saturated, goal="throughput").spec.goal == "throughput"
+        assert any("The server is saturated" in note for note in check({CAPACITY: [2000]}, saturated).notes)
+    assert not any("saturated" in note for note in check({CAPACITY: [2000]}).notes)
+
+
+def test_the_goal_may_be_what_a_statement_costs_and_its_cpu_must_be_seen(check):
+    for goal in ("cpu", "io", "pages", "rows"):
+        spec = check({CAPACITY: [2000]}, goal=goal).spec
+        assert (spec.goal, spec.worthwhile) == (goal, 0.05)
+    assert check({CAPACITY: [2000]}, {"cpu_share": None}, goal="io").spec.goal == "io"
+    with pytest.raises(UserError, match="the CPU of one elsewhere is not seen"):
+        check({CAPACITY: [2000]}, {"cpu_share": None}, goal="cpu")
+
+
+def test_what_resizes_memory_takes_an_option_and_must_fit(check):
+    ready = check({POOL: ["256M"]}, accept_resizing=True)
+    assert ready.plan.warmup == 30
+    assert any("clients may wait" in note for note in ready.notes)
+    with pytest.raises(UserError, match="more memory than now, and"):
+        check({POOL: ["2G"]}, accept_resizing=True)
+    assert any("is not seen" in note for note in check({POOL: ["2G"]}, {"free_memory": None}, accept_resizing=True).notes)
+
+
+def test_a_variable_that_sessions_copy_is_studied_only_where_they_end_within_the_washout(check):
+    sorts = {"sort_buffer_size": ["512K"]}
+    with pytest.raises(UserError, match="the sessions of this server do not end"):
+        check(sorts)
+    with pytest.raises(UserError, match="live for about 40 s"):
+        check(sorts, {"lifetime": 40.0})
+    assert any("these live for about 1.0 s here" in note for note in check(sorts, {"lifetime": 1.0}).notes)
+    assert check(sorts, {"lifetime": 40.0}, warmup=121).plan.warmup == 121
+
+
+def test_sessions_that_live_on_count_beside_those_that_come_and_go():
+    assert live_state.lifetime(0, 10, 5.0, connected=10.0, connections=5.0) == 2
+    assert live_state.lifetime(20, 21, 5.0, connected=21.0, connections=10.0) > 100
+    assert live_state.lifetime(20, 20, 5.0, connected=20.0, connections=0.0) == math.inf
+
+
+def test_the_largest_digests_are_stored_and_their_cost_is_said_where_it_is_too_high(check):
+    digest = Digest("ab" * 16, "SELECT ?", "sql/select")
+    ready = check({CAPACITY: [2000]}, {"digests": (digest,), "digests_ms": 0.4})
+    (facts,) = ready.servers.values()
+    assert stored_digests(facts) == ready.site.digests == (digest,)
+    assert "The mix of statements is that of the 1 largest digests, and of the rest by kind" in ready.notes
+    dear = check({CAPACITY: [2000]}, {"digests_ms": 12.0})
+    assert any("takes 12 ms each second" in note for note in dear.notes)
+    assert dear.site.digests == ()
 
 
 @pytest.mark.parametrize(
@@ -101,6 +165,9 @@ def test_a_replica_is_studied_and_its_lag_guarded(check):
     [
         ({"observe": 60}, "add traffic = own"),
         ({"traffic": "own"}, "add attach"),
+        ({"goal": "cpu"}, "goal cpu is for a live server"),
+        ({"accept-resizing": True}, "add traffic = own"),
+        ({"attach": True, "traffic": "own", "goal": "stability"}, "not for live traffic"),
         ({"workload": "traffic"}, "add attach and traffic = own"),
         ({"attach": True, "traffic": "own", "between": "25:00-26:00"}, "hours of the day"),
         ({"attach": True, "traffic": "own", "workload": "oltp_read_only"}, "cannot be combined"),

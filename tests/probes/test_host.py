@@ -1,4 +1,4 @@
-"""What is told of the machine."""
+"""What is reported of the machine."""
 
 from pathlib import Path
 

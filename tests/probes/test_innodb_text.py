@@ -87,7 +87,7 @@ def test_every_build_reports_its_log_history_and_buffer_pool(build, kind):
 
 
 @pytest.mark.parametrize(("build", "kind"), RECORDED)
-def test_pools_are_told_apart_where_there_are_several(build, kind):
+def test_pools_are_reported_apart_where_there_are_several(build, kind):
     gauges = parse(recorded(build, kind)).gauges
     if build not in TELLS_SEMAPHORES:
         assert not any(name.startswith("pool/") for name in gauges)
@@ -246,7 +246,7 @@ Spin rounds per wait: 5.00 RW-shared, 6.00 RW-excl, 2.33 RW-sx
 """
 
 
-def test_every_kind_of_lock_is_told_apart():
+def test_every_kind_of_lock_is_reported_apart():
     semaphores = parse(text(semaphores=MANY_KINDS)).semaphores
     assert semaphores.waits == (
         Wait("buf0buf.cc", 3510, "Mutex", 0.0),

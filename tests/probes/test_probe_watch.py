@@ -48,7 +48,7 @@ class StopClock(FakeClock):
 class ScriptedProbe:
     """A probe that tells what it is given, one after another, and the last for ever after."""
 
-    def __init__(self, clock, *readings, name="told", period=0.0, takes=0.0):
+    def __init__(self, clock, *readings, name="probe", period=0.0, takes=0.0):
         self.clock, self.readings, self.name, self.period, self.takes = clock, list(readings), name, period, takes
         self.asked = 0
 
@@ -80,7 +80,7 @@ def watching(clock, *probes, **more):
             clock.wake.release()
 
 
-def saw(watch, name="told"):
+def saw(watch, name="probe"):
     return next(one for one in watch.taken() if one.probe == name)
 
 
@@ -173,7 +173,7 @@ def test_a_reading_that_failed_once_costs_nothing_of_what_was_counted(clock):
         assert (saw(watch).counters, saw(watch).seconds) == ({"n": 8}, 4)
 
 
-def test_a_window_whose_first_reading_failed_is_told_from_the_second_on(clock):
+def test_a_window_whose_first_reading_failed_is_reported_from_the_second_on(clock):
     with watching(clock, ScriptedProbe(clock, ServerError("Slow"), count(5), count(9), period=1)) as watch:
         with watch.window():
             clock.tick(1)
@@ -185,7 +185,7 @@ def test_a_fault_of_a_probe_is_noted_and_costs_no_trial(clock):
     with watching(clock, ScriptedProbe(clock, count(1), ValueError("odd"), period=1)) as watch:
         with watch.window():
             clock.tick(1)
-        assert texts(saw(watch).notes) == ("told could not be read: a fault of dialin, ValueError('odd')",)
+        assert texts(saw(watch).notes) == ("probe could not be read: a fault of dialin, ValueError('odd')",)
 
 
 def test_what_goes_up_and_down_is_summed_up(clock):

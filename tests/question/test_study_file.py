@@ -212,3 +212,36 @@ def test_sizes_of_tables_are_not_for_workloads_with_sizes_of_their_own(tmp_path,
     with pytest.raises(UserError, match="--workload-option NAME=VALUE"):
         asked.workload_spec(tmp_path)
     assert with_traits(question({"workload": "tpcc-like", "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path)).traits.size == ""
+
+
+AGENTS = {
+    "sweep": {"innodb_io_capacity": [200, 300]},
+    "attach": True,
+    "load-hosts": "a:7306, b:7306",
+    "load-token": "load.token",
+}
+
+
+def test_load_hosts_are_a_list_and_their_token_is_beside_the_file(tmp_path):
+    load = question(AGENTS).workload_spec(tmp_path)
+    assert load.load_hosts == ("a:7306", "b:7306")
+    assert load.load_token == str(tmp_path / "load.token")
+    assert load.describe().endswith("from 2 load hosts")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"attach": False}, "for an attached server.*sends no password to a load host"),
+        ({"load-token": None}, "need each other"),
+        ({"load-hosts": None}, "need each other"),
+        ({"load-hosts": "a"}, "'a' is not HOST:PORT"),
+        ({"load-hosts": ["a:1", "a:1"]}, "several different ones"),
+        ({"load-cpus": "0"}, "load-cpus is for a load driver on this machine"),
+        ({"traffic": "own"}, "does not apply the workload traffic"),
+        ({"workload": "sysbench:oltp_read_only"}, "which does not apply the workload sysbench:oltp_read_only"),
+    ],
+)
+def test_load_hosts_that_cannot_be_are_refused(tmp_path, change, says):
+    with pytest.raises(UserError, match=says):
+        question({**AGENTS, **change}).workload_spec(tmp_path)

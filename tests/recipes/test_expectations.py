@@ -117,7 +117,7 @@ def test_the_best_is_the_one_that_wins_and_only_proof_contradicts_it(record, sta
     assert found(expecting("best", ["8"]), with_candidate(record, "8", state=state)).agreement == says
 
 
-def test_how_near_the_best_a_candidate_may_be_is_told(record):
+def test_how_near_the_best_a_candidate_may_be_is_reported(record):
     one = found(expecting("best", ["8"]), with_candidate(record, "8", state=CandidateState.INCONCLUSIVE, probability=0.543))
     assert one.figures == "8 is inconclusive, within 1 % of the best with a probability of 54.3 %"
 

@@ -75,7 +75,7 @@ def table_with(text, title):
     return next(table.splitlines() for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE) if title in table)
 
 
-def test_the_machine_is_told_by_keys_that_an_inventory_has(monkeypatch, tmp_path):
+def test_the_machine_is_reported_by_keys_that_an_inventory_has(monkeypatch, tmp_path):
     disk = tmp_path / "block"
     (disk / "queue").mkdir(parents=True)
     (disk / "queue" / "rotational").write_text("0")

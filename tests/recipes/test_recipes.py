@@ -162,13 +162,13 @@ def test_a_stored_study_is_gone_on_with_only_where_it_is_of_the_same_scale(other
     assert execution._asks(study.question(ScaleName.LAPTOP), spec_of(study, other)) is same
 
 
-def test_an_unknown_recipe_is_told_with_the_nearest_one():
+def test_an_unknown_recipe_is_reported_with_the_nearest_one():
     with pytest.raises(UserError, match="read-buffer-size"):
         library.find("read-bufer-size")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_all_that_is_told_of_a_recipe_fits_its_width(name):
+def test_all_that_is_reported_of_a_recipe_fits_its_width(name):
     recipe = library.find(name)
     lines = listing.in_full(name, recipe, 80)
     text = " ".join(" ".join(lines).split())

@@ -40,3 +40,19 @@ def test_a_link_that_stands_on_the_screen_is_never_cut_off(spec, width, begun):
     lines = [line.plain for line in draw(board, 10.0, width, 24)]
     assert LINK in "".join(lines)
     assert max(map(len, lines)) <= width
+
+
+def test_each_of_several_hosts_says_what_it_does_and_which_one_is_behind(spec):
+    board = Board(spec=spec)
+    board.name_hosts(["east"], 0.0)
+    assert board.host_lines(1.0) == []
+    board.name_hosts(["east", "west", "north"], 0.0)
+    for host, trials in (("east", 8), ("west", 7), ("north", 4)):
+        for _ in range(trials):
+            board.end_trial(replace(TRIAL, host=host), {}, 20.0)
+    board.begin_trial(replace(TRIAL, host="north"), 60.0, 20.0)
+    east, west, north = board.host_lines(23.0)
+    assert east == "east: idle for 3 s, 8 trials so far"
+    assert west == "west: idle for 3 s, 7 trials so far"
+    assert north.startswith("north: block 2, ")
+    assert north.endswith(" for 3 s, 4 trials so far, behind (median of all hosts 7)")

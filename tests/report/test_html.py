@@ -311,7 +311,7 @@ def test_seconds_that_the_host_lost_are_marked_and_reported():
     }
 
 
-def test_fresh_trials_are_told_apart_from_those_of_the_race():
+def test_fresh_trials_are_reported_apart_from_those_of_the_race():
     page = page_of("safe_choice")
     record = example_studies.safe_choice()
     fresh = {trial.id for trial in record.trials if trial.purpose is Purpose.CONFIRM}
@@ -359,7 +359,7 @@ def test_the_percentile_of_latency_is_the_verdict_s_own():
     assert "p95" not in words
 
 
-def test_trials_that_collect_waits_are_told_apart_and_not_drawn_beside_clean_ones():
+def test_trials_that_collect_waits_are_reported_apart_and_not_drawn_beside_clean_ones():
     record = example_studies.no_difference()
     slow = replace(record.trials[-1], id=99, purpose=Purpose.WAITS)
     page = Page(html.render(replace(record, trials=[*record.trials, slow], samples={**record.samples, 99: record.samples[1]})))

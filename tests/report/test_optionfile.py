@@ -83,7 +83,7 @@ def test_a_variable_that_the_baseline_alone_sets_is_to_be_removed():
     assert len(options(text)) == 1
 
 
-def test_a_value_that_only_a_sandbox_reported_is_told_apart_from_one_that_the_baseline_sets():
+def test_a_value_that_only_a_sandbox_reported_is_reported_apart_from_one_that_the_baseline_sets():
     record = example_studies.winner()
     assert [item.reported for item in option_file.changes(record)] == [False]
     base = record.spec.candidates[0].model_copy(update={"setting": {}})

@@ -14,6 +14,7 @@ from dialin.report.load_sentences import SENTENCES
 from dialin.report.note_sentences import note_text
 from dialin.report.render import markdown
 from dialin.report.render.terminal import print_verdict, print_why
+from dialin.report.replay_sentences import COUNTS, SHARES
 from dialin.verdict.caveats import load_notes
 from dialin.workloads.replay.replay_limits import LIMITS
 from fixtures.example_studies import winner
@@ -47,8 +48,8 @@ def test_the_worst_part_by_its_limit_is_named_and_marked(record):
     assert "not the captured load" in parts[0].text
     rows = find(parts, "replay").rows
     bad = [row.cells[0].text for row in rows if row.role is RowRole.BAD]
-    assert bad == ["other row counts"]
-    assert [row.cells[0].text for row in rows][-2:] == ["waited for order", "played again"]
+    assert bad == [SHARES["replay_other_rows"]]
+    assert [row.cells[0].text for row in rows][-2:] == [COUNTS["replay_waited"], COUNTS["replay_again"]]
 
 
 def test_it_is_shown_before_the_verdict_and_in_explain(record):

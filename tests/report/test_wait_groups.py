@@ -40,7 +40,7 @@ def test_a_timer_whose_frequency_is_not_known_has_no_cycles():
     assert {cell.detail[0] for cell in cells(group) if cell.detail} == {"–"}
 
 
-def test_operations_are_told_apart_only_where_there_are_several():
+def test_operations_are_reported_apart_only_where_there_are_several():
     why = full()
     (group,) = wait_groups.groups(why, NAMES)
     assert [row.operation for row in group.operations[:2]] == ["shared_lock", "exclusive_lock"]

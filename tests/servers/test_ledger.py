@@ -105,7 +105,7 @@ def test_what_is_left_of_before_a_reboot_is_removed_and_no_process_is_ended(ledg
     process.wait()
 
 
-def test_containers_of_one_image_are_told_from_each_other_by_their_names():
+def test_containers_of_one_image_are_reported_from_each_other_by_their_names():
     one, other = Origin("b7/web", "boot 1", "pid:[1]"), Origin("b7/db", "boot 2", "pid:[1]")
     assert one.relation(other) is Relation.ELSEWHERE
     assert (one.host, other.host) == ("web", "db")

@@ -10,6 +10,7 @@ from dialin.stats.switchback import QUADS_TO_DECIDE, Period, carry_over, decide_
 
 RULES = Rules(worthwhile=0.05, confidence=0.95)
 A, B = "a", "b"
+WIDER = 1.08
 
 
 def periods(value, quads, *, load=lambda at, name: 0.0, seed=1, halves=None, names=(A, B)):
@@ -45,14 +46,15 @@ def contrast(made, quad):
     return np.mean(of[B]) - np.mean(of[A])
 
 
-def test_two_candidates_are_compared_by_the_t_interval_of_the_differences_of_quads():
+def test_two_candidates_are_compared_by_the_t_interval_of_the_differences_of_quads_widened_for_the_stop():
     jitter = noise(0.1)
     made = periods(lambda at, name, _: 0.2 * (name == B) + jitter[at], 7)
     fitted = fit_periods(made, [A, B], with_load=False)
-    expected = scipy.stats.ttest_1samp([contrast(made, quad) for quad in range(7)], 0.0).confidence_interval(0.99)
+    contrasts = [contrast(made, quad) for quad in range(7)]
+    expected = scipy.stats.ttest_1samp(contrasts, 0.0).confidence_interval(0.99)
     ratio = fitted.ratio(B, A, 0.01)
-    assert math.log(ratio.low) == pytest.approx(expected.low)
-    assert math.log(ratio.high) == pytest.approx(expected.high)
+    assert math.log(ratio.mean) == pytest.approx(np.mean(contrasts))
+    assert math.log(ratio.high / ratio.low) == pytest.approx(WIDER * (expected.high - expected.low))
     assert fitted.total_dof == 6
     assert fitted.trials.tolist() == [14, 14]
 
@@ -131,20 +133,50 @@ def test_a_candidate_that_reaches_into_the_next_period_is_noticed():
     assert not carry_over(periods(lambda at, name, _: 0.1 * (name == B) + jitter[at], 40), B, A, 0.05).is_shown
 
 
-def test_an_effect_that_grows_within_periods_is_noticed_and_one_that_turns_round_is_not_claimed():
-    jitter = noise(0.03)
+def settling(early, late, sd=0.01):
+    """Quads of which an effect is `early` in the first half of periods and `late` in the second."""
+    jitter = noise(sd), noise(sd, seed=8)
 
-    def halves(early, late):
-        return lambda at, name, _: tuple(math.exp(jitter[at] + each * (name == B)) for each in (early, late))
+    def halves(at, name, _):
+        return tuple(math.exp(jitter[half][at] + each * (name == B)) for half, each in enumerate((early, late)))
 
-    grows = carry_over(periods(lambda at, name, _: 0.15 * (name == B), 20, halves=halves(0.1, 0.2)), B, A, 0.05)
-    assert grows.is_shown
-    assert not grows.is_reversed
-    assert grows.settling.mean == pytest.approx(math.exp(0.1), rel=0.02)
-    turned = periods(lambda at, name, _: 0.1 * (name == B) + jitter[at], 20, halves=halves(0.3, -0.1))
-    found = decide_periods(turned, [A, B], A, RULES)
-    assert found.carry_over[B].is_reversed
+    return periods(
+        lambda at, name, _: (early + late) / 2 * (name == B) + (jitter[0][at] + jitter[1][at]) / 2, 20, halves=halves
+    )
+
+
+def test_an_effect_that_grows_within_periods_is_read_in_their_second_halves_and_its_interval_reaches_further():
+    found = decide_periods(settling(0.14, 0.2), [A, B], A, RULES)
+    carry = found.carry_over[B]
+    assert found.is_late
+    assert carry.is_shown
+    assert carry.settling.mean == pytest.approx(math.exp(0.06), rel=0.02)
+    ratio = found.decision.ratios[B]
+    assert math.log(ratio.mean) == pytest.approx(0.2, abs=0.01)
+    assert math.log(ratio.high) - math.log(ratio.mean) == pytest.approx(math.log(ratio.mean / ratio.low) + 0.03, abs=0.01)
+    assert found.decision.choice == B
+
+
+@pytest.mark.parametrize(("early", "late"), [(0.05, 0.2), (0.3, -0.1)])
+def test_an_effect_most_of_which_may_be_still_to_come_or_that_turns_round_has_no_interval_and_is_not_claimed(early, late):
+    found = decide_periods(settling(early, late), [A, B], A, RULES)
+    assert found.carry_over[B].lasts
+    assert found.decision.ratios[B].low is None
     assert found.decision.choice is None
+    assert found.decision.states[B] is CandidateState.INCONCLUSIVE
+
+
+def test_what_may_still_come_is_no_tie_where_it_could_carry_the_effect_past_what_matters():
+    found = decide_periods(settling(0.030, 0.046, sd=0.004), [A, B], A, RULES)
+    assert found.carry_over[B].is_slow
+    assert found.decision.choice is None
+
+
+def test_an_effect_that_has_settled_is_read_in_whole_periods():
+    found = decide_periods(settling(0.2, 0.2), [A, B], A, RULES)
+    assert not found.is_late
+    assert not found.carry_over[B].is_slow
+    assert found.decision.choice == B
 
 
 def test_of_three_candidates_each_is_compared_with_the_others():

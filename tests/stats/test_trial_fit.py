@@ -67,7 +67,7 @@ def test_no_variance_is_lower_than_what_a_trials_own_seconds_show():
     assert min(fitted.variances) >= 0.02**2
 
 
-def test_candidates_that_differ_in_noise_are_told_from_equal_ones_by_degrees_of_freedom_of_their_own():
+def test_candidates_that_differ_in_noise_are_reported_from_equal_ones_by_degrees_of_freedom_of_their_own():
     rng = np.random.default_rng(3)
     fitted = fit_trials(noisy_study(rng, dict.fromkeys("abc", 100.0), 9, 0.01, noisier={"c": 8.0}), "abc")
     assert fitted.difference("c", "a").dof < fitted.difference("b", "a").dof <= fitted.total_dof

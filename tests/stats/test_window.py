@@ -43,7 +43,7 @@ def test_seconds_of_nothing_are_stalls_even_when_they_are_most():
     assert window([0.0, 0.0, 0.0, 10.0, 10.0]).stalls == 3
 
 
-def test_stalls_are_told_apart_by_their_lengths():
+def test_stalls_are_reported_apart_by_their_lengths():
     result = window([0.0, 0.0, 100.0, 100.0, 40.0, 100.0, 100.0, 100.0, 100.0, 100.0, 10.0, 0.0, 49.9])
     assert result.stall_lengths == (2, 1, 3)
     assert result.stalls == 6

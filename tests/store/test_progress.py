@@ -30,7 +30,7 @@ def test_progress_is_read_back_as_it_was_written_and_the_newest_stands(stores):
     assert other.progress() == PROGRESS
 
 
-def test_lines_and_samples_are_told_from_where_one_stands(stores):
+def test_lines_and_samples_are_reported_from_where_one_stands(stores):
     own, other = stores
     trial = begun(own, Trial(0, 1, 1, 1, "4", TrialState.RUNNING, 5.0))
     samples = [Sample(n, 6.0 + n, Step.MEASURE, 100.0, 1.0, 1.0, 1.0, 20.0, 0.0, 0.0) for n in (1, 2, 3)]

@@ -194,7 +194,7 @@ def test_a_few_long_waits_among_many_are_seen_in_the_worst_share(tmp_path):
     assert result.ten_share == pytest.approx(10**13 / result.total)
 
 
-def test_hundreds_of_instruments_and_a_wait_of_an_hour_are_told_apart_at_a_few_picoseconds(tmp_path):
+def test_hundreds_of_instruments_and_a_wait_of_an_hour_are_reported_apart_at_a_few_picoseconds(tmp_path):
     hour = 3600 * 10**12
     waits = [(f"wait/synch/mutex/sql/{number}", f"op{number % 40}", 385 * number) for number in range(600)]
     rows = summarise(parquet(tmp_path, [*waits, (LOCKS, "op1", hour)]))

@@ -38,7 +38,7 @@ def test_the_warm_up_lasts_until_the_driver_has_chosen(measured, clock, spec, wa
     assert trial.driver_choices == (DriverChoice(spec.workload.threads, 3, True),)
 
 
-def test_a_driver_that_is_told_what_the_first_trial_chose_does_not_prolong_the_warm_up(measured, clock, spec):
+def test_a_driver_that_is_reported_what_the_first_trial_chose_does_not_prolong_the_warm_up(measured, clock, spec):
     choice = DriverChoice(spec.workload.threads, 1, False)
     load = ChoosingLoad(clock, late=5)
     samples, trial = measured(load, choice)

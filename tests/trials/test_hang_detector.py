@@ -31,7 +31,7 @@ def watched(seconds, check_answers=lambda: None):
     return number, None
 
 
-def test_a_load_of_which_every_transaction_fails_is_told_with_the_commonest_error_and_what_to_do():
+def test_a_load_of_which_every_transaction_fails_is_reported_with_the_commonest_error_and_what_to_do():
     after, error = watched([second(e1062=40, e1213=2)] * 100)
     assert after == FAILING_PATIENCE
     assert isinstance(error, WorkloadError)

@@ -65,10 +65,15 @@ WORSE = {
     Danger.ERRORS: second(errors=80.0),
     Danger.STALLED: second(statements=1.0, running=3.0),
     Danger.LAG: second(lag=11.0),
+    Danger.REPLICATION: second(has_stopped=True),
     Danger.DISK: second(free_disk=0.01),
     Danger.MEMORY: second(free_memory=0.01),
     Danger.NO_ANSWER: None,
 }
+
+
+NO_LIMIT = (Danger.STALLED, Danger.REPLICATION, Danger.NO_ANSWER)
+"""What is harm whatever the options are."""
 
 
 @pytest.mark.parametrize("danger", BAD)
@@ -97,7 +102,7 @@ def test_each_limit_is_an_option(server, clock):
     for _ in range(60):
         guard.look(second())
     guard.arm()
-    watch(guard, clock, *(WORSE[danger] for danger in WORSE if danger not in (Danger.STALLED, Danger.NO_ANSWER)))
+    watch(guard, clock, *(WORSE[danger] for danger in WORSE if danger not in NO_LIMIT))
     assert guard.trip is None
 
 

@@ -1,17 +1,97 @@
-"""When a live server may be changed."""
+"""When a live server may be changed, and what puts it back."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 
-from dialin.trials.live_site import seconds_until
+from dialin.errors import InterruptedStudyError, ServerError
+from dialin.model.live import LiveOptions
+from dialin.model.traffic import TrafficSecond
+from dialin.model.trial import Purpose, Step, Trial, TrialState
+from dialin.testing.fake_clock import FakeClock
+from dialin.trials.live_guard import LEAST_KNOWN, LiveGuard, stop_file
+from dialin.trials.live_site import LiveServer, OpenLiveServer, seconds_until
+from dialin.verdict.changed_during_trial import ChangeDetector
+from fixtures.live_studies import BASE, VARIABLE, Live, live_spec
 
 HOUR = 3600.0
+SLOT = 65.0
+NEW = "400"
 
 
 def at(hour, minute=0):
     """A moment of local time."""
     return time.mktime((2026, 3, 4, hour, minute, 0, 0, 0, -1))
+
+
+class Server:
+    """A live server that is set and read; `restore` puts the baseline back."""
+
+    def __init__(self):
+        self.build, self.values, self.set_to = None, {VARIABLE: BASE}, []
+
+    def variables(self):
+        return dict(self.values)
+
+    def set_global(self, wanted):
+        self.values |= {name: str(value) for name, value in wanted.items()}
+        self.set_to.append(self.values[VARIABLE])
+        return {VARIABLE: self.values[VARIABLE]}
+
+    def restore(self):
+        self.values[VARIABLE] = BASE
+
+
+def usual_second(latency=2.0):
+    return TrafficSecond(1.0, {"all": 100.0}, {"all": 100 * latency}, {"errors": 0.0, "aborted": 0.0}, running=1.0)
+
+
+class Watched(FakeClock):
+    """A clock by which the guard sees a second of the server for each that passes."""
+
+    guard = None
+
+    def sleep(self, seconds):
+        before = int(self.monotonic())
+        super().sleep(seconds)
+        for _ in range(int(self.monotonic()) - before if self.guard else 0):
+            self.guard.look(usual_second())
+
+
+@pytest.fixture
+def server():
+    return Server()
+
+
+@pytest.fixture
+def opened(server):
+    """Opens a live server with options, at a moment."""
+
+    def open_with(now=None, **options):
+        live, clock, spec = LiveOptions(**options), Watched(now or at(2)), live_spec(Live(effects={NEW: 0.8}))
+        tools = SimpleNamespace(clock=clock)
+        site = LiveServer(spec, live, spec.attachment, server, None, tools, SLOT)
+        detector = ChangeDetector([VARIABLE])
+        detector.remember(server.variables())
+
+        def restore():
+            server.restore()
+            detector.remember(server.variables())
+
+        clock.guard = LiveGuard(live, restore, clock, stop_file(live.stop_file))
+        return OpenLiveServer(site, {VARIABLE: BASE}, detector, clock.guard, restore, spec)
+
+    return open_with
+
+
+def trial(candidate, block=1, position=1):
+    return Trial(1, block, 1, position, candidate, TrialState.RUNNING, 0.0, purpose=Purpose.RACE)
+
+
+def watched_baseline(live):
+    for _ in range(LEAST_KNOWN):
+        live.guard.look(usual_second())
 
 
 @pytest.mark.parametrize(
@@ -28,3 +108,93 @@ def at(hour, minute=0):
 )
 def test_a_block_begins_within_quiet_hours_that_have_room_for_it(hours, now, room, seconds):
     assert seconds_until(hours, now, room) == seconds
+
+
+@pytest.mark.parametrize("at_most", [0.5, 0.25, 0.1])
+def test_the_server_is_away_from_the_baseline_for_its_share_of_the_time_at_most(opened, server, at_most):
+    live = opened(at_most=at_most)
+    watched_baseline(live)
+    changed_for = 0.0
+    for block in range(1, 12):
+        for position, name in enumerate((NEW, BASE), start=1):
+            stage = live.stage(trial(name, block, position))
+            list(stage.ready())
+            live.clock.sleep(SLOT)
+            changed_for += SLOT * (server.values[VARIABLE] == NEW)
+            stage.end(well=True)
+        share = changed_for / (live.clock.monotonic() - live.began)
+        assert share <= at_most + 1e-9
+    assert share > 0.9 * at_most
+    assert changed_for == 11 * SLOT
+
+
+def test_a_block_waits_for_its_hours_with_the_baseline_in_force(opened, server):
+    live = opened(now=at(0, 30), between="01:00-05:00")
+    watched_baseline(live)
+    stage = live.stage(trial(NEW))
+    steps = list(stage.ready())
+    assert steps == [Step.PAUSE, Step.SET]
+    assert live.clock.now() == pytest.approx(at(1), abs=1)
+    assert server.values[VARIABLE] == NEW
+    stage.end(well=True)
+    assert server.values[VARIABLE] == BASE
+
+
+def test_no_candidate_comes_into_force_before_the_baseline_is_known(opened, server):
+    live = opened()
+    began = live.clock.monotonic()
+    assert list(live.stage(trial(NEW)).ready()) == [Step.PAUSE, Step.SET]
+    assert live.clock.monotonic() - began >= LEAST_KNOWN
+
+
+def test_after_a_trip_the_next_candidate_waits_until_the_server_is_as_usual(opened, server):
+    live = opened()
+    watched_baseline(live)
+    stage = live.stage(trial(NEW))
+    list(stage.ready())
+    live.guard.look(usual_second(latency=50.0))
+    assert server.values[VARIABLE] == BASE
+    with pytest.raises(ServerError):
+        live.guard.check()
+    stage.end(well=False)
+    live.guard.look(usual_second(latency=50.0))
+    began = live.clock.monotonic()
+    assert list(live.stage(trial(NEW, block=2)).ready()) == [Step.PAUSE, Step.SET]
+    assert live.clock.monotonic() - began >= 5
+
+
+def test_a_stop_file_ends_a_study_that_waits_without_a_change(opened, server, tmp_path):
+    live = opened(now=at(0, 30), between="01:00-05:00", stop_file=str(tmp_path / "stop"))
+    watched_baseline(live)
+    steps = live.stage(trial(NEW)).ready()
+    assert next(steps) is Step.PAUSE
+    (tmp_path / "stop").touch()
+    with pytest.raises(InterruptedStudyError, match="stop file"):
+        next(steps)
+    assert server.set_to == []
+
+
+def test_a_stop_file_puts_back_a_candidate_that_is_in_force_within_a_second(opened, server, tmp_path):
+    live = opened(stop_file=str(tmp_path / "stop"))
+    watched_baseline(live)
+    list(live.stage(trial(NEW)).ready())
+    (tmp_path / "stop").touch()
+    live.clock.sleep(1)
+    assert server.values[VARIABLE] == BASE
+    with pytest.raises(InterruptedStudyError, match="stop file"):
+        live.guard.check()
+
+
+def test_a_guard_that_is_faster_than_the_change_leaves_the_baseline_in_force(opened, server):
+    live = opened()
+    watched_baseline(live)
+    slow = server.set_global
+
+    def set_while_it_stalls(wanted):
+        live.guard.look(None)
+        return slow(wanted)
+
+    server.set_global = set_while_it_stalls
+    with pytest.raises(ServerError):
+        list(live.stage(trial(NEW)).ready())
+    assert server.values[VARIABLE] == BASE

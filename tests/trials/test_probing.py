@@ -80,7 +80,7 @@ def test_a_server_that_cannot_be_reached_is_tried_again():
         assert session("SELECT 1") == [(1,)]
 
 
-def test_the_data_directory_is_told_where_it_is_here(tmp_path):
+def test_the_data_directory_is_reported_where_it_is_here(tmp_path):
     assert data_directory(Server([(str(tmp_path),)]).query) == tmp_path
     assert data_directory(Server([("/no/such/directory",)]).query) is None
     assert data_directory(Server(1045).query) is None

@@ -349,7 +349,7 @@ def test_a_server_without_such_an_instrument_collects_nothing_and_says_so(server
     assert texts(waits) == ("No instrument of this server is like no_such_lock",)
 
 
-def test_a_load_that_fails_is_what_is_told_not_the_server_that_went_with_it(server, clock, monkeypatch):
+def test_a_load_that_fails_is_what_is_reported_not_the_server_that_went_with_it(server, clock, monkeypatch):
     collected = collector(server, clock)
 
     def fail():

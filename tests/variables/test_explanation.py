@@ -57,7 +57,7 @@ def test_how_it_is_changed_is_reported(dynamic, at_start, word, phrase):
     assert phrase in lines("some_limit", built("mysql@9.7.4", variable))["Set"][0]
 
 
-def test_builds_that_differ_are_told_apart_and_those_that_agree_together():
+def test_builds_that_differ_are_reported_apart_and_those_that_agree_together():
     def instances(low, default):
         return number("innodb_buffer_pool_instances", low, 64, default, dynamic=False)
 
@@ -106,18 +106,18 @@ def instances(build, *more):
     return built(build, *pool)
 
 
-def told_of(build):
+def text_for(build):
     result = lines("innodb_buffer_pool_instances", instances(build))
     return " ".join(text for label in ("Caution", "Derived from", "Affects") for text in result.get(label, []))
 
 
 def test_rules_about_other_builds_are_not_reported():
-    assert "SIGFPE" in told_of("mysql@9.7.4")
-    assert "SIGFPE" not in told_of("mysql@5.5.9") + told_of("mysql@8.0.33") + told_of("mariadb@10.2.11")
-    assert "from there on 8" in told_of("mysql@5.6.24")
-    assert "from there on 8" not in told_of("mysql@5.5.9") + told_of("mysql@9.7.4")
-    assert "0 leaves the number to the server" in told_of("mysql@8.0.33")
-    assert "1000 MiB" in told_of("mysql@5.5.9")
+    assert "SIGFPE" in text_for("mysql@9.7.4")
+    assert "SIGFPE" not in text_for("mysql@5.5.9") + text_for("mysql@8.0.33") + text_for("mariadb@10.2.11")
+    assert "from there on 8" in text_for("mysql@5.6.24")
+    assert "from there on 8" not in text_for("mysql@5.5.9") + text_for("mysql@9.7.4")
+    assert "0 leaves the number to the server" in text_for("mysql@8.0.33")
+    assert "1000 MiB" in text_for("mysql@5.5.9")
     cached = number("table_open_cache_instances", 1, 64, 4), number("table_open_cache", 10, 2**20, 2000)
     assert lines("table_open_cache_instances", built("mysql@9.7.4", *cached)).keys().isdisjoint({"Caution", "Derived from"})
     here = lines("table_open_cache_instances", built("mariadb@10.11.5", *cached))

@@ -8,14 +8,13 @@ from dialin.variables import live_safety
 @pytest.mark.parametrize(
     "name",
     [
-        *("innodb_buffer_pool_size", "key_buffer_size", "query_cache_size"),
         *("innodb_redo_log_capacity", "binlog_format", "expire_logs_days"),
         *("sql_mode", "init_connect", "validate_password.policy", "require_secure_transport_ssl", "local_infile"),
         *("read_only", "super_read_only", "max_connections", "rpl_semi_sync_source_enabled", "general_log", "wsrep_on"),
         *("innodb_buffer_pool_dump_now", "innodb_monitor_enable", "flush"),
     ],
 )
-def test_what_blocks_resizes_secures_or_replicates_is_left_alone(name):
+def test_what_blocks_secures_or_replicates_is_left_alone(name):
     assert live_safety.why_refused(name)
 
 
@@ -25,6 +24,13 @@ def test_what_blocks_resizes_secures_or_replicates_is_left_alone(name):
 )
 def test_what_only_changes_how_the_server_works_may_be_changed(name):
     assert live_safety.why_refused(name) is None
+
+
+def test_what_resizes_memory_is_known_and_settles_slowly():
+    for name in ("innodb_buffer_pool_size", "key_buffer_size", "hot.key_buffer_size", "query_cache_size"):
+        assert live_safety.resizes(name)
+        assert live_safety.washout([name]) == 30
+    assert not live_safety.resizes("innodb_io_capacity")
 
 
 def test_the_washout_is_that_of_the_slowest_variable():

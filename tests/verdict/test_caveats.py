@@ -1,4 +1,4 @@
-"""What a verdict's figures rest on is told in what the load is measured by: seconds, or runs."""
+"""What a verdict's figures rest on is reported in what the load is measured by: seconds, or runs."""
 
 from __future__ import annotations
 

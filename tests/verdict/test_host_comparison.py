@@ -9,7 +9,7 @@ from dialin.model.verdict import CandidateState, Outcome, ReasonCode
 from dialin.question.plan import plan
 from dialin.race.runner import Runner
 from dialin.report.note_sentences import note_text
-from dialin.stats.host_effects import host_interactions
+from dialin.stats.host_effects import fit_groups, host_interactions
 from dialin.stats.trial_fit import TimedTrial
 from dialin.store.store import Store
 from dialin.testing.fake_clock import FakeClock
@@ -18,7 +18,7 @@ from fixtures.silent_watcher import Silent
 from fixtures.simulated_fleet import SimulatedFleet
 from fixtures.simulated_runs import simulated
 
-MARGIN = 0.03
+MARGIN, SHOWN = 0.01, 2.3
 
 
 def trials(gains, noises, blocks=12, seed=1):
@@ -34,7 +34,7 @@ def trials(gains, noises, blocks=12, seed=1):
 
 
 def interaction(made):
-    (one,) = host_interactions(made, ["1", "8"], "1", lambda run: run[1], 0.95)
+    (one,) = host_interactions(fit_groups(made, ["1", "8"], lambda run: run[1]), ["1", "8"], "1", 0.95)
     return one
 
 
@@ -48,17 +48,32 @@ def test_hosts_of_one_truth_agree_though_they_differ_in_level_and_noise():
 def test_a_gain_of_ten_percent_on_half_of_the_hosts_is_a_disagreement():
     found = interaction(trials([0.1, 0.1, 0.0, 0.0], [0.01, 0.03] * 2))
     assert found.differs
-    assert found.contradicts(MARGIN)
+    assert found.contradicts(MARGIN, SHOWN)
 
 
 def test_gains_that_differ_in_size_alone_are_no_contradiction():
     found = interaction(trials([0.1, 0.1, 0.3, 0.3], [0.01] * 4))
     assert found.differs
-    assert not found.contradicts(MARGIN)
+    assert not found.contradicts(MARGIN, SHOWN)
+
+
+def test_hosts_whose_estimates_are_all_gains_disagree_where_one_of_them_does_not_show_it():
+    found = interaction(trials([0.2, 0.2, 0.2, 0.02], [0.01, 0.01, 0.01, 0.05]))
+    assert all(one.mean > MARGIN for one in found.differences.values())
+    assert found.differs
+    assert found.contradicts(MARGIN, SHOWN)
+
+
+def test_a_gain_is_shown_on_each_group_or_on_none_that_was_not_measured():
+    found = interaction(trials([0.1, 0.1], [0.01, 0.01]))
+    assert found.is_shown_on(["host-0", "host-1"], SHOWN)
+    assert not found.is_shown_on(["host-0", "host-2"], SHOWN)
+    assert not found.is_shown_on([], SHOWN)
 
 
 def test_one_host_has_nothing_to_disagree_with():
-    assert host_interactions(trials([0.1], [0.01]), ["1", "8"], "1", lambda run: run[1], 0.95) == []
+    groups = fit_groups(trials([0.1], [0.01]), ["1", "8"], lambda run: run[1])
+    assert host_interactions(groups, ["1", "8"], "1", 0.95) == []
 
 
 def test_a_candidate_that_ran_on_one_host_alone_is_not_tested():
@@ -73,18 +88,24 @@ def test_hosts_are_of_one_kind_where_processor_memory_and_disk_are_the_same(chan
     assert kind_of({**facts, **change}) != kind_of(facts)
 
 
+def study(path, spec, hosts):
+    """The verdict and the record of a study on hosts, each with its processor, its throughput of 4, and its noise."""
+    workers = {
+        name: simulated(four=four, noise=noise, facts={"cpu": cpu, "cpus": 2}) for name, (cpu, four, noise) in hosts.items()
+    }
+    clock = FakeClock()
+    with Store.create(path, spec, created=0, dialin_version="0", command="", host={}, servers={"mysql@9.7.4": {}}) as store:
+        fleet = SimulatedFleet(workers, clock)
+        verdict = Runner(store, clock, Silent(), plan(spec), fleet, store.begin_session()).run()
+        return verdict, store.read()
+
+
 @pytest.fixture(scope="module")
 def disagreeing(spec, tmp_path_factory):
     """A study on four hosts of two kinds, of which one alone gains by 4: its verdict and its record."""
-    hosts = {}
-    for name, cpu, four in (("a", "EPYC", 1150), ("b", "EPYC", 1150), ("c", "Xeon", 1000), ("d", "Xeon", 1000)):
-        hosts[name] = simulated(four=four, noise=0.015, facts={"cpu": cpu, "cpus": 2})
-    path, clock = tmp_path_factory.mktemp("hosts"), FakeClock()
     spec = spec.model_copy(update={"minutes": 12, "until": Until.BEST})
-    with Store.create(path, spec, created=0, dialin_version="0", command="", host={}, servers={"mysql@9.7.4": {}}) as store:
-        fleet = SimulatedFleet(hosts, clock)
-        verdict = Runner(store, clock, Silent(), plan(spec), fleet, store.begin_session()).run()
-        return verdict, store.read()
+    hosts = {"a": ("EPYC", 1150), "b": ("EPYC", 1150), "c": ("Xeon", 1000), "d": ("Xeon", 1000)}
+    return study(tmp_path_factory.mktemp("hosts"), spec, {name: (*one, 0.015) for name, one in hosts.items()})
 
 
 def test_where_kinds_of_hosts_disagree_nothing_common_is_claimed_and_each_kind_is_shown(disagreeing):
@@ -103,3 +124,15 @@ def test_where_kinds_of_hosts_disagree_nothing_common_is_claimed_and_each_kind_i
     assert "nothing is claimed for all of them" in text
     assert "on EPYC, 2 CPUs (2 hosts); no difference shown, " in text
     assert "hosts disagree on" in verdict.headline
+
+
+def test_a_gain_that_one_kind_of_host_is_too_noisy_to_show_is_not_claimed_for_all_of_them(spec, tmp_path):
+    spec = spec.model_copy(update={"minutes": 12, "until": Until.BETTER})
+    hosts = {"a": ("EPYC", 1150, 0.01), "b": ("EPYC", 1150, 0.01), "c": ("Xeon", 1040, 0.15)}
+    verdict, record = study(tmp_path, spec, hosts)
+    assert (verdict.verdict, verdict.winners, verdict.shown_better) == (Outcome.INCONCLUSIVE, [], False)
+    assert (verdict.recommended_candidate, verdict.reason_code) == ("1", ReasonCode.NOT_ON_EACH_KIND)
+    (note,) = [note for note in verdict.warnings if note.code == "not_on_each_kind"]
+    assert note.data["candidate"] == "4"
+    assert "not shown to be on every kind of host" in note_text(record.spec, note)
+    assert "is not shown to be better on every kind of host" in verdict.headline

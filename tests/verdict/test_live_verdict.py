@@ -2,6 +2,8 @@
 
 import pytest
 
+from dialin.model.measure import measure
+from dialin.model.study import COST_GOALS, Goal
 from dialin.model.verdict import CandidateState, LiveCost, Outcome
 from dialin.verdict import comparison
 from dialin.verdict.reach_verdict import figures_of, standings
@@ -92,7 +94,36 @@ def test_a_failure_that_is_not_the_guards_makes_no_candidate_unsafe():
 
 
 def test_a_server_that_uses_all_of_its_machine_is_said():
-    assert "saturated" in codes(verdict_of(effects={"400": 0.8}, busy=0.95))
+    assert "saturated" in codes(verdict_of(effects={"400": 0.8}, busy=1.9))
+
+
+def test_throughput_is_compared_where_the_server_is_saturated_and_nowhere_else():
+    more = {"400": 1.2}
+    verdict = verdict_of(effects={"400": 1.0}, on_load=more, goal=Goal.THROUGHPUT, busy=2.5)
+    assert (verdict.verdict, verdict.recommended_candidate) == (Outcome.WINNER, "400")
+    assert candidate(verdict, "400").ratio.mean == pytest.approx(1.2, rel=0.02)
+    idle = verdict_of(effects={"400": 1.0}, on_load=more, goal=Goal.THROUGHPUT)
+    assert idle.verdict is Outcome.INCONCLUSIVE
+    assert "not_saturated" in codes(idle)
+    assert "its clients decided the throughput" in idle.headline
+
+
+@pytest.mark.parametrize("goal", COST_GOALS)
+def test_what_a_statement_costs_may_decide(goal):
+    verdict = verdict_of(effects={"400": 1.0}, costs={"400": 0.8}, goal=goal)
+    one, base = candidate(verdict, "400"), candidate(verdict, BASE)
+    assert (verdict.verdict, verdict.recommended_candidate) == (Outcome.WINNER, "400")
+    assert one.goal_ratio.low < 0.8 < one.goal_ratio.high
+    assert one.cost.mean / base.cost.mean == pytest.approx(one.goal_ratio.mean)
+    assert measure(goal, 0).noun in verdict.headline
+    assert live_of(verdict, "400").latency.mean == pytest.approx(1.0, rel=0.05)
+
+
+def test_a_cheaper_statement_that_takes_longer_is_said_to():
+    verdict = verdict_of(effects={"400": 1.3}, costs={"400": 0.8}, goal=Goal.CPU)
+    assert verdict.recommended_candidate == "400"
+    (note,) = [note for note in verdict.warnings if note.code == "costs_latency"]
+    assert "raises the mean latency of statements by +30.9 %" in note.text
 
 
 def test_figures_so_far_compare_latency_and_not_the_throughput_that_clients_decide():

@@ -1,4 +1,4 @@
-"""What a rate that was asked for came to is told, each number of threads by what was measured with it."""
+"""What a rate that was asked for came to is reported, each number of threads by what was measured with it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def reported(spec, reached, watched=None):
     return {note.code: note for note in with_texts(spec, rates.notes(spec, trials, samples, watched or {}))}
 
 
-def load_told(**figures):
+def load_figures(**figures):
     return {1: {"load": Watched("load", 60.0, gauges={name: Gauge(f, f, f, f, f) for name, f in figures.items()})}}
 
 
@@ -66,7 +66,7 @@ def test_each_number_of_threads_is_judged_by_its_own_seconds():
 
 
 def test_what_was_dropped_is_counted_and_latency_is_not_said_to_tell_of_it():
-    notes = reported(at_rate(1000), {"a": 900}, load_told(dropped=1234.0, late_ms=0.1))
+    notes = reported(at_rate(1000), {"a": 900}, load_figures(dropped=1234.0, late_ms=0.1))
     assert (
         "1,234 transactions were due and never began, in 1 of 1 trial (a), warm-up included"
         in notes["transactions_dropped"].text
@@ -84,7 +84,7 @@ def test_what_was_dropped_with_each_number_of_threads_is_summed_up():
 @pytest.mark.parametrize("achieved", [900, 1000])
 @pytest.mark.parametrize(("late", "named"), [(0.4, False), (12.0, True)])
 def test_a_driver_that_was_late_itself_is_named_whether_the_rate_was_reached_or_not(achieved, late, named):
-    notes = reported(at_rate(1000), {"a": achieved}, load_told(late_ms=late))
+    notes = reported(at_rate(1000), {"a": achieved}, load_figures(late_ms=late))
     assert ("driver_late" in notes) is named
     if named:
         assert "The load driver itself was 12 ms late on average" in notes["driver_late"].text
@@ -92,7 +92,7 @@ def test_a_driver_that_was_late_itself_is_named_whether_the_rate_was_reached_or_
 
 @pytest.mark.parametrize(("share", "named"), [(0.6, False), (0.97, True)])
 def test_a_load_thread_that_fills_a_cpu_is_named_as_the_limit(share, named):
-    notes = reported(at_rate(0), {"a": 900}, load_told(busiest_thread=share))
+    notes = reported(at_rate(0), {"a": 900}, load_figures(busiest_thread=share))
     assert ("busy_load_thread" in notes) is named
     if named:
         text = notes["busy_load_thread"].text
@@ -103,23 +103,25 @@ def test_a_load_thread_that_fills_a_cpu_is_named_as_the_limit(share, named):
 
 
 def test_transactions_that_were_open_at_the_end_are_reported_because_no_latency_includes_them():
-    notes = reported(at_rate(0), {"a": 900}, load_told(unfinished=404.0, unfinished_ms=2010.0, failed_ms=0.0))
+    notes = reported(at_rate(0), {"a": 900}, load_figures(unfinished=404.0, unfinished_ms=2010.0, failed_ms=0.0))
     text = notes["unfinished_transactions"].text
     assert "404 transactions had not finished at the end of 1 of 1 trial (a); the oldest was due 2.0 s before" in text
     assert "slow_failures" not in notes
-    assert reported(at_rate(0), {"a": 900}, load_told(unfinished=16.0, unfinished_ms=20.0, failed_ms=40.0)) == {}
+    assert reported(at_rate(0), {"a": 900}, load_figures(unfinished=16.0, unfinished_ms=20.0, failed_ms=40.0)) == {}
 
 
 def test_a_slow_failure_is_reported_because_latency_includes_successes_only():
-    note = reported(at_rate(0), {"a": 900}, load_told(unfinished=0.0, unfinished_ms=0.0, failed_ms=50_000.0))["slow_failures"]
+    note = reported(at_rate(0), {"a": 900}, load_figures(unfinished=0.0, unfinished_ms=0.0, failed_ms=50_000.0))[
+        "slow_failures"
+    ]
     assert "The slowest failed transaction took 50.0 s, longer than any that succeeded, in 1 of 1 trial (a)" in note.text
 
 
 def test_statements_that_could_not_be_prepared_are_reported_with_the_variable_to_raise():
-    note = reported(at_rate(0), {"a": 900}, load_told(unprepared=640.0))["statements_unprepared"]
+    note = reported(at_rate(0), {"a": 900}, load_figures(unprepared=640.0))["statements_unprepared"]
     assert "Up to 640 statements per trial could not be prepared, in 1 of 1 trial (a)" in note.text
     assert "max_prepared_stmt_count" in note.text
-    assert reported(at_rate(0), {"a": 900}, load_told(unprepared=0.0)) == {}
+    assert reported(at_rate(0), {"a": 900}, load_figures(unprepared=0.0)) == {}
 
 
 def test_throughput_is_said_to_tell_nothing_of_candidates_that_kept_up():

@@ -86,7 +86,7 @@ def choices(program, target, source):
     return [word for word in program.words() if word.startswith(("--warmup", "--load-threads", "--gather"))]
 
 
-def test_the_driver_chooses_by_the_end_of_the_warm_up_and_is_told_from_then_on(program, target):
+def test_the_driver_chooses_by_the_end_of_the_warm_up_and_is_reported_from_then_on(program, target):
     load = DialinLoad(spec(), program.path)
     first = load.pinned(None, 12.4)
     assert first.is_choosing
@@ -102,6 +102,39 @@ def test_at_a_rate_nothing_is_left_to_choose_by_the_end_of_the_warm_up(program, 
     first = DialinLoad(spec(rate=50), program.path).pinned(None, 12.0)
     assert not first.is_choosing
     assert choices(program, target, first) == []
+
+
+HOSTS = {"load_hosts": ("a:7306", "b:7306"), "load_token": "/nowhere/load.token"}
+
+
+def test_load_hosts_get_no_account_and_nothing_that_they_could_choose_differently(program, target):
+    source = DialinLoad(spec(**HOSTS), program.path).pinned(None, 12.0)
+    assert not source.is_choosing
+    assert choices(program, target, source) == ["--gather=off"]
+    words = program.words()
+    assert {"--agents=a:7306,b:7306", "--token-file=/nowhere/load.token"} <= set(words)
+    assert not [word for word in words if word.startswith(("--user", "--socket", "--host", "--defaults", "--database"))]
+    assert not list(target.directory.glob("*.cnf"))
+    load_threads_of_all = DriverChoice(8, 4, gather=False)
+    assert choices(program, target, source.pinned(load_threads_of_all, 12.0)) == ["--gather=off"]
+
+
+def test_load_hosts_without_a_connection_each_or_without_their_token_are_refused(program, tmp_path):
+    with pytest.raises(UserError, match="2 load hosts cannot share 1 connections"):
+        DialinLoad(spec(**HOSTS, threads=8, levels=(1, 8)), program.path).check()
+    with pytest.raises(UserError, match=r"The token /nowhere/load\.token cannot be read"):
+        DialinLoad(spec(**HOSTS), program.path).check()
+    assert not program.asked.exists()
+
+
+def test_each_load_host_logs_in_once_though_the_schema_is_not_there_yet(program):
+    source = DialinLoad(spec(**HOSTS), program.path)
+    program.says.write_text(error("Agent a:7306: Unknown database 'dialin_sbtest'", "Create it"))
+    program.code.write_text("1")
+    assert list(source.call_load_hosts()) == ["a:7306", "b:7306"]
+    program.says.write_text(error("Agent a:7306 has another token", "Give all of them the same token file"))
+    with pytest.raises(UserError, match=r"has another token\. Give all"):
+        list(source.call_load_hosts())
 
 
 @pytest.mark.parametrize("kind", ["sysbench", "scan"])

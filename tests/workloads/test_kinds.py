@@ -56,7 +56,7 @@ def test_a_prefix_of_a_kind_that_cannot_apply_the_workload_is_refused(name, says
     assert says in f"{refused.value.what}. {refused.value.remedy}"
 
 
-def test_paths_are_told_from_names():
+def test_paths_are_reported_from_names():
     assert is_path("mine.lua")
     assert is_path("mine.toml")
     assert is_path("./x")

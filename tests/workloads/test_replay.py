@@ -99,7 +99,7 @@ def test_at_full_pace_it_is_measured_by_the_part_and_goes_by_throughput(place):
     assert (runs.warm_up, runs.measured, runs.most) == (20, 20, 20)
 
 
-def test_the_driver_is_told_what_to_play_and_takes_no_schema_for_granted(place):
+def test_the_driver_is_reported_what_to_play_and_takes_no_schema_for_granted(place):
     load = run(place, [second()], **{"workload-options": {"from": "1795413685.5"}})
     assert load.read(5).tps == 200
     load.stop()

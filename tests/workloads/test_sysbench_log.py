@@ -45,7 +45,7 @@ def test_line_ends_of_windows_and_lines_of_other_kinds_change_nothing():
     assert parse(csv(TPS).replace("\n", "\r\n"))[0].tps.tolist() == TPS
 
 
-def test_runs_that_follow_each_other_in_one_file_are_told_apart():
+def test_runs_that_follow_each_other_in_one_file_are_reported_apart():
     first, second = parse(csv([1, 2, 3], threads=8) + csv([4, 5], threads=16))
     assert (first.tps.tolist(), first.threads, first.summary.transactions) == ([1, 2, 3], 8, 6)
     assert (second.tps.tolist(), second.threads, second.summary.transactions) == ([4, 5], 16, 9)

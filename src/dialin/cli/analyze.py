@@ -10,7 +10,7 @@ import typer
 from dialin.cli.exit_codes import exit_code
 from dialin.errors import UserError
 from dialin.model.setting import share_of
-from dialin.model.study import Goal
+from dialin.model.study import COST_GOALS, Goal
 from dialin.paths import read_toml
 
 _REMEDY = 'Write it like "8 instances" = ["*bpi8*"], a line for each candidate'
@@ -74,6 +74,8 @@ def analyze(
     from dialin.report import json_documents
     from dialin.report.terminal_analysis import print_analysis
 
+    if goal in COST_GOALS:
+        raise UserError(f"--goal {goal} is for live traffic: logs do not hold it", "Use throughput, stability or latency")
     if by is not None and candidates is not None:
         raise UserError("--by and --candidates cannot be combined", "Use one of them")
     table = None if candidates is None else _table(candidates)

@@ -33,15 +33,18 @@ def status(
 
     check_fleet(FleetChoice(address), attached=False, tune=False)
     from dialin.fleet.cluster_status import cluster_status
+    from dialin.fleet.ray_fleet import OPEN_TO_ALL
 
-    hosts, held = cluster_status(address)
+    cluster = cluster_status(address)
     console = Console(highlight=False)
-    if not hosts:
+    if not cluster.asks_for_token:
+        console.print(f"{OPEN_TO_ALL}.", soft_wrap=True)
+    if not cluster.nodes:
         console.print("No node offers the resource dialin. Start one:")
         console.print("  ray start --address=HEAD:6379 --resources='{\"dialin\": 1}'")
         raise typer.Exit(1)
-    console.print(f"{len(hosts)} hosts, {held} held by studies")
-    for host in hosts:
+    console.print(f"{len(cluster.nodes)} hosts, {cluster.held} held by studies")
+    for host in cluster.nodes:
         console.print(escape(f"\n{host.name}"), style="bold")
         for line in describe_host(host):
             console.print(escape(f"  {line}"), soft_wrap=True)

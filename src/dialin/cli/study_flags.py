@@ -90,6 +90,10 @@ FleetHosts = Annotated[
 ]
 
 
+DEPENDENT = ("goal",)
+"""Options whose default depends on others: what is not given is left to `StudyOptions`."""
+
+
 def spelled(key: str) -> str:
     """Return the option that a study file's key is given by."""
     return _SPELLING.get(key.replace("-", "_"), (f"--{key}", None))[0]
@@ -112,6 +116,8 @@ def _parameter(name: str, panel: Panel) -> inspect.Parameter:
         flag += f"/--no-{flag.removeprefix('--')}"
     option = typer.Option(flag, metavar=metavar, help=help_of(name), rich_help_panel=panel.title)
     kind, default = _as_typed(field)
+    if name in DEPENDENT:
+        kind, default = kind | None, None
     annotation = Annotated[kind, option]  # type: ignore[valid-type]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from dialin.dashboard.follow import Snapshot
 from dialin.dashboard.study_state import State, resume_command, text_of
+from dialin.model.measure import figure_title
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Step
 from dialin.model.workload import latency_name
@@ -18,6 +19,9 @@ from dialin.report.charts.style import styles
 from dialin.report.load_units import Units, units
 from dialin.report.names import naming
 from dialin.text import about, change, clock_time, counted, duration, number, visible
+
+_BY_SPEED = (Goal.THROUGHPUT, Goal.STABILITY)
+"""Goals of which the page shows throughput, not the goal's own figure."""
 
 _DRAWN = (State.RUNNING, State.DEAD)
 
@@ -46,7 +50,7 @@ def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = Fa
         unit = units(board.spec.workload)
         page |= _what(board.spec) | {
             "rows": _rows(board, board.spec),
-            "unit": f"{latency_name(board.spec.workload.percentile)} ms" if board.spec.goal is Goal.LATENCY else unit.title,
+            "unit": unit.title if board.spec.goal in _BY_SPEED else figure_title(board.spec),
         }
         if state in _DRAWN:
             page |= _when(board, now, running=state is State.RUNNING) | {"chart": _chart(board.seconds, board.spec, unit)}
@@ -88,7 +92,7 @@ def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
                 "base": base,
                 "trials": str(standing.trials),
                 "failed": f"{standing.failed} failed" if standing.failed else "",
-                "rate": number(standing.latency if spec.goal is Goal.LATENCY else standing.tps),
+                "rate": number(standing.tps if spec.goal in _BY_SPEED else standing.lower_is_better),
                 "change": "baseline" if base else change(standing.ratio),
                 "out": standing.out,
                 "runs": board.trial is not None and board.trial.candidate == candidate.name,

@@ -36,7 +36,8 @@ def client_limits(spec: StudySpec, trials: Sequence[Trial]) -> list[Note]:
     """Return a note where the load driver limited the study, or shared a full machine with the server.
 
     The driver was the limit where it used up the CPUs it was given. On a full machine that client and server share, it was the
-    limit where it used more CPU than the server. Of a server on another machine `server_cpus_used` is null.
+    limit where it used more CPU than the server; one that other programs fill is left to `other_load`. Of a server on another
+    machine `server_cpus_used` is null.
     """
     costs = [trial.costs for trial in trials if trial.costs and trial.costs.seconds > 0]
     if not costs:
@@ -56,6 +57,6 @@ def client_limits(spec: StudySpec, trials: Sequence[Trial]) -> list[Note]:
     }
     if spec.load_cpus and driver > SATURATED * driver_may_use:
         return [Note(code="client_limit", data=data)]
-    if busy < FULL or spec.load_cpus:
+    if spec.load_cpus or busy < FULL or (driver + server) / cpus < FULL - FOREIGN:
         return []
     return [Note(code="client_limit" if driver > server else "client_shares_machine", data=data)]

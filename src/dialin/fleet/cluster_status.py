@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import ray
-from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from dialin.fleet.host_agent import HostAgent, HostState
-from dialin.fleet.ray_fleet import RESOURCE, connected, named_nodes
+from dialin.fleet.ray_fleet import GONE, RESOURCE, connected, gives_token, named_nodes
 
 _WITHIN = 60.0
 """Seconds that a node may take to answer."""
@@ -24,25 +26,43 @@ class NodeStatus:
     trouble: str = ""
 
 
-def cluster_status(address: str) -> tuple[list[NodeStatus], int]:
-    """Return the nodes that may be hosts, by name, and how many of them studies hold now.
+@dataclass(frozen=True, slots=True)
+class ClusterStatus:
+    """A cluster.
+
+    Attributes:
+        nodes: those that may be hosts, by name.
+        held: how many of them studies hold now.
+        asks_for_token: False where whoever reaches the cluster may use it.
+    """
+
+    nodes: Sequence[NodeStatus]
+    held: int
+    asks_for_token: bool
+
+
+def cluster_status(address: str) -> ClusterStatus:
+    """Return what the nodes of a cluster are, and how it is used.
 
     Raises:
         UserError: the cluster cannot be reached.
     """
     with connected(address):
-        nodes = named_nodes()
-        requested = []
-        for node_id, name in nodes:
-            strategy = NodeAffinitySchedulingStrategy(node_id, soft=False)
-            agent = ray.remote(HostAgent).options(num_cpus=0, scheduling_strategy=strategy).remote()
-            requested.append((name, agent, agent.state.remote()))
+        agents = {node.name: _agent_on(node.id) for node in named_nodes()}
+        asked = {name: agent.state.remote() for name, agent in agents.items()}
         statuses = []
-        for name, agent, answer in requested:
+        for name, agent in agents.items():
             try:
-                statuses.append(NodeStatus(name, ray.get(answer, timeout=_WITHIN)))
+                statuses.append(NodeStatus(name, ray.get(asked[name], timeout=_WITHIN)))
                 ray.get(agent.stop.remote(), timeout=_WITHIN)
-            except RayError as error:
+            except GONE as error:
                 statuses.append(NodeStatus(name, None, str(error).splitlines()[0]))
+            with suppress(*GONE):
+                ray.kill(agent)
         held = round(ray.cluster_resources().get(RESOURCE, 0) - ray.available_resources().get(RESOURCE, 0))
-    return sorted(statuses, key=lambda one: one.name), held
+        return ClusterStatus(sorted(statuses, key=lambda one: one.name), held, gives_token())
+
+
+def _agent_on(node_id: str) -> Any:
+    strategy = NodeAffinitySchedulingStrategy(node_id, soft=False)
+    return ray.remote(HostAgent).options(num_cpus=0, scheduling_strategy=strategy).remote()

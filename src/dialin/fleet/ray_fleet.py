@@ -6,6 +6,7 @@ each time with the number of the last one that arrived, so that a call that fail
 
 from __future__ import annotations
 
+import os
 import pickle
 import queue
 import threading
@@ -35,6 +36,9 @@ RESOURCE = "dialin"
 AUTO = "auto"
 """The address of the cluster that this machine belongs to."""
 
+GONE = (RayError, ConnectionError)
+"""What a call raises whose node, or cluster, cannot be reached; the second one over `ray://`."""
+
 _WAIT = 1.0
 """Seconds that an actor waits for something to report."""
 
@@ -61,12 +65,21 @@ class Patience:
     look: float = 2.0
 
 
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node that is alive and offers the resource; no other one has its name."""
+
+    id: str
+    name: str
+    cpus: int
+
+
 class _Host:
     """One node as a host: its thread sets it up, then takes what it reports."""
 
-    def __init__(self, fleet: RayFleet, node_id: str, name: str) -> None:
-        self.name = name
-        self.node_id = node_id
+    def __init__(self, fleet: RayFleet, node: Node) -> None:
+        self.name = node.name
+        self.node_id = node.id
         self.turn = 0
         self.at_work = False
         self.is_admitted = False
@@ -75,12 +88,12 @@ class _Host:
         self._stopping = threading.Event()
         agent = ray.remote(HostAgent).options(
             resources={RESOURCE: 1},
-            num_cpus=0,
+            num_cpus=node.cpus,  # all, so that nothing else of Ray's runs beside a trial
             max_concurrency=4,
-            scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False),
         )
         self._actor: Any = agent.remote()
-        self._thread = threading.Thread(target=self._serve, name=f"host {name}", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name=f"host {node.name}", daemon=True)
         self._thread.start()
 
     def call(self, method: str, *arguments: Any) -> Any:
@@ -88,7 +101,7 @@ class _Host:
 
     def order(self, method: str, *arguments: Any) -> None:
         """Call a method and wait for nothing: where it fails, the thread notices."""
-        with suppress(RayError):
+        with suppress(*GONE):
             getattr(self._actor, method).remote(*arguments)
 
     def _serve(self) -> None:
@@ -107,20 +120,20 @@ class _Host:
             put(HostRefused(self.name, cause))
         except DialinError as error:
             put(HostLost(self.name, error.cause))
-        except RayError:
+        except GONE:
             put(HostLost(self.name, Cause(CauseCode.HOST_GONE)))
         except Exception as error:  # else nobody would wait for this host in vain
             put(HostRefused(self.name, Cause.quoted(f"A fault of dialin itself: {type(error).__name__}: {error}")))
         finally:
-            with suppress(RayError):
+            with suppress(*GONE):
                 if self.is_admitted:
                     ray.get(self._actor.stop.remote(), timeout=self._fleet.patience.ending)
-            with suppress(RayError):
+            with suppress(*GONE):
                 ray.kill(self._actor)
 
     def _hold_node(self) -> bool:
         """Wait until no other study holds the node; False where this one does not need it any more."""
-        ready = self._actor.__ray_ready__.remote()
+        ready = self._actor.is_there.remote()
         while not self._stopping.is_set():
             if ray.wait([ready], timeout=_WAIT)[0]:
                 ray.get(ready)
@@ -133,7 +146,7 @@ class _Host:
             try:
                 requested = self._actor.reports.remote(after, _WAIT)
                 records, runs = ray.get(requested, timeout=_WAIT + 10)
-            except (ActorUnavailableError, GetTimeoutError):
+            except (ActorUnavailableError, GetTimeoutError, ConnectionError):
                 if time.monotonic() - answered > self._fleet.patience.unreachable:
                     raise
                 time.sleep(0.5)
@@ -280,9 +293,10 @@ class RayFleet:
         if self._is_complete():
             return
         known = {host.node_id for host in self._hosts.values()} | self._refused
-        for node_id, name in named_nodes():
-            if node_id not in known and name not in self._hosts:
-                self._hosts[name] = _Host(self, node_id, name)
+        with suppress(*GONE):  # whether hosts are lost, their threads say
+            for node in named_nodes():
+                if node.id not in known and node.name not in self._hosts:
+                    self._hosts[node.name] = _Host(self, node)
 
     def forget(self, host: _Host) -> None:
         """Let go of a node that is not needed; it may be asked again."""
@@ -323,14 +337,29 @@ class RayFleet:
             host.wait(max(0.0, until - time.monotonic()))
 
 
-def named_nodes() -> list[tuple[str, str]]:
-    """Return the nodes that are alive and offer the resource: the id of each, and a name that no other one has."""
+def named_nodes() -> list[Node]:
+    """Return the nodes that may be hosts."""
     nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get(RESOURCE, 0) >= 1]
     names = [node.get("NodeName") or node["NodeManagerAddress"] for node in nodes]
     return [
-        (node["NodeID"], name if names.count(name) == 1 else f"{name}-{node['NodeID'][:6]}")
+        Node(
+            node["NodeID"],
+            name if names.count(name) == 1 else f"{name}-{node['NodeID'][:6]}",
+            int(node["Resources"].get("CPU", 0)),
+        )
         for node, name in zip(nodes, names, strict=True)
     ]
+
+
+OPEN_TO_ALL = (
+    "The Ray cluster asks for no token, so that whoever reaches its ports can run programs on its hosts: start Ray with "
+    "RAY_AUTH_MODE=token (docs/fleet.md)"
+)
+
+
+def gives_token() -> bool:
+    """Return whether this process gives Ray's token; a cluster that it is connected to without one asks for none."""
+    return os.environ.get("RAY_AUTH_MODE", "").lower() == "token"
 
 
 @contextmanager
@@ -342,11 +371,11 @@ def connected(address: str) -> Iterator[None]:
     """
     try:
         ray.init(address=address, namespace="dialin", log_to_driver=False, logging_level="error")
-    except (ConnectionError, RayError, OSError, ValueError, RuntimeError) as error:
+    except (ConnectionError, RayError, OSError, ValueError, RuntimeError, ImportError) as error:
         words = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(
             f"The Ray cluster {address} cannot be reached: {words}",
-            "Check that ray is started (ray status), or give --fleet ray://HEAD:10001",
+            "Check that Ray is started (ray status) and that this machine has its token, or give --fleet ray://HEAD:10001",
         ) from error
     try:
         yield
@@ -378,6 +407,8 @@ def ray_fleet(
         UserError: the cluster cannot be reached.
     """
     with connected(address):
+        if not gives_token():
+            say(OPEN_TO_ALL)
         fleet = RayFleet(needs, directory, say, most, patience or Patience())
         try:
             yield fleet

@@ -58,6 +58,11 @@ class LiveOptions(FrozenModel):
         description="restore the baseline at once if less than this share of the memory or of the data directory's disk is "
         "free; seen only where the server runs on this machine",
     )
+    accept_resizing: Annotated[bool, LIVE] = Field(
+        default=False,
+        description="with --traffic own: allow variables that allocate or free memory, such as innodb_buffer_pool_size; "
+        "clients may wait meanwhile, and restoring such a value may take longer",
+    )
     at_most: Annotated[Fraction, LIVE] = Field(
         default=0.5, gt=0, le=0.9, description="the largest share of the time that the server is away from the baseline"
     )

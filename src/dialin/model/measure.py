@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dialin.model.study import Goal
+from dialin.model.study import Goal, StudySpec
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.model.workload import MEAN, latency_name
+
+_COSTS = {
+    Goal.CPU: ("CPU per statement", "CPU/statement"),
+    Goal.IO: ("I/O per statement", "I/O/statement"),
+    Goal.PAGES: ("pages read per statement", "pages/statement"),
+    Goal.ROWS: ("rows read per statement", "rows/statement"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +43,22 @@ def measure(goal: Goal, percentile: int) -> Measure:
         name = latency_name(percentile)
         mix = " in one mix of statements" if percentile == MEAN else ""
         return Measure(f"{name} latency", f"latency, by its {name}{mix}", name, higher_is_better=False)
+    if goal in _COSTS:
+        noun, short = _COSTS[goal]
+        return Measure(noun, noun, short, higher_is_better=False)
     return Measure("throughput", "throughput", "tps", higher_is_better=True)
+
+
+def figure_title(spec: StudySpec) -> str:
+    """Return the title of a column with latency, or with what a statement costs."""
+    if spec.goal in _COSTS:
+        return f"{_COSTS[spec.goal][1]} {cost_unit(spec.goal)}".rstrip()
+    return f"{latency_name(spec.workload.percentile)} ms"
+
+
+def cost_unit(goal: Goal) -> str:
+    """Return the unit of what a statement costs: milliseconds of CPU; numbers of the others have none."""
+    return "ms" if goal is Goal.CPU else ""
 
 
 def measure_of(verdict: Verdict) -> Measure:

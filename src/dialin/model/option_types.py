@@ -42,8 +42,18 @@ def whole_numbers(value: object) -> object:
     return [value] if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+def as_list(value: object) -> object:
+    """Read a list as people write it: `a,b` and ["a", "b"] are the same."""
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
 _SHARE = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$"}]}
 Fraction = Annotated[float, BeforeValidator(as_share), WithJsonSchema(_SHARE)]
+Addresses = Annotated[
+    tuple[str, ...],
+    BeforeValidator(as_list),
+    WithJsonSchema({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}),
+]
 Threads = Annotated[
     tuple[int, ...],
     BeforeValidator(whole_numbers),

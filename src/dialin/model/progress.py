@@ -19,9 +19,11 @@ class Standing:
     Attributes:
         trials: completed ones.
         tps: throughput over the completed trials, at the machine's mean state, or None.
-        ratio: to the baseline, as far as the two can be compared, or None: of latency where that is the goal, else of tps.
+        ratio: to the baseline, as far as the two can be compared, or None: of the goal's measure where that
+            is latency or what a statement costs, else of tps.
         out: whether it gets no further trials, because it is unsafe or could never be measured.
         latency: over the completed trials, milliseconds, where it is the goal.
+        cost: what a statement costs, where that is the goal; see `model.traffic.TrafficTotals.cost`.
     """
 
     trials: int
@@ -30,6 +32,12 @@ class Standing:
     ratio: float | None
     out: bool = False
     latency: float | None = None
+    cost: float | None = None
+
+    @property
+    def lower_is_better(self) -> float | None:
+        """Latency or cost, where one of them is the goal."""
+        return self.cost if self.latency is None else self.latency
 
 
 class SessionState(StrEnum):

@@ -21,11 +21,21 @@ MAX_CANDIDATES = 64
 
 
 class Goal(StrEnum):
-    """What decides: transactions per second, steadiness of the seconds, or latency."""
+    """What decides: transactions per second, steadiness of the seconds, latency, or on live traffic what a statement costs."""
 
     THROUGHPUT = "throughput"
     STABILITY = "stability"
     LATENCY = "latency"
+    CPU = "cpu"
+    IO = "io"
+    PAGES = "pages"
+    ROWS = "rows"
+
+
+COST_GOALS = (Goal.CPU, Goal.IO, Goal.PAGES, Goal.ROWS)
+"""Goals that are what a statement costs the server; only live traffic has them."""
+LOWER_IS_BETTER = (Goal.LATENCY, *COST_GOALS)
+"""Goals whose figure is shown beside throughput, the lower the better."""
 
 
 class Until(StrEnum):
@@ -41,7 +51,7 @@ class Until(StrEnum):
     BEST = "best"
 
 
-WORTHWHILE = {Goal.THROUGHPUT: 0.01, Goal.STABILITY: 0.25, Goal.LATENCY: 0.05}
+WORTHWHILE = {Goal.THROUGHPUT: 0.01, Goal.STABILITY: 0.25, Goal.LATENCY: 0.05, **dict.fromkeys(COST_GOALS, 0.05)}
 """The smallest relative difference that matters, where nobody says: what varies more takes more to matter."""
 
 

@@ -20,7 +20,8 @@ class TrafficSecond:
 
     Attributes:
         seconds: between the readings.
-        counts: by kind of statement, how many ended; `times` is what they took together, ms.
+        counts: by kind of statement, how many ended, the largest digests as kinds of their own; `times` is what they took
+            together, ms.
         figures: by how much counters rose: `cpu` (seconds of the server's process), `rows` read, `pages` requested of the
             buffer pool, `io` (reads, writes and syncs of data and log), `errors`, `aborted`, `connections`, and `own`, the
             seconds that dialin's own readings took.
@@ -28,6 +29,7 @@ class TrafficSecond:
         running: threads that run, without dialin's own.
         connected: connections.
         lag: seconds behind the source; None of a server that is no replica, or where it is unknown.
+        has_stopped: it is a replica, and its replication does not run.
         free_disk: the share of the data directory's disk that is free, and `free_memory` that of the memory; None elsewhere.
     """
 
@@ -39,6 +41,7 @@ class TrafficSecond:
     running: float = 0.0
     connected: float = 0.0
     lag: float | None = None
+    has_stopped: bool = False
     free_disk: float | None = None
     free_memory: float | None = None
 
@@ -91,6 +94,17 @@ class TrafficTotals:
         """Statements that clients sent per second."""
         return self.statements / self.seconds
 
+    @property
+    def share_of_changes(self) -> float:
+        """The share of statements that change rows among those that read or change them, by the Com_ counters."""
+        reads, changes = self.figures.get("selects", 0.0), self.figures.get("changes", 0.0)
+        return changes / (reads + changes) if reads + changes else 0.0
+
+    def cost(self, figure: str) -> float:
+        """Return what a statement cost: `cpu` in ms, or `io`, `pages` or `rows`; 0 where it is not known."""
+        scale = 1000.0 if figure == "cpu" else 1.0
+        return scale * self.figures.get(figure, 0.0) / self.statements if self.statements else 0.0
+
     @classmethod
     def of(cls, parts: Iterable[TrafficSecond | TrafficTotals]) -> TrafficTotals:
         """Return the sum of some seconds, or of totals."""
@@ -128,11 +142,13 @@ class TrafficPeriod:
         halves: the first half of its seconds, and the second.
         p95_ms: of all its statements; None without a histogram.
         running: threads that ran, mean.
+        connected: connections, mean; None of periods that were stored without them.
     """
 
     halves: tuple[TrafficTotals, TrafficTotals]
     p95_ms: float | None
     running: float
+    connected: float | None = None
 
     @property
     def totals(self) -> TrafficTotals:
@@ -158,7 +174,10 @@ def as_watched(seconds: Sequence[TrafficSecond]) -> Watched:
     for one in seconds:
         for bound, count in one.buckets.items():
             buckets[bound] = buckets.get(bound, 0.0) + count
-    gauges = {"running": _gauge([one.running for one in seconds])}
+    gauges = {
+        "running": _gauge([one.running for one in seconds]),
+        "connected": _gauge([one.connected for one in seconds]),
+    }
     if (p95 := percentile(buckets, 0.95)) is not None:
         gauges["p95_ms"] = _gauge([p95])
     return Watched(PROBE, sum(one.seconds for one in seconds), counters=counters, gauges=gauges, readings=len(seconds))
@@ -169,11 +188,12 @@ def of_watched(watched: Mapping[str, Watched]) -> TrafficPeriod | None:
     stored = watched.get(PROBE)
     if stored is None or not stored.readings:
         return None
-    p95 = stored.gauges.get("p95_ms")
+    p95, connected = stored.gauges.get("p95_ms"), stored.gauges.get("connected")
     return TrafficPeriod(
         halves=(_half(stored.counters, 1), _half(stored.counters, 2)),
         p95_ms=p95.mean if p95 else None,
         running=stored.gauges["running"].mean,
+        connected=connected.mean if connected else None,
     )
 
 

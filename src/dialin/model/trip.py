@@ -14,6 +14,7 @@ class Danger(StrEnum):
     ERRORS = "errors"
     RUNNING = "running"
     LAG = "lag"
+    REPLICATION = "replication"
     DISK = "disk"
     MEMORY = "memory"
     NO_ANSWER = "no_answer"

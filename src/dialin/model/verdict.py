@@ -44,6 +44,7 @@ class ReasonCode(StrEnum):
     WEAKER_DURABILITY = "weaker_durability"
     CONFOUNDED = "confounded"
     HOSTS_DISAGREE = "hosts_disagree"
+    NOT_ON_EACH_KIND = "not_on_each_kind"
     BASELINE_FAILED = "baseline_failed"
     OTHERS_UNSAFE = "others_unsafe"
     OTHERS_FAILED = "others_failed"
@@ -67,6 +68,10 @@ class DecidedBy(StrEnum):
     TYPICAL_SPEED = "typical_speed"
     VARIATION = "variation"
     LATENCY = "latency"
+    CPU = "cpu"
+    IO = "io"
+    PAGES = "pages"
+    ROWS = "rows"
 
 
 class CandidateState(StrEnum):
@@ -131,7 +136,8 @@ class CandidateVerdict(FrozenModel):
     )
     stall_cost: float | None = Field(default=None, description="share of the typical speed that stalls cost")
     goal_ratio: Estimate | None = Field(
-        default=None, description="the measure of the goal (throughput, variation, latency) as a ratio to the baseline's"
+        default=None,
+        description="the measure of the goal (throughput, variation, latency, cost per statement) as a ratio to the baseline's",
     )
     probability: float | None = Field(
         default=None, description="probability of being within `worthwhile` of the best candidate, by the goal; null if unknown"
@@ -141,6 +147,11 @@ class CandidateVerdict(FrozenModel):
     worst_second_tps: float | None = Field(description="the lowest measured second of any trial")
     stall_seconds_per_1000: Estimate | None = Field(description="measured seconds below half of their trial's median, per 1000")
     latency_ms: Estimate | None = Field(description="latency of a typical trial, ms; `percentile` says which percentile")
+    cost: Estimate | None = Field(
+        default=None,
+        description="what a statement cost the server, by the goal: CPU in ms (cpu), reads, writes and syncs of files (io), "
+        "pages, rows; null with any other goal",
+    )
     transactions: list[TransactionFigures] = Field(
         default_factory=list, description="each kind of transaction; empty where the workload has only one"
     )
@@ -274,7 +285,7 @@ class TuneFindings(FrozenModel):
 
 
 class LiveCost(StrEnum):
-    """What a statement of live traffic costs the server."""
+    """What a statement of live traffic costs the server; the values are those of the goals."""
 
     CPU = "cpu"
     IO = "io"
@@ -287,8 +298,13 @@ class LiveCandidate(FrozenModel):
 
     name: str
     load: Estimate | None = Field(description="statements that clients sent per second, as a ratio")
-    with_load: Estimate | None = Field(description="latency as a ratio, with the offered load and its mix as covariates")
+    with_load: Estimate | None = Field(
+        description="the goal's measure as a ratio, with the offered load and its mix as covariates"
+    )
     without_load: Estimate | None = Field(description="the same without covariates")
+    latency: Estimate | None = Field(
+        default=None, description="where latency is not the goal: latency as a ratio, with the load and its mix as covariates"
+    )
     disagrees: bool = Field(default=False, description="these two disagree, so that nothing is claimed")
     costs: dict[LiveCost, Estimate] = Field(
         default_factory=dict,
@@ -300,10 +316,15 @@ class LiveCandidate(FrozenModel):
     )
     after_other: Estimate | None = Field(
         default=None,
-        description="latency of a period that follows one of this candidate as a ratio to one that follows the baseline",
+        description="the goal's measure in a period that follows one of this candidate as a ratio to one that follows the "
+        "baseline",
     )
     carries_over: bool = Field(default=False, description="one of these two is clearly not 1")
-    reverses: bool = Field(default=False, description="the effect changes its direction within a period: nothing is claimed")
+    lasts: bool = Field(
+        default=False,
+        description="most of the effect may be still to come when a period ends, or its direction changes within one: it has "
+        "no interval, and nothing is claimed",
+    )
     trips: int = Field(default=0, description="periods in which the guard restored the baseline")
 
 
@@ -316,6 +337,14 @@ class LiveFindings(FrozenModel):
     cpu_share: float | None = Field(
         default=None, description="the share of its machine's CPU that the server used; null where it runs elsewhere"
     )
+    second_halves: bool = Field(
+        default=False,
+        description="an effect may settle more slowly than the washout: second halves of periods alone were compared",
+    )
+    saturated: float = Field(
+        default=0.0, description="the share of periods in which the server was saturated, by its CPU or by threads that run"
+    )
+    running: float | None = Field(default=None, description="threads that ran, in the median period")
     own_share: float = Field(description="the share of the measured time in which the server answered dialin's own readings")
     candidates: list[LiveCandidate]
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from dialin.model.frozen import FrozenModel
-from dialin.model.option_types import LOAD
+from dialin.model.option_types import LOAD, Addresses
 
 TRANSACTION = "transaction"
 """What most loads are counted in."""
 
 MOST_THREADS = 65_535
+
+_ADDRESS = re.compile(r"[^\s,]+:[1-9][0-9]{0,4}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,26 @@ class LoadOptions(FrozenModel):
     percentile: Annotated[int, LOAD] = Field(
         default=95, ge=1, le=99, description="percentile of latency to report, such as 95 or 99"
     )
+    load_hosts: Annotated[Addresses | None, LOAD] = Field(
+        default=None,
+        description="agents of dialin-load on other hosts that apply the load to an attached server together, as "
+        "HOST:PORT,HOST:PORT (docs/load-agents.md); each has an account of its own",
+    )
+    load_token: Annotated[str | None, LOAD] = Field(
+        default=None, description="file with the token that the agents of load-hosts share"
+    )
+
+    @field_validator("load_hosts")
+    @classmethod
+    def _distinct_addresses(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if value is None:
+            return None
+        for address in value:
+            if not _ADDRESS.fullmatch(address):
+                raise ValueError(f"{address!r} is not HOST:PORT")
+        if not value or len(set(value)) != len(value):
+            raise ValueError("must be one agent, or several different ones")
+        return value
 
 
 class WorkloadSpec(LoadOptions):
@@ -142,5 +165,7 @@ class WorkloadSpec(LoadOptions):
             parts.append(self.rand_type)
         if self.rate:
             parts.append(f"{self.rate} transactions/s requested")
+        if self.load_hosts:
+            parts.append(f"from {len(self.load_hosts)} load {'host' if len(self.load_hosts) == 1 else 'hosts'}")
         parts += [f"{name}={value}" for name, value in self.options.items()]
         return ", ".join(parts)

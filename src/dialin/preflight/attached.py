@@ -22,6 +22,7 @@ from dialin.report.tune_words import range_text, value_text
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA
+from dialin.servers.connection import status
 from dialin.trials.attached_site import AttachedServer
 from dialin.trials.tools import Tools
 from dialin.variables import behaviour, catalogue, check
@@ -128,6 +129,7 @@ def check_on_server(
     site = make_site(spec, spec.attachment, attached, workload, tools, permission)
     if spec.attachment.database:
         _check_tables(attached, spec.attachment.database, workload)
+    _check_load_hosts(attached, workload, spec.attachment.database or SCHEMA)
     live = check_live(attached, permission)
     return CheckedStudy(
         spec=spec,
@@ -215,6 +217,24 @@ def _check_tables(attached: Attached, database: str, workload: Workload) -> None
             f"The account does not see {tables}{more} in the schema {database}",
             "Correct --database, --tables or the account's privileges; without --database dialin makes the tables itself",
         )
+
+
+def _check_load_hosts(attached: Attached, workload: Workload, database: str) -> None:
+    """Make sure that each host which applies the load logs in to this server: it has an account of its own.
+
+    Raises:
+        UserError: one cannot be reached, or logs in elsewhere.
+    """
+    with attached.connect() as query:
+        before = status(query, "Connections")
+        for address in workload.call_load_hosts():
+            after = status(query, "Connections")
+            if after == before:
+                raise UserError(
+                    f"The load host {address} logs in to another server than {attached.account}",
+                    f"Start its agent with the account of this server, and with --database {database}",
+                )
+            before = after
 
 
 def _admission(site: AttachedServer) -> Admit:

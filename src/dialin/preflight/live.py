@@ -1,52 +1,33 @@
-"""Checks of a study on a live server under its own traffic; it is asked, watched for some seconds, and not changed."""
+"""Checks of a study on a live server under its own traffic; it is asked, watched (`live_state`), and not changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from dialin.errors import UserError
-from dialin.model.live import MOST_CANDIDATES, LatencySource, LiveOptions
+from dialin.model.live import MOST_CANDIDATES, LiveOptions
 from dialin.model.setting import same_value
-from dialin.model.study import Goal, StudySpec
-from dialin.model.traffic import TrafficSecond
+from dialin.model.study import StudySpec
+from dialin.preflight import live_state
 from dialin.preflight.admission import refuse
 from dialin.preflight.attached import check_options, facts_of_server, reach_again, reach_server, read_catalogue
 from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.preflight.initial_setting import with_initial
+from dialin.preflight.live_state import LiveState
 from dialin.question.candidates import candidates_of
 from dialin.question.plan import Plan
 from dialin.report.note_sentences import note_text
 from dialin.report.tune_words import value_text
-from dialin.servers.attached import activity
 from dialin.servers.attached.server import Attached
-from dialin.servers.connection import RefusedError
-from dialin.servers.sessions import sessions
 from dialin.text import percent
 from dialin.trials.live_site import LiveServer
 from dialin.trials.tools import Tools
 from dialin.variables import check, live_safety, rules
 from dialin.verdict import effective_settings
 from dialin.workloads.base import Workload
-from dialin.workloads.traffic.meter import Meter
-from dialin.workloads.traffic.reader import Reader
+from dialin.workloads.traffic.digests import Digest, stored_digests
 from dialin.workloads.traffic.traffic import Traffic
-
-_WATCHED = 5
-"""Seconds for which the server is watched: whether there is any traffic, and how often clients connect anew."""
-_LEAST_TRAFFIC = 1.0
-"""Statements per second below which there is nothing to measure."""
-_FULL = 0.9
-"""The share of max_connections from which on a server is at its limit."""
-_TURNOVER = 1 / 3
-"""The share of the washout in which all connections must be new for a variable that sessions copy when they begin."""
-
-_SOURCES: Mapping[LatencySource, str] = {
-    LatencySource.HISTOGRAM: "the performance schema, with percentiles",
-    LatencySource.SUMMARY: "the performance schema, as means by kind of statement; this server has no percentiles",
-    LatencySource.RESPONSE_TIME: "query_response_time, as one mean of all statements: a change of their mix counts as one of "
-    "latency, unless the load explains it",
-}
 
 
 def check_live(request: StudyRequest, tools: Tools) -> CheckedStudy:
@@ -70,11 +51,6 @@ def check_live(request: StudyRequest, tools: Tools) -> CheckedStudy:
     ):
         if is_given:
             raise UserError(f"{option} is not for a live server", "Leave it out")
-    if question.goal is not Goal.LATENCY:
-        raise UserError(
-            f"--goal {question.goal} is not for live traffic: the clients decide what they send",
-            "Leave it out: latency is compared, and the throughput is shown beside it",
-        )
     attached = reach_server(attachment, tools, is_written=False)
     settings, left_out = question.settings(request.directory)
     known = read_catalogue(attached)
@@ -89,16 +65,17 @@ def check_live(request: StudyRequest, tools: Tools) -> CheckedStudy:
     names = spec.variables_under_test
     settled = spec.warmup if spec.warmup is not None else live_safety.washout(names)
     spec = spec.model_copy(update={"warmup": settled})
-    _check_safe(spec, values, attached)
+    _check_safe(spec, live, values, attached)
     notes = [*left_out, *(note_text(spec, note) for note in check.check_study(spec, {known.build_id: known}, {}))]
     spec, allowed = with_plan(spec)
-    state = _watch(attached, tools)
-    notes += _check_state(spec, live, attached, state, values)
-    site = _site(spec, live, attached, workload, tools, allowed, is_replica=state["is_replica"])
+    state = live_state.watch(attached, tools)
+    notes += live_state.check_state(spec, live, attached, state, values)
+    site = _site(spec, live, attached, workload, tools, allowed, state, state.digests)
+    read = {"latency_source": state.source.value, "digests": [one.stored() for one in state.digests]}
     return CheckedStudy(
         spec=spec,
         plan=allowed,
-        servers={attached.build.id: {**facts_of_server(attached), "latency_source": state["source"].value}},
+        servers={attached.build.id: {**facts_of_server(attached), **read}},
         workload=workload,
         site=site,
         notes=(*attached.account.notes, *notes),
@@ -129,15 +106,16 @@ def resume_live(
             f"{changed[0]} is {values[changed[0]]} now, and has another value in the study's baseline",
             "Set it back, or start a new study",
         )
-    _check_safe(spec, values, attached)
-    state = _watch(attached, tools)
-    notes = _check_state(spec, live, attached, state, values)
+    _check_safe(spec, live, values, attached)
+    state = live_state.watch(attached, tools)
+    notes = live_state.check_state(spec, live, attached, state, values)
+    chosen = stored_digests(known.get(attached.build.id, {}))  # periods of one mix alone can be compared
     return CheckedStudy(
         spec=spec,
         plan=allowed,
         servers={attached.build.id: facts_of_server(attached)},
         workload=workload,
-        site=_site(spec, live, attached, workload, tools, allowed, is_replica=state["is_replica"]),
+        site=_site(spec, live, attached, workload, tools, allowed, state, chosen),
         notes=(*attached.account.notes, *notes),
         changes=tuple(_describe(spec, live, attached, values, allowed)),
         admit=refuse,
@@ -151,12 +129,22 @@ def _site(
     workload: Traffic,
     tools: Tools,
     allowed: Plan,
-    *,
-    is_replica: bool,
+    state: LiveState,
+    chosen: tuple[Digest, ...],
 ) -> LiveServer:
     if spec.attachment is None:
         raise RuntimeError("the study is not about an attached server")
-    return LiveServer(spec, live, spec.attachment, attached, workload, tools, allowed.trial_seconds, is_replica=is_replica)
+    return LiveServer(
+        spec,
+        live,
+        spec.attachment,
+        attached,
+        workload,
+        tools,
+        allowed.trial_seconds,
+        is_replica=state.replication is not None,
+        digests=chosen,
+    )
 
 
 def _check_candidates(spec: StudySpec, baseline: str | None) -> None:
@@ -172,11 +160,16 @@ def _check_candidates(spec: StudySpec, baseline: str | None) -> None:
         )
 
 
-def _check_safe(spec: StudySpec, values: Mapping[str, str], attached: Attached) -> None:
+def _check_safe(spec: StudySpec, live: LiveOptions, values: Mapping[str, str], attached: Attached) -> None:
     """Refuse variables that must not be changed on a live server, and values that give up durability."""
     for name in spec.set_variables:
         if (why := live_safety.why_refused(name)) is not None:
             raise UserError(f"{name} is not changed on a live server: it {why}", "Study it on a sandbox with --server")
+        if live_safety.resizes(name) and not live.accept_resizing:
+            raise UserError(
+                f"{name} is not changed on a live server: it allocates or frees memory, and may block all clients meanwhile",
+                "Study it on a sandbox with --server, or accept that with --accept-resizing",
+            )
     if at_start := attached.needs_restart(spec.set_variables):
         raise UserError(
             f"{at_start[0]} can be set only at startup, and a live server is not restarted",
@@ -191,117 +184,6 @@ def _check_safe(spec: StudySpec, values: Mapping[str, str], attached: Attached) 
                 f"{candidate.name} gives up durability ({weaker[0]}: {rules.loses(weaker[0])})",
                 "Leave it out, or accept that with --accept-weaker-durability",
             )
-
-
-def _watch(attached: Attached, tools: Tools) -> dict[str, Any]:
-    """Watch the server for some seconds; nothing is changed."""
-    with attached.connect() as query:
-        activity.check_sees_others(query)
-        connections = sessions(query)
-        is_replica = any(each.user == "system user" and each.command != "Daemon" for each in connections)
-        lag = _lag(query) if is_replica else None
-    clock = tools.clock
-    seconds: list[TrafficSecond] = []
-    with (
-        Meter(attached.connect, lambda query, source: Reader(query, clock, source, pid=attached.pid), clock) as meter,
-        meter.listening() as heard,
-    ):
-        for _ in range(_WATCHED):
-            second = heard.get(timeout=30)
-            if not isinstance(second, TrafficSecond):
-                raise second
-            seconds.append(second)
-        source = meter.source
-    return {
-        "source": source,
-        "is_replica": is_replica,
-        "lag": lag,
-        "statements": sum(one.statements for one in seconds) / sum(one.seconds for one in seconds),
-        "busy_ms": sum(sum(one.times.values()) for one in seconds),
-        "connections": sum(one.figures.get("connections", 0.0) for one in seconds) / sum(one.seconds for one in seconds),
-        "connected": seconds[-1].connected,
-    }
-
-
-def _lag(query: Callable[..., list[tuple[Any, ...]]]) -> float | None:
-    for statement in ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS"):
-        try:
-            rows = query(statement)
-        except RefusedError as error:
-            if error.number in (1227, 1044, 1045):
-                raise UserError(
-                    "The server is a replica, and the account may not see how far it is behind its source",
-                    "Grant it REPLICATION CLIENT (MariaDB 10.5 and later: REPLICA MONITOR); see docs/attached.md",
-                ) from None
-            continue
-        return float(str(rows[0][32])) if rows and rows[0][32] is not None else None
-    return None
-
-
-def _check_state(
-    spec: StudySpec, live: LiveOptions, attached: Attached, state: Mapping[str, Any], values: Mapping[str, str]
-) -> list[str]:
-    """Return notes on a server that can be studied now.
-
-    Raises:
-        UserError: it has no traffic, lags, is at its limit, or copies a variable to sessions that live on.
-    """
-    if state["statements"] < _LEAST_TRAFFIC:
-        raise UserError(
-            f"The server has no traffic: {state['statements']:.1f} statements/s within {_WATCHED} s",
-            "Study it when it is used, or apply a load of dialin's own (leave out --traffic)",
-        )
-    if state["busy_ms"] <= 0:
-        raise UserError(
-            "This server counts its statements, but does not time them",
-            "Time the instruments statement/% in performance_schema.setup_instruments, or restart it with the default ones",
-        )
-    if state["lag"] is not None and state["lag"] > live.guard_lag:
-        raise UserError(
-            f"The server is a replica, {state['lag']:.0f} s behind its source, more than --guard-lag {live.guard_lag:g}",
-            "Wait until it has caught up, or give a larger --guard-lag",
-        )
-    limit = float(values.get("max_connections", 0) or 0)
-    if limit and state["connected"] >= _FULL * limit:
-        raise UserError(
-            f"The server is at its limit: {state['connected']:.0f} of max_connections = {limit:.0f} connections are open",
-            "Study it when it has room",
-        )
-    notes = [f"{state['statements']:,.0f} statements/s; their latency is read from {_SOURCES[state['source']]}"]
-    washout = spec.warmup or 0.0
-    for name in _session_variables(spec, attached):
-        lives = state["connected"] / state["connections"] if state["connections"] else float("inf")
-        if lives > _TURNOVER * washout:
-            age = "do not end" if lives == float("inf") else f"live for about {lives:.0f} s"
-            raise UserError(
-                f"{name} is copied to each session when it begins, and the sessions of this server {age}: a change would reach "
-                "few of them within a period",
-                f"Give a --warmup of {3 * lives:.0f} s or more, or study it on a sandbox"
-                if lives < 600
-                else "Study it on a sandbox with --server",
-            )
-        notes.append(f"{name} reaches new sessions only; these live for about {lives:.1f} s here, less than the washout")
-    read_only = [name for name in ("super_read_only", "read_only") if values.get(name, "OFF").upper() not in ("OFF", "0")]
-    if read_only:
-        notes.append(f"The server is read-only ({read_only[0]}); its variables can be set all the same")
-    if state["is_replica"]:
-        notes.append("The server is a replica; its lag is guarded")
-    return notes
-
-
-def _session_variables(spec: StudySpec, attached: Attached) -> list[str]:
-    """Return the variables of which each session has a copy of its own."""
-    found = []
-    with attached.connect() as query:
-        for name in spec.variables_under_test:
-            try:
-                query(f"SELECT @@SESSION.`{name}`")
-            except RefusedError as error:
-                if error.is_from_client:
-                    raise
-                continue
-            found.append(name)
-    return found
 
 
 def _describe(spec: StudySpec, live: LiveOptions, attached: Attached, values: Mapping[str, str], allowed: Plan) -> list[str]:

@@ -17,6 +17,7 @@ from dialin.model.live import LiveOptions
 from dialin.model.option_types import ATTACHED, LIVE, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.setting import Value
 from dialin.model.study import (
+    COST_GOALS,
     MAX_CANDIDATES,
     WAIT_FOR_SERVER,
     WORTHWHILE,
@@ -98,6 +99,12 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         description="the candidate that the others are compared with. Default: what an attached server has now; else the "
         "server's default value, or the first",
     )
+    goal: Annotated[Goal, METHOD] = Field(
+        default=Goal.THROUGHPUT,
+        description="what to optimize: throughput, stability (variation of seconds) or latency; with --traffic own latency, "
+        "what a statement costs (cpu, io, pages or rows), or throughput if the server is saturated. Default: throughput, with "
+        "--traffic own latency",
+    )
     workload: Annotated[str, LOAD] = Field(default=DEFAULT_WORKLOAD, description=kinds.workload_help())
     threads: Annotated[Threads | None, LOAD] = Field(
         default=None,
@@ -163,13 +170,23 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         ways += ["tune"] if self.tune is not None else []
         if len(ways) > 1:
             raise ValueError(f"{' and '.join(ways)} cannot be combined: candidates come from one of them")
-        if self.attach and self.workload.startswith("capture:"):
-            raise ValueError("a capture is replayed on sandboxes only, because it changes the data: leave out attach")
+        why = kinds.kind_in_front(self.workload).on_sandboxes_only
+        if self.attach and why:
+            raise ValueError(f"{self.workload} runs on sandboxes only, because {why}: leave out attach")
         if self.attach and self.servers:
             raise ValueError("attach and server cannot be combined: an attached server has a fixed build")
         given = self.defaults_file or self.login_path or self.database or self.wait_for_server != WAIT_FOR_SERVER
         if not self.attach and given:
             raise ValueError("defaults-file, login-path, database and wait-for-server are for an attached server: add attach")
+        if self.load_hosts and not self.attach:
+            raise ValueError(
+                "load-hosts are for an attached server: those that dialin starts listen on a socket of their own machine only, "
+                "and dialin sends no password to a load host: add attach, or leave out load-hosts"
+            )
+        if (self.load_hosts is None) != (self.load_token is None):
+            raise ValueError("load-hosts and load-token need each other")
+        if self.load_hosts and self.load_cpus:
+            raise ValueError("load-cpus is for a load driver on this machine: leave it out where load-hosts apply the load")
         swept, fixed = ({name.replace("-", "_").lower() for name in names} for names in (self.sweep, self.set))
         if both := swept & fixed:
             raise ValueError(f"{min(both)} is swept, and set for all candidates: leave one of them out")
@@ -178,6 +195,10 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         live = [name for name, field in LiveOptions.model_fields.items() if getattr(self, name) != field.default]
         if self.traffic is None and live:
             raise ValueError(f"{kebab(live[0])} is for a live server: add traffic = own")
+        if self.traffic is None and self.goal in COST_GOALS:
+            raise ValueError(f"goal {self.goal} is for a live server under its own traffic: add traffic = own")
+        if self.traffic is not None and self.goal is Goal.STABILITY:
+            raise ValueError("goal stability is not for live traffic: its seconds vary with what clients send")
         if self.traffic is not None and not self.attach:
             raise ValueError("traffic = own is for an attached server: add attach")
         if self.traffic is not None and self.tune is not None:
@@ -194,19 +215,20 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             return data
         if data.get("workload", DEFAULT_WORKLOAD) not in (DEFAULT_WORKLOAD, TRAFFIC):
             raise ValueError("workload and traffic cannot be combined: on live traffic dialin applies no load")
-        goal = data.get("goal")
-        return {**data, "workload": TRAFFIC, "goal": Goal.LATENCY if goal in (None, Goal.THROUGHPUT) else goal}
+        return {"goal": Goal.LATENCY, **data, "workload": TRAFFIC}
 
     @model_validator(mode="before")
     @classmethod
-    def _defaults_of_a_replay(cls, data: Any) -> Any:
-        """Return the options with latency as the goal of a replay that keeps a pace, which is then no result."""
-        if not isinstance(data, dict) or not str(data.get("workload", "")).startswith("capture:"):
+    def _goal_of_its_kind(cls, data: Any) -> Any:
+        """Return the options with the goal that the kind of the workload has, where they name none."""
+        if not isinstance(data, dict) or data.get("goal") not in (None, Goal.THROUGHPUT):
+            return data
+        default_goal = kinds.kind_in_front(str(data.get("workload", ""))).default_goal
+        if default_goal is None:
             return data
         options = data.get("workload-options") or data.get("workload_options")
-        pace = data.get("pace") or (options.get("pace") if isinstance(options, dict) else None)
-        keeps_pace = pace != "full" and data.get("goal") in (None, Goal.THROUGHPUT)
-        return {**data, "goal": Goal.LATENCY} if keeps_pace else data
+        given = {**(options if isinstance(options, dict) else {}), **({"pace": data["pace"]} if data.get("pace") else {})}
+        return {**data, "goal": default_goal(given)}
 
     @property
     def is_live(self) -> bool:
@@ -234,6 +256,11 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             options["data"] = str((directory / Path(options["data"]).expanduser()).absolute())
         if not kind.takes_path and (self.data is not None or self.pace is not None):
             raise UserError(f"--data and --pace are for the replay of a capture, and not for {self.workload}", "Leave them out")
+        if self.load_hosts and not kind.takes_load_hosts:
+            raise UserError(
+                f"Load hosts are agents of dialin-load, which does not apply the workload {self.workload}",
+                "Leave out --load-hosts and --load-token, or name a workload of dialin-load",
+            )
         by_second = {
             "measure": self.measure is not None,
             "warmup": self.warmup is not None,
@@ -243,16 +270,21 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             LoadRequest(
                 asked=kinds.asked_as(kind, name),
                 name=name,
-                given=self._given_of_load(),
+                given=self._given_of_load(directory),
                 options=options,
                 by_second=[option for option, is_given in by_second.items() if is_given],
             )
         )
 
-    def _given_of_load(self) -> dict[str, Any]:
-        """Return the options that are stored with the load under their own names, but not those left to its kind."""
+    def _given_of_load(self, directory: Path) -> dict[str, Any]:
+        """Return the options that are stored with the load under their own names, but not those left to its kind.
+
+        The path of the load hosts' token is relative to a directory.
+        """
         names = (name for name in StudyOptions.model_fields if name in WorkloadSpec.model_fields)
         options = {name: value for name in names if (value := getattr(self, name)) is not None}
+        if self.load_token is not None:
+            options["load_token"] = str((directory / Path(self.load_token).expanduser()).absolute())
         if self.threads:
             options |= {"threads": max(self.threads), "levels": tuple(sorted(self.threads)) if len(self.threads) > 1 else ()}
         return options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,9 @@ from dialin.report.load_units import units
 from dialin.report.names import naming
 from dialin.report.verdict_sentences import lost
 from dialin.text import counted, duration, number, visible
+
+_BEHIND = 0.75
+"""The share of the median host's trials below which a host is said to be behind."""
 
 STEP_LABELS = {
     Step.WAIT: "waiting for the server",
@@ -79,12 +83,13 @@ class Board:
             self.hosts[host] = replace(self.hosts[host], since=now, **changes)
 
     def host_lines(self, now: float) -> list[str]:
-        """Return a line for each host where there are several: what it does, and how many trials ended there."""
+        """Return a line for each host where there are several: what it does, how many trials ended there, if it is behind."""
         if len(self.hosts) < 2:
             return []
         names = naming(self.spec).full if self.spec else {}
+        usual = statistics.median(one.trials for one in self.hosts.values())
         return [
-            f"{visible(host)}: {_doing(one, names, now)}, {counted(one.trials, 'trial')} so far"
+            f"{visible(host)}: {_doing(one, names, now)}, {counted(one.trials, 'trial')} so far{_behind(one.trials, usual)}"
             for host, one in self.hosts.items()
         ]
 
@@ -152,6 +157,11 @@ class Board:
         """Return how much of the estimated time has passed, from 0 to 1."""
         whole = max(self.ends, now) - self.began
         return min(1.0, max(0.0, (now - self.began) / whole)) if whole > 0 else 0.0
+
+
+def _behind(trials: int, usual: float) -> str:
+    """Return whether a host is slower than the others, or came later, by more than a trial that is under way there."""
+    return f", behind (median of all hosts {usual:g})" if trials <= min(usual - 2, _BEHIND * usual) else ""
 
 
 def _doing(host: HostProgress, names: Mapping[str, str], now: float) -> str:

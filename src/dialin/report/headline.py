@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dialin.model.measure import deciding
-from dialin.model.study import Goal, StudySpec
+from dialin.model.measure import cost_unit, deciding, measure_of
+from dialin.model.saturation import ALL_SATURATED
+from dialin.model.study import COST_GOALS, Goal, StudySpec
 from dialin.model.verdict import CandidateState, CandidateVerdict, DecidedBy, Estimate, LiveFindings, Outcome, Verdict
 from dialin.model.workload import latency_name
 from dialin.report.host_sentences import effects_by_host
@@ -19,7 +20,15 @@ IDENTICAL = "same_in_force"
 
 _LEADS = 0.5
 """The probability from which on the headline of an inconclusive study names a leading candidate."""
-_BEST = {Goal.THROUGHPUT: "slower", Goal.STABILITY: "less steady", Goal.LATENCY: "slower to answer"}
+_BEST = {
+    Goal.THROUGHPUT: "slower",
+    Goal.STABILITY: "less steady",
+    Goal.LATENCY: "slower to answer",
+    Goal.CPU: "dearer in CPU",
+    Goal.IO: "dearer in I/O",
+    Goal.PAGES: "dearer in pages",
+    Goal.ROWS: "dearer in rows",
+}
 
 
 def headline(spec: StudySpec, verdict: Verdict) -> str:
@@ -35,13 +44,16 @@ def before_and_after(verdict: Verdict, candidate: CandidateVerdict, spec: StudyS
         Goal.STABILITY: (base.cv, candidate.cv),
         Goal.LATENCY: (base.latency_ms, candidate.latency_ms),
     }
-    before, after = pairs[verdict.goal]
+    before, after = pairs.get(verdict.goal, (base.cost, candidate.cost))
     if before is None or after is None:
         return ""
     if verdict.goal is Goal.STABILITY:
         return f"CV {percent(before.mean)} → {percent(after.mean)}"
     if verdict.goal is Goal.LATENCY:
         return f"{latency_name(verdict.percentile)} latency {number(before.mean)} → {number(after.mean)} ms"
+    if verdict.goal in COST_GOALS:
+        unit = f" {cost_unit(verdict.goal)}".rstrip()
+        return f"{measure_of(verdict).noun} {number(before.mean)} → {number(after.mean)}{unit}"
     return f"{number(before.mean)} → {number(after.mean)} {units(spec.workload).title}"
 
 
@@ -136,6 +148,10 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
     if disagree is not None:
         name = named(spec, str(disagree.data["candidate"]))
         return f"hosts disagree on {name}: {effects_by_host(disagree.data)}"
+    unequal = next((note for note in verdict.warnings if note.code == "not_on_each_kind"), None)
+    if unequal is not None:
+        name = named(spec, str(unequal.data["candidate"]))
+        return f"{name} is not shown to be better on every kind of host: {effects_by_host(unequal.data)}"
     out = (CandidateState.FAILED, CandidateState.UNSAFE)
     measured = [one.name for one in verdict.candidates if one.state not in out]
     if len(measured) < 2 and any(one.state is CandidateState.UNSAFE for one in verdict.candidates):
@@ -144,7 +160,7 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
         return f"only {listed(measured)} could be measured, so nothing could be compared"
     if verdict.trial_noise is None:
         return "too few trials to compare the candidates"
-    if verdict.live is not None and (why := _why_nothing_is_claimed(spec, verdict.live)):
+    if verdict.live is not None and (why := _why_nothing_is_claimed(spec, verdict, verdict.live)):
         return why
     leader = named_leader(verdict)
     if leader is not None:
@@ -157,14 +173,16 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
     return f"{several(spec, may_be_best)} could each be the best"
 
 
-def _why_nothing_is_claimed(spec: StudySpec, live: LiveFindings) -> str:
+def _why_nothing_is_claimed(spec: StudySpec, verdict: Verdict, live: LiveFindings) -> str:
     """Return what forbids any claim on live traffic; empty where nothing does."""
     if live.quads < live.quads_needed:
         return f"{counted(live.quads, 'pair')} of blocks are too few to tell an effect from a change of the load"
     if names := [one.name for one in live.candidates if one.disagrees]:
         return f"the offered load differs with {several(spec, names)} and could explain the result"
-    if names := [one.name for one in live.candidates if one.reverses]:
-        return f"the effect of {several(spec, names)} changes its direction within a period"
+    if names := [one.name for one in live.candidates if one.lasts]:
+        return f"the effect of {several(spec, names)} takes too long to settle for periods of this length"
+    if verdict.goal is Goal.THROUGHPUT and live.saturated < ALL_SATURATED:
+        return "the server was not saturated, so that its clients decided the throughput"
     return ""
 
 

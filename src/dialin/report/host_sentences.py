@@ -49,9 +49,20 @@ def _disagree(spec: StudySpec, data: Figures) -> str:
     )
 
 
+def _not_on_each_kind(spec: StudySpec, data: Figures) -> str:
+    return (
+        f"{named(spec, data['candidate'])} is better on all hosts together, but not shown to be on every kind of host, so that "
+        f"nothing is claimed for all of them: {effects_by_host(data)}. More minutes can show it"
+    )
+
+
 def _differ(spec: StudySpec, data: Figures) -> str:
     return f"The effect of {named(spec, data['candidate'])} depends on the host: {effects_by_host(data)}"
 
 
-SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {"hosts_disagree": _disagree, "hosts_differ": _differ}
+SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
+    "hosts_disagree": _disagree,
+    "hosts_differ": _differ,
+    "not_on_each_kind": _not_on_each_kind,
+}
 """By the code of the note."""

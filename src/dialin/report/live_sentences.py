@@ -7,6 +7,7 @@ from typing import Any
 
 from dialin.cause_sentences import guard_reason
 from dialin.model.cause import Cause
+from dialin.model.measure import measure
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Estimate
 from dialin.report.names import named
@@ -30,22 +31,32 @@ def _guard_tripped(spec: StudySpec, data: Figures) -> str:
 
 
 def _load_disagrees(spec: StudySpec, data: Figures) -> str:
+    noun = measure(spec.goal, spec.workload.percentile).noun
     return (
         f"Nothing is claimed of {named(spec, data['candidate'])}: clients sent {_ratio(data['load'])} statements with it, and "
-        f"latency differs by {_ratio(data['with_load'])} with that counted in, by {_ratio(data['without_load'])} without. "
+        f"{noun} differs by {_ratio(data['with_load'])} with that counted in, by {_ratio(data['without_load'])} without. "
         "Clients that wait for answers send more to a faster server"
     )
 
 
 def _carries_over(spec: StudySpec, data: Figures) -> str:
-    name = named(spec, data["candidate"])
+    name, of_goal = named(spec, data["candidate"]), measure(spec.goal, spec.workload.percentile).noun
     parts = []
     if "settling" in data:
         parts.append(f"the second half of periods differs from the first by {change(data['settling'])}")
     if "after_other" in data:
-        parts.append(f"latency after one of its periods differs by {change(data['after_other'])} from that after the baseline")
-    end = ". The direction of the effect changes within a period, so nothing is claimed" if data["reverses"] else ""
+        parts.append(
+            f"{of_goal} after one of its periods differs by {change(data['after_other'])} from that after the baseline"
+        )
+    end = ". Most of it may be still to come when a period ends, so nothing is claimed" if data["lasts"] else ""
     return f"The effect of {name} is slow to settle: {'; '.join(parts)}{end}. Start a new study with a longer --warmup"
+
+
+def _second_halves(_spec: StudySpec, _data: Figures) -> str:
+    return (
+        "An effect may take longer to settle than the washout, so second halves of periods alone were compared, and intervals "
+        "reach as far as it may still go. A longer --warmup gives narrower ones"
+    )
 
 
 def _few_quads(_spec: StudySpec, data: Figures) -> str:
@@ -55,11 +66,28 @@ def _few_quads(_spec: StudySpec, data: Figures) -> str:
     )
 
 
+def _costs_latency(spec: StudySpec, data: Figures) -> str:
+    return f"{named(spec, data['candidate'])} raises the mean latency of statements by {_ratio(data['ratio'])}"
+
+
 def _saturated(_spec: StudySpec, data: Figures) -> str:
     return (
-        f"The server used {percent(data['share'])} of its machine's CPU, so that clients had to wait for it: look at what they "
-        "sent with each candidate as well as at latency"
+        f"The server was saturated in {percent(data['periods'])} of the periods ({_level(data)}), so that clients had to wait "
+        "for it: --goal throughput compares what it completes"
     )
+
+
+def _not_saturated(_spec: StudySpec, data: Figures) -> str:
+    return (
+        f"Nothing is claimed of throughput: the server was saturated in {percent(data['periods'])} of the periods only "
+        f"({_level(data)}); in the others its clients decided what it completed. Compare latency: leave out --goal"
+    )
+
+
+def _level(data: Figures) -> str:
+    cpu = [] if data["cpu"] is None else [f"{percent(data['cpu'])} of its machine's CPU"]
+    running = [] if data["running"] is None else [f"{data['running']:.1f} threads running"]
+    return ", ".join([*cpu, *running])
 
 
 def _ratio(stored: Figures) -> str:
@@ -74,5 +102,8 @@ SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "carries_over": _carries_over,
     "few_quads": _few_quads,
     "saturated": _saturated,
+    "not_saturated": _not_saturated,
+    "costs_latency": _costs_latency,
+    "second_halves": _second_halves,
 }
 """By the code of the note."""

@@ -6,8 +6,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
+from dialin.model.measure import measure
 from dialin.model.progress import Standing
-from dialin.model.study import Goal, StudySpec
+from dialin.model.study import COST_GOALS, Goal, StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.model.workload import latency_name
@@ -33,11 +34,14 @@ class PlainLines:
         self._latencies: dict[int, list[float]] = {}
         self._rate = SECONDS.rate
         self._latency = ""
+        self._compared = ""
         self._lost: dict[int, int] = {}
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
         self._baseline = spec.baseline
         self._latency = latency_name(spec.workload.percentile) if spec.goal is Goal.LATENCY else ""
+        is_cost = spec.goal in COST_GOALS
+        self._compared = measure(spec.goal, spec.workload.percentile).noun if is_cost else "latency" if self._latency else ""
         names = naming(spec)
         self._names = names.full
         if spec.tune is not None:
@@ -95,7 +99,7 @@ class PlainLines:
         figure = f" with {self._figure(measured, latencies)}" if measured else ""
         so_far = ""
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
-            of = " latency" if self._latency else ""
+            of = f" {self._compared}" if self._compared else ""
             so_far = f"; {change(standing.ratio)}{of} to the baseline after {counted(standing.trials, 'trial')}"
         gone = f", {lost(lost_seconds)}" if lost_seconds else ""
         self._write(f"{where} ended{figure}{gone}{so_far}{out}.")

@@ -22,6 +22,8 @@ _ALONE = {
     "study.",
     ReasonCode.OTHERS_UNSAFE: "Every other candidate is unsafe: keep {baseline}.",
     ReasonCode.HOSTS_DISAGREE: "No candidate is better on all hosts: keep {baseline}, or choose for each kind of host.",
+    ReasonCode.NOT_ON_EACH_KIND: "No candidate was shown to be better on every kind of host: keep {baseline}, or give the "
+    "study more minutes.",
     ReasonCode.NOTHING_SHOWN: "No candidate was shown to be better: keep {baseline}, or give the study more minutes.",
     ReasonCode.GAIN_NOT_SHOWN: "Fresh trials show neither a gain nor that there is none: keep {baseline}, or give the tune "
     "more minutes.",

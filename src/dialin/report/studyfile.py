@@ -72,6 +72,8 @@ def _load(load: WorkloadSpec) -> dict[str, Any]:
         "rand-type": load.rand_type,
         "rate": load.rate or None,
         "percentile": load.percentile,
+        "load-hosts": list(load.load_hosts) if load.load_hosts else None,
+        "load-token": load.load_token,
     }
 
 

@@ -6,7 +6,7 @@ test is Welch's of several means with unequal variances (Biometrika 38, 1951), o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -25,13 +25,16 @@ _ENOUGH = 6.0
 _FEWEST = 3.0
 """Degrees of freedom of a host's difference from which on it takes part: with fewer its error is hardly known."""
 
+Groups = dict[Hashable, TrialFit | None]
+"""The fit of each group of hosts by itself; None where its trials are too few for one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
     """How one candidate compares with the baseline on each host, or on each kind of host.
 
     Attributes:
-        differences: by group, on the log scale.
+        differences: by group, on the log scale; of groups in which both have trials.
         p: how probable differences so far apart are if they are one; 1 where fewer than two groups can be compared.
         alpha: the probability below which the groups are taken to differ.
     """
@@ -45,42 +48,54 @@ class Interaction:
     def differs(self) -> bool:
         return self.p < self.alpha
 
-    def contradicts(self, margin: float) -> bool:
-        """Return whether the groups differ so that no common statement holds.
+    def is_shown_on(self, groups: Iterable[Hashable], deviate: float) -> bool:
+        """Return whether each of some groups by itself shows a gain, or each of them a loss.
 
-        That is where in some group the difference is worthwhile, and in another one it is not, or is of the other sign.
+        A claim on all groups together is wrong where it is wrong for one of them. Asked of each, it is claimed no oftener than
+        that one would claim it (intersection-union test: Berger, Technometrics 24, 1982).
 
-        `margin` is what is worthwhile, on the log scale.
+        Args:
+            groups: False where one of them has no trials of both candidates.
+            deviate: what a group takes; see `FittedDifference.z`.
         """
-        if not self.differs:
-            return False
-        kinds = {0 if abs(one.mean) <= margin else 1 if one.mean > 0 else -1 for one in self.differences.values()}
-        return len(kinds) > 1
+        deviates = [self.differences[group].z() if group in self.differences else 0.0 for group in groups]
+        return bool(deviates) and (min(deviates) >= deviate or max(deviates) <= -deviate)
+
+    def contradicts(self, margin: float, deviate: float) -> bool:
+        """Return whether the groups differ so that no common statement holds: of a gain, of a loss, or of nothing worthwhile.
+
+        An estimate alone shows no common gain: beside a group that gains, one without any effect has in every third study an
+        estimate above what is worthwhile.
+
+        Args:
+            margin: what is worthwhile, on the log scale.
+            deviate: what a group takes to show a gain or a loss.
+        """
+        tested = [group for group, one in self.differences.items() if one.dof >= _FEWEST]
+        is_small = all(abs(self.differences[group].mean) <= margin for group in tested)
+        return self.differs and not is_small and not self.is_shown_on(tested, deviate)
 
 
-def host_interactions(
-    trials: Sequence[TimedTrial],
-    names: Sequence[str],
-    baseline: str,
-    group_of: Callable[[Hashable], Hashable],
-    confidence: float,
-) -> list[Interaction]:
+def fit_groups(trials: Sequence[TimedTrial], names: Sequence[str], group_of: Callable[[Hashable], Hashable]) -> Groups:
+    """Return the fit of each group by itself; `group_of` returns the host, or the kind of host, of a run of trials."""
+    ordered = sorted(trials, key=lambda trial: str(group_of(trial.run)))
+    return {group: fit_trials(list(members), names) for group, members in groupby(ordered, lambda one: group_of(one.run))}
+
+
+def host_interactions(groups: Groups, names: Sequence[str], baseline: str, confidence: float) -> list[Interaction]:
     """Return how each candidate other than the baseline compares with it by group; none where there is one group.
 
-    `group_of` returns the host, or the kind of host, of a run of trials. `confidence` is that of all claims together.
+    `confidence` is that of all claims together.
     """
-    ordered = sorted(trials, key=lambda trial: str(group_of(trial.run)))
-    groups = {group: list(members) for group, members in groupby(ordered, key=lambda trial: group_of(trial.run))}
     if len(groups) < 2:
         return []
-    fits = {group: fit_trials(members, names) for group, members in groups.items()}
     others = [name for name in names if name != baseline]
     alpha = (1 - confidence) / _LOOKS / max(1, len(others))
     interactions = []
     for name in others:
         differences = {
             group: _by_own_noise(fitted, name, baseline)
-            for group, fitted in fits.items()
+            for group, fitted in groups.items()
             if fitted is not None and {name, baseline} <= set(fitted.names)
         }
         tested = [one for one in differences.values() if one.dof >= _FEWEST]
@@ -88,17 +103,9 @@ def host_interactions(
     return interactions
 
 
-def can_be_compared(trials: Sequence[TimedTrial], names: Sequence[str], group_of: Callable[[Hashable], Hashable]) -> bool:
-    """Return whether each group has the trials that the test of an interaction of 10 % takes; one of few trials is left aside.
-
-    Simulated, a study that ends before claims in every second case a common gain where half of the hosts have none.
-    """
-    groups: dict[Hashable, list[TimedTrial]] = {}
-    for trial in trials:
-        groups.setdefault(group_of(trial.run), []).append(trial)
-    most = max(map(len, groups.values()), default=0)
-    fits = [fit_trials(members, names) for members in groups.values() if len(members) >= most / 2]
-    return all(fitted is not None and fitted.residual_dof >= _ENOUGH for fitted in fits)
+def can_be_compared(groups: Groups) -> bool:
+    """Return whether each group has the trials that the test of an interaction of 10 % takes."""
+    return all(fitted is not None and fitted.residual_dof >= _ENOUGH for fitted in groups.values())
 
 
 def _by_own_noise(fitted: TrialFit, name: str, baseline: str) -> FittedDifference:

@@ -8,6 +8,11 @@ Each period has an offered load and a mix of statements. Both move latency, and 
 The effect is estimated with them and without them. Chance makes the two differ a little, which is what covariates are for.
 Where the load itself depends on the candidate (clients that wait for answers send more to a faster server), the covariates
 take away a part of the effect, or add one: then the two estimates disagree, and nothing is claimed.
+
+An effect may take longer to settle than the washout. Where it differs between the halves of periods, the second halves alone
+are compared, and the interval of such a candidate reaches further: by half of what came between the halves. That is enough
+for what settles exponentially, as long as the second half has no more than `_MOST_GROWTH` times the effect of the first; with
+more, most of the effect may be still to come, and nothing is claimed.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dialin.model.verdict import DecidedBy, Estimate, Outcome
+from dialin.model.verdict import Estimate, Outcome
 from dialin.stats.decide import Decision, Rules, decide
 from dialin.stats.standings import without_claims
 from dialin.stats.trial_fit import FittedDifference, TimedTrial, TrialFit
@@ -36,6 +41,15 @@ _LOAD_DIFFERS = 2.5
 """The normal deviate from which on the offered load counts as one that depends on the candidate."""
 _CARRIES_OVER = 3.3
 """The normal deviate from which on a carry-over is said: one in a thousand by chance, for it is asked at every look."""
+_MAY_SETTLE = 2.0
+"""The normal deviate from which on second halves alone are compared: this costs precision only, so that less doubt will do."""
+_MOST_GROWTH = 5 / 3
+_STILL_TO_COME = 0.5
+"""What may come after the second half at most, in units of what came between the halves: with time constants up to nine tenths
+of half a period, which is where `_MOST_GROWTH` ends."""
+_WIDER = 1.08
+"""Intervals are wider by this than Student's quantile alone makes them: a study ends when its figures look settled, and
+these are then further off than after a number of pairs that was fixed beforehand (benchmarks/live.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +60,14 @@ class Period(TimedTrial):
         quad: what it is compared within: two blocks in mirrored order.
         load: the covariates: the logarithm of the offered load, then what describes the mix.
         halves: the value of the first and of the second half; None where that is not known.
+        late_load: the covariates of the second half; those of the whole period where it is empty.
         previous: the candidate of the period right before it; None where there was none, or a pause.
     """
 
     quad: Hashable = None
     load: tuple[float, ...] = ()
     halves: tuple[float, float] | None = None
+    late_load: tuple[float, ...] = ()
     previous: str | None = None
 
 
@@ -64,13 +80,17 @@ class CarryOver:
         after_other: the value of a period that follows one of this candidate as a ratio to that of one that follows the
             baseline, whichever candidate has it; None where it cannot be estimated.
         is_shown: whether one of them is clearly not 1.
-        is_reversed: whether the effect has another direction in the second half than in the first, and clearly so.
+        is_slow: whether the effect may differ between the halves, so that the second ones alone are compared.
+        lasts: whether most of the effect may be still to come at the end of a period, or its direction changes within one.
+        to_come: what may still come, on the log scale of the values; 0 where the effect is not slow.
     """
 
     settling: Estimate | None
     after_other: Estimate | None
     is_shown: bool
-    is_reversed: bool
+    is_slow: bool = False
+    lasts: bool = False
+    to_come: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +103,7 @@ class Switchback:
         load: the offered load of each candidate as a ratio to the baseline's.
         disagreeing: the candidates of which the estimates with and without the load disagree.
         carry_over: of each candidate but the baseline.
+        is_late: whether second halves of periods alone were compared.
         quads: that entered the comparison.
     """
 
@@ -92,6 +113,7 @@ class Switchback:
     load: Mapping[str, Estimate | None]
     disagreeing: tuple[str, ...]
     carry_over: Mapping[str, CarryOver]
+    is_late: bool
     quads: int
 
 
@@ -104,32 +126,64 @@ def decide_periods(
     identical: Sequence[frozenset[str]] = (),
 ) -> Switchback:
     """Judge all candidates by their periods; arguments are those of `stats.decide.decide`, whose thresholds hold here too."""
-    adjusted, plain = (partial(fit_periods, with_load=with_load) for with_load in (True, False))
-    decision = decide(periods, names, baseline, rules, identical=identical, fit=adjusted)
-    decision = replace(decision, decided_by=DecidedBy.LATENCY)
     others = [name for name in names if name != baseline]
-    fits = adjusted(periods, names), plain(periods, names)
-    loads = fit_periods([replace(one, value=math.exp(one.load[0])) for one in periods if one.load], names, with_load=False)
-    disagreeing = tuple(name for name in others if _disagree(*fits, loads, name, baseline, rules.margin))
     carry = {name: effect for name in others if (effect := carry_over(periods, name, baseline, rules.alpha)) is not None}
-    table = _means_of_quads(periods, names)
-    quads = len(set(table[1])) if table else 0
-    if quads < QUADS_TO_DECIDE or disagreeing or any(one.is_reversed for one in carry.values()):
-        decision = _without_claims(decision)
+    is_late = any(one.is_slow for one in carry.values())
+    compared = second_halves(periods) if is_late else periods
+    adjusted, plain = (partial(fit_periods, with_load=with_load) for with_load in (True, False))
+    decision = decide(compared, names, baseline, rules, identical=identical, fit=adjusted)
+    fits = adjusted(compared, names), plain(compared, names)
+    loads = fit_periods([replace(one, value=math.exp(one.load[0])) for one in compared if one.load], names, with_load=False)
+    disagreeing = tuple(name for name in others if _disagree(*fits, loads, name, baseline, rules.margin))
 
-    def ratios(fitted: TrialFit | None) -> dict[str, Estimate | None]:
+    def ratios(fitted: TrialFit | None, *, of_value: bool = True) -> dict[str, Estimate | None]:
         known = fitted.names if fitted is not None and baseline in fitted.names else ()
-        return {name: fitted.ratio(name, baseline, rules.alpha) if fitted and name in known else None for name in names}
+        found = {name: fitted.ratio(name, baseline, rules.alpha) if fitted and name in known else None for name in names}
+        return {name: _with_what_comes(one, carry.get(name)) for name, one in found.items()} if of_value else found
 
+    decision = replace(
+        decision,
+        ratios={name: _with_what_comes(one, carry.get(name)) for name, one in decision.ratios.items()},
+    )
+    table = _means_of_quads(compared, names)
+    quads = len(set(table[1])) if table else 0
+    is_open = any(one.lasts or _could_change(decision.ratios.get(name), one, rules.margin) for name, one in carry.items())
+    if quads < QUADS_TO_DECIDE or disagreeing or is_open:
+        decision = without_any_claim(decision)
     return Switchback(
         decision=decision,
         plain=ratios(fits[1]),
         adjusted=ratios(fits[0]),
-        load=ratios(loads),
+        load=ratios(loads, of_value=False),
         disagreeing=disagreeing,
         carry_over=carry,
+        is_late=is_late,
         quads=quads,
     )
+
+
+def second_halves(periods: Sequence[Period]) -> list[Period]:
+    """Return the periods with the values and the load of their second halves; those without halves are left out."""
+    return [replace(one, value=one.halves[1], load=one.late_load or one.load) for one in periods if one.halves is not None]
+
+
+def _with_what_comes(ratio: Estimate | None, carry: CarryOver | None) -> Estimate | None:
+    """Return a ratio whose interval reaches as far as the effect may still go; without an interval where it lasts."""
+    if ratio is None or carry is None or not (carry.is_slow or carry.lasts) or ratio.low is None or ratio.high is None:
+        return ratio
+    if carry.lasts:
+        return Estimate(mean=ratio.mean, low=None, high=None)
+    further = math.exp(carry.to_come)
+    return Estimate(mean=ratio.mean, low=ratio.low * min(further, 1.0), high=ratio.high * max(further, 1.0))
+
+
+def _could_change(ratio: Estimate | None, carry: CarryOver, margin: float) -> bool:
+    """Return whether what may still come could carry an effect past what is worthwhile, or past none at all."""
+    if ratio is None or not carry.is_slow:
+        return False
+    now = math.log(ratio.mean)
+    then = now + carry.to_come
+    return any(min(now, then) < limit < max(now, then) for limit in (-margin, 0.0, margin))
 
 
 def fit_periods(periods: Sequence[TimedTrial], names: Sequence[str], *, with_load: bool = True) -> TrialFit | None:
@@ -153,7 +207,7 @@ def fit_periods(periods: Sequence[TimedTrial], names: Sequence[str], *, with_loa
     inverse = np.linalg.inv(design.T @ design)
     centred = within(logs[:, None])[:, 0]
     coefficients = inverse @ design.T @ centred
-    variance = max(float(((centred - design @ coefficients) ** 2).sum()) / dof, 1e-14)
+    variance = max(_WIDER**2 * float(((centred - design @ coefficients) ** 2).sum()) / dof, 1e-14)
     k = len(present)
     turn = np.vstack([np.zeros(k - 1), np.eye(k - 1)])
     turn = turn - turn.mean(axis=0)
@@ -232,12 +286,9 @@ def _disagree(
     That is where it differs between the candidates by more than chance, and counting it in or not moves the estimate by half of
     what is worthwhile or more; or where both estimates are clear and of opposite directions.
     """
-    if (
-        not adjusted
-        or not plain
-        or not loads
-        or any(name not in fit.names or baseline not in fit.names for fit in (plain, loads))
-    ):
+    if adjusted is None or plain is None or loads is None:
+        return False
+    if any(name not in fit.names or baseline not in fit.names for fit in (adjusted, plain, loads)):
         return False
     with_load, without, load = (fit.difference(name, baseline) for fit in (adjusted, plain, loads))
     opposite = with_load.mean * without.mean < 0 and min(_deviate(with_load), _deviate(without)) > _LOAD_DIFFERS
@@ -249,7 +300,8 @@ def _deviate(difference: FittedDifference) -> float:
     return abs(difference.z())
 
 
-def _without_claims(decision: Decision) -> Decision:
+def without_any_claim(decision: Decision) -> Decision:
+    """Return a decision that chooses and claims nothing; its figures stay."""
     states = without_claims(decision.states)
     return replace(decision, outcome=Outcome.INCONCLUSIVE, choice=None, winners=(), states=states, shown_best=False, better=())
 
@@ -266,17 +318,24 @@ def carry_over(periods: Sequence[Period], name: str, baseline: str, alpha: float
     later = _after_other(periods, name, baseline)
     if settling is None and later is None:
         return None
-    first, second = fitted(0), fitted(1)
     change = settling.difference(name, baseline) if settling else None
-    reversed_ = False
-    if first and second and change and _deviate(change) > _CARRIES_OVER:
+    first, second = fitted(0), fitted(1)
+    is_slow = lasts = False
+    to_come = 0.0
+    if first and second and change and len({one.quad for one in halves}) >= QUADS_TO_DECIDE:
         early, late = first.difference(name, baseline), second.difference(name, baseline)
-        reversed_ = early.mean * late.mean < 0 and min(_deviate(early), _deviate(late)) > 2
+        is_slow = _deviate(change) > _MAY_SETTLE or (later is not None and _deviate(later) > _CARRIES_OVER)
+        to_come = _STILL_TO_COME * change.mean if is_slow else 0.0
+        grows_on = late.mean * change.mean > 0 and abs(late.mean) > _MOST_GROWTH * abs(early.mean)
+        turns = early.mean * late.mean < 0
+        lasts = _deviate(change) > _CARRIES_OVER and _deviate(late) > _MAY_SETTLE and (grows_on or turns)
     return CarryOver(
         settling=change.ratio(alpha) if change else None,
         after_other=later.ratio(alpha) if later else None,
         is_shown=any(one is not None and _deviate(one) > _CARRIES_OVER for one in (change, later)),
-        is_reversed=reversed_,
+        is_slow=is_slow,
+        lasts=lasts,
+        to_come=to_come,
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from dialin.model.course import Course
 from dialin.model.evidence import Watched
-from dialin.model.study import Goal
+from dialin.model.study import COST_GOALS, Goal
 from dialin.model.traffic import TrafficPeriod, of_watched
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.verdict import DecidedBy, Estimate
@@ -151,6 +151,7 @@ FIGURE_OF = {
     Goal.THROUGHPUT: DecidedBy.THROUGHPUT,
     Goal.STABILITY: DecidedBy.VARIATION,
     Goal.LATENCY: DecidedBy.LATENCY,
+    **{goal: DecidedBy(goal.value) for goal in COST_GOALS},
 }
 """What each goal is about; throughput may be decided by typical speed, see `stats.throughput`."""
 
@@ -166,10 +167,13 @@ def value(measured: Figures, decided_by: DecidedBy) -> float:
             return 1 / measured.latency if measured.latency else 0.0
         case DecidedBy.VARIATION:
             return 0.0 if measured.latency is None else 1 / max(measured.window.cv, _STEADIEST)
+        case DecidedBy.CPU | DecidedBy.IO | DecidedBy.PAGES | DecidedBy.ROWS:
+            cost = measured.traffic.totals.cost(decided_by.value) if measured.traffic is not None else 0.0
+            return 1 / cost if cost else 0.0
 
 
 def goal_ratio(ratio: Estimate | None, goal: Goal) -> Estimate | None:
-    """Return the ratio of the goal's own measure: variation and latency are compared as inverses, the higher the better."""
+    """Return the ratio of the goal's own measure: variation, latency and costs are compared as inverses."""
     if ratio is None or goal is Goal.THROUGHPUT:
         return ratio
     return Estimate(

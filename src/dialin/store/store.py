@@ -81,6 +81,10 @@ def _without_candidates(spec: StudySpec) -> dict[str, Any]:
     return spec.model_dump(mode="json", exclude={"candidates"})
 
 
+_ADD_SAMPLE = insert(schema.sample)
+"""Built once: a study on many hosts stores hundreds of samples per second, and building the statement took most of that."""
+
+
 class Store:
     """The database of one study. Use it as a context manager, or call `close`."""
 
@@ -300,7 +304,7 @@ class Store:
 
     def add_sample(self, trial_id: int, sample: Sample) -> None:
         with self._write() as connection:
-            connection.execute(insert(schema.sample).values(trial=trial_id, **asdict(sample)))
+            connection.execute(_ADD_SAMPLE, {"trial": trial_id, **asdict(sample)})
 
     def save_watched(self, trial_id: int, watched: Iterable[Watched], points: PointColumns) -> None:
         """Store what the probes of a trial read; figures over time go into `evidence/trial-N.parquet`."""

@@ -105,6 +105,8 @@ def excesses(second: TrafficSecond, usual: UsualLevels, options: LiveOptions) ->
         found.append(_Excess(_STALLED * statements / max(seen[Danger.STALLED], 1e-3), trip))
     if (lag := seen.get(Danger.LAG)) is not None and lag > options.guard_lag:
         found.append(_Excess(_TWICE, Trip(Danger.LAG, lag, options.guard_lag, usual.middle(Danger.LAG), 0.0)))
+    if second.has_stopped:
+        found.append(_Excess(_TWICE, Trip(Danger.REPLICATION, 0.0, 0.0, None, 0.0)))
     found += [
         _Excess(_TWICE, Trip(danger, free, options.guard_free, usual.middle(danger), 0.0))
         for danger in (Danger.DISK, Danger.MEMORY)

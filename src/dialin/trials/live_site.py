@@ -30,6 +30,7 @@ from dialin.variables.aliases import reported_name
 from dialin.verdict.changed_during_trial import ChangeDetector
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Target
+from dialin.workloads.traffic.digests import Digest
 from dialin.workloads.traffic.meter import Meter
 from dialin.workloads.traffic.reader import Reader
 from dialin.workloads.traffic.traffic import Traffic
@@ -47,6 +48,7 @@ class LiveServer:
     Attributes:
         is_replica: whether the server's lag is watched.
         slot: seconds of a period with its washout, for the share of the time away from the baseline.
+        digests: those that are counted each by itself.
     """
 
     spec: StudySpec
@@ -57,6 +59,7 @@ class LiveServer:
     tools: Tools
     slot: float
     is_replica: bool = False
+    digests: tuple[Digest, ...] = ()
 
     @contextmanager
     def open(self, say: Callable[[str], None], study: Path | None = None) -> Iterator[OpenLiveServer]:
@@ -90,7 +93,15 @@ class LiveServer:
 
         return Meter(
             self.attached.connect,
-            lambda query, source: Reader(query, self.tools.clock, source, pid=pid, data=data, is_replica=self.is_replica),
+            lambda query, source: Reader(
+                query,
+                self.tools.clock,
+                source,
+                pid=pid,
+                data=data,
+                is_replica=self.is_replica,
+                chosen=self.digests,
+            ),
             self.tools.clock,
         )
 

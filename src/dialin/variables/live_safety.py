@@ -21,12 +21,13 @@ def _rule(names: str, why: str) -> _Rule:
     return _Rule(re.compile(names), why)
 
 
+_RESIZES = re.compile(
+    r"innodb_buffer_pool_size(_.*)?|(.*\.)?key_buffer_size|key_cache_.*|query_cache_(size|type)|aria_pagecache_.*"
+    r"|innodb_log_buffer_size|innodb_ft_.*cache_size|tmp_memory_table_size|temptable_max_(ram|mmap)"
+)
+"""What allocates or frees memory, and may block all clients meanwhile."""
+
 _REFUSED = (
-    _rule(
-        r"innodb_buffer_pool_(size(_.*)?|chunk_size|instances)|(.*\.)?key_buffer_size|key_cache_.*|query_cache_(size|type)"
-        r"|aria_pagecache_.*|innodb_log_buffer_size|innodb_ft_.*cache_size|tmp_memory_table_size|temptable_max_(ram|mmap)",
-        "allocates or frees memory, and may block all clients meanwhile",
-    ),
     _rule(
         r"innodb_redo_log_capacity|innodb_log_files?_.*|innodb_undo_.*|innodb_max_undo_log_size|innodb_rollback_segments"
         r"|max_binlog_.*|binlog_.*|log_bin.*|relay_log_.*|expire_logs_days",
@@ -52,6 +53,7 @@ _REFUSED = (
 )
 
 _WASHOUTS = (
+    (_RESIZES, 30.0),
     (
         re.compile(
             r"innodb_(io_capacity|max_dirty_pages|adaptive_flushing|flush_neighbors|lru_scan|idle_flush|flushing_avg).*"
@@ -68,6 +70,11 @@ _WASHOUTS = (
 def why_refused(variable: str) -> str | None:
     """Return why a variable is not changed on a live server, without its subject and full stop; None where it may be."""
     return next((rule.why for rule in _REFUSED if rule.names.fullmatch(variable.lower())), None)
+
+
+def resizes(variable: str) -> bool:
+    """Return whether a variable allocates or frees memory, which takes an option of its own on a live server."""
+    return _RESIZES.fullmatch(variable.lower()) is not None
 
 
 def washout(variables: list[str] | tuple[str, ...]) -> float:

@@ -2,93 +2,140 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import Trial
-from dialin.model.verdict import DecidedBy, Note
-from dialin.stats.host_effects import Interaction, can_be_compared, host_interactions
+from dialin.model.verdict import CandidateState, Note, Outcome
+from dialin.stats.decide import Decision
+from dialin.stats.host_effects import Interaction, can_be_compared, fit_groups, host_interactions
+from dialin.stats.standings import without_claims
+from dialin.stats.thresholds import thresholds
 from dialin.stats.trial_figures import Figures, goal_ratio, timed_trials
 from dialin.verdict import comparison
 
 DISAGREE = "hosts_disagree"
+NOT_ON_EACH = "not_on_each_kind"
 
 _KIND = ("cpu", "cpus", "memory_gb", "disk")
 """What makes two hosts one kind."""
 
+Kind = tuple[tuple[str, Any], ...]
 
-def kind_of(facts: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+
+def kind_of(facts: Mapping[str, Any]) -> Kind:
     """Return what kind of host a machine is: its CPU model, how many, its memory in whole GiB, its disk."""
     memory = facts.get("memory_bytes")
     known = {**facts, "memory_gb": round(memory / 1024**3) if memory else None}
     return tuple((name, known[name]) for name in _KIND if known.get(name) is not None)
 
 
-def host_notes(record: StudyRecord, done: Sequence[Trial], figures: Mapping[int, Figures], decided_by: DecidedBy) -> list[Note]:
-    """Return a note for each candidate that compares differently with the baseline on other hosts; none on one host.
+@dataclass(frozen=True, slots=True)
+class HostComparison:
+    """What the hosts of a study say of each other.
 
-    By kinds of hosts where there are several and they differ, else by hosts. `hosts_disagree` holds where no statement is true
-    of all of them; `hosts_differ` where only the size of the effect differs.
+    Attributes:
+        notes: one for each candidate that compares differently with the baseline on other hosts, by kinds of hosts where these
+            differ, else by hosts: `hosts_disagree` where no statement is true of all, `hosts_differ` where only the size of the
+            effect differs. `not_on_each_kind` for a candidate whose gain is not shown on each kind.
+        is_enough: whether each kind of host has the trials that a statement on all of them takes. Hosts of one kind are taken
+            to be alike until the trials say otherwise, so that ten of them need no more trials than one.
+        not_on_each: candidates that differ from the baseline on no kind of host, or not on each of them.
     """
-    hosts = sorted({trial.host for trial in done})
-    spec = record.spec
-    if len(hosts) < 2 or spec.aa:
-        return []
+
+    notes: Sequence[Note] = ()
+    is_enough: bool = True
+    not_on_each: frozenset[str] = frozenset()
+
+    @property
+    def disagree(self) -> bool:
+        return any(note.code == DISAGREE for note in self.notes)
+
+    def kept_back(self, decision: Decision) -> frozenset[str]:
+        """Return the candidates that all hosts together show to be better than the baseline, and some kind of host does not."""
+        return self.not_on_each.intersection(decision.better)
+
+    def is_shown(self, decision: Decision) -> bool:
+        """Return whether each kind of host shows the gain of what a decision chooses, where it claims one."""
+        return self.kept_back(decision).isdisjoint({decision.choice, *decision.winners})
+
+    def limited(self, decision: Decision, baseline: str) -> Decision:
+        """Return a decision without the claims that hold for all hosts together, and not for each kind of them."""
+        better = tuple(name for name in decision.better if name not in self.not_on_each)
+        limited = replace(decision, better=better)
+        if decision.outcome is Outcome.INCONCLUSIVE:
+            return limited
+        if self.disagree or not self.is_shown(decision):
+            return replace(limited, outcome=Outcome.INCONCLUSIVE, states=without_claims(decision.states))
+        open_ones = [name for name in self.not_on_each if decision.states[name] is CandidateState.LOSES]
+        if decision.winners == (baseline,) and open_ones:
+            states = decision.states | dict.fromkeys([*open_ones, baseline], CandidateState.INCONCLUSIVE)
+            return replace(limited, outcome=Outcome.SAFE_CHOICE, winners=(), states=states)
+        return limited
+
+
+def compare_hosts(
+    record: StudyRecord, done: Sequence[Trial], figures: Mapping[int, Figures], decision: Decision
+) -> HostComparison:
+    """Return whether a study's hosts agree. A kind of host of which none has half the trials of another host is left aside.
+
+    That is one that has just joined, or was lost early: the study does not wait for it.
+    """
+    spec, counts = record.spec, Counter(trial.host for trial in done)
+    if len(counts) < 2 or spec.aa:
+        return HostComparison()
     out = comparison.unsafe_candidates(spec, done)
     names = [name for name in spec.names if name not in out]
-    trials = timed_trials(done, figures, decided_by)
-    kinds = {host: kind_of(record.hosts.get(host, {})) for host in hosts}
+    trials = timed_trials(done, figures, decision.decided_by)
+    kinds = {host: kind_of(record.hosts.get(host, {})) for host in sorted(counts)}
     of_kind: dict[Hashable, list[str]] = defaultdict(list)
-    for host in hosts:
-        of_kind[kinds[host]].append(host)
-
-    def kind(run: Any) -> Hashable:
-        return kinds[run[1]]
-
-    def host_of(run: Any) -> Hashable:
-        return str(run[1])
-
-    by_kind = {one.candidate: one for one in host_interactions(trials, names, spec.baseline, kind, spec.confidence)}
+    for host, kind in kinds.items():
+        of_kind[kind].append(host)
+    by_kind = fit_groups(trials, names, lambda run: kinds[_host(run)])
+    by_host = fit_groups(trials, names, _host)
+    of_kinds = {one.candidate: one for one in host_interactions(by_kind, names, spec.baseline, spec.confidence)}
     notes = []
-    for by_host in host_interactions(trials, names, spec.baseline, host_of, spec.confidence):
-        coarse = by_kind.get(by_host.candidate)
+    for of_hosts in host_interactions(by_host, names, spec.baseline, spec.confidence):
+        coarse = of_kinds.get(of_hosts.candidate)
         if coarse is not None and coarse.differs:
-            groups = [{"kind": dict(kinds[members[0]]), "hosts": members} for members in of_kind.values()]
-            notes.append(_note(coarse, spec, groups, list(of_kind)))
-        elif by_host.differs:
-            groups = [{"kind": {}, "hosts": [host]} for host in hosts]
-            notes.append(_note(by_host, spec, groups, hosts))
-    return sorted(notes, key=lambda note: note.code != DISAGREE)
+            notes.append(_interaction_note(coarse, spec, of_kind))
+        elif of_hosts.differs:
+            notes.append(_interaction_note(of_hosts, spec, None))
+    most = max(counts.values())
+    compared = [kind for kind, hosts in of_kind.items() if 2 * max(counts[host] for host in hosts) >= most]
+    on_each = thresholds(spec.confidence).on_each
+    not_on_each = frozenset(name for name, one in of_kinds.items() if not one.is_shown_on(compared, on_each))
+    disagreeing = {note.data["candidate"] for note in notes if note.code == DISAGREE}
+    kept_back = [name for name in decision.better if name in not_on_each - disagreeing]
+    notes += [Note(code=NOT_ON_EACH, data=_effects(of_kinds[name], spec, of_kind)) for name in kept_back]
+    return HostComparison(
+        notes=sorted(notes, key=lambda note: note.code != DISAGREE),
+        is_enough=len(of_kind) < 2 or can_be_compared({kind: by_kind[kind] for kind in compared}),
+        not_on_each=not_on_each,
+    )
 
 
-def kinds_are_compared(
-    record: StudyRecord, done: Sequence[Trial], figures: Mapping[int, Figures], decided_by: DecidedBy
-) -> bool:
-    """Return whether enough is known of each kind of host for a statement on all of them; True where there is one kind.
-
-    Hosts of one kind are taken to be alike until the trials say otherwise, so that ten of them need no more trials than one.
-    """
-    kinds = {trial.host: kind_of(record.hosts.get(trial.host, {})) for trial in done}
-    if len(set(kinds.values())) < 2 or record.spec.aa:
-        return True
-    names = record.spec.names
-
-    def kind(run: Any) -> Hashable:
-        return kinds[run[1]]
-
-    return can_be_compared(timed_trials(done, figures, decided_by), names, kind)
+def _host(run: Any) -> str:
+    return str(run[1])
 
 
-def _note(interaction: Interaction, spec: StudySpec, groups: Sequence[Mapping[str, Any]], keys: Sequence[Hashable]) -> Note:
+def _interaction_note(interaction: Interaction, spec: StudySpec, of_kind: Mapping[Hashable, Sequence[str]] | None) -> Note:
+    deviate, margin = thresholds(spec.confidence).on_each, comparison.rules(spec).margin
+    code = DISAGREE if interaction.contradicts(margin, deviate) else "hosts_differ"
+    return Note(code=code, data=_effects(interaction, spec, of_kind))
+
+
+def _effects(interaction: Interaction, spec: StudySpec, of_kind: Mapping[Hashable, Sequence[str]] | None) -> dict[str, Any]:
+    """Return the effect of a candidate by kind of host, or by host where no kinds are given."""
     effects = []
-    for group, key in zip(groups, keys, strict=True):
-        difference = interaction.differences.get(key)
-        ratio = goal_ratio(difference.ratio(0.05), spec.goal) if difference is not None else None
+    for group, difference in interaction.differences.items():
+        ratio = goal_ratio(difference.ratio(0.05), spec.goal)
+        kind = dict(cast("Kind", group)) if of_kind else {}
+        hosts = of_kind[group] if of_kind else [group]
         if ratio is not None:
-            effects.append({**group, "ratio": ratio.mean, "low": ratio.low, "high": ratio.high})
-    data = {"candidate": interaction.candidate, "p": interaction.p, "worthwhile": spec.worthwhile, "effects": effects}
-    is_contradiction = interaction.contradicts(comparison.rules(spec).margin)
-    return Note(code="hosts_disagree", data=data) if is_contradiction else Note(code="hosts_differ", data=data)
+            effects.append({"kind": kind, "hosts": hosts, "ratio": ratio.mean, "low": ratio.low, "high": ratio.high})
+    return {"candidate": interaction.candidate, "p": interaction.p, "worthwhile": spec.worthwhile, "effects": effects}

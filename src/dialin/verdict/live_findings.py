@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from dialin.model.study import StudySpec
-from dialin.model.traffic import TrafficPeriod, TrafficTotals
+from dialin.model.saturation import ALL_SATURATED
+from dialin.model.study import Goal, StudySpec
+from dialin.model.traffic import TrafficTotals
 from dialin.model.trial import GUARD, Trial, TrialState
 from dialin.model.verdict import Estimate, LiveCandidate, LiveCost, LiveFindings, Note
 from dialin.stats.decide import Rules
 from dialin.stats.switchback import QUADS_TO_DECIDE, Switchback, fit_periods
-from dialin.stats.trial_figures import Figures
-from dialin.verdict.live_periods import Measured, figure_periods, measured_periods, switchback
+from dialin.stats.trial_figures import Figures, goal_ratio
+from dialin.verdict.live_periods import Measured, cpu_share, goal_periods, measured_periods, share_saturated, switchback
 
-_SATURATED = 0.9
-"""The share of the machine's CPU from which on a server does all that it can, and clients have to wait for it."""
+_MOSTLY = 0.5
+"""The share of saturated periods from which on it is said."""
 
 
 def live_findings(
@@ -24,74 +25,59 @@ def live_findings(
     """Return what the periods of a study say; `trips` are the times that the guard restored the baseline, by candidate."""
     measured = measured_periods(trials, figures)
     names = [candidate.name for candidate in spec.candidates]
-    found = switchback(trials, figures, names, spec.baseline, rules)
+    found = switchback(spec, trials, figures, names, rules)
     together = TrafficTotals.of(traffic.totals for _, traffic in measured)
-    costs = {cost: _cost_ratios(measured, cost, names, spec.baseline, rules) for cost in LiveCost}
+    costs = {cost: _ratios(measured, Goal(cost.value), names, spec.baseline, rules) for cost in LiveCost}
+    latencies = {} if spec.goal is Goal.LATENCY else _ratios(measured, Goal.LATENCY, names, spec.baseline, rules)
+    shares = [share for trial, traffic in measured if (share := cpu_share(trial, traffic)) is not None]
     return LiveFindings(
         quads=found.quads,
         quads_needed=QUADS_TO_DECIDE,
         statements_per_s=together.per_second if measured else 0.0,
-        cpu_share=_cpu_share(measured),
+        cpu_share=statistics.median(shares) if shares else None,
+        running=statistics.median(traffic.running for _, traffic in measured) if measured else None,
+        saturated=share_saturated(measured),
+        second_halves=found.is_late,
         own_share=together.figures.get("own", 0.0) / together.seconds if measured else 0.0,
-        candidates=[_candidate(name, found, costs, trips.get(name, 0)) for name in names],
+        candidates=[_candidate(name, spec.goal, found, latencies, costs, trips.get(name, 0)) for name in names],
     )
 
 
 def _candidate(
-    name: str, found: Switchback, costs: Mapping[LiveCost, Mapping[str, Estimate | None]], trips: int
+    name: str,
+    goal: Goal,
+    found: Switchback,
+    latencies: Mapping[str, Estimate | None],
+    costs: Mapping[LiveCost, Mapping[str, Estimate | None]],
+    trips: int,
 ) -> LiveCandidate:
     carry = found.carry_over.get(name)
+    with_load, without_load = (goal_ratio(ratios.get(name), goal) for ratios in (found.adjusted, found.plain))
     return LiveCandidate(
         name=name,
-        load=found.load.get(name),
-        with_load=_inverse(found.adjusted.get(name)),
-        without_load=_inverse(found.plain.get(name)),
+        load=found.load.get(name) or (without_load if goal is Goal.THROUGHPUT else None),
+        with_load=with_load,
+        without_load=without_load,
+        latency=latencies.get(name),
         disagrees=name in found.disagreeing,
         costs={cost: ratio for cost, ratios in costs.items() if (ratio := ratios.get(name)) is not None},
-        settling=_inverse(carry.settling) if carry else None,
-        after_other=_inverse(carry.after_other) if carry else None,
+        settling=goal_ratio(carry.settling, goal) if carry else None,
+        after_other=goal_ratio(carry.after_other, goal) if carry else None,
         carries_over=carry is not None and carry.is_shown,
-        reverses=carry is not None and carry.is_reversed,
+        lasts=carry is not None and carry.lasts,
         trips=trips,
     )
 
 
-def _inverse(ratio: Estimate | None) -> Estimate | None:
-    """Return the ratio of latencies; periods have their inverse, the higher the better."""
-    if ratio is None:
-        return None
-    low, high = (None if end is None else 1 / end for end in (ratio.high, ratio.low))
-    return Estimate(mean=1 / ratio.mean, low=low, high=high)
-
-
-def _cost_ratios(
-    measured: Measured, cost: LiveCost, names: Sequence[str], baseline: str, rules: Rules
-) -> dict[str, Estimate | None]:
-    fitted = fit_periods(figure_periods(measured, _per_statement(cost)), names)
+def _ratios(measured: Measured, goal: Goal, names: Sequence[str], baseline: str, rules: Rules) -> dict[str, Estimate | None]:
+    """Return each candidate's latency, or what a statement costs, as a ratio to the baseline's."""
+    fitted = fit_periods(goal_periods(measured, goal), names)
     if fitted is None or baseline not in fitted.names:
         return {}
-    return {name: fitted.ratio(name, baseline, rules.alpha) for name in fitted.names}
+    return {name: goal_ratio(fitted.ratio(name, baseline, rules.alpha), goal) for name in fitted.names}
 
 
-def _per_statement(cost: LiveCost) -> Callable[[TrafficPeriod], float]:
-    def value(traffic: TrafficPeriod) -> float:
-        totals = traffic.totals
-        return totals.figures.get(cost, 0.0) / totals.statements
-
-    return value
-
-
-def _cpu_share(measured: Measured) -> float | None:
-    """Return the share of the machine's CPU that the server used in the median period."""
-    shares = [
-        cpu / (traffic.totals.seconds * trial.costs.cpus)
-        for trial, traffic in measured
-        if trial.costs is not None and (cpu := traffic.totals.figures.get(LiveCost.CPU, 0.0)) > 0
-    ]
-    return statistics.median(shares) if shares else None
-
-
-def live_notes(findings: LiveFindings, trials: Sequence[Trial], given_up: Sequence[str]) -> list[Note]:
+def live_notes(spec: StudySpec, findings: LiveFindings, trials: Sequence[Trial], given_up: Sequence[str]) -> list[Note]:
     """Return the caveats of a study on live traffic, the gravest first; `given_up` are candidates that tripped too often."""
     notes = [_trip_note(one, trials, is_given_up=one.name in given_up) for one in findings.candidates if one.trips]
     for one in findings.candidates:
@@ -99,14 +85,21 @@ def live_notes(findings: LiveFindings, trials: Sequence[Trial], given_up: Sequen
             ratios = {"load": one.load, "with_load": one.with_load, "without_load": one.without_load}
             data = {"candidate": one.name, **{name: ratio.model_dump() for name, ratio in ratios.items()}}
             notes.append(Note(code="load_disagrees", data=data))
-        if one.carries_over or one.reverses:
+        if one.carries_over or one.lasts:
             known = {"settling": one.settling, "after_other": one.after_other}
             shown = {name: ratio.mean for name, ratio in known.items() if ratio is not None}
-            notes.append(Note(code="carries_over", data={"candidate": one.name, "reverses": one.reverses, **shown}))
+            notes.append(Note(code="carries_over", data={"candidate": one.name, "lasts": one.lasts, **shown}))
+        if one.latency is not None and one.latency.low is not None and one.latency.low > 1:
+            notes.append(Note(code="costs_latency", data={"candidate": one.name, "ratio": one.latency.model_dump()}))
+    if findings.second_halves:
+        notes.append(Note(code="second_halves"))
     if findings.quads < findings.quads_needed:
         notes.append(Note(code="few_quads", data={"quads": findings.quads, "needed": findings.quads_needed}))
-    if findings.cpu_share is not None and findings.cpu_share >= _SATURATED:
-        notes.append(Note(code="saturated", data={"share": findings.cpu_share}))
+    figures = {"periods": findings.saturated, "cpu": findings.cpu_share, "running": findings.running}
+    if spec.goal is Goal.THROUGHPUT and findings.saturated < ALL_SATURATED:
+        notes.append(Note(code="not_saturated", data=figures))
+    elif spec.goal is not Goal.THROUGHPUT and findings.saturated >= _MOSTLY:
+        notes.append(Note(code="saturated", data=figures))
     return notes
 
 

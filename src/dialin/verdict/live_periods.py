@@ -1,24 +1,32 @@
-"""From the periods of a live server to what is compared: latency in one mix of statements, with the offered load beside it."""
+"""From the periods of a live server to what is compared, by the goal, with the offered load beside it.
+
+That is latency in one mix of statements, what a statement costs, or throughput where the server is saturated.
+"""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dialin.model.study import Goal, StudySpec
-from dialin.model.traffic import TrafficPeriod, TrafficTotals, fixed_mix
+from dialin.model.saturation import ALL_SATURATED, is_saturated
+from dialin.model.study import COST_GOALS, Goal, StudySpec
+from dialin.model.traffic import ALL_STATEMENTS, TrafficPeriod, TrafficTotals, fixed_mix
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.question.plan import Plan
 from dialin.stats.baseline_observation import detectable_in, observe
 from dialin.stats.decide import Decision, Rules, candidate_levels, candidate_ratios
-from dialin.stats.switchback import Period, Switchback, decide_periods, fit_periods
-from dialin.stats.trial_figures import Figures
+from dialin.stats.switchback import Period, Switchback, decide_periods, fit_periods, without_any_claim
+from dialin.stats.trial_figures import FIGURE_OF, Figures
 
 FORECAST_HOURS = (1, 4, 24)
 """Hours for which a study says what it could detect."""
+
+_HIDDEN_KINDS = (ALL_STATEMENTS, "com/Execute")
+"""Kinds of statements that do not say what these do: of servers that count one kind alone, and prepared statements."""
+_MOSTLY = 0.5
 
 Measured = list[tuple[Trial, TrafficPeriod]]
 
@@ -30,45 +38,36 @@ def measured_periods(trials: Sequence[Trial], figures: Mapping[int, Figures]) ->
     return [(trial, traffic) for trial, traffic in found if traffic is not None and traffic.totals.statements > 0]
 
 
-def latency_periods(measured: Measured) -> list[Period]:
-    """Return the periods with the inverse of their latency in one mix of statements."""
+def goal_periods(measured: Measured, goal: Goal) -> list[Period]:
+    """Return the periods with what the goal measures, the higher the better: the inverse of latency and of costs.
+
+    Latency is that in one mix of statements. What clients send is no covariate of throughput, which is the same figure.
+    """
     mix = fixed_mix(traffic for _, traffic in measured)
 
-    def inverse(totals: TrafficTotals) -> float:
-        return 1 / latency if (latency := totals.latency(mix)) else 0.0
+    def value(totals: TrafficTotals) -> float:
+        if goal is Goal.THROUGHPUT:
+            return totals.per_second
+        figure = totals.latency(mix) if goal is Goal.LATENCY else totals.cost(goal.value)
+        return 1 / figure if figure else 0.0
 
-    periods = figure_periods(measured, lambda traffic: inverse(traffic.totals))
-    return [
-        replace(period, halves=(inverse(traffic.halves[0]), inverse(traffic.halves[1])))
-        for period, (_, traffic) in zip(periods, measured, strict=True)
-    ]
-
-
-def figure_periods(measured: Measured, value: Callable[[TrafficPeriod], float]) -> list[Period]:
-    """Return the periods with a figure each; 0 where it is not known.
-
-    The load is the logarithm of what clients sent per second, and of the mean latency that the mix alone would have.
-    """
-    together = TrafficTotals.of(traffic.totals for _, traffic in measured)
-    usual = {kind: together.times.get(kind, 0.0) / count for kind, count in together.counts.items() if count > 0}
-
-    def by_mix(totals: TrafficTotals) -> float:
-        expected = sum(count * usual.get(kind, 0.0) for kind, count in totals.counts.items()) / totals.statements
-        return math.log(expected) if expected > 0 else 0.0
-
+    load = _Load(measured, has_changes=goal in COST_GOALS)
     periods: list[Period] = []
     before: Trial | None = None
     for trial, traffic in measured:
         follows = before is not None and before.run == trial.run and trial.id == before.id + 1
-        totals = traffic.totals
+        late = traffic.halves[1]
+        has_load = goal is not Goal.THROUGHPUT
         periods.append(
             Period(
                 run=trial.run,
                 candidate=trial.candidate,
                 at=trial.middle,
-                value=value(traffic),
+                value=value(traffic.totals),
                 quad=(*trial.run, (trial.block + 1) // 2),
-                load=(math.log(totals.per_second), by_mix(totals)),
+                load=load(traffic.totals) if has_load else (),
+                late_load=load(late) if has_load and late.statements else (),
+                halves=(value(traffic.halves[0]), value(late)) if all(half.statements for half in traffic.halves) else None,
                 previous=before.candidate if follows and before is not None else None,
             )
         )
@@ -76,16 +75,62 @@ def figure_periods(measured: Measured, value: Callable[[TrafficPeriod], float]) 
     return periods
 
 
+class _Load:
+    """The covariates of a period: the logarithm of what clients sent per second, then what describes its mix of statements.
+
+    That is the mean latency that the mix alone would have; where most statements are counted as one kind that hides what they
+    do, the share of them that changes rows as well. What a statement costs depends on both (`has_changes`).
+    """
+
+    def __init__(self, measured: Measured, *, has_changes: bool) -> None:
+        together = TrafficTotals.of(traffic.totals for _, traffic in measured)
+        self._usual = {kind: together.times.get(kind, 0.0) / count for kind, count in together.counts.items() if count > 0}
+        hidden = sum(together.counts.get(kind, 0.0) for kind in _HIDDEN_KINDS)
+        self._has_changes = has_changes or hidden > _MOSTLY * together.statements
+
+    def __call__(self, totals: TrafficTotals) -> tuple[float, ...]:
+        expected = sum(count * self._usual.get(kind, 0.0) for kind, count in totals.counts.items()) / totals.statements
+        by_mix = math.log(expected) if expected > 0 else 0.0
+        changes = (totals.share_of_changes,) if self._has_changes else ()
+        return (math.log(totals.per_second), by_mix, *changes)
+
+
 def switchback(
+    spec: StudySpec,
     trials: Sequence[Trial],
     figures: Mapping[int, Figures],
     names: Sequence[str],
-    baseline: str,
     rules: Rules,
     identical: Sequence[frozenset[str]] = (),
 ) -> Switchback:
-    """Return what the periods say of latency."""
-    return decide_periods(latency_periods(measured_periods(trials, figures)), names, baseline, rules, identical=identical)
+    """Return what the periods say by the study's goal; of throughput nothing where the server was not saturated."""
+    measured = measured_periods(trials, figures)
+    found = decide_periods(goal_periods(measured, spec.goal), names, spec.baseline, rules, identical=identical)
+    decision = replace(found.decision, decided_by=FIGURE_OF[spec.goal])
+    if spec.goal is Goal.THROUGHPUT and share_saturated(measured) < ALL_SATURATED:
+        decision = without_any_claim(decision)
+    return replace(found, decision=decision)
+
+
+def share_saturated(measured: Measured) -> float:
+    """Return the share of periods in which the server was saturated."""
+    return statistics.fmean(_was_saturated(trial, traffic) for trial, traffic in measured) if measured else 0.0
+
+
+def _was_saturated(trial: Trial, traffic: TrafficPeriod) -> bool:
+    share = cpu_share(trial, traffic)
+    return is_saturated(
+        cpu_share=share,
+        cpus=trial.costs.cpus if share is not None and trial.costs is not None else None,
+        running=traffic.running,
+        connected=traffic.connected,
+    )
+
+
+def cpu_share(trial: Trial, traffic: TrafficPeriod) -> float | None:
+    """Return the share of its machine's CPU that the server used in a period; None where it runs elsewhere."""
+    cpu = traffic.totals.figures.get("cpu", 0.0)
+    return cpu / (traffic.totals.seconds * trial.costs.cpus) if cpu > 0 and trial.costs is not None else None
 
 
 def decide_live(
@@ -97,14 +142,14 @@ def decide_live(
     rules: Rules,
     identical: Sequence[frozenset[str]],
 ) -> Decision:
-    """Compare the candidates of a study on live traffic; of throughput, which is offered, only ratios and levels are of use."""
-    found = switchback(trials, figures, names, spec.baseline, rules, identical).decision
-    if goal is Goal.LATENCY:
-        return found
-    offered = figure_periods(measured_periods(trials, figures), lambda traffic: traffic.totals.per_second)
-    fitted = fit_periods(offered, names, with_load=False)
+    """Compare the candidates of a study on live traffic; by another goal than the study's only ratios and levels are of use."""
+    decision = switchback(spec, trials, figures, names, rules, identical).decision
+    if goal is spec.goal:
+        return decision
+    fitted = fit_periods(goal_periods(measured_periods(trials, figures), goal), names)
     return replace(
-        found,
+        decision,
+        decided_by=FIGURE_OF[goal],
         ratios=candidate_ratios(fitted, names, spec.baseline, rules.alpha),
         levels=candidate_levels(fitted, names, rules.alpha),
     )

@@ -12,13 +12,12 @@ from dialin.model.evidence import load_gauge
 from dialin.model.load_driver import ALL_KINDS, TransactionTimes, describe_driver
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
-from dialin.model.study import Goal, StudySpec
+from dialin.model.study import COST_GOALS, LOWER_IS_BETTER, Goal, StudySpec
 from dialin.model.trial import Purpose, Step, Trial, TrialState, first_driver_choices
 from dialin.model.verdict import (
     CandidateState,
     CandidateVerdict,
     Confirmation,
-    DecidedBy,
     Estimate,
     LiveFindings,
     Note,
@@ -49,7 +48,7 @@ from dialin.stats.trial_figures import (
 from dialin.variables import rules
 from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_notes, rates
 from dialin.verdict.effective_settings import EffectiveSettings
-from dialin.verdict.host_comparison import DISAGREE, host_notes, kinds_are_compared
+from dialin.verdict.host_comparison import compare_hosts
 from dialin.verdict.live_findings import live_findings, live_notes
 from dialin.verdict.recommendation import recommend
 from dialin.workloads import load_identity
@@ -76,6 +75,7 @@ class _Case:
         failures: of each candidate's server.
         weaker: per candidate, the variables by which it gives up durability.
         live: what live traffic shows beside; None of other studies.
+        latencies: on live traffic, the inverse of each candidate's latency in the mix of statements that is compared.
     """
 
     record: StudyRecord
@@ -90,6 +90,7 @@ class _Case:
     weaker: Mapping[str, Sequence[str]]
     confounds: Sequence[Note]
     live: LiveFindings | None
+    latencies: Mapping[str, Estimate | None]
 
     @property
     def spec(self) -> StudySpec:
@@ -106,18 +107,25 @@ class _Case:
 def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = None) -> Judgement:
     """Return the verdict on all completed trials; `known`, figures by trial id, are calculated unless they are given."""
     case = _case(record, known)
-    spec, decision = case.spec, case.decision
-    names = spec.names
+    spec, names = case.spec, case.spec.names
+    hosts = compare_hosts(record, case.done, case.figures, case.decision)
+    decision = hosts.limited(case.decision, spec.baseline)
+    is_reached = case.decision.is_reached(spec.until, spec.baseline) and hosts.is_enough
+    is_reached = is_reached and (hosts.disagree or hosts.is_shown(case.decision))
     outcome, states = decision.outcome, dict(decision.states)
     # What could explain a difference could hide one as well; only candidates that are one leave no question.
     if case.serious and outcome is not Outcome.INCONCLUSIVE and not any(len(group) == len(names) for group in case.identical):
         outcome = Outcome.INCONCLUSIVE
         states = without_claims(states)
-    by_host = host_notes(record, case.done, case.figures, decision.decided_by)
-    disagree = any(note.code == DISAGREE for note in by_host)
-    if disagree and outcome is not Outcome.INCONCLUSIVE:
-        outcome, states = Outcome.INCONCLUSIVE, without_claims(states)
-    recommended = recommend(spec, outcome, decision, case.weaker, case.serious, hosts_disagree=disagree)
+    recommended = recommend(
+        spec,
+        outcome,
+        decision,
+        case.weaker,
+        case.serious,
+        hosts_disagree=hosts.disagree,
+        kept_back=bool(hosts.kept_back(case.decision)),
+    )
     chosen = recommended.candidate
     is_choice = chosen == decision.choice and outcome is not Outcome.INCONCLUSIVE
     best = front(
@@ -154,12 +162,12 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         confirmed=_confirmed(record, chosen),
         lost_seconds=sum(case.figures[trial.id].lost for trial in case.done),
         trial_noise=decision.sd,
-        warnings=[*by_host, *_warnings(case, chosen)],
+        warnings=[*hosts.notes, *_warnings(case, chosen)],
         confounds=list(case.confounds),
         server={"builds": {server: dict(facts) for server, facts in record.servers.items()}},
         host=dict(record.host),
         workload={
-            **spec.workload.model_dump(mode="json"),
+            **spec.workload.model_dump(mode="json", exclude={"load_token"}),
             "text": spec.workload.describe(),
             **_driver(record),
             **_table_read(record),
@@ -167,9 +175,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     )
     if case.live is not None:
         verdict = verdict.model_copy(update={"live": case.live})
-    decided = decision.is_reached(spec.until, spec.baseline)
-    decided = decided and kinds_are_compared(record, case.done, case.figures, decision.decided_by)
-    return Judgement(in_words(spec, verdict), decided)
+    return Judgement(in_words(spec, verdict), is_reached)
 
 
 def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
@@ -201,6 +207,7 @@ def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
         weaker={name: _weaker(name, forced, spec.baseline) for name in forced},
         confounds=confounds,
         live=_live(spec, record.trials, by_trial),
+        latencies={} if spec.live is None else (decision if spec.goal is Goal.LATENCY else decided(Goal.LATENCY)).levels,
     )
 
 
@@ -230,11 +237,11 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
     done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in figures]
     names = spec.names
     levels = point_levels(by_mean(trial_speeds(done, figures)), names)
-    latencies: dict[str, float] = {}
-    if spec.goal is Goal.LATENCY:
-        inverse = point_levels(timed_trials(done, figures, DecidedBy.LATENCY), names)
-        latencies = {name: 1 / level for name, level in inverse.items() if level > 0}
-    shown = latencies if spec.goal is Goal.LATENCY else levels
+    of_goal: dict[str, float] = {}
+    if spec.goal in LOWER_IS_BETTER:
+        inverse = point_levels(timed_trials(done, figures, FIGURE_OF[spec.goal]), names)
+        of_goal = {name: 1 / level for name, level in inverse.items() if level > 0}
+    shown = of_goal or levels
     base = shown.get(spec.baseline)
     unsafe = comparison.unsafe_candidates(spec, raced)
     standing = {}
@@ -245,7 +252,8 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
             failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in raced),
             tps=levels.get(name),
             ratio=shown[name] / base if base and name in shown else None,
-            latency=latencies.get(name),
+            latency=of_goal.get(name) if spec.goal is Goal.LATENCY else None,
+            cost=of_goal.get(name) if spec.goal in COST_GOALS else None,
             out=name in unsafe or comparison.given_up(name, raced),
         )
     return standing
@@ -294,6 +302,7 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         worst_second_tps=min((trial.window.worst for trial in trials), default=None),
         stall_seconds_per_1000=_stalls(case, trials, alpha),
         latency_ms=_latency(case, name, trials),
+        cost=goal_ratio(case.decision.levels.get(name), spec.goal) if spec.goal in COST_GOALS else None,
         errors_per_s=statistics.fmean(trial.errors for trial in trials) if trials else None,
         transactions=_transactions([trial for trial in case.done if trial.candidate == name]),
         effective_seconds=sum(trial.effective for trial in trials) if trials else None,
@@ -308,7 +317,7 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
 
 def _latency(case: _Case, name: str, trials: Sequence[Figures]) -> Estimate | None:
     """Return the latency of a typical trial; on live traffic that in the mix of statements in which candidates are compared."""
-    level = case.decision.levels.get(name) if case.live is not None else None
+    level = case.latencies.get(name)
     if level is not None:
         return goal_ratio(level, Goal.LATENCY)
     latencies = [trial.latency for trial in trials if trial.latency is not None]
@@ -406,7 +415,7 @@ def _warnings_of_live_traffic(case: _Case, live: LiveFindings) -> list[Note]:
     """
     spec, decision = case.spec, case.decision
     given_up = [name for name, state in decision.states.items() if state is CandidateState.UNSAFE]
-    notes = live_notes(live, case.record.trials, given_up)
+    notes = live_notes(spec, live, case.record.trials, given_up)
     notes += outcome_notes.durability_notes(case.weaker, decision.winners)
     notes += effective_settings.deviations(spec, case.last, effective_settings.catalogues_of(case.record.catalogues))
     if not spec.aa:

@@ -28,8 +28,12 @@ def recommend(
     serious: Sequence[Note],
     *,
     hosts_disagree: bool = False,
+    kept_back: bool = False,
 ) -> Recommendation:
-    """Return what to use. A candidate that gives up durability is chosen only where that was accepted."""
+    """Return what to use. A candidate that gives up durability is chosen only where that was accepted.
+
+    `kept_back` says that a gain is shown by all hosts together, and not by each kind of host.
+    """
     base = spec.baseline
     has_failed = decision.states[base] is CandidateState.FAILED
     if spec.aa:
@@ -42,6 +46,8 @@ def recommend(
         return Recommendation(base, ReasonCode.BASELINE_AMONG_BEST)
     if hosts_disagree and not serious:
         return Recommendation(base, ReasonCode.HOSTS_DISAGREE)
+    if kept_back and outcome is Outcome.INCONCLUSIVE and not serious and not decision.better:
+        return Recommendation(base, ReasonCode.NOT_ON_EACH_KIND)
     if outcome is Outcome.INCONCLUSIVE:
         return _while_inconclusive(spec, decision, weaker, serious)
     best = _by_level(decision, decision.winners or (decision.choice or base,))

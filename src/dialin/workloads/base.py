@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -154,6 +154,14 @@ class LoadSource(ABC):
         Raises:
             UserError: it cannot take its password, or the TLS that it needs.
         """
+
+    def call_load_hosts(self) -> Iterator[str]:
+        """Have the other hosts that apply it log in to their server, and yield the address of each after it has done so.
+
+        Raises:
+            UserError: one cannot be reached, has another token or build, or cannot log in.
+        """
+        return iter(())
 
     def digest(self) -> str:
         """Return a digest of its own file, so that another text is noticed; empty where it has none.

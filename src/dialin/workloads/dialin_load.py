@@ -7,7 +7,7 @@ import re
 import statistics
 import subprocess
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -17,7 +17,7 @@ from dialin.model.cause import Cause, CauseCode
 from dialin.model.load_driver import DriverChoice
 from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
-from dialin.workloads import dialin_load_account, driver_process, load_binary, private
+from dialin.workloads import dialin_load_account, driver_process, load_binary, load_hosts, private
 from dialin.workloads.base import Second, Target, Workload, digest_of
 from dialin.workloads.dialin_load_lines import OTHER_STREAM, STREAM, Fault, Report, parse_stream_line
 from dialin.workloads.driver_process import DriverLoad, DriverProcess, EndedError
@@ -43,6 +43,9 @@ _RECONNECT_FOR = 1
 """Seconds without any connection after which the driver ends: a trial whose server died has failed."""
 
 _NOOP = "noop"
+
+_NO_SCHEMA = "Unknown database"
+"""What servers say where the schema of an account is not there."""
 
 _KEEPS_ITS_SIZE = (_NOOP,)
 """Workloads of dialin-load's own whose data neither grows nor drains."""
@@ -108,6 +111,7 @@ class DialinLoad(Workload):
                 f"dialin-load has no workload {self._spec.name!r}",
                 f"It has {', '.join((*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS))}, and workload files (TOML)",
             )
+        load_hosts.check(self._spec)
         check_options(self._spec.options, of_file=not self._is_sysbenchs)
         self.check_stream()
         # It reads the workload with its options, and refuses what it does not know.
@@ -123,6 +127,15 @@ class DialinLoad(Workload):
 
     def check_account(self, account: Account) -> None:
         dialin_load_account.check(account)
+
+    def call_load_hosts(self) -> Iterator[str]:
+        for address in self._spec.load_hosts or ():
+            login = ["run", _NOOP, "--json", "--connections=1", "--transactions=1", *load_hosts.options(self._spec, [address])]
+            done = self._call(*login)
+            if done.returncode != 0 and _NO_SCHEMA not in done.stdout:  # that the study may make
+                fault = _find_fault(done.stdout)
+                raise UserError(fault.what, fault.remedy)
+            yield address
 
     def _call(self, *words: str) -> subprocess.CompletedProcess[str]:
         try:
@@ -210,17 +223,25 @@ class DialinLoad(Workload):
 
     @property
     def is_choosing(self) -> bool:
-        """Whether the driver decides by the end of its warm-up if it gathers answers; at a rate it never does."""
-        return self._choice is None and not self._spec.rate
+        """Whether the driver decides by the end of its warm-up if it gathers answers; at a rate it never does.
+
+        Nor on load hosts: they might decide differently.
+        """
+        return self._choice is None and not self._spec.rate and not self._spec.load_hosts
 
     def _choice_options(self) -> list[str]:
+        if self._spec.load_hosts:
+            return ["--gather=off"]
         if self._choice is not None:
             return [f"--load-threads={self._choice.load_threads}", f"--gather={'on' if self._choice.gather else 'off'}"]
         return [f"--warmup={self._warmup}"] if self.is_choosing else []
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> DialinLoadRun:
-        account = dialin_load_account.options(target.account, target.directory, target.database)
-        words = [str(self._binary), "run", self._spec.name, *account, "--json", f"--connections={threads}", "--time=0"]
+        if self._spec.load_hosts:
+            source = load_hosts.options(self._spec, self._spec.load_hosts)
+        else:
+            source = dialin_load_account.options(target.account, target.directory, target.database)
+        words = [str(self._binary), "run", self._spec.name, *source, "--json", f"--connections={threads}", "--time=0"]
         words += [f"--reconnect-for={_RECONNECT_FOR}", *self._choice_options()]
         words += [f"--seed={seed}", *([f"--rate={self._spec.rate}"] if self._spec.rate else []), *self._options(threads)]
         driver = DriverProcess.start(words, target.directory, cpus=cpus, environment=private.environment())

@@ -42,6 +42,7 @@ KIND = WorkloadKind(
     make=_make,
     workloads=(*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS),
     suffixes=(WORKLOAD_FILE,),
+    takes_load_hosts=True,
     rand_types=RAND_TYPES,
     specify=_specify,
     is_installed=lambda: load_binary.find() is not None,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
+from dialin.model.study import Goal
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads.base import Workload
 from dialin.workloads.load_request import LoadRequest
@@ -32,8 +34,11 @@ class WorkloadKind:
         suffixes: how names of the files end that it runs.
         threads: connections that work at once, where a study does not say; None for the usual number.
         takes_path: whether it is asked for as `name:path`, with the path of a file or directory.
+        takes_load_hosts: whether agents on other hosts can apply it.
         rand_types: the distributions that it can draw row numbers from.
         defaults: its defaults of options such as `table_size` in words, where they are not the usual ones; for `--help`.
+        on_sandboxes_only: why it does not run on a server that dialin did not start; empty where it does.
+        default_goal: the goal of a study that names none, from the options of the workload; None for the usual one.
         specify: fills in the defaults of a request, and refuses what does not fit (UserError); None where a workload has no
             options but those of the model, and no tables that `--tables` and `--table-size` size.
         how_to_install: a sentence, where it needs something.
@@ -48,8 +53,11 @@ class WorkloadKind:
     suffixes: tuple[str, ...] = ()
     threads: int | None = None
     takes_path: bool = False
+    takes_load_hosts: bool = False
     rand_types: tuple[str, ...] = ()
     defaults: Mapping[str, str] = field(default_factory=dict)
+    on_sandboxes_only: str = ""
+    default_goal: Callable[[Mapping[str, Any]], Goal] | None = None
     specify: Callable[[LoadRequest], WorkloadSpec] | None = None
     is_installed: Callable[[], bool] = lambda: True
     how_to_install: str = ""

@@ -42,16 +42,26 @@ def find_kind(workload: str) -> tuple[WorkloadKind, str]:
     Raises:
         UserError: the kind in front does not apply it, and another one does.
     """
-    prefix, colon, name = workload.partition(":")
-    prefixed = next((kind for kind in KINDS if colon and kind.is_prefix and kind.name == prefix), None)
+    prefixed = _prefixed(workload)
     if prefixed is None:
         return _first(workload) or _OF_UNKNOWN_NAMES, workload
+    name = workload.partition(":")[2]
     other = _first(name)
     if other is not None and not prefixed.applies(name):
         applying = other.name if other.is_prefix else "dialin"
         remedy = f"Give --workload {name}; {applying} applies it"
         raise UserError(f"{prefixed.name} does not apply the workload {name!r}", remedy)
     return prefixed, name
+
+
+def kind_in_front(workload: str) -> WorkloadKind:
+    """Return the kind that a workload is asked of, whether or not it applies it."""
+    return _prefixed(workload) or _first(workload) or _OF_UNKNOWN_NAMES
+
+
+def _prefixed(workload: str) -> WorkloadKind | None:
+    prefix, colon, _ = workload.partition(":")
+    return next((kind for kind in KINDS if colon and kind.is_prefix and kind.name == prefix), None)
 
 
 def _first(workload: str) -> WorkloadKind | None:

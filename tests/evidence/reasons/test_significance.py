@@ -34,7 +34,7 @@ def codes(record: StudyRecord) -> list[str]:
     return [one.code for one in moved(record)]
 
 
-def with_told(values: Mapping[str, float], per: Per = Per.TRANSACTION, name: str = "Innodb_data_fsyncs") -> StudyRecord:
+def with_values(values: Mapping[str, float], per: Per = Per.TRANSACTION, name: str = "Innodb_data_fsyncs") -> StudyRecord:
     """Return the study of 1 and 16, in which 16 is faster, with one figure of its own."""
     return watched(unseen(), [*(one for one in ORDINARY if one.name != name), Rise("status", name, per, values)])
 
@@ -128,7 +128,7 @@ def test_what_goes_on_at_its_own_pace_is_no_reason() -> None:
 
 
 def test_a_change_too_small_to_matter_is_not_reported() -> None:
-    assert "data_fsyncs" not in codes(with_told({"1": 0.0002, "16": 0.004}))
+    assert "data_fsyncs" not in codes(with_values({"1": 0.0002, "16": 0.004}))
 
 
 def test_a_figure_that_differs_while_throughput_does_not_is_reported_as_that() -> None:
@@ -140,7 +140,7 @@ def test_a_figure_that_differs_while_throughput_does_not_is_reported_as_that() -
 
 
 def test_a_figure_that_moved_without_the_goal_is_not_reported_of_a_winner() -> None:
-    record = with_told({"": 1.0})
+    record = with_values({"": 1.0})
     high = {number for number, own in record.watched.items() if number % 2}
     seen = {
         number: {**own, "status": _times(own["status"], 40.0 if number in high else 1.0)}
@@ -154,9 +154,9 @@ def _times(one: Watched, factor: float) -> Watched:
 
 
 def test_next_to_nothing_is_reported_as_it_is() -> None:
-    (reason,) = moved(with_told({"1": 2.0, "16": 0.0001}))
+    (reason,) = moved(with_values({"1": 2.0, "16": 0.0001}))
     assert reason.text == "InnoDB data file fsyncs: 1.97 per transaction with 1, 0.0001 with 16."
-    (reason,) = moved(with_told({"1": 2.0, "16": 0.0}))
+    (reason,) = moved(with_values({"1": 2.0, "16": 0.0}))
     assert reason.text.endswith("1.97 per transaction with 1, none with 16.")
 
 
@@ -194,7 +194,7 @@ def test_strongest_come_first_and_six_are_reported() -> None:
 
 
 def test_for_latency_the_correlation_is_that_with_latency_itself() -> None:
-    record = with_told({"1": 2.0, "16": 0.5})
+    record = with_values({"1": 2.0, "16": 0.5})
     spec = record.spec.model_copy(update={"goal": Goal.LATENCY})
     (reason,) = moved(replace(record, spec=spec, verdict=None))
     assert reason.correlation is not None

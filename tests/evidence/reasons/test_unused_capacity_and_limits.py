@@ -159,7 +159,7 @@ def study(in_force: Mapping[str, str], figures: list[Figure], about: str | None 
     return replace(record, trials=[replace(one, in_force={**one.in_force, **in_force}) for one in record.trials])
 
 
-def told_of(code: str, record: StudyRecord) -> list[Reason]:
+def reasons_of_code(code: str, record: StudyRecord) -> list[Reason]:
     return [one for one in [*unused(record, of(record)), *limits(record, of(record))] if one.code == code]
 
 
@@ -175,7 +175,7 @@ def test_every_rule_is_tested_here() -> None:
 @pytest.mark.parametrize("code", sorted({**ROOM, **LIMITS}))
 def test_it_is_named_with_its_figures(code: str) -> None:
     in_force, figures, _, text = {**ROOM, **LIMITS}[code]
-    (reason,) = told_of(code, study(in_force, figures, about(code)))
+    (reason,) = reasons_of_code(code, study(in_force, figures, about(code)))
     assert reason.text == text
     assert reason.kind is (ReasonKind.UNUSED if code in ROOM else ReasonKind.LIMIT)
     assert reason.chart is not None
@@ -185,18 +185,18 @@ def test_it_is_named_with_its_figures(code: str) -> None:
 @pytest.mark.parametrize("code", sorted({**ROOM, **LIMITS}))
 def test_it_is_not_named_where_it_is_not_so(code: str) -> None:
     in_force, _, figures, _ = {**ROOM, **LIMITS}[code]
-    assert told_of(code, study(in_force, figures, about(code))) == []
+    assert reasons_of_code(code, study(in_force, figures, about(code))) == []
 
 
 @pytest.mark.parametrize("code", sorted(code for code in ROOM if about(code)))
 def test_what_costs_little_is_named_only_where_a_study_is_about_it(code: str) -> None:
     in_force, figures, _, _ = ROOM[code]
-    assert told_of(code, study(in_force, figures)) == []
+    assert reasons_of_code(code, study(in_force, figures)) == []
 
 
 def test_what_holds_for_some_candidates_names_them() -> None:
     reported = [Rise("status", "Innodb_log_waits", S, {"4": 3.0, "16": 9.0}, 0.0)]
-    (reason,) = told_of("log_buffer_full", watched(nothing_moved(), reported))
+    (reason,) = reasons_of_code("log_buffer_full", watched(nothing_moved(), reported))
     assert reason.text.endswith("9.00 times per second, with 4 and 16.")
 
 
@@ -205,7 +205,9 @@ def test_room_used_in_one_trial_alone_was_used() -> None:
     first = record.trials[0]
     own = record.watched[first.id]
     pages = replace(own["innodb"], gauges={"ibuf_size_pages": Gauge(0.0, 0.0, 0.0, 120_000.0, 0.0)})
-    (reason,) = told_of("change_buffer_unused", replace(record, watched={**record.watched, first.id: {**own, "innodb": pages}}))
+    (reason,) = reasons_of_code(
+        "change_buffer_unused", replace(record, watched={**record.watched, first.id: {**own, "innodb": pages}})
+    )
     other = next(name for name in ("25", "26") if name != first.candidate)
     assert reason.text.endswith(f", with {other}.")
 
@@ -224,7 +226,7 @@ def test_purge_that_falls_behind_is_named() -> None:
         number: {"innodb": replace(own["innodb"], gauges={"history_list": Gauge(1e3, 61_000.0, 1e3, 61_000.0, 3e4)})}
         for number, own in record.watched.items()
     }
-    (reason,) = told_of("purge_behind", replace(record, watched=seen))
+    (reason,) = reasons_of_code("purge_behind", replace(record, watched=seen))
     assert reason.text == "Purge did not keep up: the history list grew by 1.13 per transaction."
 
 
@@ -232,6 +234,6 @@ def test_a_server_that_fills_the_cpus_it_was_given_is_named() -> None:
     record = nothing_moved()
     trials = [replace(one, costs=Costs(10.0, 1.0, 39.0, 40.0, 8, 4)) for one in record.trials]
     spec = record.spec.model_copy(update={"server_cpus": "0-3"})
-    (reason,) = told_of("server_cpu_full", replace(record, trials=trials, spec=spec))
+    (reason,) = reasons_of_code("server_cpu_full", replace(record, trials=trials, spec=spec))
     assert reason.text == "The server used 97.5 % of the CPUs that it may use."
-    assert told_of("server_cpu_full", replace(record, trials=trials)) == []
+    assert reasons_of_code("server_cpu_full", replace(record, trials=trials)) == []

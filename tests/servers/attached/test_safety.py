@@ -265,7 +265,7 @@ def test_one_server_that_is_put_back_does_not_keep_others_waiting(log, home, beg
     assert [each.id for each in log.entries()] == [entry.id]
 
 
-def test_who_waits_in_vain_to_begin_is_told(log, home, begin, clock):
+def test_who_waits_in_vain_to_begin_is_reported(log, home, begin, clock):
     home.undo.mkdir(parents=True)
     other = UndoLog(home.undo, clock)
     other._locks.take("begin")

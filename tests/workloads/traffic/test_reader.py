@@ -4,7 +4,8 @@ import pytest
 
 from dialin.model.live import LatencySource
 from dialin.servers.connection import RefusedError
-from dialin.workloads.traffic.reader import Reader
+from dialin.workloads.traffic.digests import Digest
+from dialin.workloads.traffic.reader import Reader, Replication, replication_of
 
 TAKES = 0.002
 """Seconds that each of dialin's statements takes."""
@@ -19,6 +20,7 @@ class Server:
         self.times = dict.fromkeys(self.counts, 0.0)
         self.status = {"Questions": 0, "Com_select": 0, "Innodb_rows_read": 0, "Aborted_clients": 0, "Threads_running": 3}
         self.lag = None
+        self.digests = {}
 
     def serve(self, selects, seconds=1.0, rows=0):
         self._count("sql/select", selects, 1.0 * selects)
@@ -34,6 +36,8 @@ class Server:
     def query(self, statement, arguments=()):
         if "summary_global_by_event_name" in statement:
             rows = [(f"statement/{kind}", count, 1e9 * self.times[kind], 0) for kind, count in self.counts.items()]
+            if "by_digest" in statement:
+                rows += [(key, count, 1e9 * took, 0) for key, (count, took) in self.digests.items()]
             return self._done("sql/select", rows)
         if statement.startswith("SHOW GLOBAL STATUS"):
             return self._done("sql/show_status", [(name, str(value)) for name, value in self.status.items()])
@@ -88,4 +92,26 @@ def test_the_lag_of_a_replica_is_read_with_the_words_that_the_server_knows(serve
     assert second.lag == 12
     server.lag = None
     (second,) = readings(server, clock, lambda: server.serve(1), is_replica=True)
-    assert second.lag is None
+    assert (second.lag, second.has_stopped) == (None, True)
+
+
+def test_a_replica_of_several_sources_lags_as_far_as_the_last_of_them():
+    rows = [(*[None] * 32, lag) for lag in ("3", "50")]
+    assert replication_of(rows) == Replication(50.0)
+    assert replication_of([*rows, (None,) * 33]).has_stopped
+    assert replication_of([]) is None
+
+
+def test_the_largest_digests_are_kinds_of_their_own_and_the_rest_stays_in_its_kind(server, clock):
+    slow = Digest("ab" * 16, "SELECT `c` FROM `t`", "sql/select")
+    server.digests = {slow.key: (0, 0.0)}
+
+    def serve():
+        server.serve(50)
+        server.digests[slow.key] = (20, 35.0)
+
+    second, reset = readings(server, clock, serve, lambda: server.serve(10), chosen=[slow])
+    assert dict(second.counts) == {slow.key: 20, "sql/select": 30}
+    assert second.times[slow.key] == pytest.approx(35.0)
+    assert second.statements == 50
+    assert dict(reset.counts) == {"sql/select": 10}

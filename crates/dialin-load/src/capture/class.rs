@@ -85,7 +85,8 @@ impl Class {
                 can(Effect::SetsAutocommit)
             }
             (b"set" | b"use" | b"show" | b"desc" | b"describe" | b"explain" | b"help", _) => can(Effect::Outside),
-            (b"flush" | b"reset" | b"purge" | b"change" | b"install" | b"uninstall" | b"clone" | b"import", _)
+            (b"flush" | b"reset" | b"purge" | b"change" | b"install" | b"uninstall" | b"clone" | b"import" | b"backup", _)
+            | (b"lock" | b"unlock", b"instance")
             | (b"start" | b"stop", b"replica" | b"slave" | b"group_replication" | b"all") => {
                 cannot(own, Obstacle::Administration)
             }
@@ -98,7 +99,7 @@ impl Class {
                 | b"grant" | b"revoke",
                 _,
             )
-            | (b"lock" | b"unlock", b"table" | b"tables" | b"instance") => can(own),
+            | (b"lock" | b"unlock", b"table" | b"tables") => can(own),
             _ => with_locks(digest, Effect::Belongs),
         }
     }
@@ -169,6 +170,8 @@ mod tests {
             ("SET GLOBAL slow_query_log = 1", Obstacle::Administration),
             ("SET @@global.slow_query_log = 1", Obstacle::Administration),
             ("FLUSH SLOW LOGS", Obstacle::Administration),
+            ("BACKUP STAGE BLOCK_COMMIT", Obstacle::Administration),
+            ("LOCK INSTANCE FOR BACKUP", Obstacle::Administration),
             ("KILL 7", Obstacle::Administration),
             ("STOP REPLICA", Obstacle::Administration),
         ] {

@@ -133,7 +133,7 @@ pub fn replay(
     seconds: &mut dyn FnMut(Second),
 ) -> Result<Played> {
     let source = replayer::Source::new(request, facts)?;
-    let (setup, load_threads) = (replayer::Source::setup(), vec![1; run.phases.len()]);
+    let (setup, load_threads) = (replayer::Source::setup(facts), vec![1; run.phases.len()]);
     play_scripts::<Replayer<'_>>(&source, setup, run, load_threads, stop, &mut || Ok(Instant::now()), seconds)
 }
 

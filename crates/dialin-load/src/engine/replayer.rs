@@ -14,6 +14,8 @@ use crate::record::{ReplayTally, Tally};
 use crate::replay::{DEADLOCK, Piece, Step};
 pub use source::Source;
 use source::State;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +28,9 @@ const AGAIN: [u16; 3] = [1020, 1205, 1213];
 const MOST_RETRIES: u32 = 10;
 /// The account may not do what the captured ones did.
 const DENIED: [u16; 5] = [1044, 1045, 1142, 1143, 1370];
+/// How long a statement waits at most for one of another transaction that wrote the same row before it, in nanoseconds: that one may itself
+/// wait for a lock of this transaction, where locks differ from the captured ones.
+const LONGEST_HOLD: u64 = SECOND / 10;
 /// What begins so much later than it was due, in nanoseconds, began late.
 const LATE: u64 = SECOND / 200;
 
@@ -49,6 +54,9 @@ struct Transaction {
     /// The statement before which it has waited until it was due, and the one before which the clock was set; from 1.
     waited: usize,
     clocked: usize,
+    /// The statement that waits for others or did, from 1, and until when.
+    held: (usize, u64),
+    executed: usize,
     is_whole: bool,
 }
 
@@ -65,8 +73,11 @@ pub struct Replayer<'s> {
     source: &'s Source,
     seat: usize,
     current: Current,
-    /// The default schema of its session.
+    /// The default schema of its session, and what tells it apart from others.
     schema: Option<Arc<[u8]>>,
+    mark: u64,
+    /// Statements that cannot be prepared, by number.
+    refused: HashSet<usize>,
     sent: Sent,
     text: Vec<u8>,
     /// A transaction whose remaining statements are left out, because it failed.
@@ -85,6 +96,8 @@ impl<'s> Script<'s> for Replayer<'s> {
             seat: connection,
             current: Current::Nothing,
             schema: None,
+            mark: 0,
+            refused: HashSet::new(),
             sent: Sent::Step,
             text: Vec::new(),
             given_up: None,
@@ -141,6 +154,8 @@ impl<'s> Script<'s> for Replayer<'s> {
                 at: 0,
                 waited: 0,
                 clocked: 0,
+                held: (0, 0),
+                executed: 0,
                 is_whole: false,
             }),
             Some(Piece::Connect(_)) => Current::Connect { is_done: false },
@@ -152,7 +167,11 @@ impl<'s> Script<'s> for Replayer<'s> {
 
     fn rewind(&mut self) {
         if let Current::Transaction(transaction) = &mut self.current {
-            (transaction.at, transaction.clocked) = (0, 0);
+            (transaction.at, transaction.clocked, transaction.held) = (0, 0, (0, 0));
+            transaction.executed = 0;
+            if let Some(number) = transaction.number {
+                self.source.state().execute(number, 0);
+            }
         }
     }
 
@@ -180,7 +199,7 @@ impl<'s> Script<'s> for Replayer<'s> {
             Current::Connect { is_done: false } => return Action::Connect,
             Current::Quit { is_done: false } => return Action::Disconnect,
             Current::Connect { .. } | Current::Quit { .. } => {
-                self.schema = None;
+                self.enter(None);
                 self.source.state().under_way -= 1;
                 return Action::End;
             }
@@ -223,6 +242,15 @@ impl<'s> Script<'s> for Replayer<'s> {
             transaction.waited = number;
             return Action::WaitUntil(due);
         }
+        if !step.dependencies.is_empty() && (transaction.held.0 != number || transaction.held.1 > now) {
+            let mut state = self.source.state();
+            if !state.is_ready(self.seat, &step.dependencies) {
+                if transaction.held.0 != number {
+                    transaction.held = (number, now + LONGEST_HOLD);
+                }
+                return Action::HoldUntil(transaction.held.1);
+            }
+        }
         if let Some(clock) = step.clock.filter(|_| transaction.clocked < number) {
             self.text.clear();
             let (seconds, micros) = (clock.max(0) / 1_000_000, clock.max(0) % 1_000_000);
@@ -231,11 +259,27 @@ impl<'s> Script<'s> for Replayer<'s> {
             return Action::Send(Kind::Other);
         }
         self.sent = Sent::Step;
-        Action::Send(step.kind)
+        match &step.execution {
+            Some(execution) if !self.refused.contains(&execution.template) => {
+                Action::Execute { query: self.source.query(execution.template, step.kind, self.mark), keeps: false }
+            }
+            _ => Action::Send(step.kind),
+        }
     }
 
-    fn write(&mut self, parameters: impl Parameters) -> u8 {
+    fn write(&mut self, mut parameters: impl Parameters) -> u8 {
+        if let Some(step) = self.step()
+            && let Some(execution) = &step.execution
+        {
+            execution.values.iter().for_each(|value| value.write(&step.sql, &mut parameters));
+        }
         parameters.end()
+    }
+
+    fn cannot_prepare(&mut self) -> bool {
+        let template = self.step().and_then(|step| step.execution.as_ref()).map(|execution| execution.template);
+        self.refused.extend(template);
+        template.is_some()
     }
 
     fn kept(&mut self) -> (&[Keep], &mut [Value]) {
@@ -249,7 +293,10 @@ impl<'s> Script<'s> for Replayer<'s> {
             Current::Transaction(transaction) => {
                 let Some(step) = transaction.steps.get(transaction.at) else { return true };
                 match self.sent {
-                    Sent::Schema => self.schema.clone_from(&step.schema),
+                    Sent::Schema => {
+                        let schema = step.schema.clone();
+                        self.enter(schema);
+                    }
                     Sent::Clock => {
                         transaction.clocked = transaction.at + 1;
                         self.source.state().tally.counts.clocks += 1;
@@ -275,7 +322,8 @@ impl<'s> Script<'s> for Replayer<'s> {
         match sent {
             // The statement itself fails then, and is compared.
             Sent::Schema => {
-                self.schema.clone_from(&step.schema);
+                let schema = step.schema.clone();
+                self.enter(schema);
                 return Verdict::GoesOn(true);
             }
             Sent::Clock => {
@@ -318,7 +366,7 @@ impl<'s> Script<'s> for Replayer<'s> {
     }
 
     fn lose(&mut self, now: u64) {
-        self.schema = None;
+        self.enter(None);
         self.now = now;
         let lost = std::mem::replace(&mut self.current, Current::Nothing);
         if let Current::Transaction(transaction) = lost
@@ -353,6 +401,13 @@ impl Transaction {
 }
 
 impl Replayer<'_> {
+    /// The session has this default schema now.
+    fn enter(&mut self, schema: Option<Arc<[u8]>>) {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(schema.as_deref().unwrap_or_default());
+        (self.mark, self.schema) = (hasher.finish(), schema);
+    }
+
     fn step(&self) -> Option<&Step> {
         match &self.current {
             Current::Transaction(transaction) => transaction.steps.get(transaction.at).map(AsRef::as_ref),
@@ -364,10 +419,14 @@ impl Replayer<'_> {
     fn advance(&mut self) {
         if let Current::Transaction(transaction) = &mut self.current {
             transaction.at += 1;
+            transaction.executed += 1;
+            if let Some(number) = transaction.number {
+                self.source.state().execute(number, transaction.executed);
+            }
             if transaction.bytes > LONGEST_AGAIN {
                 // It is not played again, so what was played is not needed any more.
                 transaction.steps.drain(..transaction.at);
-                (transaction.at, transaction.waited, transaction.clocked) = (0, 0, 0);
+                (transaction.at, transaction.waited, transaction.clocked, transaction.held) = (0, 0, 0, (0, 0));
             }
         }
     }

@@ -24,6 +24,12 @@ impl Digest {
         Self([half(0), half(8)])
     }
 
+    /// Of the same text where its names mean something else.
+    #[must_use]
+    pub fn marked(self, mark: u64) -> Self {
+        Self([self.0[0] ^ mark, self.0[1]])
+    }
+
     /// A number that is another one for most digests.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "any part of it will do")]
@@ -70,6 +76,8 @@ pub enum Action<'s> {
     },
     /// It does nothing until this time, in nanoseconds since the load began.
     WaitUntil(u64),
+    /// It does nothing until [`Script::poll`] names its connection, or this time has come.
+    HoldUntil(u64),
     /// It connects to the server and logs in, unless it is connected: a session begins.
     Connect,
     /// It closes its statements and its connection: the session ends. The next one begins when the script asks for it.
@@ -158,6 +166,11 @@ pub trait Script<'s>: Sized + Send + 's {
 
     /// Write the parameters of the statement that comes next; return the sequence number that its answer begins with.
     fn write(&mut self, parameters: impl Parameters) -> u8;
+
+    /// The server cannot prepare the statement that comes next; whether the script names another action instead.
+    fn cannot_prepare(&mut self) -> bool {
+        false
+    }
 
     /// What is kept of the first row of the statement that comes next, and where.
     fn kept(&mut self) -> (&[Keep], &mut [Value]);

@@ -280,7 +280,10 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                     self.go_on(place, now)?;
                 }
                 State::Idles => {
-                    self.tally.timer(now - at);
+                    // One that was held until now waited for others, not for the timer.
+                    if !std::mem::take(&mut self.slots[place].is_held) {
+                        self.tally.timer(now - at);
+                    }
                     self.go_on(place, now)?;
                 }
                 State::Lost | State::Connects => self.time_login(place, now)?,
@@ -363,6 +366,11 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                 }
                 (Action::WaitUntil(at), _) => {
                     slot.state = State::Idles;
+                    self.timers.push(Reverse((at, place)));
+                    return Ok(());
+                }
+                (Action::HoldUntil(at), _) => {
+                    (slot.state, slot.is_held) = (State::Idles, true);
                     self.timers.push(Reverse((at, place)));
                     return Ok(());
                 }

@@ -236,9 +236,9 @@ mod tests {
         })
     }
 
-    type Told = (&'static str, usize, Option<u64>, usize, Option<f64>);
+    type Step = (&'static str, usize, Option<u64>, usize, Option<f64>);
 
-    fn told(options: &str) -> Vec<Told> {
+    fn steps_of(options: &str) -> Vec<Step> {
         let phase = |each: &Phase| {
             (each.purpose.word(), each.step, each.seconds, each.connections, each.rate.map(|rate| rate.per_second))
         };
@@ -247,13 +247,13 @@ mod tests {
 
     #[test]
     fn nothing_said_is_a_minute_of_one_connection_in_a_closed_loop() {
-        assert_eq!(told(""), [("measure", 1, Some(60), 1, None)]);
+        assert_eq!(steps_of(""), [("measure", 1, Some(60), 1, None)]);
     }
 
     #[test]
     fn each_step_has_its_own_warm_up() {
         assert_eq!(
-            told("--connections 1,4 --warmup 5 --time 20"),
+            steps_of("--connections 1,4 --warmup 5 --time 20"),
             [
                 ("warm-up", 1, Some(5), 1, None),
                 ("measure", 1, Some(20), 1, None),
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn lists_of_one_and_of_many_and_lists_of_the_same_length_go_together() {
-        let steps = |options: &str| told(options).iter().map(|told| (told.3, told.4)).collect::<Vec<_>>();
+        let steps = |options: &str| steps_of(options).iter().map(|step| (step.3, step.4)).collect::<Vec<_>>();
         assert_eq!(steps("--connections 8 --rate 1,2.5"), [(8, Some(1.0)), (8, Some(2.5))]);
         assert_eq!(steps("--connections 8,9 --rate 3"), [(8, Some(3.0)), (9, Some(3.0))]);
         assert_eq!(steps("--connections 8,9 --rate 3,4"), [(8, Some(3.0)), (9, Some(4.0))]);
@@ -296,9 +296,9 @@ mod tests {
 
     #[test]
     fn a_run_without_an_end_has_one_step() {
-        assert_eq!(told("--time 0"), [("measure", 1, None, 1, None)]);
-        assert_eq!(told("--transactions 100"), [("measure", 1, None, 1, None)]);
-        assert_eq!(told("--transactions 100 --time 5"), [("measure", 1, Some(5), 1, None)]);
+        assert_eq!(steps_of("--time 0"), [("measure", 1, None, 1, None)]);
+        assert_eq!(steps_of("--transactions 100"), [("measure", 1, None, 1, None)]);
+        assert_eq!(steps_of("--transactions 100 --time 5"), [("measure", 1, Some(5), 1, None)]);
         assert!(run("--time 0 --connections 1,2").unwrap_err().what.contains("never ends"));
     }
 

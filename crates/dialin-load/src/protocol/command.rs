@@ -143,6 +143,11 @@ impl Parameters for Execute<'_> {
         self.out.extend_from_slice(&value.to_le_bytes());
     }
 
+    fn decimal(&mut self, digits: &[u8]) {
+        self.typed(value::NEWDECIMAL);
+        packet::put_bytes(self.out, digits);
+    }
+
     fn bytes(&mut self, value: &[u8]) {
         self.typed(value::VAR_STRING);
         packet::put_bytes(self.out, value);

@@ -13,6 +13,9 @@ pub trait Parameters: Sized {
     /// The next parameter is this number; NULL if it is none.
     fn double(&mut self, value: f64);
 
+    /// The next parameter is the number of these digits, exactly.
+    fn decimal(&mut self, digits: &[u8]);
+
     /// The next parameter is this text.
     fn bytes(&mut self, value: &[u8]);
 

@@ -80,6 +80,11 @@ impl Parameters for Text<'_> {
         }
     }
 
+    fn decimal(&mut self, digits: &[u8]) {
+        self.out.extend_from_slice(digits);
+        self.next_part();
+    }
+
     fn bytes(&mut self, value: &[u8]) {
         self.written(|out| out.extend_from_slice(value));
     }

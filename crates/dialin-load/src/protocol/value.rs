@@ -31,6 +31,8 @@ pub const TIME: u8 = 11;
 pub const DATETIME: u8 = 12;
 /// A 2-byte year.
 pub const YEAR: u8 = 13;
+/// An exact number, as its digits.
+pub const NEWDECIMAL: u8 = 246;
 /// Text or bytes: VARCHAR.
 pub const VAR_STRING: u8 = 253;
 

@@ -125,6 +125,10 @@ pub struct ReplayFact {
     pub transactions: u64,
     /// Its statements that are played.
     pub statements: u64,
+    /// Of these, those that are prepared, as they were; all others are sent as text.
+    pub prepared: u64,
+    /// Statements that were prepared and are sent as text: they occur once, or the values in them cannot be told apart.
+    pub prepared_as_text: u64,
     /// Statements with RAND() or UUID().
     pub random: u64,
     /// From the first statement to the last one in the capture, in seconds.
@@ -146,6 +150,8 @@ impl ReplayFact {
             sessions: facts.sessions,
             transactions: facts.transactions,
             statements: facts.statements,
+            prepared: facts.templates.prepared,
+            prepared_as_text: facts.templates.as_text,
             random: facts.omissions.random,
             captured_seconds: (facts.end - facts.begin) as f64 / 1e6,
             not_replayed: facts.omissions.skipped.clone(),

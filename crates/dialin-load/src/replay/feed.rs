@@ -1,8 +1,10 @@
 //! Reads the schedule of a capture in a thread of its own, ahead of those who play it.
 
+use super::planner::Prepared;
 use super::seats::Seats;
 use super::{Facts, Piece, Request, Schedule, unreadable};
 use crate::errors::{Error, Result};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 
@@ -25,7 +27,8 @@ impl Feed {
     /// # Errors
     /// The capture cannot be opened, or the thread not be started.
     pub fn start(request: &Request, facts: &Facts) -> Result<Self> {
-        let schedule = Schedule::open(request).map_err(|error| unreadable(&request.directory, &error))?;
+        let prepared = Prepared::Executed(Arc::clone(&facts.templates));
+        let schedule = Schedule::open(request, prepared).map_err(|error| unreadable(&request.directory, &error))?;
         let (sender, batches) = sync_channel(WAITING);
         let (seats, directory) = (facts.seats.clone(), request.directory.clone());
         let read = move || {

@@ -3,22 +3,29 @@
 //! A capture is read twice: once to see how many sessions and transactions it has ([`Facts`]), and again while it is played. What is in
 //! memory does not grow with the capture, but for a few bytes of each session: the reading thread is ahead of the replay by so many bytes.
 
+mod conflicts;
 mod feed;
+mod literals;
 mod planner;
 mod seats;
+mod templates;
 mod timeline;
 
+pub use conflicts::Dependency;
 pub use feed::{Batch, Feed};
 pub use planner::{DEADLOCK, Omissions, Piece, Step};
+pub use templates::{Execution, Template, Templates};
 
 use crate::capture::STATEMENTS;
 use crate::capture::format::Reader;
 use crate::errors::{Error, Result};
-use planner::Planner;
+use planner::{Planner, Prepared};
 use seats::{Seats, Spans};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use templates::Learner;
 use timeline::Timeline;
 
 /// How fast a capture is played.
@@ -58,6 +65,8 @@ pub struct Facts {
     pub end: i64,
     /// What is left out.
     pub omissions: Omissions,
+    /// What was prepared.
+    pub templates: Arc<Templates>,
     seats: Seats,
 }
 
@@ -69,7 +78,7 @@ impl Facts {
     pub fn of(request: &Request) -> Result<Self> {
         let unreadable = |error: io::Error| unreadable(&request.directory, &error);
         let mut spans = Spans::default();
-        let mut schedule = Schedule::open(request).map_err(unreadable)?;
+        let mut schedule = Schedule::open(request, Prepared::Learned(Learner::default())).map_err(unreadable)?;
         let mut facts = Self { begin: i64::MAX, end: i64::MIN, ..Self::default() };
         while let Some(pieces) = schedule.next_pieces().map_err(unreadable)? {
             for (_, piece) in &pieces {
@@ -85,7 +94,8 @@ impl Facts {
             }
             spans.take(&pieces);
         }
-        facts.omissions = schedule.planner.omissions;
+        facts.omissions = std::mem::take(&mut schedule.planner.omissions);
+        facts.templates = Arc::new(schedule.planner.templates());
         facts.seats = Seats::of(&spans);
         (facts.sessions, facts.connections) = (spans.sessions(), facts.seats.count);
         if facts.transactions == 0 {
@@ -108,11 +118,11 @@ struct Schedule {
 }
 
 impl Schedule {
-    fn open(request: &Request) -> io::Result<Self> {
+    fn open(request: &Request, prepared: Prepared) -> io::Result<Self> {
         let file = File::open(request.directory.join(STATEMENTS))?;
         let (header, reader) = Reader::open(BufReader::new(zstd::Decoder::new(file)?))?;
         let timeline = Timeline::new(reader, header["clock"] == "second");
-        Ok(Self { timeline, planner: Planner::new(request.from), is_read: false })
+        Ok(Self { timeline, planner: Planner::new(request.from, prepared), is_read: false })
     }
 
     /// Further pieces, in order; None at the end.

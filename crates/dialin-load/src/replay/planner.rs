@@ -4,6 +4,9 @@
 //! in the capture. Where the capture shows a rollback by the server, a ROLLBACK is added; where the server commits what is
 //! open before another statement, a COMMIT is added, so that nothing waits for its turn while it holds locks.
 
+use super::conflicts::{Conflicts, Dependency, Target, Written};
+use super::literals::Literals;
+use super::templates::{Execution, Learner, Templates};
 use super::timeline::{Event, Statement, What};
 use crate::capture::class::{Class, Effect, Obstacle, turns_autocommit_on};
 use crate::capture::digest::Digester;
@@ -35,6 +38,10 @@ pub struct Step {
     pub kind: Kind,
     /// The captured time, in microseconds since 1970, of a statement that asks for it.
     pub clock: Option<i64>,
+    /// How it is executed, where it was prepared.
+    pub execution: Option<Execution>,
+    /// What it waits for.
+    pub dependencies: Box<[Dependency]>,
     /// It is not in the capture: it repairs what the server did by itself.
     pub is_added: bool,
 }
@@ -82,6 +89,9 @@ pub struct Omissions {
 pub struct Planner {
     /// Transactions that ended at this time or before are left out.
     from: Option<i64>,
+    prepared: Prepared,
+    literals: Literals,
+    conflicts: Conflicts,
     digester: Digester,
     classes: HashMap<Vec<u8>, Known>,
     sessions: HashMap<u64, Session>,
@@ -91,6 +101,21 @@ pub struct Planner {
     forgotten: u64,
     /// What is left out.
     pub omissions: Omissions,
+}
+
+/// What becomes of statements that were prepared.
+#[derive(Debug)]
+pub enum Prepared {
+    /// They are learned from; nothing is played.
+    Learned(Learner),
+    /// They are executed as this says.
+    Executed(Arc<Templates>),
+}
+
+impl Default for Prepared {
+    fn default() -> Self {
+        Self::Executed(Arc::default())
+    }
 }
 
 /// What is known of a digest.
@@ -103,6 +128,7 @@ struct Known {
     locks_tables: bool,
     unlocks_tables: bool,
     ends_xa: bool,
+    target: Option<Target>,
 }
 
 #[derive(Debug)]
@@ -110,8 +136,8 @@ struct Session {
     number: u64,
     is_autocommit: bool,
     open: Option<Open>,
-    /// It ended, but when is not known before the session's next statement.
-    ended: Option<u64>,
+    /// A transaction that ended, but when is not known before the session's next statement.
+    ended: Option<Ended>,
     /// It is within an XA transaction, which is left out.
     in_xa: bool,
 }
@@ -122,8 +148,20 @@ struct Open {
     transaction: Option<u64>,
     /// Its pieces, as long as it may have to be left out.
     held: Option<Vec<Piece>>,
+    /// How many transactions ended before it began.
+    after: u64,
     end: i64,
     is_end_known: bool,
+    statements: usize,
+    /// What its statements wrote, by their numbers from 1.
+    wrote: Vec<(usize, Written)>,
+}
+
+/// A transaction that ended, with what it wrote.
+#[derive(Debug)]
+struct Ended {
+    transaction: u64,
+    wrote: Vec<(usize, Written)>,
 }
 
 /// Pieces with the numbers of their sessions.
@@ -132,8 +170,17 @@ pub type Out = Vec<(u64, Piece)>;
 impl Planner {
     /// For the whole capture, or without the transactions that ended at a time or before.
     #[must_use]
-    pub fn new(from: Option<i64>) -> Self {
-        Self { from, ..Self::default() }
+    pub fn new(from: Option<i64>, prepared: Prepared) -> Self {
+        Self { from, prepared, ..Self::default() }
+    }
+
+    /// What was learned of prepared statements.
+    #[must_use]
+    pub fn templates(self) -> Templates {
+        match self.prepared {
+            Prepared::Learned(learner) => learner.finish(),
+            Prepared::Executed(..) => Templates::default(),
+        }
     }
 
     /// Take the next event, in the order of their ends, and write its pieces.
@@ -211,7 +258,10 @@ impl Planner {
         };
         let was_victim = statement.error == Some(DEADLOCK);
         let (is_end_known, turns_on) = (statement.duration.is_some(), turns_autocommit_on(&statement.sql));
-        let step = Piece::Step(Box::new(Step {
+        let (execution, written) = self.look_into(&statement, &known);
+        let mut step = Box::new(Step {
+            execution,
+            dependencies: Box::default(),
             schema: statement.schema,
             start,
             error: statement.error,
@@ -220,7 +270,7 @@ impl Planner {
             clock: known.asks_for_time.then_some(statement.clock),
             is_added: false,
             sql: statement.sql,
-        }));
+        });
         if matches!(effect, Effect::Begins | Effect::CommitsItself)
             && let Some(open) = session.open.take()
         {
@@ -237,7 +287,11 @@ impl Planner {
             None => self.begin(session.number, start, counts, out),
         };
         (open.end, open.is_end_known) = (end, is_end_known);
-        put(session.number, &mut open, step, out);
+        if let Some(written) = written {
+            step.dependencies = self.conflicts.dependencies(&written, open.after);
+            open.wrote.push((open.statements + 1, written));
+        }
+        put(session.number, &mut open, Piece::Step(step), out);
         if effect == Effect::SetsAutocommit {
             session.is_autocommit = turns_on;
         }
@@ -262,8 +316,8 @@ impl Planner {
             self.transactions - 1
         });
         let held = may_be_left_out.then(Vec::new);
-        let mut open = Open { transaction, held, end: start, is_end_known: true };
         let after = if counts { self.ended_before(start) } else { 0 };
+        let mut open = Open { transaction, held, after, end: start, is_end_known: true, statements: 0, wrote: vec![] };
         put(session, &mut open, Piece::Begin { transaction, start, after }, out);
         open
     }
@@ -299,28 +353,51 @@ impl Planner {
         }
         out.push((session.number, Piece::Finish { is_rolled_back, end: open.end }));
         let Some(transaction) = open.transaction else { return };
+        let wrote = if is_rolled_back { vec![] } else { open.wrote };
+        let ended = Ended { transaction, wrote };
         if open.is_end_known {
-            self.ended(session.number, transaction, open.end, out);
+            self.ended(session.number, &ended, open.end, out);
         } else {
-            session.ended = Some(transaction);
+            session.ended = Some(ended);
         }
     }
 
     /// That a session goes on shows that its transaction had ended.
     fn note_end(&mut self, session: &mut Session, at: i64, out: &mut Out) {
-        if let Some(transaction) = session.ended.take() {
-            self.ended(session.number, transaction, at, out);
+        if let Some(ended) = session.ended.take() {
+            self.ended(session.number, &ended, at, out);
         }
     }
 
-    fn ended(&mut self, session: u64, transaction: u64, at: i64, out: &mut Out) {
+    fn ended(&mut self, session: u64, ended: &Ended, at: i64, out: &mut Out) {
+        let place = self.forgotten + self.ends.len() as u64;
+        self.conflicts.end(ended.transaction, place, &ended.wrote);
         let last = self.ends.back().copied().unwrap_or(i64::MIN);
         self.ends.push_back(at.max(last));
         if self.ends.len() > MOST_ENDS {
             self.ends.pop_front();
             self.forgotten += 1;
         }
-        out.push((session, Piece::Ended(transaction)));
+        out.push((session, Piece::Ended(ended.transaction)));
+    }
+
+    /// How a statement is executed, and what it writes.
+    fn look_into(&mut self, statement: &Statement, known: &Known) -> (Option<Execution>, Option<Written>) {
+        let templates = match &mut self.prepared {
+            Prepared::Learned(learner) => {
+                if statement.is_prepared {
+                    learner.take(&statement.sql);
+                }
+                return (None, None);
+            }
+            Prepared::Executed(templates) => templates,
+        };
+        if !statement.is_prepared && known.target.is_none() {
+            return (None, None);
+        }
+        let Some(shape) = self.literals.shape(&statement.sql) else { return (None, None) };
+        let execution = statement.is_prepared.then(|| templates.execution(shape, &self.literals)).flatten();
+        (execution, known.target.map(|target| Written::by(target, &statement.sql, &self.literals)))
     }
 
     fn known(&mut self, sql: &[u8]) -> Known {
@@ -374,12 +451,14 @@ impl Known {
             is_random: any(&[b"rand (", b"uuid (", b"uuid_short ("]),
             locks_tables: digest.starts_with(b"lock table"),
             unlocks_tables: digest.starts_with(b"unlock table"),
+            target: Target::of(digest),
             ends_xa: digest.starts_with(b"xa commit") || digest.starts_with(b"xa rollback"),
         }
     }
 }
 
 fn put(session: u64, open: &mut Open, piece: Piece, out: &mut Out) {
+    open.statements += usize::from(matches!(piece, Piece::Step(_)));
     match &mut open.held {
         Some(held) => held.push(piece),
         None => out.push((session, piece)),
@@ -395,6 +474,8 @@ fn added(sql: &[u8], start: i64) -> Piece {
         rows: None,
         kind: Kind::Other,
         clock: None,
+        execution: None,
+        dependencies: Box::default(),
         is_added: true,
     }))
 }

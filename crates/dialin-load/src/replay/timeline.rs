@@ -18,6 +18,8 @@ pub struct Statement {
     pub sql: Box<[u8]>,
     /// The default schema.
     pub schema: Option<Arc<[u8]>>,
+    /// It was prepared, as far as the capture says.
+    pub is_prepared: bool,
     /// How long it took, in microseconds.
     pub duration: Option<i64>,
     /// The number of its error; 0 without one.
@@ -158,6 +160,7 @@ impl<R: BufRead> Timeline<R> {
                 let statement = Statement {
                     sql: line.sql.into(),
                     schema,
+                    is_prepared: line.is_prepared == Some(true),
                     duration: line.duration,
                     error: line.error,
                     rows: line.rows_sent,

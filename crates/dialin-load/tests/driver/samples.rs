@@ -190,6 +190,8 @@ fn replay_fact() -> ReplayFact {
         sessions: 24,
         transactions: 1_200,
         statements: 24_000,
+        prepared: 6,
+        prepared_as_text: 1,
         random: 3,
         captured_seconds: 59.75,
         not_replayed: [(Obstacle::NamedLock, 2)].into(),

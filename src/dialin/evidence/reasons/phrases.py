@@ -15,7 +15,15 @@ from dialin.text import change, listed, number, percent, visible
 
 _MANY = 4
 
-GOALS = {Goal.THROUGHPUT: "throughput", Goal.STABILITY: "variation", Goal.LATENCY: "latency"}
+GOALS = {
+    Goal.THROUGHPUT: "throughput",
+    Goal.STABILITY: "variation",
+    Goal.LATENCY: "latency",
+    Goal.CPU: "CPU per statement",
+    Goal.IO: "I/O per statement",
+    Goal.PAGES: "pages per statement",
+    Goal.ROWS: "rows per statement",
+}
 """What the measure of a study's goal is called in a sentence."""
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dialin.model.measure import capital, deciding, measure_of
+from dialin.model.measure import capital, cost_unit, deciding, measure_of
 from dialin.model.setting import Value, as_number
-from dialin.model.study import Goal, StudySpec
+from dialin.model.study import COST_GOALS, Goal, StudySpec
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.model.workload import latency_name
 from dialin.report.charts import plotly_data as go
@@ -55,7 +55,7 @@ def dose_response(spec: StudySpec, verdict: Verdict, style: Mapping[str, Style])
             "anchor": "y2",
         },
         yaxis={**axis(unit.rate), "domain": [0.42, 1.0], "zeroline": False},
-        yaxis2={**axis(f"{name}, {measured_in}"), "domain": [0.0, 0.32], "zeroline": False},
+        yaxis2={**axis(f"{name}, {measured_in}".rstrip(", ")), "domain": [0.0, 0.32], "zeroline": False},
         meta={"narrow": {"margin": {"l": 52}, "yaxis": {"title": {"text": ""}}, "yaxis2": {"title": {"text": ""}}}},
     )
     for which, of, written in (("y", lambda one: one.tps, number), ("y2", below, show)):
@@ -146,11 +146,17 @@ def _has_telling_interval(level: Estimate) -> bool:
 def _second(verdict: Verdict) -> tuple[str, str, _Of, Callable[[float], str]]:
     if verdict.goal is Goal.LATENCY:
         return latency_name(verdict.percentile), "ms", lambda one: one.latency_ms, number
+    if verdict.goal in COST_GOALS:
+        return measure_of(verdict).noun, cost_unit(verdict.goal), lambda one: one.cost, number
     return "CV", "%", lambda one: one.cv and in_percent(one.cv), number
 
 
 def _second_figure(candidate: CandidateVerdict, verdict: Verdict) -> str:
-    return f"{with_interval(candidate.latency_ms)} ms" if verdict.goal is Goal.LATENCY else with_interval(candidate.cv, percent)
+    if verdict.goal is Goal.LATENCY:
+        return f"{with_interval(candidate.latency_ms)} ms"
+    if verdict.goal in COST_GOALS:
+        return f"{with_interval(candidate.cost)} {cost_unit(verdict.goal)}".rstrip()
+    return with_interval(candidate.cv, percent)
 
 
 def _curve(

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from dialin.evidence import measured
 from dialin.evidence.measured import Measured
 from dialin.model.load_driver import ALL_KINDS
+from dialin.model.measure import capital, cost_unit, measure_of
 from dialin.model.record import StudyRecord
-from dialin.model.study import Goal
+from dialin.model.study import COST_GOALS, Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.model.why import Why
 from dialin.model.workload import latency_name
@@ -39,6 +40,7 @@ def before_after(record: StudyRecord, verdict: Verdict, why: Why) -> list[Tile]:
     every = [
         _throughput(verdict, base, unit),
         _variation(verdict, base) if verdict.goal is Goal.STABILITY else None,
+        _cost(verdict, base) if verdict.goal in COST_GOALS else None,
         _run_time(verdict, base, unit) if unit.by_run else _queries(verdict, trials),
         *([] if unit.by_run else _latencies(verdict, base, why)),
         _cpu(verdict, why),
@@ -55,6 +57,11 @@ def _throughput(verdict: Verdict, base: CandidateVerdict, unit: Units) -> Tile |
 def _variation(verdict: Verdict, base: CandidateVerdict) -> Tile | None:
     ratio = _sentence(verdict.chosen.goal_ratio, verdict)
     return _of_estimates("variation", "Variation (CV)", base.cv, verdict.chosen.cv, verdict, percent, "", ratio)
+
+
+def _cost(verdict: Verdict, base: CandidateVerdict) -> Tile | None:
+    ratio, title = _sentence(verdict.chosen.goal_ratio, verdict), capital(measure_of(verdict).noun)
+    return _of_estimates("cost", title, base.cost, verdict.chosen.cost, verdict, number, cost_unit(verdict.goal), ratio)
 
 
 def _latencies(verdict: Verdict, base: CandidateVerdict, why: Why) -> list[Tile | None]:

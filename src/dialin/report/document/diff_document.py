@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from dialin.model.measure import capital, measure
-from dialin.model.study import Goal, StudySpec
+from dialin.model.measure import capital, cost_unit, measure
+from dialin.model.study import COST_GOALS, Goal, StudySpec
 from dialin.model.study_diff import Area, CandidateChange, ComparedStudy, StudyDiff
 from dialin.model.verdict import Estimate
 from dialin.report.board import study_title
@@ -148,6 +148,8 @@ def _level_format(spec: StudySpec) -> tuple[Callable[[float], str], str]:
     """Return how a level of the goal's measure is shown, and its unit."""
     if spec.goal is Goal.STABILITY:
         return percent, ""
+    if spec.goal in COST_GOALS:
+        return number, cost_unit(spec.goal)
     return number, "ms" if spec.goal is Goal.LATENCY else units(spec.workload).title
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dialin.cause_sentences import guard_reason
+from dialin.model.measure import measure
 from dialin.model.record import LogCode, StudyRecord
+from dialin.model.study import Goal
 from dialin.model.verdict import Estimate, LiveCandidate, LiveCost, LiveFindings
 from dialin.report.charts.live_chart import live_charts
 from dialin.report.charts.style import Style
@@ -65,47 +67,62 @@ def _observed(record: StudyRecord) -> list[str]:
 
 
 def _summary(record: StudyRecord, findings: LiveFindings) -> str:
-    source = next((str(facts["latency_source"]) for facts in record.servers.values() if "latency_source" in facts), "")
+    facts = next((one for one in record.servers.values() if "latency_source" in one), {})
+    source = str(facts.get("latency_source", ""))
     read = f", whose latency was read from {_SOURCES[source]}" if source in _SOURCES else ""
-    cpu = "" if findings.cpu_share is None else f" The server used {percent(findings.cpu_share)} of its machine's CPU."
+    digests = facts.get("digests", ())
+    mix = f" The mix of statements: {counted(len(digests), 'digest')} by themselves, the rest by kind." if digests else ""
+    cpu = "" if findings.cpu_share is None else f" The server used {percent(findings.cpu_share)} of its machine's CPU"
+    running = "" if findings.running is None else f"{' and' if cpu else ' The server'} ran {findings.running:.1f} threads"
+    saturated = f"; it was saturated in {percent(findings.saturated)} of the periods" if findings.saturated else ""
+    used = f"{cpu}{running}{saturated}." if cpu or running else ""
     return (
-        f"Clients sent {number(findings.statements_per_s)} statements/s{read}.{cpu} dialin applied no load; the server spent "
-        f"{percent(findings.own_share)} of the measured time on its readings."
+        f"Clients sent {number(findings.statements_per_s)} statements/s{read}.{mix}{used} dialin applied no load; the server "
+        f"spent {percent(findings.own_share)} of the measured time on its readings."
     )
 
 
 def _effects(record: StudyRecord, findings: LiveFindings, names: Naming) -> Table:
-    shown = [cost for cost in _COSTS if any(cost in one.costs for one in findings.candidates)]
-    of_baseline = [Cell("baseline"), *([Cell("")] * (2 + len(shown)))]
+    goal = record.spec.goal
+    aim = measure(goal, record.spec.workload.percentile)
+    shown = [cost for cost in _COSTS if cost.value != goal and any(cost in one.costs for one in findings.candidates)]
+    has_latency = goal is not Goal.LATENCY
+    title = "latency" if goal is Goal.LATENCY else aim.short
     columns = [
         Column("candidate", "value" if names.subject else "candidate"),
-        Column("with", "latency", hint="lower is better", is_figure=True),
+        Column("with", title, hint=aim.direction, is_figure=True),
         Column("without", "without the load", 2, is_figure=True),
-        Column("load", "offered load", 1, is_figure=True),
+        *([Column("latency", "latency", 1, hint="lower is better", is_figure=True)] if has_latency else []),
+        *([] if goal is Goal.THROUGHPUT else [Column("load", "offered load", 1, is_figure=True)]),
         *(Column(cost.value, _COSTS[cost], place, is_figure=True) for place, cost in enumerate(shown, start=3)),
         Column("trips", "guard trips", is_figure=True),
     ]
+    width = len(columns) - 2
+
+    def ratios(one: LiveCandidate) -> list[Cell]:
+        if one.name == record.spec.baseline:
+            return [Cell("baseline"), *([Cell("")] * (width - 1))]
+        beside = [*([one.latency] if has_latency else []), *([] if goal is Goal.THROUGHPUT else [one.load])]
+        return [_ratio(each) for each in (one.with_load, one.without_load, *beside, *(one.costs.get(cost) for cost in shown))]
+
     rows = [
         Row(
             [
                 Cell(names.labels[one.name], candidate=one.name),
-                *(of_baseline if one.name == record.spec.baseline else _ratios(one, shown)),
+                *ratios(one),
                 Cell(str(one.trips) if one.trips else "", order=one.trips),
             ],
             RowRole.BAD if one.trips else RowRole.PLAIN,
         )
         for one in findings.candidates
     ]
+    halves = " of second halves of periods" if findings.second_halves else ""
     caption = (
-        f"Against the baseline, in {counted(findings.quads, 'pair')} of blocks in mirrored order. Latency: the mean in one mix "
-        "of statements, with the offered load and its mix counted in, and without. Offered load: statements that clients sent "
-        "per second, which no candidate should change. The rest is what a statement cost the server."
+        f"Against the baseline, in {counted(findings.quads, 'pair')} of blocks in mirrored order{halves}, with the offered "
+        "load and its mix counted in, and without. Latency: the mean in one mix of statements. Offered load: statements that "
+        "clients sent per second, which no candidate should change. The rest is what a statement cost the server."
     )
     return Table("live-effect-table", caption, columns, rows, is_wide=True)
-
-
-def _ratios(one: LiveCandidate, costs: Sequence[LiveCost]) -> list[Cell]:
-    return [_ratio(one.with_load), _ratio(one.without_load), _ratio(one.load), *(_ratio(one.costs.get(cost)) for cost in costs)]
 
 
 def _ratio(ratio: Estimate | None) -> Cell:

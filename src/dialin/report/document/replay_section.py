@@ -12,25 +12,7 @@ from dialin.report.document.parts import Cell, Column, Paragraph, Part, Role, Ro
 from dialin.report.replay_sentences import COUNTS, SHARES, fidelity
 from dialin.text import NOTHING, counted, number, percent
 
-_SHORT = {
-    "replay_left_out": "left out",
-    "replay_new_errors": "new errors",
-    "replay_missing_errors": "missing errors",
-    "replay_other_rows": "other row counts",
-    "replay_late": "began late",
-}
-_SHORT_COUNTS = {
-    "replay_waited": "waited for order",
-    "replay_waited_s": "seconds waited",
-    "replay_repaired": "rolled back",
-    "replay_again": "played again",
-}
-_CAPTION = (
-    "Each trial against the capture, warm-up included. Shares: statements that cannot be replayed; statements that failed, "
-    "and did not in the capture; the other way round; queries with another number of rows; transactions that began more than "
-    "5 ms late. Transactions: that waited for the captured order, and for how long together; that were rolled back as in the "
-    "capture; that were played again after a deadlock or lock wait timeout."
-)
+_CAPTION = "Each trial against the capture, warm-up included."
 
 
 def replay_section(record: StudyRecord) -> Section:
@@ -61,7 +43,7 @@ def replay_section(record: StudyRecord) -> Section:
 def _share(name: str, gauges: Sequence[Gauge], limit: float | None) -> Row:
     worst = max(gauge.most for gauge in gauges)
     cells = [
-        Cell(_SHORT[name]),
+        Cell(SHARES[name]),
         Cell(percent(statistics.fmean(gauge.mean for gauge in gauges))),
         Cell(percent(worst), order=worst),
         Cell(NOTHING if limit is None else percent(limit)),
@@ -72,4 +54,4 @@ def _share(name: str, gauges: Sequence[Gauge], limit: float | None) -> Row:
 def _count(name: str, gauges: Sequence[Gauge]) -> Row:
     worst = max(gauge.most for gauge in gauges)
     mean = statistics.fmean(gauge.mean for gauge in gauges)
-    return Row([Cell(_SHORT_COUNTS[name]), Cell(number(mean)), Cell(number(worst), order=worst), Cell(NOTHING)])
+    return Row([Cell(COUNTS[name]), Cell(number(mean)), Cell(number(worst), order=worst), Cell(NOTHING)])

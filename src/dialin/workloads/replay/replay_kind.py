@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
+from dialin.model.study import Goal
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads import load_binary
 from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind, option_error
 from dialin.workloads.load_request import LoadRequest
-from dialin.workloads.replay.replay_options import CAPTURE, ReplayOptions
+from dialin.workloads.replay.replay_options import CAPTURE, FULL, ReplayOptions
 
 
 def _specify(request: LoadRequest) -> WorkloadSpec:
@@ -42,6 +45,11 @@ def _specify(request: LoadRequest) -> WorkloadSpec:
     return request.spec(CAPTURE, options, threads=facts.connections, tables=1, table_size=1)
 
 
+def _default_goal(options: Mapping[str, Any]) -> Goal:
+    """Return what a replay is compared by: one that keeps a pace has that throughput, whatever the server does."""
+    return Goal.THROUGHPUT if options.get("pace") == FULL else Goal.LATENCY
+
+
 def _make(spec: WorkloadSpec) -> Workload:
     from dialin.workloads.replay.replay import Replay  # --help needs no driver
 
@@ -56,6 +64,8 @@ KIND = WorkloadKind(
     options_help="from, warm-up (docs/capture.md)",
     takes_path=True,
     defaults={"threads": "one per session", "tables": "none", "table_size": "none"},
+    on_sandboxes_only="it changes the data",
+    default_goal=_default_goal,
     specify=_specify,
     is_installed=lambda: load_binary.find() is not None,
     how_to_install=load_binary.REMEDY,

@@ -5,6 +5,8 @@ What they cost, and what they are worth:
 - `histogram`: the statement histogram of the performance schema (MySQL 8.0 and later) beside its summary by event name; 450 and
   220 rows, about 1 ms. Percentiles, and means by kind of statement.
 - `summary`: the summary by event name alone (MySQL 5.6 and 5.7; MariaDB with the performance schema on). Means by kind.
+
+  With both, means of the largest digests as well (`digests`).
 - `response_time`: the plugin query_response_time (MariaDB, Percona), with its statistics on. One mean for all statements.
 
 A server with none of them is refused: Threads_running divided by statements per second would be a mean as well (Little's law),
@@ -13,7 +15,7 @@ but one look per second sees a server with short statements idle nearly always.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dialin.errors import UserError
@@ -21,6 +23,8 @@ from dialin.model.live import LatencySource
 from dialin.model.query import Query
 from dialin.model.traffic import ALL_STATEMENTS
 from dialin.servers.connection import RefusedError
+from dialin.workloads.traffic import digests
+from dialin.workloads.traffic.digests import Digest
 
 _PICOSECONDS_PER_MS = 1e9
 _LEFT_OUT = ("statement/sp/", "statement/scheduler/", "statement/abstract/", "statement/com/Binlog Dump")
@@ -83,22 +87,27 @@ def _answers(query: Query, statement: str) -> bool:
         return False
 
 
-def read(query: Query, source: LatencySource) -> Statements:
-    """Read the cumulative figures of a source."""
+def read(query: Query, source: LatencySource, chosen: Sequence[Digest] = ()) -> Statements:
+    """Read the cumulative figures of a source, and of some digests, which are in the figures of their kinds as well."""
     match source:
         case LatencySource.HISTOGRAM | LatencySource.SUMMARY:
-            rows = [row for row in query(_SUMMARY) if not str(row[0]).startswith(_LEFT_OUT)]
-            kinds = [str(name).removeprefix("statement/") for name, *_ in rows]
-            return Statements(
-                counts={kind: float(row[1]) for kind, row in zip(kinds, rows, strict=True)},
-                times={kind: float(row[2]) / _PICOSECONDS_PER_MS for kind, row in zip(kinds, rows, strict=True)},
-                errors=float(sum(row[3] for row in rows)),
-                buckets=_histogram(query) if source is LatencySource.HISTOGRAM else {},
-            )
+            asked = f"{_SUMMARY} UNION ALL {digests.statement(chosen)}" if chosen else _SUMMARY
+            counts: dict[str, float] = {}
+            times: dict[str, float] = {}
+            errors = 0.0
+            for name, count, took, failed in query(asked):
+                if str(name).startswith(_LEFT_OUT):
+                    continue
+                kind = str(name).removeprefix("statement/")
+                counts[kind] = counts.get(kind, 0.0) + float(count)  # a digest has a row for each schema
+                times[kind] = times.get(kind, 0.0) + float(took) / _PICOSECONDS_PER_MS
+                errors += float(failed)
+            buckets = _histogram(query) if source is LatencySource.HISTOGRAM else {}
+            return Statements(counts, times, errors, buckets)
         case LatencySource.RESPONSE_TIME:
             counted = [(float(count), str(total).strip()) for count, total in query(_RESPONSE_TIME)]
-            times = sum(float(total) for _, total in counted if total.replace(".", "", 1).isdecimal())
-            return Statements({ALL_STATEMENTS: sum(count for count, _ in counted)}, {ALL_STATEMENTS: 1000 * times})
+            total_seconds = sum(float(total) for _, total in counted if total.replace(".", "", 1).isdecimal())
+            return Statements({ALL_STATEMENTS: sum(count for count, _ in counted)}, {ALL_STATEMENTS: 1000 * total_seconds})
 
 
 def _histogram(query: Query) -> dict[float, float]:

@@ -7,7 +7,7 @@ performance_schema where latency is read there; on a replica REPLICATION CLIENT 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,7 @@ from dialin.model.traffic import ALL_STATEMENTS, TrafficSecond
 from dialin.probes import host
 from dialin.servers.connection import RefusedError
 from dialin.workloads.traffic import latency_sources
+from dialin.workloads.traffic.digests import Digest, without_digests
 from dialin.workloads.traffic.latency_sources import Statements
 
 _SUMS: Mapping[str, tuple[str, ...]] = {
@@ -39,9 +40,28 @@ _STATUS = "SHOW GLOBAL STATUS WHERE Variable_name IN ({})".format(
     ", ".join(f"'{name}'" for name in (*(name for names in _SUMS.values() for name in names), *_GAUGES))
 )
 _Key = TypeVar("_Key")
-_LAG_STATEMENTS = ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
+LAG_STATEMENTS = ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
 _LAG_COLUMN = 32
 """Seconds_Behind_Source, or _Master: the 33rd column of all builds from MySQL 5.5 to 9.7 and MariaDB 10.1 to 11.4."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replication:
+    """How a replica stands: seconds behind its source, the most of its channels; None where a channel does not run."""
+
+    lag: float | None
+
+    @property
+    def has_stopped(self) -> bool:
+        return self.lag is None
+
+
+def replication_of(rows: Sequence[Sequence[Any]]) -> Replication | None:
+    """Return what SHOW REPLICA STATUS says; None of a server that is no replica."""
+    lags = [row[_LAG_COLUMN] for row in rows]
+    if not lags:
+        return None
+    return Replication(None if None in lags else max(float(str(lag)) for lag in lags))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +77,7 @@ class Reading:
     figures: Mapping[str, float]
     running: float
     connected: float
-    lag: float | None
+    replication: Replication | None
     own: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
@@ -71,6 +91,7 @@ class Reader:
         pid: the server's process on this machine; None where it runs elsewhere.
         data: its data directory on this machine.
         is_replica: whether its lag is read.
+        chosen: digests that are counted each by itself.
     """
 
     def __init__(
@@ -82,13 +103,15 @@ class Reader:
         pid: int | None = None,
         data: Path | None = None,
         is_replica: bool = False,
+        chosen: Sequence[Digest] = (),
     ) -> None:
         self._raw = query
         self._clock = clock
         self._source = source
         self._pid = pid
         self._data = data
-        self._lag_statements = list(_LAG_STATEMENTS) if is_replica else []
+        self._lag_statements = list(LAG_STATEMENTS) if is_replica else []
+        self._chosen = chosen
         self._own: dict[str, list[float]] = {}
 
     def read(self) -> Reading:
@@ -98,7 +121,7 @@ class Reader:
             ServerError: it does not answer.
         """
         self._own = {}
-        statements = latency_sources.read(self._timed("sql/select"), self._source)
+        statements = latency_sources.read(self._timed("sql/select"), self._source, self._chosen)
         status = {str(name): float(value) for name, value in self._timed("sql/show_status")(_STATUS)}
         figures = {name: sum(status.get(each, 0.0) for each in names) for name, names in _SUMS.items()}
         figures["errors"] = statements.errors
@@ -110,7 +133,7 @@ class Reader:
             figures=figures,
             running=max(status.get("Threads_running", 0.0) - 1, 0.0),
             connected=status.get("Threads_connected", 0.0),
-            lag=self._lag(),
+            replication=self._replication(),
             own={kind: tuple(times) for kind, times in self._own.items()},
         )
 
@@ -125,7 +148,7 @@ class Reader:
 
         return query
 
-    def _lag(self) -> float | None:
+    def _replication(self) -> Replication | None:
         while self._lag_statements:
             try:
                 rows = self._timed("sql/show_replica_status")(self._lag_statements[0])
@@ -134,8 +157,7 @@ class Reader:
                     raise
                 del self._lag_statements[0]
                 continue
-            lag = rows[0][_LAG_COLUMN] if rows else None
-            return float(str(lag)) if lag is not None else None
+            return replication_of(rows)
         return None
 
     def difference(self, before: Reading, now: Reading) -> TrafficSecond:
@@ -151,6 +173,7 @@ class Reader:
         figures["questions"] = max(figures["questions"] - asked, 0.0)
         counts = _without(_rises(now.statements.counts, before.statements.counts), {k: len(v) for k, v in own.items()})
         times = _without(_rises(now.statements.times, before.statements.times), {k: sum(v) for k, v in own.items()})
+        counts, times = without_digests(counts, self._chosen), without_digests(times, self._chosen)
         buckets = _rises(now.statements.buckets, before.statements.buckets)
         for duration in (each for times_of_kind in own.values() for each in times_of_kind):
             _take_out(buckets, duration)
@@ -163,7 +186,8 @@ class Reader:
             buckets=buckets,
             running=now.running,
             connected=now.connected,
-            lag=now.lag,
+            lag=now.replication.lag if now.replication is not None else None,
+            has_stopped=now.replication is not None and now.replication.has_stopped,
             free_disk=self._free_disk(),
             free_memory=host.memory_available() / psutil.virtual_memory().total if self._pid is not None else None,
         )

@@ -1,18 +1,21 @@
 //! What the scripts of a replay share: the schedule as far as it was read, and how far they are in it.
 
 use super::GLANCE;
-use crate::engine::script::Setup;
+use crate::engine::script::{Digest, Query, Setup};
 use crate::errors::Result;
+use crate::plan::Kind;
 use crate::record::ReplayTally;
-use crate::replay::{Batch, Facts, Feed, Pace, Piece, Request};
+use crate::replay::{Batch, Dependency, Facts, Feed, Pace, Piece, Request, Templates};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// So many bytes of the schedule are read ahead.
 const AHEAD: usize = 64 << 20;
 /// In so many parts the transactions of a replay are timed.
 const MARKS: u64 = 40;
+/// The most statements that all connections together have open, of the 16,382 that servers allow.
+const OPEN_STATEMENTS: usize = 12_000;
 
 /// What the scripts of a replay share.
 pub struct Source {
@@ -20,6 +23,9 @@ pub struct Source {
     /// When the capture began, in microseconds since 1970.
     begin: i64,
     pub(super) transactions: u64,
+    templates: Arc<Templates>,
+    /// By the number of the template.
+    digests: Vec<Digest>,
     state: Mutex<State>,
 }
 
@@ -36,6 +42,12 @@ pub(super) struct State {
     order: VecDeque<u64>,
     /// Transactions that have ended before their turn in that order.
     ended: HashSet<u64>,
+    /// Transactions whose place in that order was read, and that have yet to end.
+    expected: HashSet<u64>,
+    /// How many statements each transaction under way has executed.
+    executed: HashMap<u64, usize>,
+    /// Connections whose next statement waits for another transaction.
+    depending: HashMap<u64, Vec<usize>>,
     /// How many have ended, in that order.
     pub(super) passed: u64,
     /// Connections whose transaction waits until so many have.
@@ -63,6 +75,9 @@ impl Source {
             pieces: 0,
             order: VecDeque::new(),
             ended: HashSet::new(),
+            expected: HashSet::new(),
+            executed: HashMap::new(),
+            depending: HashMap::new(),
             passed: 0,
             waiting: BinaryHeap::new(),
             idle: vec![false; facts.connections],
@@ -79,13 +94,27 @@ impl Source {
             };
             state.take(batch);
         }
-        Ok(Self { pace: request.pace, begin: facts.begin, transactions: facts.transactions, state: Mutex::new(state) })
+        Ok(Self {
+            pace: request.pace,
+            begin: facts.begin,
+            transactions: facts.transactions,
+            digests: facts.templates.all.iter().map(|template| Digest::of(&template.sql)).collect(),
+            templates: Arc::clone(&facts.templates),
+            state: Mutex::new(state),
+        })
     }
 
     /// What its scripts ask of every connection: one kind of transactions, and nothing that sessions begin with.
     #[must_use]
-    pub fn setup() -> Setup<'static> {
-        Setup { kinds: 1, session: &[], open_statements: 1 }
+    pub fn setup(facts: &Facts) -> Setup<'static> {
+        Setup { kinds: 1, session: &[], open_statements: (OPEN_STATEMENTS / facts.connections.max(1)).max(1) }
+    }
+
+    /// A statement that was prepared, by its number; `mark` tells schemas apart, in which its names mean something else.
+    pub(super) fn query(&self, template: usize, kind: Kind, mark: u64) -> Query<'_> {
+        let one = &self.templates.all[template];
+        let digest = self.digests[template].marked(mark);
+        Query { sql: &one.sql, digest, parameters: one.parameters(), kind, is_text: false }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -107,6 +136,9 @@ impl State {
         for (seat, piece) in batch {
             if let Piece::Ended(transaction) = piece {
                 self.order.push_back(transaction);
+                if !self.ended.contains(&transaction) {
+                    self.expected.insert(transaction);
+                }
                 self.advance();
                 continue;
             }
@@ -143,12 +175,36 @@ impl State {
 
     pub(super) fn end(&mut self, transaction: u64, transactions: u64, now: u64) {
         self.ended.insert(transaction);
+        self.expected.remove(&transaction);
+        self.executed.remove(&transaction);
+        self.woken.extend(self.depending.remove(&transaction).into_iter().flatten());
         self.advance();
         self.finished += 1;
         let is_mark = self.finished * MARKS / transactions > (self.finished - 1) * MARKS / transactions;
         if is_mark {
             self.tally.marks.push((self.finished, now));
         }
+    }
+
+    /// A transaction has executed so many statements.
+    pub(super) fn execute(&mut self, transaction: u64, statements: usize) {
+        self.executed.insert(transaction, statements);
+        if !self.depending.is_empty() {
+            self.woken.extend(self.depending.remove(&transaction).into_iter().flatten());
+        }
+    }
+
+    /// Whether a connection's next statement can be sent; else it is woken when that may have changed.
+    pub(super) fn is_ready(&mut self, seat: usize, dependencies: &[Dependency]) -> bool {
+        let has_done = |one: &&Dependency| {
+            !self.expected.contains(&one.transaction)
+                || self.executed.get(&one.transaction).is_some_and(|statements| *statements >= one.statements)
+        };
+        match dependencies.iter().find(|one| !has_done(one)) {
+            Some(one) => self.depending.entry(one.transaction).or_default().push(seat),
+            None => return true,
+        }
+        false
     }
 
     /// The next piece of a connection.

@@ -21,7 +21,7 @@ impl Said {
             thread,
             at: at * 1_000,
             duration: Some(duration * 1_000),
-            is_prepared: None,
+            is_prepared: Some(sql.contains("/*prepared*/")),
             error: Some(error),
             rows_sent: Some(rows),
             rows_examined: None,
@@ -46,7 +46,10 @@ fn replayed(
     let heard = Arc::clone(&asked);
     let answer = Mutex::new(move |sql: &str| answer(sql));
     let server = MockServer::listen(&directory.with_extension("sock"), move |command| {
-        let Command::Query(sql) = command else { return Answer::Ok };
+        let (Command::Query(sql) | Command::Execute(sql)) = command else {
+            let refused = matches!(command, Command::Prepare(sql) if sql.contains("not preparable"));
+            return if refused { Answer::Error(1064, "Syntax".into()) } else { Answer::Ok };
+        };
         heard.lock().unwrap().push(sql.to_owned());
         (answer.lock().unwrap())(sql)
     });
@@ -209,4 +212,42 @@ fn at_a_pace_statements_come_when_they_are_due_with_the_captured_clock() {
     let (_, last) = replay.marks.last().copied().unwrap();
     assert!(last >= 150_000_000, "{last}");
     assert_eq!((replay.counts.clocks, replay.counts.begun, replay.late.count()), (1, 2, 2));
+}
+
+#[test]
+fn what_was_prepared_is_prepared_unless_the_server_cannot() {
+    let said = [
+        Said(1, 0, 1, "select a from t where id = 1 order by 2 /*prepared*/", 0, 1),
+        Said(1, 2, 1, "select a from t where id = 7 order by 2 /*prepared*/", 0, 1),
+        Said(1, 4, 1, "select a from t where id = 7 order by 2", 0, 1),
+        Said(1, 6, 1, "select 1, 'not preparable' /*prepared*/", 0, 1),
+        Said(1, 8, 1, "select 2, 'not preparable' /*prepared*/", 0, 1),
+    ];
+    let (asked, tally) =
+        replayed("prepared", Pace::Full, &said, |sql| if sql.starts_with("select") { rows(1) } else { Answer::Ok });
+    let prepared = "select a from t where id = ? order by 2 /*prepared*/";
+    let expected = ["USE `shop`", prepared, prepared, said[2].3, said[3].3, said[4].3];
+    assert_eq!(asked, expected);
+    let counts = tally.replay.unwrap().counts;
+    assert_eq!((counts.row_counts, counts.other_row_counts, counts.new_errors, tally.errors.len()), (5, 0, 0, 0));
+}
+
+#[test]
+fn transactions_that_overlap_write_a_row_in_the_captured_order() {
+    let said = [
+        Said(1, 0, 1, "BEGIN", 0, 0),
+        Said(2, 1, 1, "START TRANSACTION", 0, 0),
+        Said(1, 3, 1, "select 1", 0, 1),
+        Said(1, 5, 1, "update t set a = 1 where id = 5", 0, 0),
+        Said(1, 7, 20, "COMMIT", 0, 0),
+        Said(2, 6, 22, "update t set a = 2 where id = 5", 0, 0),
+        Said(2, 30, 1, "COMMIT", 0, 0),
+    ];
+    let (asked, tally) = replayed("rows", Pace::Full, &said, |sql| match sql {
+        "select 1" => Answer::After(Duration::from_millis(50), Box::new(rows(1))),
+        _ => Answer::Ok,
+    });
+    assert!(place(&asked, said[3].3) < place(&asked, said[5].3), "{asked:?}");
+    assert!(place(&asked, "START TRANSACTION") < place(&asked, "select 1") + 3, "both ran at once: {asked:?}");
+    assert_eq!(tally.transactions[0], 2);
 }

@@ -124,6 +124,10 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
     fn prepared(&mut self, place: usize, outcome: &Outcome, now: u64) -> Result<()> {
         let Action::Execute { query, .. } = self.slots[place].script.next(now) else { return self.go_on(place, now) };
         let (sql, needed) = (query.sql, query.parameters);
+        let is_prepared = matches!(outcome, Outcome::Prepared { parameters, .. } if usize::from(*parameters) == needed);
+        if !is_prepared && self.slots[place].script.cannot_prepare() {
+            return self.go_on(place, now);
+        }
         let prepared = match outcome {
             Outcome::Prepared { id, parameters, .. } if usize::from(*parameters) == needed => {
                 Prepared::Binary(Execution::new(*id, needed))

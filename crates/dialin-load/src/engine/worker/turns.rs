@@ -41,8 +41,13 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             }
             for place in woken.drain(..) {
                 let is_held = self.slots.get_mut(place).is_some_and(|slot| std::mem::take(&mut slot.is_held));
-                if is_held && self.slots[place].state == State::Free {
-                    self.take_turn(place, now)?;
+                match is_held.then(|| self.slots[place].state) {
+                    Some(State::Free) => self.take_turn(place, now)?,
+                    Some(State::Idles) => {
+                        self.timers.retain(|Reverse((_, timed))| *timed != place);
+                        self.go_on(place, now)?;
+                    }
+                    _ => {}
                 }
             }
         }

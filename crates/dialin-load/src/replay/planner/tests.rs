@@ -2,12 +2,13 @@ use super::*;
 
 /// Events as `(thread, start, end, sql, error)`; an empty text ends the session.
 fn planned(from: Option<i64>, events: &[(u64, i64, i64, &str, u64)]) -> (Out, Planner) {
-    let mut planner = Planner::new(from);
+    let mut planner = Planner::new(from, Prepared::default());
     let mut out = Vec::new();
     for (thread, start, end, sql, error) in events {
         let statement = Statement {
             sql: sql.as_bytes().into(),
             schema: None,
+            is_prepared: false,
             duration: Some(end - start),
             error: Some(*error),
             rows: Some(1),
@@ -150,13 +151,47 @@ fn the_captured_clock_and_rows_are_kept_where_they_matter() {
 
 #[test]
 fn without_durations_a_transaction_ended_once_its_session_went_on() {
-    let mut planner = Planner::new(None);
+    let mut planner = Planner::new(None, Prepared::default());
     let mut out = Vec::new();
     for (thread, start, sql) in [(1, 10, "update t set a = 1"), (2, 20, "select 1"), (1, 30, "select 2"), (2, 40, "select 3")] {
-        let statement =
-            Statement { sql: sql.as_bytes().into(), schema: None, duration: None, error: None, rows: None, clock: start };
+        let statement = Statement {
+            sql: sql.as_bytes().into(),
+            schema: None,
+            is_prepared: false,
+            duration: None,
+            error: None,
+            rows: None,
+            clock: start,
+        };
         planner.take(Event { thread, start, end: start, what: What::Statement(statement) }, &mut out);
     }
     assert_eq!(of_session(&out, 0), "<0 update t set a = 1 > <0 select 2 >");
     assert_eq!(of_session(&out, 1), "<0 select 1 > <1 select 3 >");
+}
+
+#[test]
+fn a_statement_waits_for_those_that_wrote_its_row_before_it_and_ended_while_it_ran() {
+    let (out, _) = planned(
+        None,
+        &[
+            (1, 1, 2, "BEGIN", 0),
+            (2, 1, 3, "BEGIN", 0),
+            (3, 1, 4, "BEGIN", 0),
+            (1, 3, 5, "update t set a = 1 where id = 7", 0),
+            (1, 6, 20, "COMMIT", 0),
+            (2, 7, 21, "update t set a = 2 where id = 7", 0),
+            (3, 7, 22, "update t set a = 2 where id = 8", 0),
+            (2, 23, 24, "update t set a = 3 where id = 8", 0),
+            (3, 25, 26, "ROLLBACK", 0),
+            (2, 27, 28, "COMMIT", 0),
+            (3, 29, 30, "delete from t where id = 7", 0),
+        ],
+    );
+    let waits: Vec<(String, Vec<Dependency>)> = out
+        .iter()
+        .filter_map(|(_, piece)| if let Piece::Step(step) = piece { Some(step) } else { None })
+        .filter(|step| !step.dependencies.is_empty())
+        .map(|step| (String::from_utf8_lossy(&step.sql).into_owned(), step.dependencies.to_vec()))
+        .collect();
+    assert_eq!(waits, [("update t set a = 2 where id = 7".to_owned(), vec![Dependency { transaction: 0, statements: 2 }])]);
 }

@@ -1,0 +1,227 @@
+//! Which rows statements write, as far as their texts say: those of transactions that overlap are written in the captured order.
+//!
+//! A row is known by its table and a value in the statement: of an UPDATE or DELETE one behind WHERE, of an INSERT any. What cannot
+//! be told so, such as a range, is the whole table. Statements that write the same row by other values are not seen to meet.
+
+use super::literals::Literals;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hasher as _};
+
+/// A statement with more values is one on the whole table.
+const MOST_VALUES: usize = 100;
+/// A longer value is the key of no row.
+const LONGEST: usize = 100;
+/// The most rows that are remembered: those of the seconds before, which transactions under way may meet.
+const MOST: usize = 200_000;
+
+/// The last transaction that wrote a row, of those that have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Writer {
+    transaction: u64,
+    /// How many transactions had ended before.
+    place: u64,
+    /// The number of its first statement on the row, from 1.
+    statements: usize,
+}
+
+/// A statement waits until a transaction has executed so many statements, or has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dependency {
+    /// The number of the transaction.
+    pub transaction: u64,
+    /// How many statements.
+    pub statements: usize,
+}
+
+/// What statements of a digest write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    table: u64,
+    rows: Rows,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rows {
+    /// Any value names one.
+    OfValues,
+    /// A value behind WHERE names one.
+    OfWhere,
+    /// All of the table.
+    All,
+}
+
+impl Target {
+    /// What statements of this digest write; None of those that do not write rows.
+    #[must_use]
+    pub fn of(digest: &[u8]) -> Option<Self> {
+        let mut words = digest.split(|byte| matches!(byte, b' ' | b'(' | b',')).filter(|word| !word.is_empty());
+        let verb = words.next()?;
+        let is_insert = verb == b"insert" || verb == b"replace";
+        if !is_insert && verb != b"update" && verb != b"delete" {
+            return None;
+        }
+        let between: [&[u8]; 7] = [b"low_priority", b"high_priority", b"delayed", b"quick", b"ignore", b"into", b"from"];
+        let table = words.find(|word| !between.contains(word))?;
+        let table = table.rsplit(|byte| *byte == b'.').next()?;
+        let has = |part: &[u8]| memchr::memmem::find(digest, part).is_some();
+        let rows = match is_insert {
+            _ if has(b"select ") || has(b" join ") => Rows::All,
+            true => Rows::OfValues,
+            false if has(b"<") || has(b">") || has(b" between ") || has(b" like ") || has(b"!=") => Rows::All,
+            false => Rows::OfWhere,
+        };
+        Some(Self { table: hash(0, table), rows })
+    }
+}
+
+/// What one statement writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    rows: Vec<u64>,
+    table: u64,
+    is_all: bool,
+}
+
+impl Written {
+    /// What a statement writes, whose values were found.
+    #[must_use]
+    pub fn by(target: Target, sql: &[u8], literals: &Literals) -> Self {
+        let from = match target.rows {
+            Rows::OfValues => Some(0),
+            Rows::OfWhere => literals.behind_where,
+            Rows::All => None,
+        };
+        let found = from.map(|from| literals.found.iter().filter(move |literal| literal.range().start >= from));
+        let values = found.into_iter().flatten().map(|literal| literal.of(sql)).filter(|value| value.len() <= LONGEST);
+        let rows: Vec<u64> = values.take(MOST_VALUES + 1).map(|value| hash(target.table, unquoted(value))).collect();
+        if rows.is_empty() || rows.len() > MOST_VALUES {
+            return Self { rows: vec![], table: target.table, is_all: true };
+        }
+        Self { rows, table: target.table, is_all: false }
+    }
+
+    /// Keys under which it is remembered.
+    fn marks(&self) -> impl Iterator<Item = u64> + '_ {
+        let all = self.is_all.then_some(hash(self.table, ALL));
+        self.rows.iter().copied().chain(all).chain([hash(self.table, ANY)])
+    }
+
+    /// Keys of what it meets.
+    fn meets(&self) -> impl Iterator<Item = u64> + '_ {
+        let table = hash(self.table, if self.is_all { ANY } else { ALL });
+        self.rows.iter().copied().chain([table])
+    }
+}
+
+/// Marks of a table, which no value has.
+const ALL: &[u8] = b"\0all\0";
+const ANY: &[u8] = b"\0any\0";
+
+fn hash(table: u64, value: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write_u64(table);
+    hasher.write(value);
+    hasher.finish()
+}
+
+/// `'5'` and `5` name the same row.
+fn unquoted(value: &[u8]) -> &[u8] {
+    match value {
+        [b'\'', inner @ .., b'\''] | [b'"', inner @ .., b'"'] => inner,
+        _ => value,
+    }
+}
+
+/// Who wrote which row last.
+#[derive(Debug, Default)]
+pub struct Conflicts {
+    last: HashMap<u64, Writer>,
+    order: VecDeque<(u64, u64)>,
+}
+
+impl Conflicts {
+    /// What a statement has to wait for that belongs to a transaction which begins after so many have ended.
+    #[must_use]
+    pub fn dependencies(&self, written: &Written, after: u64) -> Box<[Dependency]> {
+        let writers = written.meets().filter_map(|key| self.last.get(&key)).filter(|writer| writer.place >= after);
+        let mut all: Vec<Dependency> = Vec::new();
+        for Writer { transaction, statements, .. } in writers {
+            match all.iter_mut().find(|one| one.transaction == *transaction) {
+                Some(one) => one.statements = one.statements.max(*statements),
+                None => all.push(Dependency { transaction: *transaction, statements: *statements }),
+            }
+        }
+        all.into()
+    }
+
+    /// A transaction has ended, as the one with that place: its statements, by their numbers from 1, wrote this.
+    pub fn end(&mut self, transaction: u64, place: u64, wrote: &[(usize, Written)]) {
+        // The first statement on a row takes its lock.
+        for (statements, written) in wrote.iter().rev() {
+            for key in written.marks() {
+                self.last.insert(key, Writer { transaction, place, statements: *statements });
+                self.order.push_back((key, place));
+            }
+        }
+        while self.order.len() > MOST {
+            let Some((key, place)) = self.order.pop_front() else { break };
+            if self.last.get(&key).is_some_and(|writer| writer.place == place) {
+                self.last.remove(&key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::digest::Digester;
+
+    fn written(sql: &str) -> Written {
+        let mut literals = Literals::default();
+        literals.shape(sql.as_bytes()).unwrap();
+        let target = Target::of(Digester::default().digest(sql.as_bytes()).0).unwrap();
+        Written::by(target, sql.as_bytes(), &literals)
+    }
+
+    fn meet(one: &str, other: &str) -> bool {
+        let mut conflicts = Conflicts::default();
+        conflicts.end(7, 3, &[(2, written(one))]);
+        let all = conflicts.dependencies(&written(other), 3);
+        assert!(all.iter().all(|one| *one == Dependency { transaction: 7, statements: 2 }));
+        assert!(conflicts.dependencies(&written(other), 4).is_empty());
+        !all.is_empty()
+    }
+
+    #[test]
+    fn statements_meet_where_they_may_write_the_same_row() {
+        let one = "update t set a = 9 where id = 5";
+        for other in [
+            "delete from shop.t where id = '5'",
+            "insert into t (id, a) values (4, 1), (5, 1)",
+            "update `t` set a = a + 1 where b = 1 and id in (4, 5)",
+            "update t set a = 0",
+            "delete from t where id < 9",
+            "replace t select * from u",
+        ] {
+            assert!(meet(one, other), "{other}");
+            assert!(meet(other, one), "{other}");
+        }
+        for other in ["update t set a = 5 where id = 6", "delete from u where id = 5", "insert into t (a) values (6)"] {
+            assert!(!meet(one, other), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_first_statement_on_a_row_counts_and_what_is_old_is_forgotten() {
+        let mut conflicts = Conflicts::default();
+        let sql = "update t set a = 1 where id = 5";
+        conflicts.end(7, 0, &[(2, written(sql)), (4, written(sql))]);
+        assert_eq!(conflicts.dependencies(&written(sql), 0)[..], [Dependency { transaction: 7, statements: 2 }]);
+        for each in 0..MOST as u64 {
+            conflicts.end(8 + each, 1 + each, &[(1, written("update u set a = 1 where id = 1"))]);
+        }
+        assert!(conflicts.dependencies(&written(sql), 0).is_empty());
+        assert!(conflicts.last.len() < 10);
+    }
+}

@@ -1,0 +1,396 @@
+//! Values in the text of a statement: where each stands, and of what type it is, so that it can be sent as a parameter.
+//!
+//! Only a lexer: what is a value by its place, such as the column number in `ORDER BY 2`, looks like any other.
+
+use crate::protocol::parameters::Parameters;
+use crate::sql_tokens::token_at;
+use std::hash::{DefaultHasher, Hasher as _};
+
+/// Of what type a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// A whole number.
+    Whole,
+    /// A number with a fraction.
+    Decimal,
+    /// A number with an exponent.
+    Double,
+    /// Quoted text.
+    Text,
+    /// NULL.
+    Null,
+}
+
+/// Where a value stands in its statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Literal {
+    begin: u32,
+    end: u32,
+    sort: Sort,
+}
+
+impl Literal {
+    /// The value as it is written.
+    #[must_use]
+    pub fn of<'a>(&self, sql: &'a [u8]) -> &'a [u8] {
+        sql.get(self.begin as usize..self.end as usize).unwrap_or_default()
+    }
+
+    /// Where it begins and ends.
+    #[must_use]
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.begin as usize..self.end as usize
+    }
+
+    /// Write it as a parameter.
+    pub fn write(&self, sql: &[u8], parameters: &mut impl Parameters) {
+        let text = self.of(sql);
+        let plain = std::str::from_utf8(text).unwrap_or_default();
+        match self.sort {
+            Sort::Null => parameters.null(),
+            Sort::Whole => match plain.parse() {
+                Ok(number) => parameters.integer(number),
+                Err(_) => parameters.decimal(text),
+            },
+            Sort::Decimal => parameters.decimal(text),
+            Sort::Double => parameters.double(plain.parse().unwrap_or(f64::NAN)),
+            Sort::Text => {
+                let quoted = memchr::memchr2(b'\'', b'"', text).map_or(&b""[..], |at| &text[at..]);
+                parameters.written(|out| unquote(quoted, out));
+            }
+        }
+    }
+}
+
+/// Finds the values of statements; its memory is used again for each.
+#[derive(Debug, Default)]
+pub struct Literals {
+    /// The values of the last statement.
+    pub found: Vec<Literal>,
+    /// Where its first WHERE ends.
+    pub behind_where: Option<usize>,
+}
+
+/// What a token is to the one behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    /// A value may follow: an operator, a comma, the beginning.
+    Operator,
+    /// A sign, which belongs to a number where an operator stands before it.
+    Sign {
+        follows_operator: bool,
+        at: usize,
+    },
+    /// What a number behind it would be part of: `a.`, `@`.
+    Name,
+    /// A word, with its place.
+    Word(usize, usize),
+    /// A value.
+    Value,
+    /// Quoted text.
+    Text,
+    Other,
+}
+
+impl Literals {
+    /// Find the values of a statement. Return a hash of all the rest, the same for statements that differ in values only; None where
+    /// values cannot be told apart.
+    pub fn shape(&mut self, sql: &[u8]) -> Option<u64> {
+        self.found.clear();
+        self.behind_where = None;
+        if u32::try_from(sql.len()).is_err() {
+            return None;
+        }
+        let mut hasher = DefaultHasher::new();
+        let (mut at, mut before, mut kept) = (0, Before::Operator, 0);
+        while let Some(first) = sql.get(at) {
+            let rest = &sql[at..];
+            let word = |range: (usize, usize)| &sql[range.0..range.1];
+            let (length, next) = match *first {
+                b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C => (1, before),
+                b'\'' | b'"' => {
+                    let length = quoted_length(rest)?;
+                    let begin = match before {
+                        // Texts that follow each other are one.
+                        Before::Text => return None,
+                        Before::Word(from, to) if is_temporal(word((from, to))) => Some(from),
+                        Before::Word(from, to) if to == at || word((from, to)).first() == Some(&b'_') => None,
+                        Before::Name => None,
+                        _ => Some(at),
+                    };
+                    match begin {
+                        Some(begin) => {
+                            self.put(&mut hasher, sql, &mut kept, (begin, at + length, Sort::Text));
+                            (length, Before::Text)
+                        }
+                        None => (length, Before::Other),
+                    }
+                }
+                b'`' => {
+                    let token = token_at(rest);
+                    if !token.is_closed {
+                        return None;
+                    }
+                    (token.length, Before::Other)
+                }
+                b'#' | b'/' | b'-' if token_at(rest).length > 1 && !rest.starts_with(b"/*!") => {
+                    let token = token_at(rest);
+                    if !token.is_closed {
+                        return None;
+                    }
+                    (token.length, before)
+                }
+                b'0'..=b'9' | b'.' if begins_number(rest, before) => {
+                    let (length, sort) = number(rest);
+                    match sort {
+                        Some(sort) => {
+                            let begin = match before {
+                                Before::Sign { follows_operator: true, at: sign } if sign + 1 == at => sign,
+                                _ => at,
+                            };
+                            self.put(&mut hasher, sql, &mut kept, (begin, at + length, sort));
+                            (length, Before::Value)
+                        }
+                        None => (length, Before::Other),
+                    }
+                }
+                b'.' | b'@' => (1, Before::Name),
+                byte if is_of_name(byte) => {
+                    let length = rest.iter().take_while(|byte| is_of_name(**byte)).count();
+                    let is_null = rest[..length].eq_ignore_ascii_case(b"null")
+                        && !matches!(before, Before::Name)
+                        && !matches!(before, Before::Word(from, to) if is_before_null(word((from, to))));
+                    if is_null {
+                        self.put(&mut hasher, sql, &mut kept, (at, at + length, Sort::Null));
+                        (length, Before::Value)
+                    } else {
+                        if self.behind_where.is_none() && rest[..length].eq_ignore_ascii_case(b"where") {
+                            self.behind_where = Some(at + length);
+                        }
+                        (length, Before::Word(at, at + length))
+                    }
+                }
+                b'-' | b'+' => (1, Before::Sign { follows_operator: before == Before::Operator, at }),
+                b')' => (1, Before::Value),
+                b'?' => return None,
+                _ => (1, Before::Operator),
+            };
+            at += length;
+            before = next;
+        }
+        hasher.write(&sql[kept..]);
+        Some(hasher.finish())
+    }
+
+    fn put(&mut self, hasher: &mut DefaultHasher, sql: &[u8], kept: &mut usize, (begin, end, sort): (usize, usize, Sort)) {
+        hasher.write(&sql[*kept..begin.max(*kept)]);
+        // Else `a?` and `?a` would be alike.
+        hasher.write_u8(0xFF);
+        *kept = end;
+        // Both fit: the statement's length does.
+        self.found.push(Literal { begin: begin as u32, end: end as u32, sort });
+    }
+}
+
+/// Whether a number begins here: digits that are no part of a name, or a point with digits where a value may stand.
+fn begins_number(rest: &[u8], before: Before) -> bool {
+    match rest {
+        [b'.', digit, ..] => digit.is_ascii_digit() && matches!(before, Before::Operator | Before::Sign { .. }),
+        [b'0'..=b'9', ..] => before != Before::Name,
+        _ => false,
+    }
+}
+
+fn is_temporal(word: &[u8]) -> bool {
+    [&b"timestamp"[..], b"date", b"time"].iter().any(|name| word.eq_ignore_ascii_case(name))
+}
+
+fn is_before_null(word: &[u8]) -> bool {
+    [&b"is"[..], b"not", b"default"].iter().any(|name| word.eq_ignore_ascii_case(name))
+}
+
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
+}
+
+/// How long quoted text is, in which a quote may be written twice; None where it has no end.
+fn quoted_length(rest: &[u8]) -> Option<usize> {
+    let mut length = 0;
+    loop {
+        let token = token_at(&rest[length..]);
+        if !token.is_closed {
+            return None;
+        }
+        length += token.length;
+        if rest.get(length) != Some(&rest[0]) {
+            return Some(length);
+        }
+    }
+}
+
+/// The length and the type of a number; no type where it is part of a name, or of another notation such as `0x41`.
+fn number(rest: &[u8]) -> (usize, Option<Sort>) {
+    let digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let mut length = digits(0);
+    let mut sort = Sort::Whole;
+    if rest.get(length) == Some(&b'.') {
+        length += 1 + digits(length + 1);
+        sort = Sort::Decimal;
+    }
+    if matches!(rest.get(length), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(rest.get(length + 1), Some(b'-' | b'+')));
+        let exponent = digits((length + 1 + sign).min(rest.len()));
+        if exponent > 0 {
+            length += 1 + sign + exponent;
+            sort = Sort::Double;
+        }
+    }
+    let more = rest[length..].iter().take_while(|byte| is_of_name(**byte)).count();
+    (length + more, (more == 0).then_some(sort))
+}
+
+/// Write what stands within quotes.
+fn unquote(quoted: &[u8], out: &mut Vec<u8>) {
+    let [quote, inner @ .., _] = quoted else { return };
+    let mut rest = inner;
+    while let Some(at) = memchr::memchr2(b'\\', *quote, rest) {
+        out.extend_from_slice(&rest[..at]);
+        let Some(second) = rest.get(at + 1) else { return };
+        match (rest[at], *second) {
+            (b'\\', b'0') => out.push(0),
+            (b'\\', b'b') => out.push(8),
+            (b'\\', b'n') => out.push(b'\n'),
+            (b'\\', b'r') => out.push(b'\r'),
+            (b'\\', b't') => out.push(b'\t'),
+            (b'\\', b'Z') => out.push(0x1A),
+            // What LIKE takes for the character itself.
+            (b'\\', b'%' | b'_') => out.extend_from_slice(&rest[at..at + 2]),
+            (_, other) => out.push(other),
+        }
+        rest = &rest[at + 2..];
+    }
+    out.extend_from_slice(rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn found(sql: &str) -> Option<Vec<&str>> {
+        let mut literals = Literals::default();
+        literals.shape(sql.as_bytes())?;
+        Some(literals.found.iter().map(|literal| &sql[literal.range()]).collect())
+    }
+
+    fn shape(sql: &str) -> u64 {
+        Literals::default().shape(sql.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn values_are_found_and_names_are_not() {
+        for (sql, values) in [
+            ("select c1, t2.3, `4` from t5 where a=6 and b in (7,-8, 'x')", &["6", "7", "-8", "'x'"][..]),
+            ("select a-1, -2 from t where b = +3 or c = - 4", &["1", "-2", "+3", "4"]),
+            (
+                "insert into t values (NULL, 1.5, 1e-7, .5, 0x41, x'41', _utf8'a', 'it''s \\' ok')",
+                &["NULL", "1.5", "1e-7", ".5", "'it''s \\' ok'"],
+            ),
+            ("select * from t where a is not null and b = null /* 5 'x' */ -- 7\n limit 9", &["null", "9"]),
+            ("update t set a = TIMESTAMP'2024-01-02 03:04:05', b = @1, c = t1.c", &["TIMESTAMP'2024-01-02 03:04:05'"]),
+        ] {
+            assert_eq!(found(sql).unwrap(), values, "{sql}");
+        }
+        for sql in ["select 'a' 'b'", "select 'a", "select `a", "select ?", "select 1 /* "] {
+            assert_eq!(found(sql), None, "{sql}");
+        }
+    }
+
+    #[test]
+    fn statements_that_differ_in_values_only_have_one_shape() {
+        assert_eq!(shape("select 1 from t where a='x'"), shape("select 222 from t where a='y''z'"));
+        assert_ne!(shape("select 1 from t"), shape("select 1 from u"));
+        assert_ne!(shape("select 1 from t where a in (1)"), shape("select 1 from t where a in (1,2)"));
+        assert_ne!(shape("select a1"), shape("select 1a"));
+    }
+
+    /// Writes down what it is given.
+    #[derive(Default)]
+    struct Written(Vec<String>);
+
+    impl Parameters for &mut Written {
+        fn null(&mut self) {
+            self.0.push("NULL".into());
+        }
+        fn integer(&mut self, value: i64) {
+            self.0.push(value.to_string());
+        }
+        fn decimal(&mut self, digits: &[u8]) {
+            self.0.push(format!("decimal {}", String::from_utf8_lossy(digits)));
+        }
+        fn double(&mut self, value: f64) {
+            self.0.push(format!("double {value}"));
+        }
+        fn bytes(&mut self, value: &[u8]) {
+            self.0.push(String::from_utf8_lossy(value).into_owned());
+        }
+        fn written(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+            let mut text = Vec::new();
+            write(&mut text);
+            self.bytes(&text);
+        }
+        fn end(self) -> u8 {
+            1
+        }
+    }
+
+    #[test]
+    fn values_are_sent_as_they_are() {
+        let sql = br#"(-5, 18446744073709551615, 1.50, 2.5e3, NULL, 'a\'b\\c\n', "d''e""f", 'x\%', DATE'2024-01-02')"#;
+        let mut literals = Literals::default();
+        literals.shape(sql).unwrap();
+        let mut written = Written::default();
+        literals.found.iter().for_each(|literal| literal.write(sql, &mut &mut written));
+        let sent = [
+            "-5",
+            "decimal 18446744073709551615",
+            "decimal 1.50",
+            "double 2500",
+            "NULL",
+            "a'b\\c\n",
+            "d''e\"f",
+            "x\\%",
+            "2024-01-02",
+        ];
+        assert_eq!(written.0, sent);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_fail(sql in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut literals = Literals::default();
+            if literals.shape(&sql).is_some() {
+                let mut last = 0;
+                for literal in &literals.found {
+                    prop_assert!(literal.range().start >= last && literal.range().end <= sql.len());
+                    last = literal.range().end;
+                }
+            }
+        }
+
+        #[test]
+        fn quoted_text_is_what_was_quoted(text in prop::collection::vec(any::<u8>(), 0..50)) {
+            let mut quoted = vec![b'\''];
+            for byte in &text {
+                if matches!(byte, b'\'' | b'\\') {
+                    quoted.push(b'\\');
+                }
+                quoted.push(*byte);
+            }
+            quoted.push(b'\'');
+            let mut out = Vec::new();
+            unquote(&quoted, &mut out);
+            prop_assert_eq!(out, text);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+"""Agents of dialin-load on other hosts, which apply the load of a study together.
+
+Each agent has an account of its own, from options that were given there. What is sent to it is signed and not encrypted, so
+that no password is ever sent (docs/load-agents.md).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from dialin.errors import UserError
+from dialin.model.workload import WorkloadSpec
+
+
+def check(spec: WorkloadSpec) -> None:
+    """Make sure that the load can be divided among its hosts, where it has any, and that their token is there.
+
+    Raises:
+        UserError: there are fewer connections than hosts, or the token cannot be read.
+    """
+    if not spec.load_hosts:
+        return
+    fewest = min(spec.levels or (spec.threads,))
+    if fewest < len(spec.load_hosts):
+        raise UserError(
+            f"{len(spec.load_hosts)} load hosts cannot share {fewest} connections: each takes at least one",
+            "Give more --threads, or fewer --load-hosts",
+        )
+    if not spec.load_token or not os.access(spec.load_token, os.R_OK):
+        raise UserError(
+            f"The token {spec.load_token} cannot be read",
+            "Make it as docs/load-agents.md shows, and give each agent the same: head -c 32 /dev/urandom | base64 >load.token",
+        )
+
+
+def options(spec: WorkloadSpec, addresses: Sequence[str]) -> list[str]:
+    """Return the options of dialin-load with which agents at some addresses apply a load."""
+    return [f"--agents={','.join(addresses)}", f"--token-file={spec.load_token}"]
