@@ -256,31 +256,32 @@ def of_a_replica(directory: Path) -> Iterator[tuple[str, str]]:
                 code, _, said = dialin(directory, *sweep, "--minutes", "12", "--out", str(directory / "refused"))
                 return f"exit code {code}: {said.strip().splitlines()[0]}"
 
-            def delayed(seconds: int) -> None:
-                replica.query(
-                    "STOP REPLICA SQL_THREAD",
-                    f"CHANGE REPLICATION SOURCE TO SOURCE_DELAY={seconds}",
-                    "START REPLICA SQL_THREAD",
-                )
-
-            delayed(40)
-            time.sleep(25)
-            yield "SOURCE_DELAY=40 before the study", refusal()
-            delayed(0)
+            with behind(replica):
+                time.sleep(25)
+                yield "25 s behind its source", refusal()
             time.sleep(5)
             replica.query("STOP REPLICA SQL_THREAD")
-            yield "SQL thread stopped before the study", refusal()
+            yield "SQL thread stopped", refusal()
             replica.query("START REPLICA SQL_THREAD")
             time.sleep(10)
-            for what, harm in (
-                ("SOURCE_DELAY=600 while a candidate is in force", lambda: delayed(600)),
-                ("SQL thread stopped while a candidate is in force", lambda: replica.query("STOP REPLICA SQL_THREAD")),
-            ):
-                yield what, _harmed(replica, directory, sweep, harm)
-                replica.query("STOP REPLICA")
-                delayed(0)
-                replica.query("START REPLICA")
-                time.sleep(15)
+            with ExitStack() as held:
+                yield (
+                    "falls behind while a candidate is in force",
+                    _harmed(replica, directory, sweep, lambda: held.enter_context(behind(replica))),
+                )
+            time.sleep(10)
+            yield (
+                "SQL thread stopped while a candidate is in force",
+                _harmed(replica, directory, sweep, lambda: replica.query("STOP REPLICA SQL_THREAD")),
+            )
+
+
+@contextmanager
+def behind(replica: Playground) -> Iterator[None]:
+    """A replica that cannot apply what it receives: a session holds the global read lock."""
+    with replica.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("FLUSH TABLES WITH READ LOCK")
+        yield
 
 
 def _harmed(replica: Playground, directory: Path, sweep: list[str], harm: Callable[[], object]) -> str:
