@@ -2,6 +2,7 @@
 
 import shlex
 import subprocess
+from contextlib import suppress
 
 import pytest
 
@@ -151,7 +152,8 @@ def test_a_server_that_cannot_start_with_what_was_persisted_is_got_back_as_it_is
         log.undo(entry, attached)
     subprocess.run([*shlex.split(restart_command), "--persisted-globals-load=OFF"], check=True)
     until(lambda: not attached.is_gone(), 60)
-    log.undo(entry, attached)
+    with suppress(ServerError):  # what back_log was is set by the next start, if dialin may have caused what it is now
+        log.undo(entry, attached)
     attached.restart(restart_command)
     assert modern.variables() == before
     assert attached.persisted() == persisted

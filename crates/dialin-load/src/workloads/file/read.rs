@@ -43,7 +43,7 @@ impl Piece {
     pub fn read<T: DeserializeOwned>(&self) -> Result<T> {
         let Ok(value) = self.item.clone().into_value() else { return Err(self.place.wrong("it has no value", MANUAL)) };
         T::deserialize(value.into_deserializer())
-            .map_err(|error| self.place.on(error.span()).wrong(error.message().replace('\n', ", "), MANUAL))
+            .map_err(|error| self.place.on(error.span()).wrong(error.message().replace('\n', ", "), remedy(error.message())))
     }
 
     /// What a table of a kind says, as the variant of this name.
@@ -210,6 +210,14 @@ impl Place {
     }
 }
 
+/// The remedy for what serde refuses: the nearest key where one is not known, by the names that its message quotes.
+fn remedy(message: &str) -> String {
+    let mut names = message.split('`').skip(1).step_by(2);
+    let unknown = message.starts_with("unknown field").then(|| names.next()).flatten();
+    let nearest = unknown.and_then(|unknown| nearest(unknown, &names.collect::<Vec<_>>()));
+    nearest.map_or_else(|| MANUAL.to_owned(), |name| format!("Did you mean {name:?}?"))
+}
+
 /// The remedy for an unknown name: the nearest one that is known, or all of them.
 #[must_use]
 pub fn meant(unknown: &str, known: &[&str]) -> String {
@@ -245,6 +253,9 @@ mod tests {
         }
         let what = |text: &str| piece(text).read::<Step>().unwrap_err().what;
         assert_eq!(what("weight = 1\n  wait = 1"), "bank.toml:2:3, step 3: unknown field `wait`, expected `weight` or `keep`");
+        let remedy = |text: &str| piece(text).read::<Step>().unwrap_err().remedy;
+        assert_eq!(remedy("wieght = 1"), "Did you mean \"weight\"?");
+        assert_eq!(remedy("wait = 1"), MANUAL);
         assert_eq!(what("weight = 'ü'"), "bank.toml:1:10, step 3: invalid type: string \"ü\", expected f64");
         assert_eq!(what("weight = 1\nkeep = 5"), "bank.toml:2:8, step 3: expected text, or a list of texts");
         assert!(what("keep = 'a'").ends_with("missing field `weight`"));
