@@ -119,12 +119,12 @@ def test_pairs_that_depend_on_each_other_are_named(record):
     assert "need each other: together they gain 12 % more than what each gains without the other" in text
 
 
-def test_what_no_trial_told_apart_is_said_beside_what_it_carries(record):
+def test_what_no_trial_separated_is_said_beside_what_it_carries(record):
     findings = record.course.findings
     together = [one.model_copy(update={"companions": [POOL]}) if one.name == CAPACITY else one for one in findings.variables]
     changed = findings.model_copy(update={"variables": together})
     text = markdown.render(replace(record, course=replace(record.course, findings=changed)))
-    assert text.count(f"not told apart from {POOL}") == 2, "in the waterfall and in the table"
+    assert text.count(f"not separated from {POOL}") == 2, "in the waterfall and in the table"
 
 
 def test_the_other_sections_are_those_of_the_proof(record):

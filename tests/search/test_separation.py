@@ -1,4 +1,4 @@
-"""What always came together is told apart before it is recommended: a useful variable does not take a useless one along."""
+"""What always came together is separated before it is recommended: a useful variable does not take a useless one along."""
 
 import math
 
@@ -9,7 +9,7 @@ from dialin.model.dimension import Dimension
 from dialin.model.verdict import TuneOutcome
 from dialin.search.attribution import carried
 from dialin.search.constraints import Constraints
-from dialin.search.separation import companions, told_apart
+from dialin.search.separation import companions, separating_sets
 from dialin.search.space import Space
 from dialin.search.surrogate import Observations, Surrogate, learn_weights
 from dialin.search.trial_records import Options, TrialOutcome
@@ -62,7 +62,7 @@ def test_what_a_rule_moved_along_with_the_one_that_matters_goes(seed: int) -> No
 
 def test_of_two_changes_each_is_proven_by_itself() -> None:
     default, both = SPACE.point({}), SPACE.point({"log_buffer": 2**26, "pool": 2**26})
-    sets = told_apart(seen_together(default, both), both, default)
+    sets = separating_sets(seen_together(default, both), both, default)
     settings = [SPACE.setting(point) for point in sets]
     assert settings[0] == {"log_buffer": 2**26, "pool": 2**26}
     assert sorted(map(list, settings[1:])) == [["log_buffer"], ["pool"]]

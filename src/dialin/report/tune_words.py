@@ -82,9 +82,9 @@ def interaction_text(pair: TunedPair) -> str:
     )
 
 
-def not_told_apart(one: TunedVariable) -> str:
+def not_separated(one: TunedVariable) -> str:
     """Return which recommended variables may carry what the model gives to one of them."""
-    return f"not told apart from {visible(listed(one.companions))}"
+    return f"not separated from {visible(listed(one.companions))}"
 
 
 def best_so_far(record: StudyRecord) -> str:

@@ -1,4 +1,4 @@
-"""Which changes of a setting the trials tell apart: what two of them carry cannot be told where they always came together."""
+"""Which changes of a setting the trials separate: what two of them carry is not known where they always came together."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def unseparated(model: Surrogate, setting: Point, default: Point, least: float =
     return {one: together[one] for one in sorted(together, key=lambda one: -carried[one]) if carried[one] >= least}
 
 
-def told_apart(model: Surrogate, setting: Point, default: Point) -> list[Point]:
+def separating_sets(model: Surrogate, setting: Point, default: Point) -> list[Point]:
     """Return a setting of two changes and each of them by itself, that which promises more first; nothing of others."""
     changed = [int(index) for index in np.flatnonzero(setting != default)]
     if len(changed) != 2:

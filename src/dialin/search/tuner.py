@@ -24,7 +24,7 @@ from dialin.search.attribution import carried, interactions
 from dialin.search.constraints import Constraints
 from dialin.search.deadly_values import deadly_values
 from dialin.search.nested_sets import PROVEN, nested_sets, prices
-from dialin.search.separation import TESTED, told_apart, unseparated, without
+from dialin.search.separation import TESTED, separating_sets, unseparated, without
 from dialin.search.space import Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights, soften
@@ -325,7 +325,7 @@ class Tuner:
         return self.space.point(self.constraints.repaired(self.space, self.space.setting(top)))
 
     def _without_one_of_many(self, model: Surrogate) -> Point | None:
-        """Return the most promising setting without one change that no trial tells from another; None where all are told apart.
+        """Return the most promising setting without one change that no trial tells from another; None where all are separated.
 
         The model gives all that several changes carry to any one of them as long as they come together.
         """
@@ -385,7 +385,7 @@ class Tuner:
             statics = [self.space.static_part(setting) for setting in ({}, *settings)]
             if _BLOCKS * self._block_seconds(statics, statics[0]) <= self.seconds_left:
                 break
-        apart = told_apart(model, self.space.point(settings[0]), self.space.default_point)
+        apart = separating_sets(model, self.space.point(settings[0]), self.space.default_point)
         for count in range(len(apart), 1, -1):
             sets = [self.space.setting(point) for point in apart[:count]]
             statics = [self.space.static_part(setting) for setting in ({}, *sets)]

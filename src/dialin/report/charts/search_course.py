@@ -27,7 +27,7 @@ from dialin.report.charts.chart import (
     safe,
 )
 from dialin.report.load_units import change_in_percent, units
-from dialin.report.tune_words import STAGES, not_told_apart, setting_text, value_text
+from dialin.report.tune_words import STAGES, not_separated, setting_text, value_text
 from dialin.report.verdict_sentences import change_with_interval
 from dialin.text import change, counted, number, percent, shorten
 
@@ -249,7 +249,7 @@ def _carried_step(one: TunedVariable, ratio: Estimate, value: Value, level: floa
     return _Step(
         f"{one.name} = {value_text(one.name, value)}",
         f"{change_with_interval(ratio)}{', measured' if one.carries_by is FigureSource.PROOF else ''}"
-        f"{f', {not_told_apart(one)}' if one.companions else ''}",
+        f"{f', {not_separated(one)}' if one.companions else ''}",
         level,
         level * ratio.mean,
         "var(--c3)" if is_good else "var(--c6)",

@@ -27,7 +27,7 @@ from dialin.report.document.parts import (
     text_table,
 )
 from dialin.report.load_units import units
-from dialin.report.tune_words import STAGES, interaction_text, not_told_apart, setting_text, space_text, value_text
+from dialin.report.tune_words import STAGES, interaction_text, not_separated, setting_text, space_text, value_text
 from dialin.report.verdict_sentences import interval
 from dialin.text import NOTHING, change, counted, number, percent, size, visible
 
@@ -122,7 +122,7 @@ def _carries(one: TunedVariable) -> Cell:
         return Cell(NOTHING)
     ends = interval(one.carries, change)
     source = ["measured"] if one.carries_by is FigureSource.PROOF else []
-    source += [not_told_apart(one)] if one.companions else []
+    source += [not_separated(one)] if one.companions else []
     return Cell(change(one.carries.mean), [*([ends] if ends else []), *source], ends, order=one.carries.mean)
 
 
