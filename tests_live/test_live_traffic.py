@@ -60,6 +60,7 @@ def test_a_candidate_that_stalls_the_server_trips_the_guard_and_is_given_up_with
     sweep = ["sweep", f"{CONCURRENCY}=1", *account, *QUICK, "--minutes", "3", "--out", tmp_path / "study"]
     with scans(server), traffic(server, tmp_path / "clients", connections=32, rate="100") as clients:
         out, err = dialin(*sweep, "--json", code=dialin.any_code)
+        assert out, err
     verdict = json.loads(out)
     assert values(server) == before
     assert candidate(verdict, "1")["state"] == "unsafe"
