@@ -70,6 +70,14 @@ class Dimension:
             return math.log(number / self.low) / math.log(self.high / self.low)
         return (number - self.low) / (self.high - self.low)
 
+    def takes(self, value: Value) -> bool:
+        """Return whether a value is a number that the range can hold, or one of the categories: whether it has a position."""
+        try:
+            self.position(value)
+        except ValueError:
+            return False
+        return True
+
     def value(self, coordinate: float) -> Value:
         """Return the value at a coordinate, rounded as the server rounds."""
         if coordinate >= CATEGORY:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dialin.cause_sentences import with_advice
-from dialin.model.dimension import Dimension
 from dialin.model.setting import Setting, Value, changed, parse_value, same_value
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose as TrialPurpose
@@ -137,17 +136,9 @@ def effective_point(space: Space, setting: Setting, in_force: Mapping[str, str])
             continue
         if same_value(value, default):
             effective.pop(name, None)
-        elif _is_placed(dimension, value):
+        elif dimension.takes(value):
             effective[name] = value
     return effective
-
-
-def _is_placed(dimension: Dimension, value: Value) -> bool:
-    try:
-        dimension.position(value)
-    except ValueError:
-        return False
-    return True
 
 
 def make_space(plan: TunePlan) -> Space:

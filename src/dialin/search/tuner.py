@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -349,9 +349,7 @@ class Tuner:
         points = np.repeat(top[None, :], indices.size, axis=0)
         points[np.arange(indices.size), indices] = default[indices]
         lost = -model.draw(points, top, rng)
-        tried = top.copy()
-        gone = indices[lost < prices(self.space, _TRIED)[indices]]
-        tried[gone] = default[gone]
+        tried = without(top, default, *indices[lost < prices(self.space, _TRIED)[indices]])
         if running is not None and rng.random() < _SAME_SERVER:
             static = self.space.static
             if ((running == top) | (running == default))[static].all():
@@ -382,16 +380,19 @@ class Tuner:
         settings: list[dict[str, Value]] = []
         for count in range(len(PROVEN), 0, -1):
             settings = [self.space.setting(point) for point in nested_sets(self.space, whole, model.means, count)]
-            statics = [self.space.static_part(setting) for setting in ({}, *settings)]
-            if _BLOCKS * self._block_seconds(statics, statics[0]) <= self.seconds_left:
+            if self._can_prove(settings, _BLOCKS):
                 break
         apart = separating_sets(model, self.space.point(settings[0]), self.space.default_point)
         for count in range(len(apart), 1, -1):
             sets = [self.space.setting(point) for point in apart[:count]]
-            statics = [self.space.static_part(setting) for setting in ({}, *sets)]
-            if _FEWEST_BLOCKS * self._block_seconds(statics, statics[0]) <= self.seconds_left:
+            if self._can_prove(sets, _FEWEST_BLOCKS):
                 return sets
         return settings
+
+    def _can_prove(self, settings: Sequence[Mapping[str, Value]], blocks: float) -> bool:
+        """Return whether there is time for so many blocks of the baseline and some settings."""
+        statics = [self.space.static_part(setting) for setting in ({}, *settings)]
+        return blocks * self._block_seconds(statics, statics[0]) <= self.seconds_left
 
     def _block_seconds(self, statics: Sequence[tuple[object, ...]], running: tuple[object, ...] | None) -> float:
         """Return what a block of candidates costs by their static parts, of which the one that runs needs no start."""

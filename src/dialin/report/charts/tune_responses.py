@@ -166,7 +166,7 @@ def _traces(
         mark = {"mode": "markers", "marker": {"symbol": symbol, "size": 9, "color": colour}}
         traces += [_points(marked[:1], dimension, mark, axes)] if marked else []
     failed = [failure.setting[one.name] for failure in findings.failures if one.name in failure.setting]
-    if places := [_across(dimension, value) for value in failed if _is_placed(dimension, value)]:
+    if places := [_across(dimension, value) for value in failed if dimension.takes(value)]:
         mark = {"mode": "markers", "marker": {"symbol": "x", "size": 7, "color": "var(--bad)"}}
         bottom = heights[0] + 0.06 * (heights[1] - heights[0])
         traces.append(go.Scatter(x=places, y=[bottom] * len(places), hoverinfo="skip", **mark, **axes))
@@ -192,14 +192,6 @@ def _points(
 def _ends(point: ResponsePoint) -> tuple[float, float]:
     change = change_in_percent(point.ratio)
     return change.mean if change.low is None else change.low, change.mean if change.high is None else change.high
-
-
-def _is_placed(dimension: Dimension, value: Value) -> bool:
-    try:
-        dimension.position(value)
-    except ValueError:
-        return False
-    return True
 
 
 def _described(one: TunedVariable, aim: Measure) -> str:
