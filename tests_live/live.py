@@ -80,6 +80,8 @@ class Dialin:
         for process in self._started:
             if process.poll() is None:
                 interrupt(process)
+            process.stdout.close()
+            process.stderr.close()
 
     def __call__(self, *words, code=0, timeout=400):
         process = self.start(*words)

@@ -174,7 +174,8 @@ def test_after_a_crash_restore_leaves_what_somebody_else_set_though_it_is_a_valu
     assert server.variables() == {**before, CAPACITY: theirs}
 
 
-@pytest.mark.parametrize("switch", ["set", pytest.param("restart", marks=only_with_all)])
+@only_with_all
+@pytest.mark.parametrize("switch", ["set", "restart"])
 def test_in_a_sandbox_a_variable_that_is_set_once_costs_one_trial(dialin, switch):
     out = dialin.directory / "study"
     process = dialin.start(*SWEEP, "--server", FAST, "--switch", switch, "--json", "--out", out)

@@ -7,7 +7,7 @@ import jsonschema
 
 from dialin.model.trial import Step, TrialState
 from dialin.store.store import Store
-from live import EASY, FAST, SHORT, interrupt, measuring
+from live import EASY, FAST, SHORT, interrupt, measuring, only_with_all
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "schema" / "verdict.schema.json").read_text())
 CAPACITY, DEPTH = "innodb_io_capacity", "innodb_lru_scan_depth"
@@ -45,6 +45,7 @@ def test_a_tune_that_is_stopped_shows_the_best_so_far_and_resumes_to_a_verdict_f
     assert {trial.candidate for trial in record.trials} == {one["name"] for one in verdict["candidates"]}
 
 
+@only_with_all
 def test_of_variables_that_the_load_does_not_touch_none_is_recommended(dialin):
     out = dialin.directory / "nothing"
     ranges = ["bulk_insert_buffer_size=1M..64M", "max_heap_table_size=1M..64M", "binlog_cache_size=4K..1M"]

@@ -8,4 +8,5 @@ from pydantic import BaseModel, ConfigDict
 class FrozenModel(BaseModel):
     """A model that never changes and knows all of its fields."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # What checks a model is built when it is first used: a command uses few of them, and waits for each.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)

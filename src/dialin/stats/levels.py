@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import median_filter
 
 from dialin.stats.window import brief
 
@@ -63,6 +62,8 @@ def find_levels(x: _Array) -> Levels | None:
     short = brief(x.size)
     if x.size < 4 * short:
         return None
+    from scipy.ndimage import median_filter  # takes a while to import, which --help need not wait for
+
     smooth = median_filter(x, size=2 * short + 1, mode="nearest")
     threshold = _best_split(np.sort(smooth))
     if threshold is None:
