@@ -32,7 +32,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests_live"))  # before benchmarks/live.py
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests_live"))
 
 from dialin.model.study import Attachment
 from dialin.preflight import live_state
@@ -325,14 +325,14 @@ def main() -> None:
     parser.add_argument("--studies", nargs="*", default=[*STUDIES, REPLICA], choices=[*STUDIES, REPLICA])
     asked = parser.parse_args()
     print("| server | study | result |\n|---|---|---|", flush=True)
-    for name in asked.builds:
+    of_one_server = {title: run for title, run in STUDIES.items() if title in asked.studies}
+    for name in asked.builds if of_one_server else ():
         build = find(name)
         with tempfile.TemporaryDirectory() as kept, playground(build, DOCUMENT, *PERFORMANCE_SCHEMA) as server:
             prepare(server)
             bench = Bench(server, Path(kept), asked.minutes)
-            for title, run in STUDIES.items():
-                if title in asked.studies:
-                    print(f"| {build.id} | {title} | {run(bench)} |", flush=True)
+            for title, run in of_one_server.items():
+                print(f"| {build.id} | {title} | {run(bench)} |", flush=True)
     if REPLICA in asked.studies:
         with tempfile.TemporaryDirectory() as kept:
             for what, result in of_a_replica(Path(kept)):

@@ -197,6 +197,42 @@ def test_what_a_killed_dialin_left_is_put_back_by_the_next_one(server, attachmen
     restore_orphans(home, {}, pytest.fail)
 
 
+SETS_SLOWLY = """
+import sys
+from pathlib import Path
+from dialin.clock import SystemClock
+from dialin.model.study import Attachment
+from dialin.servers.attached.claim import CHANGE, take_lock
+from dialin.servers.attached.server import Attached
+from dialin.servers.attached.client_options import find_account
+from dialin.servers.attached.undo import UndoLog
+directory, options = sys.argv[1:]
+attachment = Attachment(defaults_file=options)
+attached = Attached(find_account(Path(options), None, {}), SystemClock())
+UndoLog(Path(directory)).begin(attached, attachment, ["max_connections"])
+attached.journal.about_to_set({"max_connections": 66}, attached.variables())
+with attached.to_change() as (query, _):
+    assert take_lock(query, CHANGE, 1)
+    query("SET GLOBAL max_connections = (SELECT 66 + SLEEP(3))")
+"""
+
+
+def test_what_the_server_still_sets_for_a_killed_dialin_is_awaited_and_put_back(server, attachment, tmp_path):
+    home, before = Home(tmp_path / "home"), server.variables()
+    victim = subprocess.Popen([sys.executable, "-c", SETS_SLOWLY, str(home.undo), attachment.defaults_file])
+
+    def is_setting():
+        return any("SLEEP(3)" in str(row[7]) for row in server.query("SHOW FULL PROCESSLIST"))
+
+    until(is_setting)
+    kill(victim.pid)
+    victim.wait()
+    restore_orphans(home, {}, lambda _text: None)
+    until(lambda: not is_setting())
+    assert server.variables() == before
+    assert UndoLog(home.undo).entries() == []
+
+
 def test_a_value_that_somebody_else_set_meanwhile_is_left_alone(server, attachment, log):
     was = server.variables()["max_connections"]
     attached = attach(attachment)

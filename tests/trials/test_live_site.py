@@ -11,8 +11,8 @@ from dialin.model.traffic import TrafficSecond
 from dialin.model.trial import Purpose, Step, Trial, TrialState
 from dialin.testing.fake_clock import FakeClock
 from dialin.trials.live_guard import LEAST_KNOWN, LiveGuard, stop_file
-from dialin.trials.live_site import LiveServer, OpenLiveServer, seconds_until
-from dialin.verdict.changed_during_trial import ChangeDetector
+from dialin.trials.live_site import LiveChangeDetector, LiveServer, OpenLiveServer, seconds_until
+from dialin.verdict.changed_during_trial import VariablesChangedError
 from fixtures.live_studies import BASE, VARIABLE, Live, live_spec
 
 HOUR = 3600.0
@@ -72,7 +72,7 @@ def opened(server):
         live, clock, spec = LiveOptions(**options), Watched(now or at(2)), live_spec(Live(effects={NEW: 0.8}))
         tools = SimpleNamespace(clock=clock)
         site = LiveServer(spec, live, spec.attachment, server, None, tools, SLOT)
-        detector = ChangeDetector([VARIABLE])
+        detector = LiveChangeDetector([VARIABLE], lambda: clock.guard.has_acted())
         detector.remember(server.variables())
 
         def restore():
@@ -198,3 +198,24 @@ def test_a_guard_that_is_faster_than_the_change_leaves_the_baseline_in_force(ope
     with pytest.raises(ServerError):
         list(live.stage(trial(NEW)).ready())
     assert server.values[VARIABLE] == BASE
+
+
+def test_values_that_were_read_before_the_guard_acted_are_no_change_by_somebody_else(opened, server):
+    live = opened()
+    watched_baseline(live)
+    stage = live.stage(trial(NEW))
+    list(stage.ready())
+    read = server.variables()
+    live.guard.look(usual_second(latency=50.0))
+    stage.detector.check(read, Step.VERIFY)
+    stage.end(well=False)
+    assert list(live.stage(trial(NEW, block=2)).ready()) == [Step.PAUSE, Step.SET]
+
+
+def test_a_value_that_somebody_else_sets_is_noticed_where_the_guard_has_not_acted(opened, server):
+    live = opened()
+    watched_baseline(live)
+    stage = live.stage(trial(NEW))
+    list(stage.ready())
+    with pytest.raises(VariablesChangedError):
+        stage.detector.check({VARIABLE: "999"}, Step.VERIFY)

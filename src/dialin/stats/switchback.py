@@ -53,7 +53,7 @@ _STILL_TO_COME = 0.5
 of half a period, which is where `_MOST_GROWTH` ends."""
 _WIDER = 1.08
 """Intervals are wider by this than Student's quantile alone makes them: a study ends when its figures look settled, and
-these are then further off than after a number of pairs that was fixed beforehand (benchmarks/live.py)."""
+these are then further off than after a number of pairs that was fixed beforehand (benchmarks/simulated_traffic.py)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,6 +200,11 @@ class LiveGuard:
             return False
         return True
 
+    def has_acted(self) -> bool:
+        """Return whether it ended the period by putting the baseline back; waits while it does."""
+        with self._lock:
+            return self.trip is not None or self.stopped
+
     def check(self) -> None:
         """Make sure that the period may go on.
 

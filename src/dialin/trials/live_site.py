@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ from dialin.errors import ServerError, UserError
 from dialin.model.live import LiveOptions, hours_between
 from dialin.model.setting import Value, same_value
 from dialin.model.study import Attachment, StudySpec
-from dialin.model.trial import Purpose, Step, Trial
+from dialin.model.trial import Purpose, Step, Trial, VariableChange
 from dialin.servers.attached.quick_restore import QuickRestore
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import UndoLog
@@ -39,6 +39,21 @@ _POLL = 0.2
 _RECOVERED = 5
 """Seconds in a row, after a trip, in which the baseline must be as usual before the next period begins."""
 _RECOVERS_WITHIN = 120.0
+
+
+class LiveChangeDetector(ChangeDetector):
+    """Compares what a live server reports, unless the guard has put the baseline back meanwhile, in its own thread.
+
+    What was read may then be from before that, and differ from what the guard left; the guard ends the period anyway.
+    """
+
+    def __init__(self, studied: Collection[str], guard_has_acted: Callable[[], bool]) -> None:
+        super().__init__(studied)
+        self._guard_has_acted = guard_has_acted
+
+    def changes(self, now: Mapping[str, str], step: Step) -> tuple[VariableChange, ...]:
+        changes = super().changes(now, step)
+        return () if self._guard_has_acted() else changes  # asked last: it may act while they are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +84,7 @@ class LiveServer:
         names = self.spec.set_variables
         attached.study = str(study.absolute()) if study is not None else ""
         entry = log.begin(attached, self.attachment, names)
-        detector = ChangeDetector(names)
+        detector = LiveChangeDetector(names, lambda: guard.has_acted())
         detector.remember(entry.before)
         with undone_at_the_end(log, entry, attached, say), QuickRestore(attached, clock) as quick:
             one_at_a_time = threading.Lock()  # the guard's thread may trip at the very end of a period
@@ -200,7 +215,7 @@ class LiveStage:
             except UserError as error:  # what was checked before and is refused now is the server's doing
                 raise ServerError(error.cause, error.remedy) from error
             values = {**attached.variables(), **was_set}
-            if opened.guard.trip is not None or opened.guard.stopped:
+            if opened.guard.has_acted():
                 opened.restore()  # the guard was faster than the change
             else:
                 self.detector.remember(values)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from dialin.errors import ServerError
 from dialin.servers.account import Account
-from dialin.servers.attached.claim import Claim
+from dialin.servers.attached.claim import CHANGE, Claim
 from dialin.servers.attached.server import Attached
 from dialin.servers.connection import RefusedError
 
@@ -44,7 +44,7 @@ class FakeServer:
         ]
         self.leaving = []
         self.answers, self.stuck, self.denied, self.said = True, set(), False, []
-        self.claimed_by, self.restarts = None, 0
+        self.claimed_by, self.restarts, self.is_changing = None, 0, False
 
     def attached(self, clock, account=None):
         attached = Attached(account or Account(socket=None, host="db1", user="dialin", password="hunter2"), clock)
@@ -57,12 +57,14 @@ class FakeServer:
         if not self.answers:
             raise ServerError("The server at db1 does not answer", "See its log")
         connection = object()
-        yield lambda statement, arguments=(): self._claim(connection, statement) or self.query(statement, arguments)
+        yield lambda statement, arguments=(): self._claim(connection, statement, arguments) or self.query(statement, arguments)
         if self.claimed_by is connection:
             self.claimed_by = None
 
-    def _claim(self, connection, statement):
+    def _claim(self, connection, statement, arguments=()):
         """The lock that a connection holds; nothing where the statement is about something else."""
+        if statement.startswith("SELECT GET_LOCK") and arguments[0] == CHANGE:
+            return [(int(not self.is_changing),)]
         if statement.startswith("SET SESSION"):
             return ((),)
         if statement.startswith("SELECT GET_LOCK"):

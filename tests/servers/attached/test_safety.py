@@ -11,6 +11,7 @@ from dialin.cli.restore import restore, restore_orphans
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.study import Attachment
 from dialin.servers.attached import restart, server_process, undo
+from dialin.servers.attached.claim import CHANGE
 from dialin.servers.attached.undo import SCHEMA, UndoLog
 from servers.attached.fakes import VARIABLES, FakeServer
 
@@ -300,14 +301,41 @@ def test_the_lock_on_the_server_is_taken_again_where_its_connection_was_lost(beg
 def test_a_node_of_a_cluster_that_allows_no_locks_is_studied_without_one(log, begin, attached, server, monkeypatch):
     real = server._claim
 
-    def claim(connection, statement):
+    def claim(connection, statement, arguments=()):
         if statement.startswith("SELECT GET_LOCK"):
             server._refuse(1235, "GET_LOCK in cluster (WSREP)")
-        return real(connection, statement)
+        return real(connection, statement, arguments)
 
     monkeypatch.setattr(server, "_claim", claim)
     entry = begin("max_connections")
     attached.set_global({"max_connections": 77})
+    assert log.undo(entry, attached) == ["max_connections: 151 again, was 77"]
+
+
+def test_what_a_dialin_that_was_killed_had_sent_comes_into_force_before_it_is_undone(log, begin, attached, server, monkeypatch):
+    entry = begin("max_connections")
+    attached.journal.about_to_set({"max_connections": 77}, server.values)
+    real = server._claim
+
+    def late(connection, statement, arguments=()):
+        if arguments and arguments[0] == CHANGE:
+            server.values["max_connections"] = "77"  # the connection of the other one is gone only now
+        return real(connection, statement, arguments)
+
+    monkeypatch.setattr(server, "_claim", late)
+    assert log.undo(entry, attached) == ["max_connections: 151 again, was 77"]
+
+
+def test_nothing_is_undone_and_the_entry_stays_while_the_server_still_sets_what_a_dialin_that_died_had_sent(
+    log, begin, attached, server
+):
+    entry = begin("max_connections")
+    attached.set_global({"max_connections": 77})
+    server.is_changing = True
+    with pytest.raises(ServerError, match="still setting variables"):
+        log.undo(entry, attached)
+    assert server.values["max_connections"] == "77"
+    server.is_changing = False
     assert log.undo(entry, attached) == ["max_connections: 151 again, was 77"]
 
 

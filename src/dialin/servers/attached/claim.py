@@ -14,6 +14,13 @@ from dialin.servers.sessions import sessions
 LOCK = "dialin study"
 """The name of the lock (GET_LOCK) on the server that a dialin holds while it studies the server or puts it back."""
 
+CHANGE = "dialin change"
+"""The name of the lock that a connection holds while it sets variables. The server frees it when that connection is gone: then
+nothing that a dialin sent before it was killed can come into force any more."""
+
+_GONE_WITHIN = 10
+"""Seconds that a busy server may take to notice that the connection of a killed dialin is gone."""
+
 _LONGEST_IDLE = 86_400
 """Seconds after which the server ends a connection of which nothing is heard; what died with its network is gone by then."""
 
@@ -30,6 +37,16 @@ def study_program(directory: str) -> str:
 
 _LONGEST_NAME = 400
 """Bytes of a connection's attributes that a server keeps by default: 512, those of the client itself included."""
+
+
+def take_lock(query: Query, name: str, seconds: int) -> bool | None:
+    """Take a lock by name for this connection, waiting for others that hold it; None where the server has no such locks."""
+    try:
+        return bool(query("SELECT GET_LOCK(%s, %s)", (name, seconds))[0][0] == 1)
+    except RefusedError as error:
+        if error.number in _NOT_IN_A_CLUSTER:
+            return None
+        raise
 
 
 class Claim:
@@ -54,13 +71,9 @@ class Claim:
         with ExitStack() as opened:
             query = opened.enter_context(self._connect())
             query(f"SET SESSION wait_timeout = {_LONGEST_IDLE}")
-            try:
-                # One that was killed just now is gone within a second.
-                taken = query("SELECT GET_LOCK(%s, 1)", (LOCK,))[0][0] == 1
-            except RefusedError as error:
-                if error.number in _NOT_IN_A_CLUSTER:
-                    return
-                raise
+            taken = take_lock(query, LOCK, _GONE_WITHIN)
+            if taken is None:
+                return
             if not taken:
                 holder = query("SELECT IS_USED_LOCK(%s)", (LOCK,))[0][0]
                 raise UserError(

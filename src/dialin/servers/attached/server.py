@@ -6,7 +6,7 @@ Nothing here changes it unless what undoes the change was written down first; se
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from dialin.servers.account import Account
 from dialin.servers.assign import Scope, Wanted, assign, exact_values, is_dynamic, reset_persisted
 from dialin.servers.attached import activity, restart, server_process
 from dialin.servers.attached.attached_build import AttachedBuild, Facts, check_same
-from dialin.servers.attached.claim import Claim, study_program
+from dialin.servers.attached.claim import CHANGE, Claim, study_program, take_lock
 from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import connect, global_variables, status
@@ -31,6 +31,9 @@ PATIENCE = 600.0
 """Seconds that a server may take to come into force with a value, or to answer again after a restart."""
 
 _POLL = 0.1
+
+_CHANGED_WITHIN = 60
+"""Seconds that a server may take to end what a connection that is gone asked for."""
 
 _SAME_START = 2.0
 """Seconds by which the starts that two readings of Uptime imply may differ and still be one."""
@@ -200,6 +203,7 @@ class Attached:
             return {}
         self.claim.take()
         with self.to_change() as (query, before):
+            take_lock(query, CHANGE, _CHANGED_WITHIN)
             journal.about_to_set(values, before)
             setter = self._setter(query)
             also_changed = {name: value for name, value in journal.also_changed().items() if name not in values}
@@ -210,12 +214,26 @@ class Attached:
             try:
                 setter.start_from(journal.before(values), also_changed)
                 setter.set_all(values)
-            except BaseException:
-                write_down(global_variables(query))
+            except DialinError:  # after Ctrl-C the connection may be in the middle of an answer, and the values stay pending
+                with suppress(DialinError):
+                    write_down(global_variables(query))
                 raise
             # Not read again: what somebody else sets a moment later must not be taken for dialin's own value.
             write_down(setter.last_read)
         return {name: setter.last_read[name] for name in values if name in setter.last_read}
+
+    def wait_for_changes(self) -> None:
+        """Wait until the server has done what a dialin that died, or was interrupted, had sent to change it.
+
+        Raises:
+            ServerError: it is still at it.
+        """
+        with self.connect(self.patience) as query:
+            if take_lock(query, CHANGE, _CHANGED_WITHIN) is False:
+                raise ServerError(
+                    f"The server is still setting variables for a dialin that has ended (it holds the lock '{CHANGE}')",
+                    "Wait for that, or KILL the connection; then run `dialin restore`",
+                )
 
     def bring_back(self, wanted: Wanted) -> dict[str, DialinError]:
         """Set variables of the running server to what they were; returns the errors of those that were refused, by name."""

@@ -212,6 +212,7 @@ class UndoLog:
             _check_same_server(current, attached)
             attached.bind(current.server)
             attached.claim.take()
+            attached.wait_for_changes()
             attached.journal = WrittenJournal(current, self._write_if_possible)
             if journal is not None:
                 self._journals[entry.id] = attached.journal

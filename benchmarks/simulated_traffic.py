@@ -1,6 +1,6 @@
 """Prints, as a Markdown table, how studies on live traffic end, and how a comparison of before and after would have ended.
 
-    python benchmarks/live.py [--studies 400] [--seed 1] [--jobs 2] [--only TEXT] [--minutes 240]
+    python benchmarks/simulated_traffic.py [--studies 400] [--seed 1] [--jobs 2] [--only TEXT] [--minutes 240]
 
 Each study is simulated second by second: an offered load with a wave of the day and a faster one, a mix that changes, latency
 that follows both, noise that lasts, bursts, and a candidate whose effect settles slowly. Its periods are judged by the
