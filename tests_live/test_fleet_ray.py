@@ -33,7 +33,7 @@ from dialin.fleet.host_setup import HostNeeds
 from dialin.fleet.ray_fleet import Patience, ray_fleet
 
 SWEEP = ["sweep", "innodb_io_capacity=300,600", "--server", FAST, *SHORT, "--worthwhile", "0.1%", "--confidence", "0.999"]
-LITTLE_MEMORY = {"object_store_memory": 100 * 1024**2}
+NODE = {"num_cpus": 1, "object_store_memory": 100 * 1024**2, "node_ip_address": "127.0.0.1"}
 
 
 class Nodes:
@@ -44,7 +44,7 @@ class Nodes:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        head = {"num_cpus": 1, "include_dashboard": False, "ray_client_server_port": port, **LITTLE_MEMORY}
+        head = {"include_dashboard": False, "ray_client_server_port": port, **NODE}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Ray leaves files of its own to the garbage collector
             self._cluster = Cluster(initialize_head=True, head_node_args=head)
@@ -59,7 +59,7 @@ class Nodes:
             if not (home / shared).exists():
                 (home / shared).symlink_to(here / shared)
         self._nodes[name] = self._cluster.add_node(
-            num_cpus=1, resources={"dialin": 1}, node_name=name, env_vars={"DIALIN_HOME": str(home)}, **LITTLE_MEMORY
+            resources={"dialin": 1}, node_name=name, env_vars={"DIALIN_HOME": str(home)}, **NODE
         )
 
     def home(self, name):
