@@ -1,6 +1,6 @@
 """Start a cluster of two nodes on this machine, show them, and run a study on both; `make try-fleet` calls it.
 
-Ray asks for the token that the environment names (RAY_AUTH_MODE, RAY_AUTH_TOKEN_PATH), and listens on 127.0.0.1 alone.
+Ray asks for the token, and listens on the address, that the environment names (see scripts/try-fleet.sh).
 """
 
 import os
@@ -8,8 +8,6 @@ import subprocess
 import sys
 
 from ray.cluster_utils import Cluster
-
-LOOPBACK = {"node_ip_address": "127.0.0.1"}
 
 
 def dialin(*words: str) -> int:
@@ -19,10 +17,10 @@ def dialin(*words: str) -> int:
 
 def main() -> int:
     """Return the exit code of the study."""
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False, **LOOPBACK})
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     try:
         for name in ("east", "west"):
-            cluster.add_node(num_cpus=1, resources={"dialin": 1}, node_name=name, **LOOPBACK)
+            cluster.add_node(num_cpus=1, resources={"dialin": 1}, node_name=name)
         dialin("fleet", "status", "--fleet", cluster.address)
         values = "innodb_flush_log_at_trx_commit=1,2"
         load = ["--workload", "oltp_write_only", "--threads", "2", "--tables", "2", "--table-size", "10000", "--measure", "10"]
