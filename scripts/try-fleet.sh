@@ -20,6 +20,8 @@ RAY_AUTH_TOKEN_PATH=$(mktemp)
 trap 'rm -f "$RAY_AUTH_TOKEN_PATH"' EXIT
 od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$RAY_AUTH_TOKEN_PATH"
 export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH
+# Ray's switch for machines that are no part of a larger cluster, whatever their system: all that it starts listens on loopback.
+export RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0
 
 code=0
 SERVER=$SERVER OUT=$out .venv/bin/python scripts/two_nodes.py || code=$?

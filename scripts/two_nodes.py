@@ -1,6 +1,6 @@
 """Start a cluster of two nodes on this machine, show them, and run a study on both; `make try-fleet` calls it.
 
-Ray asks for the token that the environment names (RAY_AUTH_MODE, RAY_AUTH_TOKEN_PATH); it listens on all addresses.
+Ray asks for the token, and listens on the address, that the environment names (see scripts/try-fleet.sh).
 """
 
 import os

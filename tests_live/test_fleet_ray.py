@@ -3,14 +3,18 @@
 import gc
 import os
 import socket
+import subprocess
+import sys
 import time
 import warnings
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import psutil
 import pytest
 
-import ray_token  # noqa: F401
+import ray_environment
+from cable import cable
 from dialin.clock import SystemClock
 from dialin.errors import DialinError
 from dialin.model.record import LogCode
@@ -33,34 +37,56 @@ from dialin.fleet.host_setup import HostNeeds
 from dialin.fleet.ray_fleet import Patience, ray_fleet
 
 SWEEP = ["sweep", "innodb_io_capacity=300,600", "--server", FAST, *SHORT, "--worthwhile", "0.1%", "--confidence", "0.999"]
-LITTLE_MEMORY = {"object_store_memory": 100 * 1024**2}
+NODE = {"num_cpus": 1, "object_store_memory": 100 * 1024**2}
+LOOPBACK = "127.0.0.1"
 
 
 class Nodes:
     """A cluster whose nodes have a home each; builds and prepared data are those of this machine unless told otherwise."""
 
-    def __init__(self, path):
-        self._path = path
+    def __init__(self, path, ip=LOOPBACK):
+        self._path, self._node = path, {"node_ip_address": ip, **NODE}
         with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
+            free.bind((ip, 0))
             port = free.getsockname()[1]
-        head = {"num_cpus": 1, "include_dashboard": False, "ray_client_server_port": port, **LITTLE_MEMORY}
+        head = {"include_dashboard": False, "ray_client_server_port": port, **self._node}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Ray leaves files of its own to the garbage collector
             self._cluster = Cluster(initialize_head=True, head_node_args=head)
             gc.collect()
-        self.addresses = {"gcs": self._cluster.address, "client": f"ray://127.0.0.1:{port}"}
+        self.addresses = {"gcs": self._cluster.address, "client": f"ray://{ip}:{port}"}
         self.address, self._nodes = self._cluster.address, {}
 
     def add(self, name, *, empty=False):
-        home, here = self._path / name, Home.of().root
+        self._nodes[name] = self._cluster.add_node(
+            resources={"dialin": 1}, node_name=name, env_vars=self._home_of(name, empty), **self._node
+        )
+
+    @contextmanager
+    def beyond(self, cable, name):
+        """A node at the other end of a cable."""
+        words = ["--address", self.address, "--node-ip-address", cable.there, "--node-name", name, "--num-cpus", "1"]
+        words += ["--resources", '{"dialin": 1}', "--object-store-memory", str(NODE["object_store_memory"]), "--block"]
+        ray = Path(sys.executable).with_name("ray")
+        environment = os.environ | self._home_of(name) | {ray_environment.LARGER_CLUSTER: "1"}
+        started = subprocess.Popen([*cable.inside, ray, "start", *words], env=environment, stdout=subprocess.DEVNULL)
+        try:
+            yield
+        finally:
+            every = [started, *psutil.Process(started.pid).children(recursive=True)] if started.poll() is None else []
+            for process in every:
+                with suppress(psutil.Error):
+                    process.kill()
+            started.wait()
+
+    def _home_of(self, name, empty=False):
+        """The environment of a node with a home of its own."""
+        home, here = self.home(name), Home.of().root
         home.mkdir(exist_ok=True)
         for shared in () if empty else ("builds", "catalogues", "datasets"):
             if not (home / shared).exists():
                 (home / shared).symlink_to(here / shared)
-        self._nodes[name] = self._cluster.add_node(
-            num_cpus=1, resources={"dialin": 1}, node_name=name, env_vars={"DIALIN_HOME": str(home)}, **LITTLE_MEMORY
-        )
+        return {"DIALIN_HOME": str(home)}
 
     def home(self, name):
         return self._path / name
@@ -207,6 +233,52 @@ def test_a_host_that_cannot_be_reached_for_a_while_loses_nothing(dialin, nodes, 
     assert log_of(out, LogCode.HOST_LOST) == []
 
 
+@pytest.fixture
+def apart(tmp_path):
+    """Two nodes that run nothing in common but a cable, which can be pulled."""
+    with cable() as way:
+        cluster = Nodes(tmp_path, way.here)
+        try:
+            cluster.add("east")
+            with cluster.beyond(way, "west"):
+                yield cluster, way
+        finally:
+            cluster.end()
+
+
+def test_a_network_that_is_cut_for_a_while_loses_nothing(dialin, apart, tmp_path):
+    nodes, way = apart
+    out = tmp_path / "study"
+    process = dialin.start(*SWEEP, "--minutes", "1.2", "--fleet", nodes.address, "--out", out)
+    until(lambda: running_on(out) == {"east", "west"}, every=0.2)
+    way.pull()
+    time.sleep(12)
+    way.plug()
+    code, _, err = finish(process)
+    assert code in (0, 1), err
+    record = record_of(out)
+    assert {trial.state for trial in record.trials} == {TrialState.DONE}
+    assert {trial.host for trial in check_blocks(record)} == {"east", "west"}
+    assert log_of(out, LogCode.HOST_LOST) == []
+
+
+def test_a_host_that_is_cut_off_for_good_leaves_no_server_and_its_block_runs_elsewhere(dialin, apart, tmp_path):
+    nodes, way = apart
+    out = tmp_path / "study"
+    process = dialin.start(*SWEEP, "--minutes", "1.5", "--fleet", nodes.address, "--out", out)
+    until(lambda: running_on(out) == {"east", "west"}, every=0.2)
+    way.pull()
+    until(lambda: not nodes.servers("west"), seconds=30)
+    code, _, err = finish(process)
+    assert code in (0, 1), err
+    assert log_of(out, LogCode.HOST_LOST) == ["west"]
+    record = record_of(out)
+    check_blocks(record)
+    (cut,) = [trial for trial in record.trials if trial.state is TrialState.INTERRUPTED]
+    anew = [trial.candidate for trial in record.trials if trial.block == cut.block and trial.host == "east"]
+    assert tuple(anew) == record.blocks[cut.block - 1].order
+
+
 def test_a_host_that_hangs_is_lost_and_its_block_runs_elsewhere(nodes, tmp_path, monkeypatch):
     nodes.add("east")
     nodes.add("west")
@@ -241,6 +313,15 @@ def test_a_host_that_hangs_is_lost_and_its_block_runs_elsewhere(nodes, tmp_path,
     assert nodes.servers("west") == [], "what the process that hung left behind is ended after it"
 
 
+def listening():
+    """The addresses on which what this process has started listens."""
+    addresses = set()
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            addresses |= {one.laddr.ip for one in process.net_connections("inet") if one.status == psutil.CONN_LISTEN}
+    return addresses
+
+
 @pytest.mark.parametrize("way", ["gcs", "client"])
 def test_a_cluster_is_shown_to_those_who_have_its_token_and_to_nobody_else(dialin, nodes, monkeypatch, way):
     nodes.add("east")
@@ -248,6 +329,7 @@ def test_a_cluster_is_shown_to_those_who_have_its_token_and_to_nobody_else(diali
     assert "1 hosts, 0 held by studies" in shown
     assert "asks for no token" not in shown
     assert not processes_of(nodes, "east", "ray::HostAgent"), "whoever looks leaves nothing there"
+    assert listening() <= {LOOPBACK}
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     _, err = dialin("fleet", "status", "--fleet", nodes.addresses[way], code=2)
     assert "cannot be reached" in err

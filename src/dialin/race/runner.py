@@ -37,6 +37,9 @@ CONFIRMING_BLOCKS = 6
 _PROPOSALS = 3
 """The most times that a proposer is asked for one block, where its new candidates cannot enter."""
 
+_FEWEST_TRIALS = 2
+"""Of a block: one candidate alone is compared with nothing."""
+
 _MANY_HOSTS = 8
 """Hosts from which on figures and looks wait until each host had one more trial."""
 
@@ -154,10 +157,15 @@ class Runner:
             self._hosts.break_off()
 
     def _give_blocks(self, purpose: Purpose, since: int, propose: Callable[[str], Block | None]) -> None:
+        hosts, at_work = self._hosts.hosts, {work.block for work in self._hosts.at_work.values()}
+        waiting = [block for block in self._state.incomplete(purpose, since) if block not in at_work]
+        may_begin = self._budget.fits(_FEWEST_TRIALS)  # asked once: towards the end of the budget hundreds of hosts may be idle
         for host in self._hosts.idle:
-            at_work = [work.block for work in self._hosts.at_work.values()]
-            hosts = self._hosts.hosts
-            block = self._state.unfinished(purpose, host, since=since, at_work=at_work, hosts=hosts) or propose(host)
+            block = self._state.unfinished(host, waiting, hosts)
+            if block is not None:
+                waiting.remove(block)
+            elif may_begin:
+                block = propose(host)
             if block is not None:
                 self._go_on(host, block)
 
@@ -230,7 +238,7 @@ class Runner:
             named = {candidate.name: candidate for candidate in self._proposer.propose(history, room)}
             known = {candidate.name for candidate in self._spec.candidates}
             unknown = [candidate for name, candidate in named.items() if name not in known]
-            if len(named) < 2 or not self._budget.fits(len(named)):  # one alone is compared with nothing
+            if len(named) < _FEWEST_TRIALS or not self._budget.fits(len(named)):
                 return None
             entering = [admitted for candidate in unknown if (admitted := self._admitted(candidate, number)) is not None]
             if len(entering) == len(unknown):
@@ -324,7 +332,7 @@ class Runner:
             self.log(code, trial=ended.id, candidate=ended.candidate, changes=changes)
 
     def _standings(self) -> Mapping[str, Standing]:
-        """Return each candidate's figures so far; of many hosts those of a moment ago, since fitting each drift is slow."""
+        """Return each candidate's figures so far; of many hosts those of a moment ago, since all trials are fitted."""
         trials = len(self._state.trials)
         if len(self._hosts.hosts) < _MANY_HOSTS or self._is_due(trials, self._stood_at):
             self._stood_at = trials
@@ -346,7 +354,7 @@ class Runner:
             self._look(block)
 
     def _is_due(self, trials: int, before: int) -> bool:
-        """Return whether trials are to be fitted again; of many hosts not before each had one more, for that takes long."""
+        """Return whether trials are to be fitted again; of many hosts not before each had one more."""
         hosts = len(self._hosts.hosts)
         return is_due(trials, before) and (hosts < _MANY_HOSTS or trials >= before + hosts)
 
@@ -386,7 +394,7 @@ class Runner:
 
         def propose(_host: str) -> Block | None:
             number = next((n for n in numbers if self._state.block(n, Purpose.CONFIRM) is None), None)
-            if number is None or not self._budget.fits(2):
+            if number is None or not self._budget.fits(_FEWEST_TRIALS):
                 return None
             return self._begin_block(number, (chosen, baseline), Purpose.CONFIRM)
 

@@ -95,23 +95,21 @@ class RaceState:
         """Return whether some host has run all trials of a block."""
         return self.block(number, purpose) is not None and (number, purpose) not in self._open
 
-    def unfinished(
-        self, purpose: Purpose, host: str, *, since: int, at_work: Collection[Block], hosts: Collection[str]
-    ) -> Block | None:
-        """Return the block that a host goes on with before it begins another; None where there is none.
+    def incomplete(self, purpose: Purpose, since: int) -> list[Block]:
+        """Return the blocks that no host has run all trials of, in the order they began; their numbers are `since` at least."""
+        return [block for block in self._open.values() if block.purpose is purpose and block.number >= since]
 
-        That is one that it began itself, else one that no host of the fleet has begun.
+    def unfinished(self, host: str, blocks: Collection[Block], hosts: Collection[str]) -> Block | None:
+        """Return the one of some blocks that a host goes on with before it begins another; None where there is none.
 
-        Its number is `since` at least; `at_work` are the blocks that hosts run now.
+        That is one that it began itself, else the first that no host of the fleet has begun; none of `blocks` runs now.
         """
         nobodys: Block | None = None
-        for block in self._open.values():
-            if block.purpose is not purpose or block.number < since or block in at_work:
-                continue
-            ran_on = {t.host for t in self._by_block.get((block.number, purpose), ())}
+        for block in blocks:
+            ran_on = {t.host for t in self._by_block.get((block.number, block.purpose), ())}
             if host in ran_on:
                 return block
-            if nobodys is None and not ran_on & set(hosts):
+            if nobodys is None and ran_on.isdisjoint(hosts):
                 nobodys = block
         return nobodys
 

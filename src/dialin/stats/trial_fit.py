@@ -16,21 +16,10 @@ from scipy.special import gammaln, ndtri, stdtr, stdtrit
 
 from dialin.model.verdict import Estimate
 from dialin.stats.blocks import Observation, estimate_of_logs, log_values
+from dialin.stats.drift import Drift, drift_of
+from dialin.stats.normal_equations import Sums, solve, sums_of
 
 _Array = NDArray[np.float64]
-
-_MOST_WAVES = 12
-"""Half waves that a run's drift is made of at most, beside a straight line: the fastest has six periods in the run."""
-_TRIALS_OF_A_WAVE = 3
-"""The fewest trials of a half wave: a faster one could take two candidates that alternate for drift."""
-_AMPLITUDES = (0.5, 1.5, 5.0, 15.0, 50.0)
-"""Standard deviations that the drift of a run may have, in units of one trial's noise."""
-_SHAPES = (2.0, 4.0)
-"""Powers by which the variance of a half wave falls with its number: a wandering curve (Brownian motion), and a smooth one."""
-_NO_DRIFT = 1e12
-"""The precision of a half wave where there is no drift at all."""
-_SHIFT = 100.0
-"""The standard deviation of a run's level about that of all runs, in units of one trial's noise: nothing is known of it."""
 
 _LIKENESS = np.array([3.0, 6.0, 12.0, 24.0, 1e5])
 """Degrees of freedom by which each candidate's variance may be drawn towards the common one: from little to completely."""
@@ -198,106 +187,40 @@ def fit_trials(trials: Iterable[TimedTrial], names: Sequence[str]) -> TrialFit |
         return None
     index_of = {name: index for index, name in enumerate(present)}
     candidates = np.array([index_of[trial.candidate] for trial in used])
-    counts = np.bincount(candidates)
-    within = np.bincount(candidates, weights=[trial.error**2 for trial in used]) / counts
-    drift, precisions, prior = _drift(used)
+    within = np.bincount(candidates, weights=[trial.error**2 for trial in used]) / np.bincount(candidates)
     centre = float(logs.mean())
-    design = np.hstack([np.eye(len(present))[candidates], drift])
-    data = _Data(candidates, counts, design, logs - centre, within)
-    return _fit(present, data, precisions, prior, centre)
+    drift = drift_of([trial.run for trial in used], np.array([trial.at for trial in used]))
+    return _fit(present, sums_of(candidates, drift, logs - centre, within), drift, centre)
 
 
-def _drift(trials: Sequence[TimedTrial]) -> tuple[_Array, _Array, _Array]:
-    """Return the columns of drift, and for each assumption about it the precisions of their coefficients and its log prior.
-
-    Precisions are in units of one trial's. Columns are centred: an effect is the level at the mean state of the machine.
-    """
-    runs = list(dict.fromkeys(trial.run for trial in trials))
-    of_run = np.array([runs.index(trial.run) for trial in trials])
-    at = np.array([trial.at for trial in trials])
-    columns: list[_Array] = []
-    waves: list[_Array] = []
-    for number in range(len(runs)):
-        inside = of_run == number
-        most = max(1, min(_MOST_WAVES, int(inside.sum()) // _TRIALS_OF_A_WAVE))
-        waves.append(np.arange(1.0, most + 1))
-        begin = float(at[inside].min())
-        span = max(float(at[inside].max()) - begin, 1e-9)
-        place = (at - begin) / span
-        columns.append(inside[:, None] * np.column_stack([place - 0.5, np.cos(np.pi * np.outer(place, waves[-1]))]))
-    shift = [1 / _SHIFT**2] * len(runs) if len(runs) > 1 else []
-    if shift:
-        columns.append((of_run[:, None] == np.arange(len(runs))).astype(float))
-    rows = []
-    for shape in _SHAPES:
-        # The mean square of a straight line from -1/2 to 1/2 is a twelfth, that of a half wave one half.
-        variances = np.concatenate([[12.0, *(2 * numbers**-shape / (numbers**-shape).sum())] for numbers in waves])
-        rows += [[*(1 / (variances * amplitude**2)), *shift] for amplitude in _AMPLITUDES]
-    log_priors = [math.log(0.5 / len(rows))] * len(rows)
-    rows.append([*np.full(sum(1 + len(numbers) for numbers in waves), _NO_DRIFT), *shift])
-    log_priors.append(math.log(0.5))
-    together = np.hstack(columns)
-    return together - together.mean(axis=0), np.array(rows), np.array(log_priors)
-
-
-@dataclass(frozen=True, slots=True)
-class _Data:
-    """Trials as arrays: `within` is the variance of each candidate's trials that their own seconds show."""
-
-    candidates: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    design: _Array
-    logs: _Array
-    within: _Array
-
-    @property
-    def usual(self) -> float:
-        return max(float(np.median(self.within)), 1e-12)
-
-    def by_candidate(self) -> tuple[_Array, _Array, _Array]:
-        """Return the sums of squares and products of each candidate's rows: design by design, design by logs, logs by logs."""
-        rows = [self.candidates == index for index in range(len(self.counts))]
-        squares = np.array([self.design[row].T @ self.design[row] for row in rows])
-        products = np.array([self.design[row].T @ self.logs[row] for row in rows])
-        totals = np.array([self.logs[row] @ self.logs[row] for row in rows])
-        return squares, products, totals
-
-
-def _fit(names: tuple[str, ...], data: _Data, precisions: _Array, prior: _Array, centre: float) -> TrialFit:
-    squares, products, totals = data.by_candidate()
-    count, width = len(names), data.design.shape[1]
-    drift = np.arange(count, width)
-    noisier = np.where(data.within > _MUCH_NOISIER * data.usual, data.within / data.usual, 1.0)
+def _fit(names: tuple[str, ...], sums: Sums, drift: Drift, centre: float) -> TrialFit:
+    noisier = np.where(sums.within > _MUCH_NOISIER * sums.usual, sums.within / sums.usual, 1.0)
+    prior = drift.prior + np.log(drift.precisions).sum(axis=(1, 2)) / 2
     variances, scale = noisier, 1.0
     for _ in range(_ROUNDS):
-        relative = variances / math.exp(float(np.log(variances).mean()))
-        information = np.repeat(np.tensordot(1 / relative, squares, 1)[None], len(precisions), axis=0)
-        information[:, drift, drift] += precisions
-        score = (products / relative[:, None]).sum(axis=0)
-        inverse = np.linalg.inv(information)
-        coefficients = inverse @ score
-        left_over = np.maximum((totals / relative).sum() - coefficients @ score, 1e-12)
-        evidence = prior + np.log(precisions).sum(axis=1) / 2 - np.linalg.slogdet(information)[1] / 2
+        solution = solve(sums, drift.precisions, variances / math.exp(float(np.log(variances).mean())))
+        evidence = prior - solution.log_determinant / 2
         # With two degrees of freedom of the usual noise: where nothing is left over, no assumption is infinitely likely.
-        evidence -= (len(data.logs) - count + 2) / 2 * np.log(left_over + 2 * data.usual)
+        left_over = np.maximum(solution.left_over, 1e-12) + 2 * sums.usual
+        evidence -= (len(sums.logs) - len(names) + 2) / 2 * np.log(left_over)
         weights = _shares(evidence)
-        mean = weights @ coefficients
-        residuals = np.bincount(data.candidates, weights=(data.logs - data.design @ mean) ** 2)
-        leverage = np.einsum("cij,ij->c", squares, np.tensordot(weights, inverse, 1)) / relative
-        own_dof = np.maximum(data.counts - leverage, 1e-3)
-        common = _common_variance(residuals / noisier, own_dof, _OVER_SECONDS * data.usual + _OF_STARTS**2)
-        variances = np.maximum(common.variances * noisier, np.maximum(data.within, 1e-14))
+        explained = (weights @ solution.levels)[sums.candidates]
+        explained += (drift.columns * np.tensordot(weights, solution.coefficients, 1)[drift.runs]).sum(axis=1)
+        residuals = np.bincount(sums.candidates, weights=(sums.logs - explained) ** 2)
+        own_dof = np.maximum(sums.counts - weights @ solution.leverages, 1e-3)
+        common = _common_variance(residuals / noisier, own_dof, _OVER_SECONDS * sums.usual + _OF_STARTS**2)
+        variances = np.maximum(common.variances * noisier, np.maximum(sums.within, 1e-14))
         scale = math.exp(float(np.log(variances).mean()))
-    apart = coefficients[:, :count] - mean[:count]
+    mean = weights @ solution.effects
+    apart = solution.effects - mean
     return TrialFit(
         names=names,
-        effects=mean[:count] + centre,
-        covariance=scale * np.tensordot(weights, inverse[:, :count, :count], 1)
-        + np.einsum("m,mi,mj->ij", weights, apart, apart),
+        effects=mean + centre,
+        covariance=scale * np.tensordot(weights, solution.covariances, 1) + np.einsum("m,mi,mj->ij", weights, apart, apart),
         variances=variances,
         dof=np.maximum(np.minimum(own_dof + common.likeness, common.dof), 1.0),
         total_dof=max(common.dof, 1.0),
-        trials=data.counts,
+        trials=sums.counts,
         residual_sd=math.sqrt(max(float(residuals.sum() / own_dof.sum()), 1e-14)),
         residual_dof=max(float(own_dof.sum()), 1.0),
     )
