@@ -9,8 +9,8 @@ On each build four studies and the cost, one after another:
 - A/A: identical settings while the mix goes from read-heavy to write-heavy and back (two dialin-loads whose waves oppose
   each other); nothing may be claimed.
 - I/O: the planted value again with --goal io; only a few minutes, to see that a cost decides.
-- guard: innodb_thread_concurrency=1 stalls the server; the baseline must be back at once, and the clients' own log says how
-  many seconds were bad.
+- guard: innodb_thread_concurrency=1, or where that cannot be innodb_max_purge_lag=1, stalls the server; the baseline must be
+  back at once, and the clients' own log says how many seconds were bad.
 - cost: CPU of the server for one reading, which a study makes each second, and of dialin itself. The clients rest meanwhile, so
   that the kernel's count of the server's CPU, less that of a server that is not read, is of the readings alone.
 
@@ -42,10 +42,10 @@ from dialin.store.store import Store
 from dialin.trials.tools import Tools
 from dialin.workloads.traffic.reader import Reader
 from live import find
-from live_traffic import DOCUMENT, QUICK, SCHEMA, bad_seconds, prepare, scans, traffic
+from live_traffic import DOCUMENT, QUICK, SCHEMA, bad_seconds, prepare, stalling, traffic
 from playground import Playground, option_file, playground
 
-LOG, CONCURRENCY = "innodb_flush_log_at_trx_commit", "innodb_thread_concurrency"
+LOG = "innodb_flush_log_at_trx_commit"
 BUILDS = ["mysql@9.7", "mysql@8.0", "mysql@5.6", "mariadb@10.11"]
 READS, WRITES = "50,40,25,10,25,40", "5,15,30,45,30,15"
 """Transactions per second of clients that read and of clients that write: the mix turns over within minutes."""
@@ -128,8 +128,8 @@ class Bench:
     def guard(self) -> str:
         out = self._directory / "guard"
         clients = traffic(self._server, self._directory / "clients", connections=32, rate="100")
-        with scans(self._server), clients as seen:
-            _, verdict, said = self._run("guard", [f"{CONCURRENCY}=1"], 3)
+        with stalling(self._server) as candidate, clients as seen:
+            _, verdict, said = self._run("guard", [candidate], 3)
         if not verdict:
             return said.strip().splitlines()[-1]
         notes = [note["data"] for note in verdict["warnings"] if note["code"] == "guard_tripped"]
@@ -138,7 +138,10 @@ class Bench:
         (note,) = notes
         with Store.open(out) as store:
             bad = [bad_seconds(seen, trial) for trial in store.trials() if trial.candidate == "1"]
-        return f"{note['trips']} trips, restored within {note['restored_in']:.2f} s, bad seconds of the clients {max(bad)}"
+        return (
+            f"{candidate}: {note['trips']} trips, restored within {note['restored_in']:.2f} s, bad seconds of the clients "
+            f"{max(bad)}; {verdict['headline']}"
+        )
 
     def cost(self) -> str:
         tools = Tools.open(lambda _text: None)

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pymysql
 
+from dialin.variables import behaviour
 from driving import BINARY
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "live.md"
 SIZES = ["--option", "tables=2", "--option", "table-size=5000"]
 SCHEMA = "shop"
+CONCURRENCY, PURGE_LAG = "innodb_thread_concurrency", "innodb_max_purge_lag"
 
 QUICK = ["--attach", "--traffic", "own", "--yes", "--observe", "30", "--measure", "2", "--warmup", "1"]
 """Periods that are short enough for a test."""
@@ -74,6 +76,26 @@ def scans(server):
     finally:
         ended.set()
         thread.join()
+
+
+@contextmanager
+def stalling(server):
+    """Make ready what a candidate stalls a server by, and give that candidate.
+
+    `innodb_thread_concurrency=1` lets one statement into InnoDB at a time, and a scan holds its place. A server that has no
+    such variable, or could not be freed from it, delays each changed row by `innodb_max_purge_lag=1` while an old snapshot
+    keeps it from purging: a throttle of writes that its users meant to have, set far too low.
+    """
+    if CONCURRENCY in server.variables() and behaviour.strands(server.build.id, CONCURRENCY, "0") is None:
+        with scans(server):
+            yield f"{CONCURRENCY}=1"
+        return
+    server.query("SET GLOBAL innodb_max_purge_lag_delay = 300000")
+    with pymysql.connect(unix_socket=server.entry.socket, user="client", database=SCHEMA) as snapshot:
+        with snapshot.cursor() as cursor:
+            cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        yield f"{PURGE_LAG}=1"
+    server.query("SET GLOBAL innodb_max_purge_lag_delay = 0")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import scipy.stats
 
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.stats.decide import Rules
-from dialin.stats.switchback import QUADS_TO_DECIDE, Period, carry_over, decide_periods, fit_periods
+from dialin.stats.switchback import QUADS_TO_DECIDE, Period, carry_over, decide_periods, fit_periods, washout_needed
 
 RULES = Rules(worthwhile=0.05, confidence=0.95)
 A, B = "a", "b"
@@ -155,6 +155,15 @@ def test_an_effect_that_grows_within_periods_is_read_in_their_second_halves_and_
     assert math.log(ratio.mean) == pytest.approx(0.2, abs=0.01)
     assert math.log(ratio.high) - math.log(ratio.mean) == pytest.approx(math.log(ratio.mean / ratio.low) + 0.03, abs=0.01)
     assert found.decision.choice == B
+
+
+@pytest.mark.parametrize(
+    ("early", "late", "washout", "needed"),
+    [(0.2, 0.2, 5, None), (0.11, 0.2, 5, 60), (0.11, 0.2, 60, 180), (0.05, 0.2, 5, 180), (0.05, 0.2, 180, None)],
+)
+def test_an_effect_most_of_which_may_be_still_to_come_needs_a_washout_of_one_period_or_of_three(early, late, washout, needed):
+    found = decide_periods(settling(early, late), [A, B], A, RULES)
+    assert washout_needed(found, 60, washout) == needed
 
 
 @pytest.mark.parametrize(("early", "late"), [(0.05, 0.2), (0.3, -0.1)])

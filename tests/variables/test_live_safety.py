@@ -11,6 +11,7 @@ from dialin.variables import behaviour, live_safety
         *("innodb_redo_log_capacity", "binlog_format", "expire_logs_days"),
         *("sql_mode", "init_connect", "validate_password.policy", "require_secure_transport_ssl", "local_infile"),
         *("read_only", "super_read_only", "max_connections", "rpl_semi_sync_source_enabled", "general_log", "wsrep_on"),
+        "thread_pool_max_threads",  # the guard's own connection would wait for a thread
         *("innodb_buffer_pool_dump_now", "innodb_monitor_enable", "flush"),
     ],
 )

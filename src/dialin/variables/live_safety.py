@@ -42,7 +42,7 @@ _REFUSED = (
     _rule(
         r"(super_|innodb_|transaction_)?read_only|offline_mode|event_scheduler|gtid_.*|enforce_gtid_.*|server_id|autocommit"
         r"|(rpl_semi_sync|group_replication|wsrep|replica|slave)_.*|(general|slow_query|error)_log.*|log_output"
-        r"|max_(connections|user_connections|connect_errors)|connect_timeout|wait_timeout|interactive_timeout|lock_wait_timeout"
+        r"|max_(connections|user_connections|connect_errors)|thread_pool_max_threads|connect_timeout|wait_timeout|interactive_timeout|lock_wait_timeout"
         r"|innodb_(fast_shutdown|force_recovery|checksum_.*|doublewrite.*|flush_method)",
         "decides who may connect, what is replicated, or what survives",
     ),
