@@ -2,13 +2,14 @@
 
     python benchmarks/live_servers.py [--builds mysql@9.7 mysql@8.0 mysql@5.6 mariadb@10.11] [--minutes 6] [--studies guard]
 
-On each build four studies and the cost, one after another:
+On each build these studies, one after another:
 
 - planted: innodb_flush_log_at_trx_commit=2 in place of 1, which must lower latency. Its clients are dialin-load, which reads at
   a rate that rises and falls, and sysbench, which writes through prepared statements at a constant one.
 - A/A: identical settings while the mix goes from read-heavy to write-heavy and back (two dialin-loads whose waves oppose
   each other); nothing may be claimed.
 - I/O: the planted value again with --goal io; only a few minutes, to see that a cost decides.
+- saturated: the same with --goal throughput, while 16 connections write as fast as they can.
 - guard: innodb_thread_concurrency=1, or where that cannot be innodb_max_purge_lag=1, stalls the server; the baseline must be
   back at once, and the clients' own log says how many seconds were bad.
 - cost: CPU of the server for one reading, which a study makes each second, and of dialin itself. The clients rest meanwhile, so
@@ -115,6 +116,13 @@ class Bench:
             code, verdict, said = self._run("io", [f"{LOG}=2", "--worthwhile", "10%", "--goal", "io"], self._minutes)
         return self._result(code, verdict, said, "2")
 
+    def saturated(self) -> str:
+        with traffic(self._server, self._directory / "all", workload="oltp_write_only", connections=16, rate=""):
+            time.sleep(5)
+            code, verdict, said = self._run("saturated", [f"{LOG}=2", "--goal", "throughput"], self._minutes)
+        share = f"; saturated in {100 * verdict['live']['saturated']:.0f} % of the periods" if verdict else ""
+        return f"{self._result(code, verdict, said, '2')}{share}"
+
     def identical(self) -> str:
         study = self._directory / "aa.toml"
         study.write_text(
@@ -188,6 +196,7 @@ STUDIES = {
     "A/A": Bench.identical,
     "cost": Bench.cost,
     "I/O": Bench.goal_io,
+    "saturated": Bench.saturated,
 }
 REPLICA = "replica"
 

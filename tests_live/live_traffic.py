@@ -100,8 +100,12 @@ def stalling(server):
 
 @contextmanager
 def traffic(server, path, *words, workload="oltp_read_write", connections=4, rate="60", seconds=600):
-    """Clients of a server, who write what they see to a file; several rates, one after another, are a wave."""
-    load = ["--connections", str(connections), "--rate", rate, "--text", "--json", "--time", str(seconds), *words]
+    """Clients of a server, who write what they see to a file.
+
+    Several rates, one after another, are a wave; without one each client sends as fast as it gets answers.
+    """
+    load = ["--connections", str(connections), "--text", "--json", "--time", str(seconds), *words]
+    load += ["--rate", rate] if rate else []
     with path.open("w") as out:
         process = subprocess.Popen(
             [BINARY, "run", workload, *_account(server), *SIZES, *load], stdout=out, stderr=subprocess.DEVNULL
