@@ -304,8 +304,8 @@ def main() -> None:
     every = [Row(world, effect) for world in WORLDS for effect in (0.0, -0.05, -0.2, 0.2)]
     print(f"{asked.studies} studies of {asked.minutes:g} minutes a row, periods of {PERIOD} s after {WASHOUT} s of washout.")
     print(
-        "| world | latency | false claims | intervals that cover | intervals | choice | right | minutes | of 9 in 10 | loads disagree "
-        "| carry-over said | second halves | lasts | longer washout | noise expected, found "
+        "| world | latency | false claims | intervals that cover | intervals | choice | right | minutes | of 9 in 10 "
+        "| loads disagree | carry-over said | second halves | lasts | longer washout | noise expected, found "
         "| before/after: false claims | covers |"
     )
     print(17 * "|---" + "|")

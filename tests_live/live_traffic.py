@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pymysql
 
-from dialin.variables import behaviour
 from driving import BINARY
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "live.md"
 SIZES = ["--option", "tables=2", "--option", "table-size=5000"]
 SCHEMA = "shop"
-CONCURRENCY, PURGE_LAG = "innodb_thread_concurrency", "innodb_max_purge_lag"
+CONCURRENCY, COMMIT_WAIT = "innodb_thread_concurrency", "binlog_commit_wait_usec"
 
 QUICK = ["--attach", "--traffic", "own", "--yes", "--observe", "30", "--measure", "2", "--warmup", "1"]
 """Periods that are short enough for a test."""
@@ -78,24 +77,26 @@ def scans(server):
         thread.join()
 
 
+def words_of(build):
+    """More words of `dialin servers start` for a server with clients that one can study, and stall (`stalling`)."""
+    log = ("--set", "log_bin=ON") if build.flavour == "mariadb" else ()
+    return ("--set", "performance_schema=ON", *log)
+
+
 @contextmanager
 def stalling(server):
     """Make ready what a candidate stalls a server by, and give that candidate.
 
-    `innodb_thread_concurrency=1` lets one statement into InnoDB at a time, and a scan holds its place. A server that has no
-    such variable, or could not be freed from it, delays each changed row by `innodb_max_purge_lag=1` while an old snapshot
-    keeps it from purging: a throttle of writes that its users meant to have, set far too low.
+    `innodb_thread_concurrency=1` lets one statement into InnoDB at a time, and a scan holds its place. MariaDB has no such
+    variable; there a commit waits for so many others that never come, for `binlog_commit_wait_usec`.
     """
-    if CONCURRENCY in server.variables() and behaviour.strands(server.build.id, CONCURRENCY, "0") is None:
+    if CONCURRENCY in server.variables():
         with scans(server):
             yield f"{CONCURRENCY}=1"
         return
-    server.query("SET GLOBAL innodb_max_purge_lag_delay = 300000")
-    with pymysql.connect(unix_socket=server.entry.socket, user="client", database=SCHEMA) as snapshot:
-        with snapshot.cursor() as cursor:
-            cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-        yield f"{PURGE_LAG}=1"
-    server.query("SET GLOBAL innodb_max_purge_lag_delay = 0")
+    server.query("SET GLOBAL binlog_commit_wait_count = 1000", f"SET GLOBAL {COMMIT_WAIT} = 0")
+    yield f"{COMMIT_WAIT}=500000"
+    server.query("SET GLOBAL binlog_commit_wait_count = DEFAULT", f"SET GLOBAL {COMMIT_WAIT} = DEFAULT")
 
 
 @contextmanager

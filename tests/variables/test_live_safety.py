@@ -21,7 +21,16 @@ def test_what_blocks_secures_or_replicates_is_left_alone(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["innodb_io_capacity", "innodb_flush_log_at_trx_commit", "innodb_thread_concurrency", "table_open_cache", "sync_binlog"],
+    [
+        *(
+            "innodb_io_capacity",
+            "innodb_flush_log_at_trx_commit",
+            "innodb_thread_concurrency",
+            "table_open_cache",
+            "sync_binlog",
+        ),
+        *("binlog_group_commit_sync_delay", "binlog_commit_wait_usec"),
+    ],
 )
 def test_what_only_changes_how_the_server_works_may_be_changed(name):
     assert live_safety.why_refused(name) is None

@@ -30,7 +30,7 @@ _RESIZES = re.compile(
 _REFUSED = (
     _rule(
         r"innodb_redo_log_capacity|innodb_log_files?_.*|innodb_undo_.*|innodb_max_undo_log_size|innodb_rollback_segments"
-        r"|max_binlog_.*|binlog_.*|log_bin.*|relay_log_.*|expire_logs_days",
+        r"|max_binlog_.*|binlog_(?!commit_wait_|group_commit_sync_).*|log_bin.*|relay_log_.*|expire_logs_days",
         "changes files that outlive the study",
     ),
     _rule(
