@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -182,10 +183,19 @@ def test_what_may_still_come_is_no_tie_where_it_could_carry_the_effect_past_what
 
 
 def test_an_effect_that_has_settled_is_read_in_whole_periods():
-    found = decide_periods(settling(0.2, 0.2), [A, B], A, RULES)
+    found = decide_periods(settling(-0.2, -0.2), [A, B], A, RULES)
     assert not found.is_late
     assert not found.carry_over[B].is_slow
-    assert found.decision.choice == B
+    assert found.decision.choice == A
+
+
+@pytest.mark.parametrize(("reach", "lasts"), [(-0.006, False), (0.006, True)])
+def test_growth_within_periods_and_a_reach_into_later_ones_are_evidence_together_of_an_effect_that_is_small_as_yet(
+    reach, lasts
+):
+    made = settling(0.0, 0.004, sd=0.015)
+    made = [replace(one, value=one.value * math.exp(reach * (one.previous == B))) for one in made]
+    assert carry_over(made, B, A, 0.05).lasts == lasts
 
 
 def test_of_three_candidates_each_is_compared_with_the_others():

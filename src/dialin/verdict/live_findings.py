@@ -102,8 +102,9 @@ def live_notes(spec: StudySpec, findings: LiveFindings, trials: Sequence[Trial],
         if one.carries_over or one.lasts:
             known = {"settling": one.settling, "after_other": one.after_other}
             shown = {name: ratio.mean for name, ratio in known.items() if ratio is not None}
-            data = {"candidate": one.name, "lasts": one.lasts, "washout_needed": findings.washout_needed, **shown}
-            notes.append(Note(code="carries_over", data=data))
+            needed = findings.washout_needed
+            note = {"candidate": one.name, "lasts": one.lasts, "washout_needed": needed, **shown}
+            notes.append(Note(code="carries_over", data=note))
         if one.latency is not None and one.latency.low is not None and one.latency.low > 1:
             notes.append(Note(code="costs_latency", data={"candidate": one.name, "ratio": one.latency.model_dump()}))
     if findings.shorter:
