@@ -52,10 +52,9 @@ _MOST_GROWTH = 5 / 3
 _STILL_TO_COME = 0.5
 """What may come after the second half at most, in units of what came between the halves: with time constants up to nine tenths
 of half a period, which is where `_MOST_GROWTH` ends."""
-_SOON = 0.5
-"""The share of the effect of the second half that came between the halves, up to which one more period settles it: such an
-effect has time constants up to two thirds of half a period. `_LATER` periods settle one of twice a period."""
-_LATER = 3.0
+_PERIODS_TO_SETTLE = 2.0
+"""The washout, in periods, of what settles slowly: of an effect whose time constant is a whole period, less than a tenth is then
+still to come in the mean of a period."""
 _WIDER = 1.08
 """Intervals are wider by this than Student's quantile alone makes them: a study ends when its figures look settled, and
 these are then further off than after a number of pairs that was fixed beforehand (benchmarks/simulated_traffic.py)."""
@@ -172,7 +171,7 @@ def decide_periods(
 
 
 def washout_needed(found: Switchback, period: float, washout: float) -> float | None:
-    """Return the washout, seconds, after which effects have settled that most of may be still to come.
+    """Return the washout, seconds, by which effects have settled that most of may be still to come.
 
     Args:
         found: what the periods with the present washout say.
@@ -182,18 +181,8 @@ def washout_needed(found: Switchback, period: float, washout: float) -> float | 
     Returns:
         None where no effect is that slow, or the present washout is as long as it gets.
     """
-    slow = [name for name, carry in found.carry_over.items() if carry.lasts]
-    if not slow:
-        return None
-    settles_soon = all(_settles_soon(found.carry_over[name].settling, found.adjusted.get(name)) for name in slow)
-    longer = (period, _LATER * period) if settles_soon else (_LATER * period,)
-    return next((seconds for seconds in longer if seconds > washout), None)
-
-
-def _settles_soon(settling: Estimate | None, late: Estimate | None) -> bool:
-    if settling is None or late is None:
-        return False
-    return abs(math.log(settling.mean)) <= _SOON * abs(math.log(late.mean))
+    longest = _PERIODS_TO_SETTLE * period
+    return longest if washout < longest and any(carry.lasts for carry in found.carry_over.values()) else None
 
 
 def second_halves(periods: Sequence[Period]) -> list[Period]:
