@@ -326,7 +326,7 @@ def listening():
 def test_a_cluster_is_shown_to_those_who_have_its_token_and_to_nobody_else(dialin, nodes, monkeypatch, way):
     nodes.add("east")
     shown, _ = dialin("fleet", "status", "--fleet", nodes.addresses[way])
-    assert "1 hosts, 0 held by studies" in shown
+    assert "1 host, 0 held by studies" in shown
     assert "asks for no token" not in shown
     assert not processes_of(nodes, "east", "ray::HostAgent"), "whoever looks leaves nothing there"
     assert listening() <= {LOOPBACK}
