@@ -98,8 +98,8 @@ def main() -> None:
         ("nothing differs", Truth(0.0, 0.0)),
         ("10 % better on half of the hosts", Truth(0.1, 0.0)),
         ("10 % worse on half of the hosts", Truth(-0.1, 0.0)),
-        ("10 % better on all hosts", Truth(0.1, 0.1)),
         ("10 % better on half, 10 % worse on the others", Truth(0.1, -0.1)),
+        ("10 % better on all hosts", Truth(0.1, 0.1)),
     ):
         said = simulated(truth, asked)
         claims, disagree = (sum(one[what] for one in said) / asked.studies for what in ("claims", "disagree"))
