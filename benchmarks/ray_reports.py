@@ -43,6 +43,9 @@ from dialin.trials.events import Sampled
 from test_fleet_ray import Nodes
 
 WAIT = 1.0
+"""Seconds that an agent waits for something to report, as in `ray_fleet`."""
+
+WARM_UP = 5.0
 
 
 class ReportingAgent(HostAgent):
@@ -65,7 +68,8 @@ class ReportingAgent(HostAgent):
         while True:
             records = self._journal.after(number)
             number += len(records)
-            yield from records
+            for record in records:  # noqa: UP028 - Ray sends to the generator; `yield from` would pass that on to a list
+                yield record
             if not records:
                 time.sleep(0.02)
 
@@ -146,14 +150,14 @@ def taken(
     return came
 
 
-def of_ray() -> float:
-    """CPU seconds of Ray's own programs, which this process has started, but for the agents."""
-    total = 0.0
+def cpu_seconds(made: Sequence[Any]) -> tuple[float, float, float]:
+    """Return the CPU seconds so far of this process, of Ray's own programs that it has started, and of all agents."""
+    of_agents, of_ray = sum(ray.get([agent.cpu.remote() for agent in made])), 0.0
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
             if "ray::" not in " ".join(process.cmdline()) and process.name() != "cat":
-                total += sum(process.cpu_times()[:2])
-    return total
+                of_ray += sum(process.cpu_times()[:2])
+    return time.process_time(), of_ray, of_agents
 
 
 def show_costs(nodes: Nodes, hosts: Sequence[int], seconds: float) -> None:
@@ -167,14 +171,19 @@ def show_costs(nodes: Nodes, hosts: Sequence[int], seconds: float) -> None:
         for count in hosts:
             for way, take in WAYS.items():
                 with agents(count) as made:
-                    taken(take, made, 5, lambda: None)  # what is started with the first calls
-                    before = time.process_time(), of_ray(), sum(ray.get([agent.cpu.remote() for agent in made]))
-                    came = taken(take, made, seconds, lambda: None)
-                    after = time.process_time(), of_ray(), sum(ray.get([agent.cpu.remote() for agent in made]))
-                own, others, there = ((late - early) / seconds / count for early, late in zip(before, after, strict=True))
-                ages = [age for one in came for age in one.ages if age < seconds / 2]
+                    came, costs = [], []
+
+                    def account(made: Sequence[Any] = made, costs: list[Any] = costs) -> None:
+                        time.sleep(WARM_UP)
+                        costs.append(cpu_seconds(made))
+                        time.sleep(seconds)
+                        costs.append(cpu_seconds(made))
+
+                    came = taken(take, made, WARM_UP + seconds + 1, account)
+                own, of_ray, there = ((late - early) / seconds / count for early, late in zip(*costs, strict=True))
+                ages = [age for one in came for second, age in zip(one.seconds, one.ages, strict=True) if second > WARM_UP]
                 print(
-                    f"| {way} | {count} | {own:.2%} | {others:.2%} | {there:.2%} | {np.median(ages) * 1000:.0f} ms "
+                    f"| {way} | {count} | {own:.2%} | {of_ray:.2%} | {there:.2%} | {np.median(ages) * 1000:.0f} ms "
                     f"| {np.percentile(ages, 99) * 1000:.0f} ms | {len(ages):,} |",
                     flush=True,
                 )
