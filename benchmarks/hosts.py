@@ -2,26 +2,29 @@
 
 Hosts differ by 30 % in level and threefold in noise. A study is simulated from its first trial to its verdict, with its looks:
 a false claim is a winner, or a candidate shown to be better, where that is not so on every host; or a disagreement where hosts
-agree. The figures are in BENCHMARKS.md.
+agree. Each study that has ended is a line of `--log`; a benchmark that is started again with it simulates only those that are
+missing. The figures are in BENCHMARKS.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import json
 import math
 import os
 import random
 import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from dialin.model.study import Candidate, StudySpec, Until
-from dialin.model.verdict import Outcome, Verdict
+from dialin.model.verdict import Outcome
 from dialin.question.plan import plan
 from dialin.race.runner import Runner
 from dialin.store.store import Store
@@ -41,8 +44,12 @@ class Truth:
     others: float
 
 
-def study(truth: Truth, hosts: int, candidates: int, minutes: float, seed: int) -> Verdict:
-    """Return the verdict of a simulated study on so many hosts."""
+Conditions = dict[str, Any]
+"""What a study is simulated with, but its seed; as it is in JSON."""
+
+
+def study(truth: Truth, seed: int, *, hosts: int, candidates: int, minutes: float) -> dict[str, Any]:
+    """Return what a simulated study says: whether it claims a gain, whether that hosts disagree, and its trials."""
     chance = random.Random(seed)
     names = [str(1 << number) for number in range(candidates)]
     one = tuple(Candidate(name=name, setting={"innodb_io_capacity": 100 * int(name)}, server="mysql@9.7.4") for name in names)
@@ -63,7 +70,16 @@ def study(truth: Truth, hosts: int, candidates: int, minutes: float, seed: int) 
         ) as store,
     ):
         fleet = SimulatedFleet(workers, clock)
-        return Runner(store, clock, Silent(), plan(spec), fleet, store.begin_session()).run()
+        verdict = Runner(store, clock, Silent(), plan(spec), fleet, store.begin_session()).run()
+    claims = bool(verdict.winners) or bool(verdict.shown_better) or verdict.verdict is Outcome.WINNER
+    disagree = any(note.code == "hosts_disagree" for note in verdict.warnings)
+    return {"claims": claims, "disagree": disagree, "trials": verdict.trials}
+
+
+def logged(log: Path, conditions: Conditions) -> dict[int, dict[str, Any]]:
+    """Return what studies of these conditions have said, by seed."""
+    lines = map(json.loads, log.read_text().splitlines()) if log.exists() else ()
+    return {line["seed"]: line["said"] for line in lines if line["conditions"] == conditions}
 
 
 def main() -> None:
@@ -74,6 +90,7 @@ def main() -> None:
     parser.add_argument("--candidates", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=8)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--log", type=Path, help="file of the studies that have ended")
     asked = parser.parse_args()
     print(f"{asked.studies} studies each: {asked.hosts} hosts, {asked.candidates} candidates, {asked.minutes:g} minutes\n")
     print("| what is so | claims a winner or a gain | says that hosts disagree | trials |\n|---|---:|---:|---:|")
@@ -81,24 +98,37 @@ def main() -> None:
         ("nothing differs", Truth(0.0, 0.0)),
         ("10 % better on half of the hosts", Truth(0.1, 0.0)),
         ("10 % worse on half of the hosts", Truth(-0.1, 0.0)),
-        ("10 % better on all hosts", Truth(0.1, 0.1)),
         ("10 % better on half, 10 % worse on the others", Truth(0.1, -0.1)),
+        ("10 % better on all hosts", Truth(0.1, 0.1)),
     ):
-        simulate = functools.partial(study, truth, asked.hosts, asked.candidates, asked.minutes)
-        with ProcessPoolExecutor(asked.processes) as pool:
-            verdicts = list(pool.map(simulate, range(asked.studies)))
-        claims = sum(bool(one.winners) or one.shown_better or one.verdict is Outcome.WINNER for one in verdicts)
-        disagree = sum(any(note.code == "hosts_disagree" for note in one.warnings) for one in verdicts)
-        trials = sum(one.trials for one in verdicts) / len(verdicts)
-        count = len(verdicts)
+        said = simulated(truth, asked)
+        claims, disagree = (sum(one[what] for one in said) / asked.studies for what in ("claims", "disagree"))
+        trials = sum(one["trials"] for one in said) / asked.studies
         print(
-            f"| {words} | {claims / count:.1%} ± {_error(claims, count):.1%} | {disagree / count:.1%} | {trials:.0f} |",
+            f"| {words} | {claims:.1%} ± {_error(claims, asked.studies):.1%} "
+            f"| {disagree:.1%} ± {_error(disagree, asked.studies):.1%} | {trials:.0f} |",
             flush=True,
         )
 
 
-def _error(times: int, of: int) -> float:
-    share = (times + 1) / (of + 2)
+def simulated(truth: Truth, asked: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return what studies say, one of each seed; those that ended before are read from the log."""
+    settings = {"hosts": asked.hosts, "candidates": asked.candidates, "minutes": asked.minutes}
+    conditions = {"truth": asdict(truth), **settings}
+    said = logged(asked.log, conditions) if asked.log else {}
+    missing = [seed for seed in range(asked.studies) if seed not in said]
+    with ProcessPoolExecutor(asked.processes) as pool:
+        for seed, one in zip(missing, pool.map(functools.partial(study, truth, **settings), missing), strict=True):
+            said[seed] = one
+            if asked.log:
+                with asked.log.open("a") as file:
+                    file.write(json.dumps({"conditions": conditions, "seed": seed, "said": one}) + "\n")
+    return [said[seed] for seed in range(asked.studies)]
+
+
+def _error(share: float, of: int) -> float:
+    """Return two standard errors of a share; one study of either kind is added, so that it is never 0."""
+    share = (share * of + 1) / (of + 2)
     return 2 * math.sqrt(share * (1 - share) / of)
 
 

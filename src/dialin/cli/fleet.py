@@ -34,6 +34,7 @@ def status(
     check_fleet(FleetChoice(address), attached=False, tune=False)
     from dialin.fleet.cluster_status import cluster_status
     from dialin.fleet.ray_fleet import OPEN_TO_ALL
+    from dialin.text import counted
 
     cluster = cluster_status(address)
     console = Console(highlight=False)
@@ -43,7 +44,7 @@ def status(
         console.print("No node offers the resource dialin. Start one:")
         console.print("  ray start --address=HEAD:6379 --resources='{\"dialin\": 1}'")
         raise typer.Exit(1)
-    console.print(f"{len(cluster.nodes)} hosts, {cluster.held} held by studies")
+    console.print(f"{counted(len(cluster.nodes), 'host')}, {cluster.held} held by studies")
     for host in cluster.nodes:
         console.print(escape(f"\n{host.name}"), style="bold")
         for line in describe_host(host):

@@ -10,7 +10,7 @@ from typing import Any
 from dialin.model.evidence import PointColumns, RawWaits, Watched
 from dialin.model.setting import Value
 from dialin.model.study import Goal, StudySpec
-from dialin.model.trial import Block, Sample, Trial
+from dialin.model.trial import Block, Sample, Trial, TrialState
 from dialin.model.tune import TuneAsk
 from dialin.model.verdict import TuneFindings, Verdict
 
@@ -144,3 +144,8 @@ class StudyRecord:
     log: Sequence[LogLine] = ()
     verdict: Verdict | None = None
     course: TuneCourse | None = None
+
+    @property
+    def hosts_with_trials(self) -> Sequence[str]:
+        """The hosts that completed trials, by name."""
+        return sorted({trial.host for trial in self.trials if trial.state is TrialState.DONE})

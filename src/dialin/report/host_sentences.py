@@ -35,11 +35,16 @@ def _group(one: Figures) -> str:
     kind, hosts = one["kind"], one["hosts"]
     if not kind:
         return listed([visible(host) for host in hosts])
+    return f"{describe_kind(kind)} ({counted(len(hosts), 'host')})"
+
+
+def describe_kind(kind: Figures) -> str:
+    """Return what a kind of host is: CPU model, how many, memory and disk, as far as they are known."""
     parts = [str(kind["cpu"])] if "cpu" in kind else []
     parts += [counted(kind["cpus"], "CPU")] if "cpus" in kind else []
     parts += [f"{kind['memory_gb']} GiB"] if "memory_gb" in kind else []
     parts += [str(kind["disk"])] if "disk" in kind else []
-    return f"{visible(', '.join(parts))} ({counted(len(hosts), 'host')})"
+    return visible(", ".join(parts))
 
 
 def _disagree(spec: StudySpec, data: Figures) -> str:

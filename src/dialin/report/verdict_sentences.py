@@ -35,7 +35,7 @@ TUNE_OUTCOMES = {
 }
 """What a tune ended with."""
 
-_SCOPE = "The verdict is valid for this load, this data and this machine only."
+_SCOPE = "The verdict is valid for this load, this data and {machines} only."
 _SCOPE_OF_LIVE_TRAFFIC = "The verdict is valid for this server and for traffic like that of the hours of this study."
 
 
@@ -186,7 +186,10 @@ def chance(probability: float | None) -> str:
 
 def scope(record: StudyRecord) -> str:
     """Return what no study shows."""
-    return _SCOPE if record.spec.live is None else _SCOPE_OF_LIVE_TRAFFIC
+    if record.spec.live is not None:
+        return _SCOPE_OF_LIVE_TRAFFIC
+    hosts = len(record.hosts_with_trials)
+    return _SCOPE.format(machines=f"these {hosts} hosts" if hosts > 1 else "this machine")
 
 
 def compared(record: StudyRecord) -> str:

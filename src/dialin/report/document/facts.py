@@ -9,7 +9,8 @@ from dialin.model.load_driver import FIRST_DRIVER, LATER_DRIVERS, describe_drive
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import StudySpec, Switch
-from dialin.model.trial import Step, Trial, first_driver_choices
+from dialin.model.trial import Step, Trial, TrialState, first_driver_choices
+from dialin.report.host_sentences import describe_kind
 from dialin.report.load_units import units
 from dialin.report.log_sentences import log_text
 from dialin.report.names import naming
@@ -20,11 +21,13 @@ from dialin.text import (
     counted,
     duration,
     exact_percent,
+    listed,
     moment,
     percent,
     size,
     visible,
 )
+from dialin.verdict.host_comparison import kind_of
 
 STEP_NAMES = {
     Step.WAIT: "wait for the server",
@@ -104,6 +107,21 @@ def inventory(known: Mapping[str, Any]) -> Pairs:
 def machine(record: StudyRecord) -> Pairs:
     """Return the inventory of the machine; `load_driver` says what applied the load."""
     return inventory({key: value for key, value in record.host.items() if key not in (FIRST_DRIVER, LATER_DRIVERS)})
+
+
+def hosts(record: StudyRecord) -> list[tuple[str, str, str, str, str]]:
+    """Return each host of a study on several: its name, what it is, its completed trials, its blocks, what was found there."""
+    if len(record.hosts_with_trials) < 2:
+        return []
+    rows = []
+    for name in record.hosts_with_trials:
+        known = record.hosts.get(name, {})
+        done = [trial for trial in record.trials if trial.host == name and trial.state is TrialState.DONE]
+        blocks = {(trial.purpose, trial.block) for trial in done}
+        findings = visible(listed(known["findings"])) if known.get("findings") else "none"
+        kind = describe_kind(dict(kind_of(known))) or NOTHING
+        rows.append((visible(name), kind, str(len(done)), str(len(blocks)), findings))
+    return rows
 
 
 def load_driver(record: StudyRecord) -> str:

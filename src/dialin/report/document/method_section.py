@@ -8,7 +8,7 @@ from dialin.evidence.server_metrics import ServerMetrics
 from dialin.model.record import StudyRecord
 from dialin.report.charts.trial_series import Series
 from dialin.report.document import facts, trial_tables, variables_shown
-from dialin.report.document.glossary import TERMS
+from dialin.report.document.glossary import TERMS, Word
 from dialin.report.document.parts import (
     Beside,
     Cell,
@@ -35,6 +35,7 @@ from dialin.text import counted, duration, percent, visible, without_secrets
 
 def method_section(record: StudyRecord, series: Sequence[Series], names: Naming, metrics: ServerMetrics) -> Section:
     """Return the section; `series` are all trials, and `metrics` those of their servers, which it links to."""
+    hosts = _hosts(record)
     parts: list[Part] = [
         Group("order", "Order of trials", [trial_tables.order(record, series, names)]),
         Group("time", "Time spent", _time(record)),
@@ -43,9 +44,10 @@ def method_section(record: StudyRecord, series: Sequence[Series], names: Naming,
         *_not_default(record),
         *trial_tables.failures(record, names),
         Group("every-trial", "Every trial", [trial_tables.every_trial(record, series, names, metrics)]),
+        *hosts,
         Beside(
             [
-                Group("machine", "Machine", [Pairs(facts.machine(record))]),
+                Group("machine", "Machine that ran dialin" if hosts else "Machine", [Pairs(facts.machine(record))]),
                 Group("servers", "Servers", _servers(record)),
                 Group("study", "Study", [Pairs(facts.settings(record))]),
             ]
@@ -120,6 +122,19 @@ def _not_default(record: StudyRecord) -> list[Part]:
         summary = f"{counted(len(build.rows), 'variable')}, as {build.candidate} had them"
         groups.append(Group(f"changed-{place}", title, [Fold(f"changed {build.build}", summary, [table])]))
     return list(groups)
+
+
+def _hosts(record: StudyRecord) -> list[Part]:
+    columns = [
+        Column("host", "host"),
+        Column("machine", "machine"),
+        Column("trials", "trials completed", is_figure=True),
+        Column("blocks", "blocks", is_figure=True, term=Word.BLOCK),
+        Column("findings", "found by dialin doctor"),
+    ]
+    rows = [Row([*map(Cell, cells)]) for cells in facts.hosts(record)]
+    caption = "The hosts that ran the trials. A block runs on one host, and only ratios within a host are compared."
+    return [Group("hosts", "Hosts", [Table("hosts-table", caption, columns, rows)])] if rows else []
 
 
 def _servers(record: StudyRecord) -> list[Part]:

@@ -37,16 +37,17 @@ _BLOCKS = {
 
 def order(record: StudyRecord, series: Sequence[Series], names: Naming) -> Table:
     """Return the table of blocks, each with its trials in order and the mean of each."""
-    blocks: dict[tuple[str, int], list[Series]] = {}
+    blocks: dict[tuple[str, int, str], list[Series]] = {}
     for one in series:
-        blocks.setdefault((_BLOCKS[one.trial.purpose], one.trial.block), []).append(one)
+        on_host = f" on {visible(one.trial.host)}" if len(record.hosts_with_trials) > 1 else ""
+        blocks.setdefault((_BLOCKS[one.trial.purpose], one.trial.block, on_host), []).append(one)
     longest = max(map(len, blocks.values()), default=0)
     columns = [Column("block", "block", term=Word.BLOCK)]
     columns += [Column(f"place-{place}", str(place)) for place in range(1, longest + 1)]
     rows = []
-    for (kind, block), placed in sorted(blocks.items()):
+    for (kind, block, on_host), placed in sorted(blocks.items(), key=lambda item: item[0]):
         cells = [_placed(one, names) for one in placed] + [Cell("")] * (longest - len(placed))
-        rows.append(Row([Cell(f"block {block}{kind}"), *cells]))
+        rows.append(Row([Cell(f"block {block}{kind}{on_host}"), *cells]))
     caption = (
         "Each block runs its candidates in random order, left to right. The figure is the mean of the trial, "
         f"{units_in(record).rate}."
@@ -92,6 +93,7 @@ def every_trial(record: StudyRecord, series: Sequence[Series], names: Naming, me
     columns = [
         Column("id", "trial", is_figure=True),
         Column("block", "block", is_figure=True, term=Word.BLOCK),
+        *([Column("host", "host", 1)] if len(record.hosts_with_trials) > 1 else []),
         Column("candidate", "candidate"),
         Column("purpose", "for"),
         Column("state", "state"),
@@ -103,7 +105,7 @@ def every_trial(record: StudyRecord, series: Sequence[Series], names: Naming, me
         Column("server", "server CPUs", 2, is_figure=True),
         Column("driver", "driver", 3, is_figure=True),
     ]
-    rows = [_row(one, names, metrics) for one in series]
+    rows = [_row(one, names, metrics, has_hosts=len(record.hosts_with_trials) > 1) for one in series]
     caption = (
         "Trials in the order in which they ran; those for `race` decide, those for `confirm` are fresh. Times of day are UTC; "
         "CPU of the server is in CPUs, CPU of the driver is a share of its CPUs."
@@ -112,13 +114,14 @@ def every_trial(record: StudyRecord, series: Sequence[Series], names: Naming, me
     return Fold("trials", f"{counted(len(rows), 'trial')} with their times and CPU", [table])
 
 
-def _row(one: Series, names: Naming, metrics: ServerMetrics) -> Row:
+def _row(one: Series, names: Naming, metrics: ServerMetrics, *, has_hosts: bool) -> Row:
     trial = one.trial
     warm, measured = trial.steps.get(Step.WARM_UP), trial.steps.get(Step.MEASURE)
     ended = f", {trial.warm_up_end}" if trial.warm_up_end else ""
     cells = [
         Cell(str(trial.id), link=metrics_section.link(metrics, trial.id)),
         Cell(str(trial.block)),
+        *([Cell(visible(trial.host))] if has_hosts else []),
         Cell(names.labels[trial.candidate], candidate=trial.candidate),
         Cell(_PURPOSES[trial.purpose]),
         Cell(
