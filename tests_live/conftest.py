@@ -19,30 +19,36 @@ from live import INSTALLED, MYSQL, Dialin, find
 from playground import option_file, playground
 
 FIRST = (
+    "attached_departure",
     "attached_study",
     "changed_during_trial",
     "persisted_by_others",
-    "watch",
-    "attached_departure",
-    "live_traffic",
     "tune_attached",
-    "load_hosts",
     "replay",
-    "waits",
-    "standard_streams",
-    "capture_start",
-    "report_in_browser",
-    "attached_server",
-    "study",
     "deciding",
     "tune",
-    "switching",
+    "attached_restart",
     "fleet_and_search",
+    "live_traffic",
+    "report_in_browser",
     "dialin_load",
-    "servers",
+    "workloads",
+    "watch",
+    "standard_streams",
+    "attached_server",
+    "study",
+    "confounds",
+    "capture_start",
+    "waits",
+    "load_hosts",
+    "in_force",
+    "dialin_load_counters",
     "dialin_load_study",
+    "load_sources",
+    "install",
+    "resizing",
 )
-"""Files that take longest: they begin first, so that none of them runs alone at the end."""
+"""Files whose tests of one process take longest: they begin first, so that none of them runs alone at the end."""
 
 
 def group_of(item):

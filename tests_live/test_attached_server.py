@@ -16,6 +16,7 @@ from dialin.errors import ServerError, UserError
 from dialin.model.study import Attachment
 from dialin.model.workload import WorkloadSpec
 from dialin.paths import Home
+from dialin.servers.attached import claim
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA, UndoLog
@@ -297,7 +298,8 @@ def test_a_limit_that_moved_along_is_as_before_in_the_next_trial(server, attachm
     assert server.variables() == before
 
 
-def test_whoever_studies_a_server_is_seen_there_by_dialins_of_other_homes(server, attachment, log, tmp_path):
+def test_whoever_studies_a_server_is_seen_there_by_dialins_of_other_homes(server, attachment, log, tmp_path, monkeypatch):
+    monkeypatch.setattr(claim, "_GONE_WITHIN", 1)
     attached, elsewhere = attach(attachment), UndoLog(tmp_path / "another home")
     attached.study = "/work/io"
     entry = log.begin(attached, attachment, ["max_connections"])

@@ -171,7 +171,7 @@ def test_sessions_that_begin_anew_are_captured_whole_and_the_server_is_as_it_was
     # Where the server's log has seconds, too.
     times = statements(run.out)
     assert summary["capture"]["clock"] == "microsecond"
-    assert len({round(1000 * at) for at in times}) > len(times) / 6
+    assert len({round(1000 * at) for at in times}) > 20 * (times[-1] - times[0])
     assert {path.name for path in run.out.iterdir()} == {
         "statements.zst",
         "summary.json",

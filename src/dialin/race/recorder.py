@@ -54,17 +54,20 @@ class Recorder:
             self._watcher.sampled(self._running, event.sample)
         else:
             self._store_evidence(event.trial.id, event.evidence)
+            self._running = event.trial  # a Ctrl-C that comes as it is saved leaves it as it ended
             self._store.save_trial(event.trial)
             self._running = None
             return event.trial
         return None
 
     def break_off(self) -> Trial | None:
-        """Store the trial that runs as interrupted, and return it; None where none runs."""
+        """Store the trial that runs as interrupted, and return it; None where none runs. One that has ended stays as it is."""
         if self._running is None:
             return None
         self._end_step()
-        ended = replace(self._running, state=TrialState.INTERRUPTED, steps=dict(self._steps))
+        ended = self._running
+        if ended.state is TrialState.RUNNING:
+            ended = replace(ended, state=TrialState.INTERRUPTED, steps=dict(self._steps))
         self._running = None
         # What broke it off is what the user must hear of, also where the disk is full and this cannot be saved.
         with suppress(DialinError):

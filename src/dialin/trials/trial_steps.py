@@ -260,7 +260,8 @@ class _RunningTrial:
         failure = Failure(self._progress.step, fault, cause, log_tail)
         instance = self._stage.instance()
         self._progress.server_went_away = self._stage.went_away()
-        if self._progress.in_force and instance is not None and not instance.is_gone():
+        may_answer = cause.code is not CauseCode.UNRESPONSIVE
+        if self._progress.in_force and may_answer and instance is not None and not instance.is_gone():
             with suppress(ServerError):
                 self._read_back(instance)
         return None if self._progress.is_disturbed else failure
