@@ -2,25 +2,28 @@
 
     python benchmarks/live_servers.py [--builds mysql@9.7 mysql@8.0 mysql@5.6 mariadb@10.11] [--minutes 6] [--studies guard]
 
-On each build four studies and the cost, one after another:
+On each build these studies, one after another:
 
 - planted: innodb_flush_log_at_trx_commit=2 in place of 1, which must lower latency. Its clients are dialin-load, which reads at
   a rate that rises and falls, and sysbench, which writes through prepared statements at a constant one.
 - A/A: identical settings while the mix goes from read-heavy to write-heavy and back (two dialin-loads whose waves oppose
   each other); nothing may be claimed.
 - I/O: the planted value again with --goal io; only a few minutes, to see that a cost decides.
-- guard: innodb_thread_concurrency=1 stalls the server; the baseline must be back at once, and the clients' own log says how
-  many seconds were bad.
+- saturated: the same with --goal throughput, while 16 connections write as fast as they can.
+- guard: innodb_thread_concurrency=1, on MariaDB binlog_commit_wait_usec=500000, stalls the server; the baseline must be back at
+  once, and the clients' own log says how many seconds were bad.
 - cost: CPU of the server for one reading, which a study makes each second, and of dialin itself. The clients rest meanwhile, so
   that the kernel's count of the server's CPU, less that of a server that is not read, is of the readings alone.
 
-Then a replica of mysql@9.7: one that lags or has stopped is refused, and one that begins to lag, or stops, during a study trips
-the guard. Periods are 2 s after 1 s of washout: a study takes minutes here, as it takes hours with periods of 60 s.
+Then replicas, of mysql@9.7 and mariadb@10.11: one that lags or has stopped is refused, and one that begins to lag, or stops,
+during a study trips the guard. Periods are 2 s after 1 s of washout: a study takes minutes here, as it takes hours with periods
+of 60 s.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import subprocess
 import sys
@@ -34,6 +37,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests_live"))
 
+from dialin.model.build import Build
 from dialin.model.study import Attachment
 from dialin.preflight import live_state
 from dialin.preflight.attached import reach_server
@@ -42,17 +46,18 @@ from dialin.store.store import Store
 from dialin.trials.tools import Tools
 from dialin.workloads.traffic.reader import Reader
 from live import find
-from live_traffic import DOCUMENT, QUICK, SCHEMA, bad_seconds, prepare, scans, traffic
+from live_traffic import DOCUMENT, QUICK, SCHEMA, bad_seconds, prepare, stalling, traffic, words_of
 from playground import Playground, option_file, playground
+from replica import replicated
 
-LOG, CONCURRENCY = "innodb_flush_log_at_trx_commit", "innodb_thread_concurrency"
+LOG = "innodb_flush_log_at_trx_commit"
+REPLICAS = ("mysql@9.7", "mariadb@10.11")
 BUILDS = ["mysql@9.7", "mysql@8.0", "mysql@5.6", "mariadb@10.11"]
 READS, WRITES = "50,40,25,10,25,40", "5,15,30,45,30,15"
 """Transactions per second of clients that read and of clients that write: the mix turns over within minutes."""
 STEP = 20
 """Seconds of each rate."""
 READINGS = 300
-PERFORMANCE_SCHEMA = ("--set", "performance_schema=ON")
 
 
 def dialin(directory: Path, *words: str) -> tuple[int, dict[str, Any], str]:
@@ -115,6 +120,13 @@ class Bench:
             code, verdict, said = self._run("io", [f"{LOG}=2", "--worthwhile", "10%", "--goal", "io"], self._minutes)
         return self._result(code, verdict, said, "2")
 
+    def saturated(self) -> str:
+        with traffic(self._server, self._directory / "all", workload="oltp_write_only", connections=16, rate=""):
+            time.sleep(5)
+            code, verdict, said = self._run("saturated", [f"{LOG}=2", "--goal", "throughput"], self._minutes)
+        share = f"; saturated in {100 * verdict['live']['saturated']:.0f} % of the periods" if verdict else ""
+        return f"{self._result(code, verdict, said, '2')}{share}"
+
     def identical(self) -> str:
         study = self._directory / "aa.toml"
         study.write_text(
@@ -127,9 +139,9 @@ class Bench:
 
     def guard(self) -> str:
         out = self._directory / "guard"
-        clients = traffic(self._server, self._directory / "clients", connections=32, rate="100")
-        with scans(self._server), clients as seen:
-            _, verdict, said = self._run("guard", [f"{CONCURRENCY}=1"], 3)
+        clients = traffic(self._server, self._directory / "clients", workload="oltp_insert", connections=16, rate="100")
+        with stalling(self._server) as candidate, clients as seen:
+            _, verdict, said = self._run("guard", [candidate], 3)
         if not verdict:
             return said.strip().splitlines()[-1]
         notes = [note["data"] for note in verdict["warnings"] if note["code"] == "guard_tripped"]
@@ -137,8 +149,11 @@ class Bench:
             return "the guard did not trip"
         (note,) = notes
         with Store.open(out) as store:
-            bad = [bad_seconds(seen, trial) for trial in store.trials() if trial.candidate == "1"]
-        return f"{note['trips']} trips, restored within {note['restored_in']:.2f} s, bad seconds of the clients {max(bad)}"
+            bad = [bad_seconds(seen, trial) for trial in store.trials() if trial.candidate == candidate.partition("=")[2]]
+        return (
+            f"{candidate}: {note['trips']} trips, restored within {note['restored_in']:.2f} s, bad seconds of the clients "
+            f"{max(bad)}; {verdict['headline']}"
+        )
 
     def cost(self) -> str:
         tools = Tools.open(lambda _text: None)
@@ -185,6 +200,7 @@ STUDIES = {
     "A/A": Bench.identical,
     "cost": Bench.cost,
     "I/O": Bench.goal_io,
+    "saturated": Bench.saturated,
 }
 REPLICA = "replica"
 
@@ -205,89 +221,45 @@ def _shown(ratio: dict[str, Any] | None) -> str:
     return f"{100 * (ratio['mean'] - 1):+.0f} % ({ends})"
 
 
-@contextmanager
-def replicated() -> Iterator[tuple[Playground, Playground]]:
-    """A source with clients' data, and a replica of it, both mysql@9.7."""
-    build = find("mysql@9.7")
-    log = ("--set", "log_bin=ON", *PERFORMANCE_SCHEMA)
-    with (
-        playground(build, DOCUMENT, *log) as source,
-        playground(build, DOCUMENT, *log) as replica,
-    ):
-        for number, server in enumerate((source, replica), start=1):
-            server.query(f"SET GLOBAL server_id = {number}")
-            prepare(server)
-        source.query(
-            "CREATE USER repl@'%' IDENTIFIED BY 'repl'",
-            "GRANT REPLICATION SLAVE ON *.* TO repl@'%'",
-            "RESET BINARY LOGS AND GTIDS",
-        )
-        replica.query(
-            "GRANT REPLICATION CLIENT ON *.* TO dialin@localhost",
-            f"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={source.entry.port}, SOURCE_USER='repl', "
-            "SOURCE_PASSWORD='repl', GET_SOURCE_PUBLIC_KEY=1",
-            "START REPLICA",
-        )
-        yield source, replica
-
-
-def of_a_replica(directory: Path) -> Iterator[tuple[str, str]]:
+def of_a_replica(build: Build, directory: Path) -> Iterator[tuple[str, str]]:
     """Give what was tried with a replica, and how it ended."""
-    with replicated() as (source, replica):
-        account = option_file(replica, directory / "replica.cnf")
-        sweep = [
-            "sweep",
-            "innodb_io_capacity=300",
-            "--defaults-file",
-            str(account),
-            *QUICK[:-4],
-            "--measure",
-            "15",
-            "--warmup",
-            "1",
-        ]
+    with replicated(build) as replica:
+        account = option_file(replica.server, directory / "replica.cnf")
+        sweep = ["sweep", "innodb_io_capacity=300", "--defaults-file", str(account), *QUICK[:-4], "--measure", "15"]
+        sweep += ["--warmup", "1", "--minutes", "12"]
         with (
-            traffic(source, directory / "writes", workload="oltp_write_only", rate="40"),
-            traffic(replica, directory / "reads", workload="oltp_read_only", rate="40"),
+            traffic(replica.source, directory / "writes", workload="oltp_write_only", rate="40"),
+            traffic(replica.server, directory / "reads", workload="oltp_read_only", rate="40"),
         ):
             time.sleep(3)
 
             def refusal() -> str:
-                code, _, said = dialin(directory, *sweep, "--minutes", "12", "--out", str(directory / "refused"))
+                code, _, said = dialin(directory, *sweep, "--out", str(directory / "refused"))
                 return f"exit code {code}: {said.strip().splitlines()[0]}"
 
-            with behind(replica):
-                time.sleep(25)
-                yield "25 s behind its source", refusal()
+            replica.delay(60)
+            time.sleep(20)
+            yield "applies everything 60 s late", refusal()
+            replica.delay(0)
             time.sleep(5)
-            replica.query("STOP REPLICA SQL_THREAD")
+            replica.stop_applier()
             yield "SQL thread stopped", refusal()
-            replica.query("START REPLICA SQL_THREAD")
+            replica.start_applier()
             time.sleep(10)
             with ExitStack() as held:
-                yield (
-                    "falls behind while a candidate is in force",
-                    _harmed(replica, directory, sweep, lambda: held.enter_context(behind(replica))),
-                )
+                harm = functools.partial(held.enter_context, replica.blocked())
+                yield "falls behind while a candidate is in force", _harmed(replica.server, directory, sweep, harm)
             time.sleep(10)
             yield (
                 "SQL thread stopped while a candidate is in force",
-                _harmed(replica, directory, sweep, lambda: replica.query("STOP REPLICA SQL_THREAD")),
+                _harmed(replica.server, directory, sweep, replica.stop_applier),
             )
-
-
-@contextmanager
-def behind(replica: Playground) -> Iterator[None]:
-    """A replica that cannot apply what it receives: a session holds the global read lock."""
-    with replica.connect() as connection, connection.cursor() as cursor:
-        cursor.execute("FLUSH TABLES WITH READ LOCK")
-        yield
 
 
 def _harmed(replica: Playground, directory: Path, sweep: list[str], harm: Callable[[], object]) -> str:
     """Do harm as soon as a candidate is in force; return what the guard said."""
     out = Path(tempfile.mkdtemp(dir=directory)) / "study"
-    command = [sys.executable, "-m", "dialin", *sweep, "--minutes", "12", "--out", str(out)]
+    command = [sys.executable, "-m", "dialin", *sweep, "--out", str(out)]
     process = subprocess.Popen(command, cwd=directory, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     lines: list[str] = []
     reader = threading.Thread(target=lambda: lines.extend(process.stderr or ()))
@@ -328,15 +300,15 @@ def main() -> None:
     of_one_server = {title: run for title, run in STUDIES.items() if title in asked.studies}
     for name in asked.builds if of_one_server else ():
         build = find(name)
-        with tempfile.TemporaryDirectory() as kept, playground(build, DOCUMENT, *PERFORMANCE_SCHEMA) as server:
+        with tempfile.TemporaryDirectory() as kept, playground(build, DOCUMENT, *words_of(build)) as server:
             prepare(server)
             bench = Bench(server, Path(kept), asked.minutes)
             for title, run in of_one_server.items():
                 print(f"| {build.id} | {title} | {run(bench)} |", flush=True)
-    if REPLICA in asked.studies:
+    for build in map(find, REPLICAS if REPLICA in asked.studies else ()):
         with tempfile.TemporaryDirectory() as kept:
-            for what, result in of_a_replica(Path(kept)):
-                print(f"| replica, mysql@9.7 | {what} | {result} |", flush=True)
+            for what, result in of_a_replica(build, Path(kept)):
+                print(f"| replica, {build.id} | {what} | {result} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from driving import BINARY
 DOCUMENT = Path(__file__).parent.parent / "docs" / "live.md"
 SIZES = ["--option", "tables=2", "--option", "table-size=5000"]
 SCHEMA = "shop"
+CONCURRENCY, COMMIT_WAIT = "innodb_thread_concurrency", "binlog_commit_wait_usec"
 
 QUICK = ["--attach", "--traffic", "own", "--yes", "--observe", "30", "--measure", "2", "--warmup", "1"]
 """Periods that are short enough for a test."""
@@ -76,10 +77,36 @@ def scans(server):
         thread.join()
 
 
+def words_of(build):
+    """More words of `dialin servers start` for a server with clients that one can study, and stall (`stalling`)."""
+    log = ("--set", "log_bin=ON") if build.flavour == "mariadb" else ()
+    return ("--set", "performance_schema=ON", *log)
+
+
+@contextmanager
+def stalling(server):
+    """Make ready what a candidate stalls a server by, and give that candidate.
+
+    `innodb_thread_concurrency=1` lets one statement into InnoDB at a time, and a scan holds its place. MariaDB has no such
+    variable; there a commit waits for so many others that never come, for `binlog_commit_wait_usec`.
+    """
+    if CONCURRENCY in server.variables():
+        with scans(server):
+            yield f"{CONCURRENCY}=1"
+        return
+    server.query("SET GLOBAL binlog_commit_wait_count = 1000", f"SET GLOBAL {COMMIT_WAIT} = 0")
+    yield f"{COMMIT_WAIT}=500000"
+    server.query("SET GLOBAL binlog_commit_wait_count = DEFAULT", f"SET GLOBAL {COMMIT_WAIT} = DEFAULT")
+
+
 @contextmanager
 def traffic(server, path, *words, workload="oltp_read_write", connections=4, rate="60", seconds=600):
-    """Clients of a server, who write what they see to a file; several rates, one after another, are a wave."""
-    load = ["--connections", str(connections), "--rate", rate, "--text", "--json", "--time", str(seconds), *words]
+    """Clients of a server, who write what they see to a file.
+
+    Several rates, one after another, are a wave; without one each client sends as fast as it gets answers.
+    """
+    load = ["--connections", str(connections), "--text", "--json", "--time", str(seconds), *words]
+    load += ["--rate", rate] if rate else []
     with path.open("w") as out:
         process = subprocess.Popen(
             [BINARY, "run", workload, *_account(server), *SIZES, *load], stdout=out, stderr=subprocess.DEVNULL

@@ -76,7 +76,7 @@ def test_the_next_capture_removes_the_statements_of_one_whose_days_are_over(tmp_
         ([], "--attach"),
         (["--attach", "--arm", "30"], "is not a length of time"),
         (["--attach", "--max-size", "5"], "is not a size"),
-        (["--attach", "--defaults-file", "nowhere.cnf"], "nowhere.cnf"),
+        pytest.param(["--attach", "--defaults-file", "nowhere.cnf"], "nowhere.cnf", marks=needs_program),
     ],
 )
 def test_what_a_capture_of_a_server_lacks_is_one_line(tmp_path, words, says):

@@ -17,7 +17,7 @@ def second(selects=90.0, updates=10.0, *, select_ms=1.0, update_ms=5.0, running=
 
 
 def period(*seconds):
-    stored = as_watched(seconds)
+    stored = as_watched(seconds, 5.0)
     return of_watched({PROBE: stored})
 
 
@@ -26,7 +26,7 @@ def test_what_is_stored_of_a_period_is_what_it_was():
     read = period(*seconds)
     assert read.halves == (TrafficTotals.of(seconds[:1]), TrafficTotals.of(seconds[1:]))
     assert read.totals.per_second == 100
-    assert (read.p95_ms, read.running) == (1.0, 2.0)
+    assert (read.p95_ms, read.running, read.washout) == (1.0, 2.0, 5.0)
     assert of_watched({}) is None
 
 

@@ -5,8 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
+from dialin.cli.exit_codes import exit_code
+from dialin.errors import ExitCode
 from dialin.evidence.why_verdict import explain
 from dialin.model.study import Goal
+from dialin.model.verdict import Outcome
 from dialin.question import study_file as files
 from dialin.report.document.parts import SectionKey, find
 from dialin.report.document.study_document import study_document
@@ -38,6 +41,7 @@ def test_offered_load_stands_beside_each_effect(record):
     table = find(section(record).parts, "live-effect-table")
     assert [column.title for column in table.columns][1:4] == ["latency", "without the load", "offered load"]
     assert [row.cells[0].text for row in table.rows] == ["200", "400", "9000"]
+    assert "Effects are those from 2 to 8 s after a change of the value." in table.caption
 
 
 def test_every_trip_of_the_guard_is_listed_with_its_time_and_its_reason(record):
@@ -106,3 +110,12 @@ def test_throughput_is_the_clients_unless_it_is_the_goal():
         page = html.render(record)
         assert shown in page
         assert absent is None or absent not in page
+
+
+def test_a_study_that_decided_nothing_says_so_everywhere_and_by_its_exit_code():
+    record = live_record(Live(effects={"400": 0.97}, on_load={"400": 1.6}))
+    assert record.verdict.verdict is Outcome.INCONCLUSIVE
+    assert exit_code(record.verdict.verdict) is ExitCode.NO_VERDICT
+    for text in (printed(print_verdict, record), markdown.render(record), html.render(record)):
+        assert "Inconclusive: " in text
+        assert "Nothing was decided in 5 min 58 s of at most 1 h" in " ".join(text.split())

@@ -28,13 +28,14 @@ def test_what_is_not_worth_its_price_is_not_in_the_lean_set() -> None:
 
 
 def test_a_change_without_a_rule_of_thumb_must_carry_more() -> None:
-    assert lean_set(SPACE, np.ones(6), means, prices(SPACE, 0.015)).tolist() == [1, 1, 1, 1, 0, 0]
+    assert lean_set(SPACE, np.ones(6), means, prices(SPACE, 0.010, 0.015)).tolist() == [1, 1, 1, 1, 0, 0]
 
 
 def test_nested_sets_shrink_and_never_reach_the_baseline() -> None:
-    worth = np.array([0.2, 0.1, 0.025, 0.012, 0.017, -0.01])  # the fourth has a rule of thumb
-    sets = nested_sets(SPACE, np.ones(6), lambda points: points @ worth)
+    worth = np.array([0.2, 0.1, 0.018, 0.012, 0.015, -0.01])  # the fourth has a rule of thumb
+    sets = nested_sets(SPACE, np.ones(6), lambda points: points @ worth, error=0.015)
     assert [int(point.sum()) for point in sets] == [5, 4, 3]
     assert all((small <= large).all() for large, small in itertools.pairwise(sets))
-    assert [int(point.sum()) for point in nested_sets(SPACE, np.ones(6), means, 1)] == [3]
-    assert nested_sets(SPACE, np.ones(6), lambda points: np.zeros(len(points)))[0].all()
+    assert [int(point.sum()) for point in nested_sets(SPACE, np.ones(6), means, 0.015, 1)] == [3]
+    assert nested_sets(SPACE, np.ones(6), lambda points: np.zeros(len(points)), 0.015)[0].all()
+    assert [int(point.sum()) for point in nested_sets(SPACE, np.ones(6), means, 0.1, 1)] == [1]  # little is known

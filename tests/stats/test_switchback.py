@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ import scipy.stats
 
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.stats.decide import Rules
-from dialin.stats.switchback import QUADS_TO_DECIDE, Period, carry_over, decide_periods, fit_periods
+from dialin.stats.switchback import QUADS_TO_DECIDE, Period, carry_over, decide_periods, fit_periods, washout_needed
 
 RULES = Rules(worthwhile=0.05, confidence=0.95)
 A, B = "a", "b"
@@ -157,6 +158,15 @@ def test_an_effect_that_grows_within_periods_is_read_in_their_second_halves_and_
     assert found.decision.choice == B
 
 
+@pytest.mark.parametrize(
+    ("early", "late", "washout", "needed"),
+    [(0.2, 0.2, 5, None), (0.11, 0.2, 5, 120), (0.05, 0.2, 60, 120), (0.05, 0.2, 120, None)],
+)
+def test_an_effect_most_of_which_may_be_still_to_come_needs_a_washout_of_two_periods(early, late, washout, needed):
+    found = decide_periods(settling(early, late), [A, B], A, RULES)
+    assert washout_needed(found, 60, washout) == needed
+
+
 @pytest.mark.parametrize(("early", "late"), [(0.05, 0.2), (0.3, -0.1)])
 def test_an_effect_most_of_which_may_be_still_to_come_or_that_turns_round_has_no_interval_and_is_not_claimed(early, late):
     found = decide_periods(settling(early, late), [A, B], A, RULES)
@@ -173,10 +183,19 @@ def test_what_may_still_come_is_no_tie_where_it_could_carry_the_effect_past_what
 
 
 def test_an_effect_that_has_settled_is_read_in_whole_periods():
-    found = decide_periods(settling(0.2, 0.2), [A, B], A, RULES)
+    found = decide_periods(settling(-0.2, -0.2), [A, B], A, RULES)
     assert not found.is_late
     assert not found.carry_over[B].is_slow
-    assert found.decision.choice == B
+    assert found.decision.choice == A
+
+
+@pytest.mark.parametrize(("reach", "lasts"), [(-0.006, False), (0.006, True)])
+def test_growth_within_periods_and_a_reach_into_later_ones_are_evidence_together_of_an_effect_that_is_small_as_yet(
+    reach, lasts
+):
+    made = settling(0.0, 0.004, sd=0.015)
+    made = [replace(one, value=one.value * math.exp(reach * (one.previous == B))) for one in made]
+    assert carry_over(made, B, A, 0.05).lasts == lasts
 
 
 def test_of_three_candidates_each_is_compared_with_the_others():

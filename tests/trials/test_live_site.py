@@ -72,7 +72,7 @@ def opened(server):
         live, clock, spec = LiveOptions(**options), Watched(now or at(2)), live_spec(Live(effects={NEW: 0.8}))
         tools = SimpleNamespace(clock=clock)
         site = LiveServer(spec, live, spec.attachment, server, None, tools, SLOT)
-        detector = LiveChangeDetector([VARIABLE], lambda: clock.guard.has_acted())
+        detector = LiveChangeDetector([VARIABLE], lambda: clock.guard.has_acted())  # noqa: PLW0108 - it is made below
         detector.remember(server.variables())
 
         def restore():
@@ -108,6 +108,14 @@ def watched_baseline(live):
 )
 def test_a_block_begins_within_quiet_hours_that_have_room_for_it(hours, now, room, seconds):
     assert seconds_until(hours, now, room) == seconds
+
+
+def test_quiet_hours_must_have_room_for_periods_whose_washout_was_lengthened(opened):
+    live = opened(now=at(4, 57), between="01:00-05:00", at_most=0.9)
+    live.began -= HOUR
+    assert live.wait_for_block() == 0
+    live.take_in(live.spec.model_copy(update={"warmup": live.spec.warmup + 60}), {})
+    assert live.wait_for_block() == 20 * HOUR + 180
 
 
 @pytest.mark.parametrize("at_most", [0.5, 0.25, 0.1])

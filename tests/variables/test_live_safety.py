@@ -11,6 +11,7 @@ from dialin.variables import behaviour, live_safety
         *("innodb_redo_log_capacity", "binlog_format", "expire_logs_days"),
         *("sql_mode", "init_connect", "validate_password.policy", "require_secure_transport_ssl", "local_infile"),
         *("read_only", "super_read_only", "max_connections", "rpl_semi_sync_source_enabled", "general_log", "wsrep_on"),
+        "thread_pool_max_threads",  # the guard's own connection would wait for a thread
         *("innodb_buffer_pool_dump_now", "innodb_monitor_enable", "flush"),
     ],
 )
@@ -20,7 +21,16 @@ def test_what_blocks_secures_or_replicates_is_left_alone(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["innodb_io_capacity", "innodb_flush_log_at_trx_commit", "innodb_thread_concurrency", "table_open_cache", "sync_binlog"],
+    [
+        *(
+            "innodb_io_capacity",
+            "innodb_flush_log_at_trx_commit",
+            "innodb_thread_concurrency",
+            "table_open_cache",
+            "sync_binlog",
+        ),
+        *("binlog_group_commit_sync_delay", "binlog_commit_wait_usec"),
+    ],
 )
 def test_what_only_changes_how_the_server_works_may_be_changed(name):
     assert live_safety.why_refused(name) is None

@@ -7,7 +7,7 @@ from dialin.model.study import COST_GOALS, Goal
 from dialin.model.verdict import CandidateState, LiveCost, Outcome
 from dialin.verdict import comparison
 from dialin.verdict.reach_verdict import figures_of, standings
-from fixtures.live_studies import BASE, TRIP, Live, live_record
+from fixtures.live_studies import BASE, LONGER, MEASURED, TRIP, WASHOUT, Live, live_record
 
 
 def verdict_of(**live):
@@ -131,3 +131,23 @@ def test_figures_so_far_compare_latency_and_not_the_throughput_that_clients_deci
     shown = standings(record.spec, record.trials, figures_of(record, record.trials))
     assert shown["400"].ratio == pytest.approx(0.8, rel=0.05)
     assert shown["400"].latency < shown[BASE].latency
+
+
+def test_an_effect_that_takes_a_whole_period_to_settle_needs_a_longer_washout_and_has_no_interval():
+    verdict = verdict_of(effects={"400": 0.5}, settling=6.0)
+    assert verdict.verdict is Outcome.INCONCLUSIVE
+    assert live_of(verdict, "400").with_load.low is None
+    assert (verdict.live.washout, verdict.live.washout_needed) == (WASHOUT, 2 * MEASURED)
+    assert "takes too long to settle" in verdict.headline
+    (note,) = [note for note in verdict.warnings if note.code == "carries_over"]
+    assert f"Start a new study with --warmup {2 * MEASURED}" in note.text
+
+
+def test_periods_before_the_washout_was_lengthened_are_not_compared():
+    verdict = verdict_of(effects={"400": 0.5}, settling=6.0, blocks=40, lengthened=19)
+    ratio = candidate(verdict, "400").goal_ratio
+    assert ratio.low < 0.5 < ratio.high
+    assert (verdict.verdict, verdict.recommended_candidate) == (Outcome.WINNER, "400")
+    assert (verdict.live.washout, verdict.live.shorter, verdict.live.quads) == (LONGER, 36, 11)
+    (note,) = [note for note in verdict.warnings if note.code == "longer_washout"]
+    assert "the washout was lengthened to 12 s, and the first 36 periods" in note.text

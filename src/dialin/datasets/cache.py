@@ -184,6 +184,8 @@ def check_space(directory: Path, needed: int, smaller: str = "") -> None:
 def copy(source: Path, target: Path) -> None:
     """Copy a data directory, sharing blocks where the file system can, and write it to disk.
 
+    The copy is another server's, and gets an identity of its own: servers of one `server_uuid` cannot replicate each other.
+
     Raises:
         DialinError: it could not be copied whole.
     """
@@ -196,6 +198,7 @@ def copy(source: Path, target: Path) -> None:
         words = done.stderr.decode("utf-8", "replace").strip().splitlines()
         reason = words[-1] if words else "unknown reason"
         raise DialinError(f"{source} could not be copied: {reason}", "Check that the disk is healthy and has space")
+    (target / "auto.cnf").unlink(missing_ok=True)
     flush(target)
 
 

@@ -35,6 +35,8 @@ class LocalWorker:
         self._site.take_in(request.spec, request.effective)
         counted = {name: settings.real for name, settings in request.effective.items()}
         plan = self._context.plan if request.measure is None else replace(self._context.plan, measure=request.measure)
+        if request.spec.live is not None and request.spec.warmup is not None:  # it may have been lengthened
+            plan = replace(plan, warmup=request.spec.warmup)
         context = replace(self._context, spec=request.spec, plan=plan, counted=counted, floor=request.floor)
         choices = request.driver_choices
         for trial in request.trials:

@@ -55,6 +55,7 @@ class LogCode(StrEnum):
     TRIAL_CUT_SHORT = "trial_cut_short"
     BEST_SO_FAR = "best_so_far"
     OBSERVED = "observed"
+    WASHOUT_LENGTHENED = "washout_lengthened"
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,12 +143,14 @@ class TrafficPeriod:
         p95_ms: of all its statements; None without a histogram.
         running: threads that ran, mean.
         connected: connections, mean; None of periods that were stored without them.
+        washout: seconds that were left out before them; None of periods that were stored without it.
     """
 
     halves: tuple[TrafficTotals, TrafficTotals]
     p95_ms: float | None
     running: float
     connected: float | None = None
+    washout: float | None = None
 
     @property
     def totals(self) -> TrafficTotals:
@@ -161,8 +163,8 @@ def fixed_mix(periods: Iterable[TrafficPeriod]) -> dict[str, float]:
     return {kind: count / together.statements for kind, count in together.counts.items()} if together.statements else {}
 
 
-def as_watched(seconds: Sequence[TrafficSecond]) -> Watched:
-    """Return the measured seconds of a period as a study stores them."""
+def as_watched(seconds: Sequence[TrafficSecond], washout: float) -> Watched:
+    """Return the measured seconds of a period, and the seconds of its washout, as a study stores them."""
     middle = len(seconds) // 2
     counters: dict[str, float] = {}
     for half, part in enumerate((seconds[:middle], seconds[middle:]), start=1):
@@ -177,6 +179,7 @@ def as_watched(seconds: Sequence[TrafficSecond]) -> Watched:
     gauges = {
         "running": _gauge([one.running for one in seconds]),
         "connected": _gauge([one.connected for one in seconds]),
+        "washout": _gauge([washout]),
     }
     if (p95 := percentile(buckets, 0.95)) is not None:
         gauges["p95_ms"] = _gauge([p95])
@@ -188,12 +191,13 @@ def of_watched(watched: Mapping[str, Watched]) -> TrafficPeriod | None:
     stored = watched.get(PROBE)
     if stored is None or not stored.readings:
         return None
-    p95, connected = stored.gauges.get("p95_ms"), stored.gauges.get("connected")
+    p95, connected, washout = (stored.gauges.get(name) for name in ("p95_ms", "connected", "washout"))
     return TrafficPeriod(
         halves=(_half(stored.counters, 1), _half(stored.counters, 2)),
         p95_ms=p95.mean if p95 else None,
         running=stored.gauges["running"].mean,
         connected=connected.mean if connected else None,
+        washout=washout.mean if washout else None,
     )
 
 

@@ -341,6 +341,16 @@ class LiveFindings(FrozenModel):
         default=False,
         description="an effect may settle more slowly than the washout: second halves of periods alone were compared",
     )
+    washout: float | None = Field(
+        default=None,
+        description="seconds at the start of a period that are left out; periods with a shorter one are not compared",
+    )
+    shorter: int = Field(default=0, description="periods that are not compared, because their washout was shorter")
+    washout_needed: float | None = Field(
+        default=None,
+        description="how long the washout must be, seconds, because an effect settles so slowly that most of it may be still "
+        "to come when a period ends; null where none does",
+    )
     saturated: float = Field(
         default=0.0, description="the share of periods in which the server was saturated, by its CPU or by threads that run"
     )

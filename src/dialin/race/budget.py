@@ -56,6 +56,12 @@ class Budget:
         self._waited = 0.0
         self._completed = _Run()
 
+    def replan(self, plan: Plan) -> None:
+        """Go by another plan: trials so far no longer say how long one takes."""
+        self._count()
+        self._plan = plan
+        self._completed = _Run()
+
     def blocks_planned(self) -> int:
         """Return about how many blocks the budget holds: a first one of all candidates per host, then those of contenders."""
         count, hosts = len(self._state.spec.candidates), max(1, self._count_hosts())

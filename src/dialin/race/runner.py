@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dialin.clock import Clock
@@ -25,6 +26,7 @@ from dialin.report.log_sentences import log_text
 from dialin.search.proposer import CONTENDERS, Proposer, Room
 from dialin.stats.allocation import SIZE
 from dialin.stats.looks import is_due
+from dialin.stats.switchback import QUADS_TO_DECIDE
 from dialin.store.store import Store
 from dialin.verdict import changed_during_trial, comparison
 from dialin.verdict.effective_settings import EffectiveSettings
@@ -100,6 +102,8 @@ class Runner:
         self._watcher.study_began(self._spec, self._budget.blocks_planned(), self._seconds_left())
         if self._spec.live is not None:
             self._observe()
+            if self._state.verdict is not None and not self._decided():
+                self._lengthen_washout(self._state.verdict)
         if self._state.blocks:  # dialin may have been killed before a look that was due
             self._look_if_due(max(block.number for block in self._state.blocks))
         if not self._decided():
@@ -132,6 +136,28 @@ class Runner:
         while not self._hosts.hosts and not self._decided():  # the time that hosts take to get ready is not of the budget
             self._take_event()
         self._budget = Budget(self._state, self._plan, self._clock, self._session, lambda: len(self._hosts.hosts))
+        washouts = [one.traffic.washout or 0.0 for one in self._state.figures.values() if one.traffic is not None]
+        if max(washouts, default=0.0) > self._plan.warmup:
+            self._set_washout(max(washouts))
+
+    def _lengthen_washout(self, verdict: Verdict) -> None:
+        """Go on with a longer washout where an effect on a live server settles slowly, if the budget holds a comparison so.
+
+        Periods with the shorter one are not compared with the others.
+        """
+        needed = verdict.live.washout_needed if verdict.live is not None else None
+        if needed is None or needed <= self._plan.warmup or self._spec.aa:
+            return
+        slot = self._plan.trial_seconds + needed - self._plan.warmup
+        if self._budget.seconds_left(None) < 2 * QUADS_TO_DECIDE * len(self._state.in_the_race) * slot:
+            return
+        self.log(LogCode.WASHOUT_LENGTHENED, before=self._plan.warmup, washout=needed)
+        self._set_washout(needed)
+
+    def _set_washout(self, seconds: float) -> None:
+        slot = self._plan.trial_seconds + seconds - self._plan.warmup
+        self._plan = replace(self._plan, warmup=seconds, trial_seconds=slot)
+        self._budget.replan(self._plan)
 
     def _decided(self) -> bool:
         return not self._spec.aa and any(look.decided for look in self._state.looks)
@@ -180,7 +206,8 @@ class Runner:
     ) -> None:
         trials = self._hosts.new_trials(block.number, block.purpose, places, self._session, self._clock.now())
         choices = first_driver_choices(trial for trial in self._state.trials if trial.host == host)
-        self._hosts.begin(host, block, BlockRequest(self._spec, self._inspected, trials, choices, measure, floor))
+        spec = self._spec if self._spec.live is None else self._spec.model_copy(update={"warmup": self._plan.warmup})
+        self._hosts.begin(host, block, BlockRequest(spec, self._inspected, trials, choices, measure, floor))
 
     def _take_event(self) -> tuple[FleetEvent, Work | None]:
         """Wait for the next event of any host; returns it with the work that it ends.
@@ -351,7 +378,9 @@ class Runner:
         looked = looks[-1].trials if looks and looks[-1].decided is not None else 0
         ended = len(self._state.ended)
         if ended > looked and self._is_due(ended, looked) and self._budget.fits(min(SIZE, len(self._state.in_the_race))):
-            self._look(block)
+            verdict = self._look(block)
+            if not self._decided():
+                self._lengthen_washout(verdict)
 
     def _is_due(self, trials: int, before: int) -> bool:
         """Return whether trials are to be fitted again; of many hosts not before each had one more."""

@@ -49,13 +49,23 @@ def _carries_over(spec: StudySpec, data: Figures) -> str:
             f"{of_goal} after one of its periods differs by {change(data['after_other'])} from that after the baseline"
         )
     end = ". Most of it may be still to come when a period ends, so nothing is claimed" if data["lasts"] else ""
-    return f"The effect of {name} is slow to settle: {'; '.join(parts)}{end}. Start a new study with a longer --warmup"
+    needed = data.get("washout_needed")
+    remedy = "a longer --warmup" if needed is None else f"--warmup {needed:g}"
+    return f"The effect of {name} is slow to settle: {'; '.join(parts)}{end}. Start a new study with {remedy}"
 
 
 def _second_halves(_spec: StudySpec, _data: Figures) -> str:
     return (
         "An effect may take longer to settle than the washout, so second halves of periods alone were compared, and intervals "
         "reach as far as it may still go. A longer --warmup gives narrower ones"
+    )
+
+
+def _longer_washout(_spec: StudySpec, data: Figures) -> str:
+    left_out = counted(data["shorter"], "period")
+    return (
+        f"An effect was slow to settle, so the washout was lengthened to {data['washout']:g} s, and the first {left_out}, with "
+        "a shorter one, not compared"
     )
 
 
@@ -105,5 +115,6 @@ SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "not_saturated": _not_saturated,
     "costs_latency": _costs_latency,
     "second_halves": _second_halves,
+    "longer_washout": _longer_washout,
 }
 """By the code of the note."""

@@ -103,6 +103,10 @@ _SENTENCES: Mapping[LogCode, Callable[[Figures], str]] = {
     LogCode.SETTING_CHOSEN: lambda figures: f"{figures['candidate']}: {setting_text(figures['setting'])}",
     LogCode.TRIAL_CUT_SHORT: lambda figures: f"{_trial(figures)} ended early: below {figures['floor']:,.0f} {figures['unit']}",
     LogCode.OBSERVED: _observed,
+    LogCode.WASHOUT_LENGTHENED: lambda figures: (
+        f"An effect is slow to settle: the washout is {figures['washout']:g} s from now on instead of {figures['before']:g} s, "
+        "and earlier periods are not compared"
+    ),
     LogCode.BEST_SO_FAR: lambda figures: (
         f"Best so far: {setting_text(figures['setting'])} ({change(figures['expected'])} by the model, not proven)"
     ),

@@ -114,7 +114,10 @@ def _failed_trials(spec: StudySpec, data: Figures) -> str:
 
 
 def _inconclusive(_spec: StudySpec, data: Figures) -> str:
-    text = f"With this noise, {detects(data['trials'], data['detectable'])}"
+    took = f"Nothing was decided in {duration(data['seconds'])} of at most {duration(data['budget'])}"
+    if "detectable" not in data:
+        return took
+    text = f"{took}. With this noise, {detects(data['trials'], data['detectable'])}"
     if "trials_needed" in data:
         text += f"; a choice may take about {data['trials_needed']:,} trials: dialin resume DIR --minutes {data['minutes']}"
     return f"{text}. Or start a new study with a larger --worthwhile"

@@ -12,13 +12,19 @@ from dialin.search.space import Point, Space
 
 _Array = NDArray[np.float64]
 
-BY_RULE = 0.010
-"""A change for which there is a rule of thumb leaves a set if that is expected to cost no more than this, on the log scale."""
-PROVEN = (0.030, 0.015, 0.020)
+WITH_RULE = 0.2
+"""A change for which there is a rule of thumb stays in a set if it seems to carry so many standard deviations of the model.
+
+Those are of what a single change carries, as the model knows it for the changes of this setting. The better they are known, the
+smaller an effect is told from none.
+"""
+WITHOUT_RULE = (1.3, 0.9, 1.1)
 """The same for a change without a rule, in each set of the proof; where there is time for fewer sets, in the first ones.
 
 Such a change has more to show: of variables that nobody wrote a rule about, fewer matter.
 """
+_LEAST_PRICE = 0.003
+"""What any change must seem to carry, on the log scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +42,10 @@ class NestedSet:
     saved: float
 
 
-def prices(space: Space, without_rule: float) -> _Array:
-    """Return what each variable must carry to stay in a set, on the log scale."""
-    return np.array([without_rule if one.rule is None else min(BY_RULE, without_rule) for one in space.dimensions])
+def prices(space: Space, with_rule: float, without_rule: float) -> _Array:
+    """Return what each variable must carry to stay in a setting, on the log scale, with and without a rule of thumb."""
+    carried = [without_rule if one.rule is None else with_rule for one in space.dimensions]
+    return np.array([max(price, _LEAST_PRICE) for price in carried])
 
 
 def elimination(space: Space, point: Point, means: Callable[[_Array], _Array], price: _Array) -> list[NestedSet]:
@@ -64,14 +71,17 @@ def lean_set(space: Space, point: Point, means: Callable[[_Array], _Array], pric
     return min(elimination(space, point, means, price), key=lambda one: (one.loss - one.saved, one.size)).point
 
 
-def nested_sets(space: Space, point: Point, means: Callable[[_Array], _Array], count: int = len(PROVEN)) -> list[Point]:
+def nested_sets(
+    space: Space, point: Point, means: Callable[[_Array], _Array], error: float, count: int = len(WITHOUT_RULE)
+) -> list[Point]:
     """Return so many lean sets at most, the largest first; never the baseline.
 
-    Each is made of the next larger one.
+    Each is made of the next larger one. `error` is the model's standard deviation of what one change of the point carries.
     """
     chosen = [point]
-    for without_rule in sorted(PROVEN[:count]):
-        chosen.append(lean_set(space, chosen[-1], means, prices(space, without_rule)))
+    for deviates in sorted(WITHOUT_RULE[:count]):
+        price = prices(space, WITH_RULE * error, deviates * error)
+        chosen.append(lean_set(space, chosen[-1], means, price))
     default = space.default_point
     sets = {int((one != default).sum()): one for one in chosen[1:] if (one != default).any()}
     return list(sets.values()) or [point]

@@ -21,7 +21,7 @@ from dialin.search.space import Point
 
 _Array = NDArray[np.float64]
 
-_LENGTHS = (0.15, 0.6)
+_LENGTHS = (0.3, 1.0)
 """Lengths of the two Matern 5/2 kernels whose mean is that of a range."""
 _SPECIAL = 0.2
 """Correlation of a special value with the values of the range."""
@@ -249,3 +249,13 @@ class Surrogate:
         reduced = self._inverse_lower @ cross
         variance = coefficients @ self.kernel(points, points) @ coefficients - reduced @ reduced
         return float(cross @ self._alpha), math.sqrt(max(float(variance), 1e-10))
+
+    def change_error(self, setting: Point, default: Point) -> float:
+        """Return how precisely it is known what one change of a setting carries: the median of the standard deviations.
+
+        The setting must differ from the default.
+        """
+        changes = np.flatnonzero(setting != default)
+        points = np.repeat(setting[None, :], changes.size, axis=0)
+        points[np.arange(changes.size), changes] = default[changes]
+        return float(np.median(self.differences(points, setting)[1]))

@@ -23,7 +23,7 @@ from dialin.search.acquisition import PRICE, SearchSituation, changed, improve, 
 from dialin.search.attribution import carried, interactions
 from dialin.search.constraints import Constraints
 from dialin.search.deadly_values import deadly_values
-from dialin.search.nested_sets import PROVEN, nested_sets, prices
+from dialin.search.nested_sets import WITHOUT_RULE, nested_sets, prices
 from dialin.search.separation import TESTED, separating_sets, unseparated, without
 from dialin.search.space import Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
@@ -44,8 +44,8 @@ _NOTHING = 5
 """So many trials in a row with little to expect end the search."""
 _CAUTION = 1.0
 """Standard deviations that are taken off what a setting promises before it is chosen."""
-_TRIED = 0.015
-"""What a change without a rule of thumb must carry to stay in a trial that shows which changes are needed, on the log scale."""
+_TRIED = 0.010, 0.015
+"""What a change with a rule of thumb, and one without, must carry to stay in a trial that shows which changes are needed."""
 _SAME_SERVER = 0.75
 """How often a trial without some changes keeps the server that runs, if its static values are of the best setting."""
 _LITTLE = 0.25
@@ -349,7 +349,7 @@ class Tuner:
         points = np.repeat(top[None, :], indices.size, axis=0)
         points[np.arange(indices.size), indices] = default[indices]
         lost = -model.draw(points, top, rng)
-        tried = without(top, default, *indices[lost < prices(self.space, _TRIED)[indices]])
+        tried = without(top, default, *indices[lost < prices(self.space, *_TRIED)[indices]])
         if running is not None and rng.random() < _SAME_SERVER:
             static = self.space.static
             if ((running == top) | (running == default))[static].all():
@@ -378,8 +378,9 @@ class Tuner:
     def _affordable_sets(self, model: Surrogate, whole: Point) -> list[dict[str, Value]]:
         """Return as many nested sets as can be proven beside the baseline in enough blocks: one at least."""
         settings: list[dict[str, Value]] = []
-        for count in range(len(PROVEN), 0, -1):
-            settings = [self.space.setting(point) for point in nested_sets(self.space, whole, model.means, count)]
+        error = model.change_error(whole, self.space.default_point)
+        for count in range(len(WITHOUT_RULE), 0, -1):
+            settings = [self.space.setting(point) for point in nested_sets(self.space, whole, model.means, error, count)]
             if self._can_prove(settings, _BLOCKS):
                 break
         apart = separating_sets(model, self.space.point(settings[0]), self.space.default_point)

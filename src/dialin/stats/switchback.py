@@ -12,7 +12,8 @@ take away a part of the effect, or add one: then the two estimates disagree, and
 An effect may take longer to settle than the washout. Where it differs between the halves of periods, the second halves alone
 are compared, and the interval of such a candidate reaches further: by half of what came between the halves. That is enough
 for what settles exponentially, as long as the second half has no more than `_MOST_GROWTH` times the effect of the first. Where
-there may be more, most of the effect may be still to come, and nothing is claimed.
+there may be more, most of the effect may be still to come, and nothing is claimed: `washout_needed` says how long a washout
+must be, and a study goes on with that.
 """
 
 from __future__ import annotations
@@ -51,6 +52,9 @@ _MOST_GROWTH = 5 / 3
 _STILL_TO_COME = 0.5
 """What may come after the second half at most, in units of what came between the halves: with time constants up to nine tenths
 of half a period, which is where `_MOST_GROWTH` ends."""
+_PERIODS_TO_SETTLE = 2.0
+"""The washout, in periods, of what settles slowly: of an effect whose time constant is a whole period, less than a tenth is
+then still to come in the mean of a period."""
 _WIDER = 1.08
 """Intervals are wider by this than Student's quantile alone makes them: a study ends when its figures look settled, and
 these are then further off than after a number of pairs that was fixed beforehand (benchmarks/simulated_traffic.py)."""
@@ -164,6 +168,21 @@ def decide_periods(
         is_late=is_late,
         quads=quads,
     )
+
+
+def washout_needed(found: Switchback, period: float, washout: float) -> float | None:
+    """Return the washout, seconds, by which effects have settled that most of may be still to come.
+
+    Args:
+        found: what the periods with the present washout say.
+        period: seconds of a period that count.
+        washout: the present one.
+
+    Returns:
+        None where no effect is that slow, or the present washout is as long as it gets.
+    """
+    longest = _PERIODS_TO_SETTLE * period
+    return longest if washout < longest and any(carry.lasts for carry in found.carry_over.values()) else None
 
 
 def second_halves(periods: Sequence[Period]) -> list[Period]:
@@ -328,12 +347,13 @@ def carry_over(periods: Sequence[Period], name: str, baseline: str, alpha: float
     to_come = 0.0
     if first and second and change and len({one.quad for one in halves}) >= QUADS_TO_DECIDE:
         early, late = first.difference(name, baseline), second.difference(name, baseline)
-        is_slow = _deviate(change) > _MAY_SETTLE or (later is not None and _deviate(later) > _CARRIES_OVER)
+        doubt = _doubt(late, change, later)
+        is_slow = max(_deviate(change), doubt) > _MAY_SETTLE or (later is not None and _deviate(later) > _CARRIES_OVER)
         to_come = _STILL_TO_COME * change.mean if is_slow else 0.0
         at_most = abs(change.mean) + _AT_MOST * change.error
         goes_on = change.mean * late.mean > 0 and at_most > (1 - 1 / _MOST_GROWTH) * abs(late.mean)
         turns = early.mean * late.mean < 0 and _deviate(change) > _CARRIES_OVER
-        lasts = is_slow and _deviate(late) > _IS_CLEAR and (goes_on or turns)
+        lasts = is_slow and max(_deviate(late), doubt) > _IS_CLEAR and (goes_on or turns)
     return CarryOver(
         settling=change.ratio(alpha) if change else None,
         after_other=later.ratio(alpha) if later else None,
@@ -342,6 +362,16 @@ def carry_over(periods: Sequence[Period], name: str, baseline: str, alpha: float
         lasts=lasts,
         to_come=to_come,
     )
+
+
+def _doubt(late: FittedDifference, change: FittedDifference, later: FittedDifference | None) -> float:
+    """Return the normal deviate of both signs of a slow effect together: it grows within periods, and reaches into later ones.
+
+    Either may be lost in the noise where the effect in the second half of periods, `late`, is small as yet. Chance makes it
+    positive as often as negative.
+    """
+    signs = [one.z() for one in (change, later) if one is not None]
+    return math.copysign(1.0, late.mean) * sum(signs) / math.sqrt(len(signs))
 
 
 def _after_other(periods: Sequence[Period], name: str, baseline: str) -> FittedDifference | None:

@@ -84,7 +84,7 @@ class LiveServer:
         names = self.spec.set_variables
         attached.study = str(study.absolute()) if study is not None else ""
         entry = log.begin(attached, self.attachment, names)
-        detector = LiveChangeDetector(names, lambda: guard.has_acted())
+        detector = LiveChangeDetector(names, lambda: guard.has_acted())  # noqa: PLW0108 - it is made below
         detector.remember(entry.before)
         with undone_at_the_end(log, entry, attached, say), QuickRestore(attached, clock) as quick:
             one_at_a_time = threading.Lock()  # the guard's thread may trip at the very end of a period
@@ -156,8 +156,9 @@ class OpenLiveServer:
     def wait_for_block(self) -> float:
         """Return the seconds until a block may begin: within the quiet hours, and with the share of time away kept."""
         live, spec = self.site.live, self.spec
-        block = self.site.slot * len(spec.candidates)
-        away = self.site.slot * sum(bool(self.changed(name.name)) for name in spec.candidates)
+        slot = self.site.slot + (spec.warmup or 0.0) - (self.site.spec.warmup or 0.0)  # the washout may have been lengthened
+        block = slot * len(spec.candidates)
+        away = slot * sum(bool(self.changed(name.name)) for name in spec.candidates)
         elapsed = self.clock.monotonic() - self.began
         pause = (self.away + away) / live.at_most - elapsed - block
         quiet = seconds_until(live.between, self.clock.now(), block) if live.between else 0.0

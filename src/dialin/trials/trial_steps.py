@@ -245,7 +245,7 @@ class _RunningTrial:
     def _facts_of_the_load(self) -> list[Watched]:
         """Return what the load says of itself: a figure for each number of threads; of live traffic, its measured seconds."""
         if traffic := [second.traffic for second in self._measured if second.traffic is not None]:
-            return [as_watched(traffic)]
+            return [as_watched(traffic, self._context.plan.warmup)]
         if not any(self._load_facts):
             return []
         figures = {name: [facts[name] for facts in self._load_facts if name in facts] for name in self._load_facts[0]}

@@ -5,15 +5,25 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
+from dialin.model.live import PERIOD
 from dialin.model.saturation import ALL_SATURATED
 from dialin.model.study import Goal, StudySpec
 from dialin.model.traffic import TrafficTotals
 from dialin.model.trial import GUARD, Trial, TrialState
 from dialin.model.verdict import Estimate, LiveCandidate, LiveCost, LiveFindings, Note
 from dialin.stats.decide import Rules
-from dialin.stats.switchback import QUADS_TO_DECIDE, Switchback, fit_periods
+from dialin.stats.switchback import QUADS_TO_DECIDE, Switchback, fit_periods, washout_needed
 from dialin.stats.trial_figures import Figures, goal_ratio
-from dialin.verdict.live_periods import Measured, cpu_share, goal_periods, measured_periods, share_saturated, switchback
+from dialin.verdict.live_periods import (
+    Measured,
+    cpu_share,
+    goal_periods,
+    longest_washout,
+    measured_periods,
+    share_saturated,
+    switchback,
+    washout_of,
+)
 
 _MOSTLY = 0.5
 """The share of saturated periods from which on it is said."""
@@ -27,6 +37,7 @@ def live_findings(
     names = [candidate.name for candidate in spec.candidates]
     found = switchback(spec, trials, figures, names, rules)
     together = TrafficTotals.of(traffic.totals for _, traffic in measured)
+    washout = washout_of(measured)
     costs = {cost: _ratios(measured, Goal(cost.value), names, spec.baseline, rules) for cost in LiveCost}
     latencies = {} if spec.goal is Goal.LATENCY else _ratios(measured, Goal.LATENCY, names, spec.baseline, rules)
     shares = [share for trial, traffic in measured if (share := cpu_share(trial, traffic)) is not None]
@@ -38,6 +49,9 @@ def live_findings(
         running=statistics.median(traffic.running for _, traffic in measured) if measured else None,
         saturated=share_saturated(measured),
         second_halves=found.is_late,
+        washout=washout or None,
+        shorter=len(measured) - len(longest_washout(measured)),
+        washout_needed=washout_needed(found, spec.measure or PERIOD, washout),
         own_share=together.figures.get("own", 0.0) / together.seconds if measured else 0.0,
         candidates=[_candidate(name, spec.goal, found, latencies, costs, trips.get(name, 0)) for name in names],
     )
@@ -88,9 +102,13 @@ def live_notes(spec: StudySpec, findings: LiveFindings, trials: Sequence[Trial],
         if one.carries_over or one.lasts:
             known = {"settling": one.settling, "after_other": one.after_other}
             shown = {name: ratio.mean for name, ratio in known.items() if ratio is not None}
-            notes.append(Note(code="carries_over", data={"candidate": one.name, "lasts": one.lasts, **shown}))
+            needed = findings.washout_needed
+            note = {"candidate": one.name, "lasts": one.lasts, "washout_needed": needed, **shown}
+            notes.append(Note(code="carries_over", data=note))
         if one.latency is not None and one.latency.low is not None and one.latency.low > 1:
             notes.append(Note(code="costs_latency", data={"candidate": one.name, "ratio": one.latency.model_dump()}))
+    if findings.shorter:
+        notes.append(Note(code="longer_washout", data={"washout": findings.washout, "shorter": findings.shorter}))
     if findings.second_halves:
         notes.append(Note(code="second_halves"))
     if findings.quads < findings.quads_needed:

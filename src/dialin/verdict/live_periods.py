@@ -43,6 +43,7 @@ def goal_periods(measured: Measured, goal: Goal) -> list[Period]:
 
     Latency is that in one mix of statements. What clients send is no covariate of throughput, which is the same figure.
     """
+    measured = longest_washout(measured)
     mix = fixed_mix(traffic for _, traffic in measured)
 
     def value(totals: TrafficTotals) -> float:
@@ -73,6 +74,17 @@ def goal_periods(measured: Measured, goal: Goal) -> list[Period]:
         )
         before = trial
     return periods
+
+
+def longest_washout(measured: Measured) -> Measured:
+    """Return the periods with the longest washout: a study that lengthened it leaves those before that out."""
+    longest = washout_of(measured)
+    return [(trial, traffic) for trial, traffic in measured if (traffic.washout or 0.0) >= longest]
+
+
+def washout_of(measured: Measured) -> float:
+    """Return the longest washout of some periods, seconds; 0 where it is not known."""
+    return max((traffic.washout or 0.0 for _, traffic in measured), default=0.0)
 
 
 class _Load:

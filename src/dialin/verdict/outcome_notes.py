@@ -68,11 +68,19 @@ def failure_notes(record: StudyRecord) -> list[Note]:
     return notes
 
 
-def inconclusive_notes(spec: StudySpec, decision: Decision, needed: int | None) -> list[Note]:
-    """Return what could make the study conclusive; `needed` is about how many trials a choice takes in all."""
-    if decision.detectable is None:
-        return []
-    data: dict[str, float | int] = {"detectable": decision.detectable, "trials": decision.trials}
+def inconclusive_notes(record: StudyRecord, decision: Decision, needed: int | None) -> list[Note]:
+    """Return that nothing was decided, after how long, and what could change that.
+
+    `needed` is about how many trials a choice takes in all.
+    """
+    spec = record.spec
+    data: dict[str, float | int] = {
+        "seconds": sum(trial.seconds for trial in record.trials),
+        "budget": 60 * spec.minutes,
+        "trials": decision.trials,
+    }
+    if decision.detectable is not None:
+        data["detectable"] = decision.detectable
     if needed and decision.trials:
         minutes = math.ceil(spec.minutes * max(1.2, needed / decision.trials))
         data |= {"trials_needed": needed, "minutes": minutes}

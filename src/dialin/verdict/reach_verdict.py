@@ -404,7 +404,7 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += caveats.noise_notes(spec, decision.sd)
     if decision.outcome is Outcome.INCONCLUSIVE and not spec.aa:
         needed = comparison.trials_needed(spec, case.record.trials, case.figures, decision.decided_by)
-        notes += outcome_notes.inconclusive_notes(spec, decision, needed)
+        notes += outcome_notes.inconclusive_notes(case.record, decision, needed)
     return notes
 
 
@@ -425,5 +425,5 @@ def _warnings_of_live_traffic(case: _Case, live: LiveFindings) -> list[Note]:
     notes += outcome_notes.failure_notes(case.record)
     notes += caveats.lost_notes(case.done, case.figures)
     if decision.outcome is Outcome.INCONCLUSIVE and not spec.aa:
-        notes += outcome_notes.inconclusive_notes(spec, decision, None)
+        notes += outcome_notes.inconclusive_notes(case.record, decision, None)
     return notes

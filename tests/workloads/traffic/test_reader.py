@@ -11,6 +11,11 @@ TAKES = 0.002
 """Seconds that each of dialin's statements takes."""
 
 
+def replica_status(lag, receives="Yes", applies="Yes"):
+    """A row of SHOW REPLICA STATUS."""
+    return (*[None] * 10, receives, applies, *[None] * 20, lag)
+
+
 class Server:
     """A server whose clients send selects of a millisecond; it counts dialin's own statements as a real one does."""
 
@@ -42,7 +47,7 @@ class Server:
         if statement.startswith("SHOW GLOBAL STATUS"):
             return self._done("sql/show_status", [(name, str(value)) for name, value in self.status.items()])
         if statement == "SHOW SLAVE STATUS":
-            return self._done("sql/show_replica_status", [(*[None] * 32, self.lag)])
+            return self._done("sql/show_replica_status", [replica_status(self.lag)])
         raise RefusedError("You have an error in your SQL syntax", "", 1064)
 
     def _done(self, kind, rows):
@@ -96,10 +101,15 @@ def test_the_lag_of_a_replica_is_read_with_the_words_that_the_server_knows(serve
 
 
 def test_a_replica_of_several_sources_lags_as_far_as_the_last_of_them():
-    rows = [(*[None] * 32, lag) for lag in ("3", "50")]
+    rows = [replica_status(lag) for lag in ("3", "50")]
     assert replication_of(rows) == Replication(50.0)
-    assert replication_of([*rows, (None,) * 33]).has_stopped
+    assert replication_of([*rows, replica_status(None, applies="No")]).has_stopped
     assert replication_of([]) is None
+
+
+@pytest.mark.parametrize("receives", ["No", "Connecting"])
+def test_a_replica_that_receives_nothing_has_stopped_though_it_lags_by_no_second(receives):
+    assert replication_of([replica_status("0", receives)]).has_stopped
 
 
 def test_the_largest_digests_are_kinds_of_their_own_and_the_rest_stays_in_its_kind(server, clock):

@@ -121,8 +121,17 @@ def _effects(record: StudyRecord, findings: LiveFindings, names: Naming) -> Tabl
         f"Against the baseline, in {counted(findings.quads, 'pair')} of blocks in mirrored order{halves}, with the offered "
         "load and its mix counted in, and without. Latency: the mean in one mix of statements. Offered load: statements that "
         "clients sent per second, which no candidate should change. The rest is what a statement cost the server."
+        f"{_when(record, findings)}"
     )
     return Table("live-effect-table", caption, columns, rows, is_wide=True)
+
+
+def _when(record: StudyRecord, findings: LiveFindings) -> str:
+    """Return how long after a change effects were measured: what comes later is in no figure."""
+    if findings.washout is None or record.spec.measure is None:
+        return ""
+    first = findings.washout + (record.spec.measure / 2 if findings.second_halves else 0.0)
+    return f" Effects are those from {first:g} to {findings.washout + record.spec.measure:g} s after a change of the value."
 
 
 def _ratio(ratio: Estimate | None) -> Cell:

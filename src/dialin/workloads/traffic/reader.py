@@ -41,8 +41,10 @@ _STATUS = "SHOW GLOBAL STATUS WHERE Variable_name IN ({})".format(
 )
 _Key = TypeVar("_Key")
 LAG_STATEMENTS = ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
+_RUNNING_COLUMNS = (10, 11)
+"""Replica_IO_Running and Replica_SQL_Running, or Slave_...; the lag of a replica that no longer receives anything may be 0."""
 _LAG_COLUMN = 32
-"""Seconds_Behind_Source, or _Master: the 33rd column of all builds from MySQL 5.5 to 9.7 and MariaDB 10.1 to 11.4."""
+"""Seconds_Behind_Source, or _Master. The columns are these in all builds from MySQL 5.5 to 9.7 and MariaDB 10.1 to 11.4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,11 @@ class Replication:
 
 def replication_of(rows: Sequence[Sequence[Any]]) -> Replication | None:
     """Return what SHOW REPLICA STATUS says; None of a server that is no replica."""
-    lags = [row[_LAG_COLUMN] for row in rows]
-    if not lags:
+    if not rows:
         return None
-    return Replication(None if None in lags else max(float(str(lag)) for lag in lags))
+    runs = all(row[column] == "Yes" for row in rows for column in _RUNNING_COLUMNS)
+    lags = [row[_LAG_COLUMN] for row in rows]
+    return Replication(max(float(str(lag)) for lag in lags) if runs and None not in lags else None)
 
 
 @dataclass(frozen=True, slots=True)
