@@ -150,15 +150,15 @@ struct Open {
     end: i64,
     is_end_known: bool,
     statements: usize,
-    /// What its statements wrote, by their numbers from 1.
-    wrote: Vec<(usize, Written)>,
+    /// What its statements wrote.
+    wrote: Vec<Written>,
 }
 
 /// A transaction that ended, with what it wrote.
 #[derive(Debug)]
 struct Ended {
     transaction: u64,
-    wrote: Vec<(usize, Written)>,
+    wrote: Vec<Written>,
 }
 
 /// Pieces with the numbers of their sessions.
@@ -289,9 +289,12 @@ impl Planner {
             None => self.begin(session.number, start, counts, out),
         };
         (open.end, open.is_end_known) = (end, is_end_known);
-        if let Some(written) = written {
-            step.dependencies = self.conflicts.dependencies(&written, open.after);
-            open.wrote.push((open.statements + 1, written));
+        if let Some((written, transaction)) = written.zip(open.transaction) {
+            step.dependencies = self.conflicts.dependencies(&written, transaction, open.after);
+            if step.error.is_none_or(|error| error == 0) {
+                self.conflicts.write(transaction, open.statements + 1, &written);
+                open.wrote.push(written);
+            }
         }
         put(session.number, &mut open, Piece::Step(step), out);
         if effect == Effect::SetsAutocommit {
@@ -349,14 +352,15 @@ impl Planner {
     fn end(&mut self, session: &mut Session, mut open: Open, is_rolled_back: bool, out: &mut Out) {
         if let Some(held) = open.held.take() {
             if self.from.is_some_and(|from| open.end <= from) {
+                // What is never played is waited for by nobody.
+                open.transaction.into_iter().for_each(|left_out| self.conflicts.end(left_out, 0, &open.wrote));
                 return;
             }
             out.extend(held.into_iter().map(|piece| (session.number, piece)));
         }
         out.push((session.number, Piece::Finish { is_rolled_back, end: open.end }));
         let Some(transaction) = open.transaction else { return };
-        let wrote = if is_rolled_back { vec![] } else { open.wrote };
-        let ended = Ended { transaction, wrote };
+        let ended = Ended { transaction, wrote: open.wrote };
         if open.is_end_known {
             self.ended(session.number, &ended, open.end, out);
         } else {

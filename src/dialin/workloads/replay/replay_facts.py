@@ -27,6 +27,7 @@ class ReplayFacts:
         statements: those that are replayed.
         seconds: from the first statement to the last, as they were captured.
         not_replayed: statements that are not, by reason.
+        prepared: statements that are prepared, as they were.
         prepared_as_text: statements that were prepared, and are sent as text.
         backups: backups that were taken while the capture ran: their moments, in seconds since 1970.
         random: statements that draw random values, which the replay draws anew.
@@ -38,6 +39,7 @@ class ReplayFacts:
     statements: int
     seconds: float
     not_replayed: Mapping[str, int]
+    prepared: int
     prepared_as_text: int
     backups: tuple[float, ...]
     random: int
@@ -111,6 +113,7 @@ def _replay_facts(binary: Path, directory: Path, since: float | None) -> ReplayF
         statements=fields["statements"],
         seconds=fields["captured_seconds"],
         not_replayed=fields["not_replayed"],
+        prepared=fields["prepared"],
         prepared_as_text=fields["prepared_as_text"],
         backups=tuple(backup["at"] for backup in fields["backups"]),
         random=fields["random"],

@@ -42,7 +42,7 @@ pub(super) struct State {
     order: VecDeque<u64>,
     /// Transactions that have ended before their turn in that order.
     ended: HashSet<u64>,
-    /// Transactions whose place in that order was read, and that have yet to end.
+    /// Transactions whose beginning was read, and that have yet to end.
     expected: HashSet<u64>,
     /// How many statements each transaction under way has executed.
     executed: HashMap<u64, usize>,
@@ -139,11 +139,11 @@ impl State {
         for (seat, piece) in batch {
             if let Piece::Ended(transaction) = piece {
                 self.order.push_back(transaction);
-                if !self.ended.contains(&transaction) {
-                    self.expected.insert(transaction);
-                }
                 self.advance();
                 continue;
+            }
+            if let Piece::Begin { transaction: Some(transaction), .. } = piece {
+                self.expected.insert(transaction);
             }
             self.bytes += weight(&piece);
             self.pieces += 1;

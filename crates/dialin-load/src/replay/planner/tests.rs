@@ -170,7 +170,7 @@ fn without_durations_a_transaction_ended_once_its_session_went_on() {
 }
 
 #[test]
-fn a_statement_waits_for_those_that_wrote_its_row_before_it_and_ended_while_it_ran() {
+fn a_statement_waits_for_those_that_locked_its_row_before_it_though_the_log_has_their_end_behind_its_own() {
     let (out, _) = planned(
         None,
         &[
@@ -179,10 +179,10 @@ fn a_statement_waits_for_those_that_wrote_its_row_before_it_and_ended_while_it_r
             (3, 1, 4, "BEGIN", 0),
             (1, 3, 5, "update t set a = 1 where id = 7", 0),
             (1, 6, 20, "COMMIT", 0),
-            (2, 7, 21, "update t set a = 2 where id = 7", 0),
-            (3, 7, 22, "update t set a = 2 where id = 8", 0),
-            (2, 23, 24, "update t set a = 3 where id = 8", 0),
-            (3, 25, 26, "ROLLBACK", 0),
+            (2, 7, 19, "update t set a = 2 where id = 7", 0),
+            (3, 7, 22, "select a from t where id = 8 for update", 0),
+            (3, 23, 24, "ROLLBACK", 0),
+            (2, 25, 26, "update t set a = 3 where id = 8", 0),
             (2, 27, 28, "COMMIT", 0),
             (3, 29, 30, "delete from t where id = 7", 0),
         ],
@@ -193,7 +193,8 @@ fn a_statement_waits_for_those_that_wrote_its_row_before_it_and_ended_while_it_r
         .filter(|step| !step.dependencies.is_empty())
         .map(|step| (String::from_utf8_lossy(&step.sql).into_owned(), step.dependencies.to_vec()))
         .collect();
-    assert_eq!(waits, [("update t set a = 2 where id = 7".to_owned(), vec![Dependency { transaction: 0, statements: 2 }])]);
+    let one = |sql: &str, transaction| (sql.to_owned(), vec![Dependency { transaction, statements: 2 }]);
+    assert_eq!(waits, [one("update t set a = 2 where id = 7", 0), one("update t set a = 3 where id = 8", 2)]);
 }
 
 #[test]
