@@ -38,6 +38,7 @@ FACTS = {
     "random": 0,
     "prepared": 9_000,
     "prepared_as_text": 12,
+    "begins_added": 3,
     "backups": [{"at": 1795413690.25, "by": "block-commit"}],
     "captured_seconds": 60.5,
     "not_replayed": {"named-lock": 200},
@@ -171,6 +172,7 @@ def test_it_says_whether_it_is_the_captured_load(place):
     assert (facts["replay_waited"], facts["replay_waited_s"], facts["replay_again"]) == (16, 1.0, 6)
     assert facts["replay_waiting"] == pytest.approx(1 / (2 * FACTS["connections"]))
     assert (facts["replay_prepared"], facts["replay_prepared_as_text"]) == (9_000, 12)
+    assert facts["replay_begins_added"] == 3
     limits = {limit.gauge: limit.most for limit in replay(place).traits.limits if not limit.is_ratio}
     assert {name for name, most in limits.items() if facts.get(name, 0) > most} == {"replay_left_out", "replay_new_errors"}
 

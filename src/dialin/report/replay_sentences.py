@@ -36,6 +36,7 @@ COUNTS = {
     "replay_again": "transactions played again after a deadlock or lock wait timeout",
     "replay_prepared": "statements prepared as in the capture",
     "replay_prepared_as_text": "statements that were prepared in the capture, and are sent as text",
+    "replay_begins_added": "transactions that begin with a BEGIN that the log lacks",
 }
 
 

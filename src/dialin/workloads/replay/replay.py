@@ -163,5 +163,6 @@ class Replay(Workload):
             "replay_left_out": self._facts.share_left_out,
             "replay_prepared": float(self._facts.prepared),
             "replay_prepared_as_text": float(self._facts.prepared_as_text),
+            **({"replay_begins_added": float(added)} if (added := self._facts.begins_added) else {}),
         }
         return ReplayFigures(self._facts.connections, figures)

@@ -40,7 +40,7 @@ class ReplayFigures:
     Attributes:
         connections: sessions at once, at the most.
         of_capture: figures that the capture alone decides: `replay_left_out` and, where it is known, `replay_not_captured`,
-            which are shares; `replay_prepared` and `replay_prepared_as_text`, which are counts.
+            which are shares; `replay_prepared`, `replay_prepared_as_text` and `replay_begins_added`, which are counts.
     """
 
     connections: int
@@ -107,7 +107,8 @@ class ReplayRun(DialinLoadRun):
 
         Counts: `replay_waited` transactions waited for their turn for `replay_waited_s` seconds together; `replay_repaired`
         were rolled back as in the capture, `replay_again` played again; `replay_prepared` statements are prepared as in the
-        capture, `replay_prepared_as_text` were, and are sent as text.
+        capture, `replay_prepared_as_text` were, and are sent as text; `replay_begins_added` transactions begin with a BEGIN
+        that the log lacks.
         """
         sums = self._sums
         outcomes = max(sums["outcomes"], self._statements)
