@@ -30,8 +30,8 @@ const MOST_RETRIES: u32 = 10;
 const DENIED: [u16; 5] = [1044, 1045, 1142, 1143, 1370];
 /// How long a statement waits for one of another transaction that locked the same row before it, in nanoseconds: that one may itself wait
 /// for a lock of this transaction, where locks differ from the captured ones. While transactions end, it is not stuck, and waits on.
-const LONGEST_STANDSTILL: u64 = SECOND / 10;
-const LONGEST_HOLD: u64 = 2 * SECOND;
+const LONGEST_STANDSTILL: u64 = SECOND;
+const LONGEST_HOLD: u64 = 10 * SECOND;
 /// What begins so much later than it was due, in nanoseconds, began late.
 const LATE: u64 = SECOND / 200;
 
