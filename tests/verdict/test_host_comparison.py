@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from dialin.model.host_kind import kind_of
 from dialin.model.study import Until
 from dialin.model.verdict import CandidateState, Outcome, ReasonCode
 from dialin.question.plan import plan
@@ -13,7 +14,6 @@ from dialin.stats.host_effects import fit_groups, host_interactions
 from dialin.stats.trial_fit import TimedTrial
 from dialin.store.store import Store
 from dialin.testing.fake_clock import FakeClock
-from dialin.verdict.host_comparison import kind_of
 from fixtures.silent_watcher import Silent
 from fixtures.simulated_fleet import SimulatedFleet
 from fixtures.simulated_runs import simulated

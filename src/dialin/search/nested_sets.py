@@ -43,9 +43,9 @@ class NestedSet:
 
 
 def prices(space: Space, with_rule: float, without_rule: float) -> _Array:
-    """Return what each variable must carry to stay in a setting, on the log scale: those with a rule of thumb, and the others."""
+    """Return what variables with and without a rule of thumb must carry to stay in a setting, on the log scale."""
     price = np.array([without_rule if one.rule is None else with_rule for one in space.dimensions])
-    return np.maximum(price, _LEAST_PRICE)
+    return np.asarray(np.maximum(price, _LEAST_PRICE))
 
 
 def elimination(space: Space, point: Point, means: Callable[[_Array], _Array], price: _Array) -> list[NestedSet]:
@@ -76,7 +76,7 @@ def nested_sets(
 ) -> list[Point]:
     """Return so many lean sets at most, the largest first; never the baseline.
 
-    Each is made of the next larger one. `error` is the standard deviation of what one change of the point carries, by the model.
+    Each is made of the next larger one. `error` is the model's standard deviation of what one change carries.
     """
     chosen = [point]
     for deviates in sorted(WITHOUT_RULE[:count]):

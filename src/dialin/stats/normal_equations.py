@@ -63,8 +63,8 @@ def sums_of(candidates: NDArray[np.int64], drift: Drift, logs: _Array, within: _
         squares=squares,
         columns=sums,
         products=products,
-        totals=np.bincount(candidates, weights=logs),
-        total_squares=np.bincount(candidates, weights=logs**2),
+        totals=np.bincount(candidates, weights=logs).astype(float),
+        total_squares=np.bincount(candidates, weights=logs**2).astype(float),
         state=sums.sum(axis=0) / len(logs),
     )
 

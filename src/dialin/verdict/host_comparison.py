@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from dialin.model.host_kind import Kind, kind_of
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import Trial
@@ -20,18 +21,6 @@ from dialin.verdict import comparison
 
 DISAGREE = "hosts_disagree"
 NOT_ON_EACH = "not_on_each_kind"
-
-_KIND = ("cpu", "cpus", "memory_gb", "disk")
-"""What makes two hosts one kind."""
-
-Kind = tuple[tuple[str, Any], ...]
-
-
-def kind_of(facts: Mapping[str, Any]) -> Kind:
-    """Return what kind of host a machine is: its CPU model, how many, its memory in whole GiB, its disk."""
-    memory = facts.get("memory_bytes")
-    known = {**facts, "memory_gb": round(memory / 1024**3) if memory else None}
-    return tuple((name, known[name]) for name in _KIND if known.get(name) is not None)
 
 
 @dataclass(frozen=True, slots=True)

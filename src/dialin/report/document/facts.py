@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dialin.model.host_kind import kind_of
 from dialin.model.load_driver import FIRST_DRIVER, LATER_DRIVERS, describe_driver
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, describe, same_value
@@ -27,7 +28,6 @@ from dialin.text import (
     size,
     visible,
 )
-from dialin.verdict.host_comparison import kind_of
 
 STEP_NAMES = {
     Step.WAIT: "wait for the server",
