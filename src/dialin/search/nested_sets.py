@@ -12,7 +12,7 @@ from dialin.search.space import Point, Space
 
 _Array = NDArray[np.float64]
 
-WITH_RULE = 0.2
+WITH_RULE = 0.3
 """A change for which there is a rule of thumb stays in a set if it seems to carry so many standard deviations of the model.
 
 Those are of what a single change carries, as the model knows it for the changes of this setting. The better they are known, the
