@@ -241,15 +241,15 @@ def of_a_replica(build: Build, directory: Path) -> Iterator[tuple[str, str]]:
             time.sleep(20)
             yield "applies everything 60 s late", refusal()
             replica.delay(0)
-            time.sleep(5)
+            replica.catch_up()
             replica.stop_applier()
             yield "SQL thread stopped", refusal()
             replica.start_applier()
-            time.sleep(10)
+            replica.catch_up()
             with ExitStack() as held:
                 harm = functools.partial(held.enter_context, replica.blocked())
                 yield "falls behind while a candidate is in force", _harmed(replica.server, directory, sweep, harm)
-            time.sleep(10)
+            replica.catch_up()
             yield (
                 "SQL thread stopped while a candidate is in force",
                 _harmed(replica.server, directory, sweep, replica.stop_applier),

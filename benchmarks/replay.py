@@ -1,8 +1,8 @@
 """Whether a replay is the work that was captured: python benchmarks/replay.py [--builds mysql@9.7,...] [--rate 100].
 
-For each build, dialin-load applies sysbench's oltp_read_write to a server whose slow log has all statements. The capture of
-that log is replayed on a copy of the data from before, at the pace of the capture and at full pace. Rows are compared with
-those that the load left.
+For each build, dialin-load applies a workload (sysbench's oltp_read_write, or tpcc-like) to a server whose slow log has all
+statements. The capture of that log is replayed on a copy of the data from before, at the pace of the capture and at full pace.
+Rows are compared with those that the load left; of tpcc-like the consistency conditions are checked, too.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
 from dialin.workloads import load_binary
 
-TABLES = 2
-SIZES = [f"--option=tables={TABLES}", "--option=table-size=5000"]
+SIZES = {
+    "oltp_read_write": ["--option=tables=2", "--option=table-size=5000"],
+    "tpcc-like": ["--option=warehouses=2", "--option=customers=300", "--option=items=1000"],
+}
 SETTING = {"innodb_flush_log_at_trx_commit": 0, "innodb_buffer_pool_size": 256 * 1024**2}
 
 
@@ -38,7 +40,7 @@ def main() -> None:
     )
     parser.add_argument("--connections", type=int, default=8)
     parser.add_argument("--paces", default="1,full")
-    parser.add_argument("--workload", default="oltp_read_write")
+    parser.add_argument("--workload", default="oltp_read_write", choices=SIZES)
     asked = parser.parse_args()
     tools = Tools.open(print)
     installed = builds.discover(tools.home, {})
@@ -52,7 +54,7 @@ def measure(tools: Tools, build: Build, directory: Path, asked: argparse.Namespa
     with sandbox_on(tools, build, None) as sandbox:
         with sandbox.connect() as query:
             query("CREATE DATABASE sbtest")
-        load("prepare", asked.workload, sandbox, *sizes(asked.workload))
+        load("prepare", asked.workload, sandbox, *SIZES[asked.workload])
         before = rows(sandbox)
         sandbox.stop()
         copy(sandbox.data, base)
@@ -69,7 +71,7 @@ def measure(tools: Tools, build: Build, directory: Path, asked: argparse.Namespa
             f"--connections={asked.connections}",
             *([f"--rate={asked.rate}"] if asked.rate else []),
         ]
-        original = load("run", asked.workload, sandbox, *limits, *sizes(asked.workload), "--json")
+        original = load("run", asked.workload, sandbox, *limits, *SIZES[asked.workload], "--json")
         with sandbox.connect() as query:
             query("SET GLOBAL slow_query_log = OFF")
         after = rows(sandbox)
@@ -85,6 +87,9 @@ def measure(tools: Tools, build: Build, directory: Path, asked: argparse.Namespa
         with sandbox_on(tools, build, base) as sandbox:
             told = load("run", f"capture:{capture}", sandbox, f"--pace={pace}", "--json")
             show(pace, told, total, differing(after, rows(sandbox)))
+            if asked.workload == "tpcc-like":
+                load("check", asked.workload, sandbox, *SIZES[asked.workload])  # raises where a condition does not hold
+                print("        all consistency conditions hold", flush=True)
 
 
 def show(pace: str, told: dict[str, Any], original: dict[str, Any], rows_differing: int) -> None:
@@ -99,10 +104,6 @@ def show(pace: str, told: dict[str, Any], original: dict[str, Any], rows_differi
         f"driver CPU {total['driver_cpu']:.2f} s (original {original['driver_cpu']:.2f})",
         flush=True,
     )
-
-
-def sizes(workload: str) -> list[str]:
-    return SIZES if workload.startswith("oltp") else []
 
 
 @contextmanager

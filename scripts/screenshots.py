@@ -80,7 +80,8 @@ SHOTS = (
 def example(directory: Path, name: str) -> StudyRecord:
     """Unpack a stored study and return it."""
     with tarfile.open(EXAMPLES / f"{name}.tar.xz") as packed:
-        packed.extractall(directory, filter="data")
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
+        packed.extractall(directory)
     with Store.open(next(directory.iterdir())) as store:
         return store.read(readings=READINGS)
 

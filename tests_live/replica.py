@@ -1,9 +1,13 @@
 """A source with clients' data, and a replica of it, for studies on a live replica."""
 
+import time
 from contextlib import contextmanager
 
 from live_traffic import DOCUMENT, prepare
 from playground import playground
+
+SECONDS_BEHIND = 32
+"""The column of SHOW REPLICA STATUS."""
 
 _WORDS = {
     "mysql": {
@@ -51,6 +55,13 @@ class Replica:
         """Have it apply everything so many seconds late."""
         word = self._words["replica"]
         self.server.query(f"STOP {word}", self._words["delay"].format(seconds=seconds), f"START {word}")
+
+    def catch_up(self):
+        """Wait until it has applied what it received."""
+        end = time.monotonic() + 180
+        while str(self.server.query(f"SHOW {self._words['replica']} STATUS")[0][SECONDS_BEHIND]) not in ("0", "1"):
+            assert time.monotonic() < end, "the replica does not catch up"
+            time.sleep(1)
 
     @contextmanager
     def blocked(self):

@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+from dialin.capture.capture_files import make_capture
+from dialin.capture.counters import read_counters
 from dialin.datasets.cache import copy
 from dialin.servers.sandbox import Sandbox
 from dialin.store.store import Store
@@ -45,12 +47,18 @@ def captured(request, tmp_path_factory):
         copy(sandbox.data, directory / "data")
         extra = {"log_slow_extra": "ON"} if build.flavour == "mysql" and build.version >= (8, 0, 14) else {}
         sandbox.boot({**QUICK, **LOG, **extra, "slow_query_log_file": str(directory / "slow.log"), "event_scheduler": "OFF"})
-        load("run", "oltp_read_write", sandbox, "--time=6", "--rate=30", "--connections=4", **SIZES)
+        with sandbox.connect() as query:
+            before = read_counters(query)
+            words = ["--time=6", "--rate=30", "--connections=4"]
+            assert load("run", "oltp_read_write", sandbox, *words, code=None, **SIZES).code in (0, 5)
+            after = read_counters(query)
         left = rows(sandbox)
     finally:
         sandbox.remove()
-    words = [BINARY, "capture", directory / "slow.log", "--out", directory / "shop.capture"]
-    subprocess.run(words, check=True, capture_output=True)
+    counters = directory / "before.json", directory / "after.json"
+    for path, reading in zip(counters, (before, after), strict=True):
+        path.write_text(reading.model_dump_json(by_alias=True))
+    make_capture([directory / "slow.log"], directory / "shop.capture", counters=counters, forget_text=False)
     return build, directory, left
 
 
@@ -98,6 +106,9 @@ def test_a_study_replays_a_capture_on_a_copy_of_the_data(captured, dialin, tmp_p
     assert len(watched) >= 2
     for one in watched:
         assert one.gauges["replay_new_errors"].most == one.gauges["replay_other_rows"].most == 0
+        assert 0.8 < one.gauges["replay_rows_examined"].mean < 1.25
+        assert {"replay_page_misses", "replay_lock_waits", "replay_disk_tables", "replay_threads_running"} <= one.gauges.keys()
+        assert one.gauges["replay_prepared"].mean > 1000
     assert {trial.in_force["event_scheduler"] for trial in trials if trial.in_force} == {"OFF"}
 
 

@@ -13,6 +13,7 @@ def new_store(tmp_path, spec):
 
 CHANGE = {"variable": "max_connections", "before": "100", "after": "200", "under_test": True, "step": "stop"}
 FIGURES = {
+    "before": 5,
     "block": 2,
     "candidate": "8",
     "cause": {"code": "hung", "figures": {"seconds": 60}},
@@ -37,6 +38,7 @@ FIGURES = {
     "trial": 3,
     "trials": 24,
     "unit": "transactions/s",
+    "washout": 120,
 }
 
 

@@ -14,7 +14,8 @@ from dialin.report.load_sentences import SENTENCES
 from dialin.report.note_sentences import note_text
 from dialin.report.render import markdown
 from dialin.report.render.terminal import print_verdict, print_why
-from dialin.report.replay_sentences import COUNTS, SHARES
+from dialin.report.replay_sentences import COUNTS, RATIOS, SHARES
+from dialin.text import number
 from dialin.verdict.caveats import load_notes
 from dialin.workloads.replay.replay_limits import LIMITS
 from fixtures.example_studies import winner
@@ -43,13 +44,40 @@ def record():
 
 def test_the_worst_part_by_its_limit_is_named_and_marked(record):
     parts = study_document(record).section(SectionKey.REPLAY).parts
-    assert "97.0 %" in parts[0].text
+    assert "98.0 %" in parts[0].text
     assert "queries with another number of rows (2.0 %)" in parts[0].text
     assert "not the captured load" in parts[0].text
     rows = find(parts, "replay").rows
     bad = [row.cells[0].text for row in rows if row.role is RowRole.BAD]
     assert bad == [SHARES["replay_other_rows"]]
     assert [row.cells[0].text for row in rows][-2:] == [COUNTS["replay_waited"], COUNTS["replay_again"]]
+
+
+@pytest.mark.parametrize(
+    ("ratios", "exceeded"),
+    [
+        ({"a": 2.4, "b": 9.0}, True),
+        ({"a": 0.4, "b": 0.1}, True),
+        ({"a": 0.0, "b": 0.0}, True),
+        ({"a": 1.9, "b": 9.0}, False),  # a candidate misses more pages of the same load
+        ({"a": 9.0, "b": 0.6}, False),
+    ],
+)
+def test_a_ratio_is_judged_by_the_candidate_that_is_nearest_to_the_capture(record, ratios, exceeded):
+    candidates = sorted({trial.candidate for trial in record.trials})
+    by_candidate = dict(zip(candidates, [ratios["a"], *[ratios["b"]] * (len(candidates) - 1)], strict=True))
+    for trial in record.trials:
+        gauges = {**FIGURES, "replay_other_rows": 0.0, "replay_page_misses": by_candidate[trial.candidate]}
+        record.watched[trial.id]["load"] = Watched("load", 60.0, gauges={name: gauge(one) for name, one in gauges.items()})
+    notes = load_notes(LIMITS, record.trials, record.watched)
+    assert [note.code for note in notes] == (["replay_page_misses"] if exceeded else [])
+    parts = study_document(record).section(SectionKey.REPLAY).parts
+    bad = [row.cells[0].text for row in find(parts, "replay").rows if row.role is RowRole.BAD]
+    assert bad == ([RATIOS["replay_page_misses"]] if exceeded else [])
+    assert ("not the captured load" in parts[0].text) is exceeded
+    if exceeded:
+        assert f"{number(ratios['a'])} times the capture's" in note_text(record.spec, notes[0])
+        assert f"{RATIOS['replay_page_misses']} (× {number(ratios['a'])})" in parts[0].text
 
 
 def test_it_is_shown_before_the_verdict_and_in_explain(record):

@@ -17,6 +17,9 @@ from dialin.workloads import load_binary
 from dialin.workloads.base import Target
 from dialin.workloads.dialin_load_lines import STREAM
 from dialin.workloads.kinds import find_kind, make_workload
+from dialin.workloads.replay.replay_facts import replay_facts
+from dialin.workloads.replay.replay_options import ReplayOptions
+from dialin.workloads.replay.replay_work import CapturedWork, captured_work
 from workloads.test_dialin_load_lines import second
 
 SCRIPT = """#!/bin/sh
@@ -33,8 +36,9 @@ FACTS = {
     "transactions": 4000,
     "statements": 9_800,
     "random": 0,
-    "prepared": 0,
-    "prepared_as_text": 0,
+    "prepared": 9_000,
+    "prepared_as_text": 12,
+    "begins_added": 3,
     "backups": [{"at": 1795413690.25, "by": "block-commit"}],
     "captured_seconds": 60.5,
     "not_replayed": {"named-lock": 200},
@@ -138,6 +142,20 @@ def test_what_the_capture_lacks_and_where_time_is_spent_count_too(place):
     assert facts["replay_time_elsewhere"] == 0.25
 
 
+def test_what_the_server_did_for_each_captured_transaction_is_known_from_its_counters(place):
+    facts = replay_facts(place / "dialin-load", place / "shop.capture", ReplayOptions(data="data"))
+    assert captured_work(place / "shop.capture", facts, has_its_pace=True) == CapturedWork({}, None)
+    # As many questions as half of the 9,800 statements: half of the 4,000 transactions.
+    for when, questions, waits in (("before", 100, 7), ("after", 5_000, 27)):
+        counters = {"questions": questions, "work": {"Innodb_row_lock_waits": waits}}
+        (place / "shop.capture" / f"counters-{when}.json").write_text(json.dumps(counters))
+    summary = {"digests": [{"seconds": 30.0}, {"seconds": 15.0}], "begin": 1000.0, "end": 1060.0}
+    (place / "shop.capture" / "summary.json").write_text(json.dumps(summary))
+    captured = captured_work(place / "shop.capture", facts, has_its_pace=True)
+    assert captured == CapturedWork({"Innodb_row_lock_waits": pytest.approx(0.01)}, 0.75)
+    assert captured_work(place / "shop.capture", facts, has_its_pace=False).threads_running is None
+
+
 COUNTS = {"begun": 100, "begun_late": 5, "waited": 8, "waited_seconds": 0.5, "repaired": 1, "outcomes": 4000, "new_errors": 8}
 COUNTS |= {"missing_errors": 2, "harmless_errors": 0, "row_counts": 2800, "other_row_counts": 28, "clocks": 0, "marks": []}
 
@@ -152,7 +170,10 @@ def test_it_says_whether_it_is_the_captured_load(place):
     assert (facts["replay_new_errors"], facts["replay_missing_errors"]) == (0.002, 0.0005)
     assert (facts["replay_other_rows"], facts["replay_late"]) == (0.01, 0.05)
     assert (facts["replay_waited"], facts["replay_waited_s"], facts["replay_again"]) == (16, 1.0, 6)
-    limits = {limit.gauge: limit.most for limit in replay(place).traits.limits}
+    assert facts["replay_waiting"] == pytest.approx(1 / (2 * FACTS["connections"]))
+    assert (facts["replay_prepared"], facts["replay_prepared_as_text"]) == (9_000, 12)
+    assert facts["replay_begins_added"] == 3
+    limits = {limit.gauge: limit.most for limit in replay(place).traits.limits if not limit.is_ratio}
     assert {name for name, most in limits.items() if facts.get(name, 0) > most} == {"replay_left_out", "replay_new_errors"}
 
 

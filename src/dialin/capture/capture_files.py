@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dialin.errors import DialinError, UserError
-from dialin.model.capture import CaptureCounters, CaptureSummary
+from dialin.model.capture import CaptureSummary
 from dialin.store import STUDY_FILE
 from dialin.workloads import load_binary, private
 
@@ -42,24 +42,14 @@ def check_out(out: Path) -> None:
         )
 
 
-def add_server_state(
-    directory: Path,
-    before: CaptureCounters,
-    after: CaptureCounters | None,
-    variables_before: Mapping[str, str],
-    variables_after: Mapping[str, str] | None,
-) -> None:
-    """Store in a capture what the server counted and which variables it had, before and after; None where that is not known.
+def add_variables(directory: Path, before: Mapping[str, str], after: Mapping[str, str] | None) -> None:
+    """Store in a capture which variables the server had, before and after; None where that is not known.
 
     Raises:
         OSError: that cannot be written.
     """
-    variables = {"schema": "dialin/capture-variables/1", "before": dict(variables_before), "after": variables_after}
-    texts = {BEFORE: before.model_dump_json(by_alias=True, indent=2), VARIABLES: json.dumps(variables, indent=2)}
-    if after is not None:
-        texts[AFTER] = after.model_dump_json(by_alias=True, indent=2)
-    for name, text in texts.items():
-        private.write(directory / name, text + "\n")
+    variables = {"schema": "dialin/capture-variables/1", "before": dict(before), "after": after}
+    private.write(directory / VARIABLES, json.dumps(variables, indent=2) + "\n")
 
 
 def make_capture(
@@ -70,7 +60,7 @@ def make_capture(
     Args:
         logs: the logs.
         out: the directory to make.
-        counters: what the server counted before and after, as `dialin capture counters` writes it.
+        counters: what the server counted before and after, as `dialin capture counters` writes it; the capture keeps both.
         forget_text: keep no statements, only what they come to.
         times: how long the log was at which time, as `LogTimes` writes it, where the log has times to the second only.
 
@@ -90,6 +80,8 @@ def make_capture(
     if done.returncode != 0:
         what, remedy, is_users = _error(done.stdout, done.stderr)
         raise UserError(what, remedy) if is_users else DialinError(what, remedy)
+    for name, path in zip((BEFORE, AFTER), counters or (), strict=False):
+        private.write(out / name, path.read_text())
     return read_capture(out)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dialin.errors import ServerError
 from dialin.model.capture import CaptureCounters, ServerDigest
 from dialin.model.query import Query
+from dialin.servers.work_counters import read_work
 
 _VARIABLES = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'sql_mode', 'time_zone', 'performance_schema')"
 _STATUS = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Uptime')"
@@ -26,6 +27,7 @@ def read_counters(query: Query) -> CaptureCounters:
             digests = [ServerDigest(schema_name=schema, digest_text=text, count=int(count)) for schema, text, count in rows]
         except ServerError:  # without SELECT on performance_schema
             digests = None
+    work = read_work(query)
     ((earlier,),) = query(_TIME)
     status = dict(query(_STATUS))
     ((later,),) = query(_TIME)
@@ -37,4 +39,5 @@ def read_counters(query: Query) -> CaptureCounters:
         sql_mode=variables["sql_mode"],
         time_zone=variables["time_zone"],
         digests=digests,
+        work=work,
     )

@@ -365,7 +365,7 @@ class _Capture:
             )
             if not request.forget_text:
                 keep_for(request.out, request.keep_days, self._clock.now())
-            capture_files.add_server_state(request.out, before, after, self._prepared.variables, variables)
+            capture_files.add_variables(request.out, self._prepared.variables, variables)
         except (DialinError, OSError) as error:
             if self._attached.journal is not None:
                 self._attached.journal.keep_file(log)

@@ -229,7 +229,7 @@ def check(
     from dialin.question import study_file
     from dialin.report.capture_check_page import print_check
     from dialin.report.replay_page import print_replay
-    from dialin.report.replay_sentences import SHARES, worst_share
+    from dialin.report.replay_sentences import replay_parts
     from dialin.servers import builds
     from dialin.trials.replay_check import replay_once
     from dialin.trials.tools import Tools
@@ -246,10 +246,9 @@ def check(
     if (directory / SUMMARY).exists():
         print_check(check_capture(read_capture(directory)), console)
     facts = replay_once(tools, build, spec, workload)
-    limits = workload.traits.limits
-    print_replay(facts, limits, console)
-    _, is_captured = worst_share({name: facts[name] for name in SHARES if name in facts}, limits)
-    raise typer.Exit(0 if is_captured else 1)
+    parts = replay_parts(facts, workload.traits.limits)
+    print_replay(parts, facts, console)
+    raise typer.Exit(1 if any(part.is_exceeded for part in parts) else 0)
 
 
 def _two(text: str) -> tuple[Path, Path]:

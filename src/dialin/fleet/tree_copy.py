@@ -65,7 +65,8 @@ class Arrival:
         """
         try:
             with tarfile.open(self._archive) as archive:
-                archive.extractall(self._workplace, filter="tar")
+                archive.extraction_filter = getattr(tarfile, "tar_filter", None)  # Python has filters from 3.11.4 on
+                archive.extractall(self._workplace)
             content = self._workplace / "content"
             if digest(content) != expected:
                 raise DialinError(f"{self._target.name} did not arrive whole", "Check the host's disk and network")

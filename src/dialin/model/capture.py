@@ -186,5 +186,8 @@ class CaptureCounters(FrozenModel):
     sql_mode: str
     time_zone: str
     digests: list[ServerDigest] | None = Field(description="null where the performance schema is off or may not be read")
+    work: dict[str, int] | None = Field(
+        default=None, description="status variables that a replay is compared by, by name; null in files of older versions"
+    )
 
     model_config = ConfigDict(populate_by_name=True)

@@ -43,17 +43,26 @@ class LoadLimit(FrozenModel):
     """A figure of the load that must not exceed a limit, or the verdict has a caveat.
 
     Attributes:
-        gauge: the figure, as the load reports it: a share from 0 to 1.
+        gauge: the figure, as the load reports it: a share from 0 to 1, or a ratio.
         most: the limit.
         code: the code of the caveat.
         text: its sentence, of a code that `report.load_sentences` does not know, with `{trials}` for how many trials exceeded
             the limit and `{share}` for the highest share.
+        is_ratio: the figure is a ratio that should be 1, and its `distance` from it has the limit. A candidate may change it:
+            the one whose trials are nearest to 1 is judged.
     """
 
     gauge: str
     most: float
     code: str
     text: str = ""
+    is_ratio: bool = False
+
+    def distance(self, figure: float) -> float:
+        """Return what has the limit: the share itself; of a ratio 0 where it is 1, and 0.5 for one half or 2."""
+        if not self.is_ratio:
+            return figure
+        return 1 - min(figure, 1 / figure) if figure > 0 else 1.0
 
 
 class LoadTraits(FrozenModel):

@@ -7,7 +7,7 @@ from typing import Any
 
 from dialin.model.study import StudySpec
 from dialin.report.names import several
-from dialin.text import counted, listed, percent
+from dialin.text import counted, listed, number, percent
 
 Figures = Mapping[str, Any]
 """The data of a note."""
@@ -137,6 +137,16 @@ def _not_the_capture(what: str) -> Callable[[StudySpec, Figures], str]:
     return sentence
 
 
+def _other_work(what: str, why: str) -> Callable[[StudySpec, Figures], str]:
+    def sentence(_spec: StudySpec, data: Figures) -> str:
+        return (
+            f"The replay was not the captured load: {what} were {number(data['ratio'])} times the capture's with the candidate "
+            f"nearest to it: {why}"
+        )
+
+    return sentence
+
+
 SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "rate_not_reached": _rate_not_reached,
     "rate_reached": _rate_reached,
@@ -163,8 +173,18 @@ SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "replay_time_elsewhere": _not_the_capture(
         "the time of statements is spent on other statements than in the capture: other data, memory or hardware"
     ),
+    "replay_waiting": _not_the_capture(
+        "the connections' time was spent waiting for the captured order: the server is used less than it was"
+    ),
     "replay_late": _not_the_capture(
         "the transactions began more than 5 ms late: the server or this machine does not keep up; use a lower --pace"
     ),
+    "replay_rows_examined": _other_work("rows examined per transaction", "other data, indexes or execution plans"),
+    "replay_page_misses": _other_work(
+        "pages per transaction that the buffer pool lacked", "another innodb_buffer_pool_size, or a warm-up that is too short"
+    ),
+    "replay_lock_waits": _other_work("waits for row locks per transaction", "transactions overlap more or less than they did"),
+    "replay_disk_tables": _other_work("temporary tables on disk per transaction", "other variables, data or version"),
+    "replay_threads_running": _other_work("threads running", "a faster or slower server than the captured one"),
 }
 """By the code of the note."""

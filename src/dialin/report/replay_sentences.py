@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from dialin.model.workload import LoadLimit
-from dialin.text import percent
+from dialin.text import number, percent
 
 SHARES = {
     "replay_not_captured": "statements that the server counted, and the capture does not have",
@@ -14,28 +15,77 @@ SHARES = {
     "replay_missing_errors": "statements that failed in the capture only",
     "replay_other_rows": "queries with another number of rows",
     "replay_time_elsewhere": "time of statements that other digests take than in the capture",
+    "replay_waiting": "time of connections that waited for the captured order",
     "replay_late": "transactions that began more than 5 ms late",
 }
 """The shares by which a replay differs, by the name of the driver's figure."""
+
+RATIOS = {
+    "replay_rows_examined": "rows examined per transaction",
+    "replay_page_misses": "pages per transaction that the buffer pool lacked",
+    "replay_lock_waits": "waits for row locks per transaction",
+    "replay_disk_tables": "temporary tables on disk per transaction",
+    "replay_threads_running": "threads running",
+}
+"""What is compared as a ratio to the capture, by the name of the driver's figure."""
 
 COUNTS = {
     "replay_waited": "transactions that waited for the captured order",
     "replay_waited_s": "seconds that these waited, together",
     "replay_repaired": "transactions rolled back as in the capture",
     "replay_again": "transactions played again after a deadlock or lock wait timeout",
+    "replay_prepared": "statements prepared as in the capture",
+    "replay_prepared_as_text": "statements that were prepared in the capture, and are sent as text",
+    "replay_begins_added": "transactions that begin with a BEGIN that the log lacks",
 }
 
 
-def worst_share(shares: Mapping[str, float], limits: Sequence[LoadLimit]) -> tuple[str, bool]:
-    """Return the share that is worst by its limit, and whether all are within theirs."""
-    most = {limit.gauge: limit.most for limit in limits}
-    worst = max(shares, key=lambda name: shares[name] / most.get(name, 1.0))
-    return worst, all(share <= most.get(name, 1.0) for name, share in shares.items())
+@dataclass(frozen=True, slots=True)
+class ReplayPart:
+    """One way in which a replay may differ: a share, or a ratio to the capture."""
+
+    limit: LoadLimit
+    figure: float
+
+    @property
+    def name(self) -> str:
+        return SHARES.get(self.limit.gauge) or RATIOS[self.limit.gauge]
+
+    @property
+    def distance(self) -> float:
+        return self.limit.distance(self.figure)
+
+    @property
+    def is_exceeded(self) -> bool:
+        return self.distance > self.limit.most
+
+    @property
+    def shown(self) -> str:
+        return times(self.figure) if self.limit.is_ratio else percent(self.figure)
+
+    @property
+    def limit_shown(self) -> str:
+        most = self.limit.most
+        return f"{number(1 - most)} to {times(1 / (1 - most))}" if self.limit.is_ratio else percent(most)
 
 
-def fidelity(shares: Mapping[str, float], limits: Sequence[LoadLimit], where: str) -> str:
-    """Return the fidelity of a replay in a sentence or two, with its worst part; `where` it was measured."""
-    worst, is_captured = worst_share(shares, limits)
-    part = f"; the worst part: {SHARES[worst]} ({percent(shares[worst])})" if shares[worst] else ""
-    verdict = "" if is_captured else " This is not the captured load: see the figures beyond their limit."
-    return f"Fidelity of the replay: {percent(1 - max(shares.values()))}{where}{part}.{verdict}"
+def replay_parts(figures: Mapping[str, float], limits: Sequence[LoadLimit]) -> list[ReplayPart]:
+    """Return the ways in which a replay may differ that are known of it, by the driver's figures."""
+    return [ReplayPart(limit, figures[limit.gauge]) for limit in limits if limit.gauge in figures]
+
+
+def times(ratio: float) -> str:
+    """Return a ratio to the capture: `1.25 times the capture's`, short `× 1.25`."""
+    return f"× {number(ratio)}"
+
+
+def fidelity(parts: Sequence[ReplayPart], where: str) -> str:
+    """Return the fidelity of a replay in a sentence or two: that of the part that is worst by its limit, with its name.
+
+    `where` says where it was measured. The fidelity is 100 % less the share, or for a ratio less its distance from 1.
+    """
+    worst = max(parts, key=lambda part: part.distance / part.limit.most)
+    named = f"; the worst part: {worst.name} ({worst.shown})" if worst.distance else ""
+    beyond = any(part.is_exceeded for part in parts)
+    verdict = " This is not the captured load: see the figures beyond their limit." if beyond else ""
+    return f"Fidelity of the replay: {percent(1 - worst.distance)}{where}{named}.{verdict}"

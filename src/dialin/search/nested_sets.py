@@ -12,7 +12,7 @@ from dialin.search.space import Point, Space
 
 _Array = NDArray[np.float64]
 
-WITH_RULE = 0.2
+WITH_RULE = 0.3
 """A change for which there is a rule of thumb stays in a set if it seems to carry so many standard deviations of the model.
 
 Those are of what a single change carries, as the model knows it for the changes of this setting. The better they are known, the
@@ -43,9 +43,9 @@ class NestedSet:
 
 
 def prices(space: Space, with_rule: float, without_rule: float) -> _Array:
-    """Return what each variable must carry to stay in a setting, on the log scale, with and without a rule of thumb."""
-    carried = [without_rule if one.rule is None else with_rule for one in space.dimensions]
-    return np.array([max(price, _LEAST_PRICE) for price in carried])
+    """Return what variables with and without a rule of thumb must carry to stay in a setting, on the log scale."""
+    price = np.array([without_rule if one.rule is None else with_rule for one in space.dimensions])
+    return np.asarray(np.maximum(price, _LEAST_PRICE))
 
 
 def elimination(space: Space, point: Point, means: Callable[[_Array], _Array], price: _Array) -> list[NestedSet]:
@@ -76,7 +76,7 @@ def nested_sets(
 ) -> list[Point]:
     """Return so many lean sets at most, the largest first; never the baseline.
 
-    Each is made of the next larger one. `error` is the model's standard deviation of what one change of the point carries.
+    Each is made of the next larger one. `error` is the model's standard deviation of what one change carries.
     """
     chosen = [point]
     for deviates in sorted(WITHOUT_RULE[:count]):

@@ -21,8 +21,8 @@ from dialin.search.space import Point
 
 _Array = NDArray[np.float64]
 
-_LENGTHS = (0.3, 1.0)
-"""Lengths of the two Matern 5/2 kernels whose mean is that of a range."""
+_LENGTHS = (0.1, 0.3, 1.0)
+"""Lengths of the Matern 5/2 kernels whose mean is that of a range: some effects are over within a tenth of it."""
 _SPECIAL = 0.2
 """Correlation of a special value with the values of the range."""
 _WEIGHT = 0.01

@@ -28,6 +28,7 @@ from dialin.search.separation import TESTED, separating_sets, unseparated, witho
 from dialin.search.space import Point, Space
 from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights, soften
+from dialin.search.trial_costs import overheads
 from dialin.search.trial_records import Ask, Options, Result, TrialOutcome
 from dialin.stats.trial_fit import TimedTrial, fit_trials
 
@@ -225,7 +226,8 @@ class Tuner:
     def _costs(self, points: _Array, running: Point | None) -> _Array:
         static = self.space.static
         restarts = np.ones(len(points), dtype=bool) if running is None else (points != running)[:, static].any(axis=1)
-        return self.options.search_seconds + np.where(restarts, self.options.start_seconds, self.options.set_seconds)
+        start_seconds, set_seconds = overheads(self.space, self.history, self._points, self.options)
+        return self.options.search_seconds + np.where(restarts, start_seconds, set_seconds)
 
     def _needed(self, points: _Array) -> _Array:
         memory = self.constraints.memory
@@ -398,8 +400,8 @@ class Tuner:
     def _block_seconds(self, statics: Sequence[tuple[object, ...]], running: tuple[object, ...] | None) -> float:
         """Return what a block of candidates costs by their static parts, of which the one that runs needs no start."""
         restarts = len({*statics} - {running})
-        trials = len(statics) * (self.options.proof_seconds + self.options.set_seconds)
-        return trials + restarts * (self.options.start_seconds - self.options.set_seconds)
+        start_seconds, set_seconds = overheads(self.space, self.history, self._points, self.options)
+        return len(statics) * (self.options.proof_seconds + set_seconds) + restarts * (start_seconds - set_seconds)
 
     def _proof_ask(self) -> Ask | None:
         state = self._proof

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Collection, Mapping, Sequence
 
 from dialin.model.course import Course
-from dialin.model.evidence import Watched, load_gauge
+from dialin.model.evidence import Watched
 from dialin.model.study import WORTHWHILE, Goal, StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import Note
@@ -14,6 +14,7 @@ from dialin.model.workload import LoadLimit
 from dialin.stats.decide import Decision
 from dialin.stats.trial_figures import Figures
 from dialin.text import counted, percent
+from dialin.verdict.load_figures import load_figures
 
 _MORE_STALLS = 2.0
 """How many times the baseline's stalls a candidate must have for a note."""
@@ -120,15 +121,14 @@ def _shape(windows: Sequence[Figures]) -> dict[str, float]:
 
 
 def load_notes(limits: Sequence[LoadLimit], done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
-    """Return a warning for each figure of the load that exceeded its limit in some trial."""
+    """Return a warning for each figure of the load beyond its limit: a share in some trial, a ratio with every candidate."""
     notes = []
-    for limit in limits:
-        gauges = {trial.id: load_gauge(watched.get(trial.id, {}), limit.gauge) for trial in done}
-        above = {trial: gauge.most for trial, gauge in gauges.items() if gauge and gauge.most > limit.most}
-        if above:
-            most = max(above.values())
-            text = limit.text.format(trials=counted(len(above), "trial"), share=percent(most))
-            notes.append(Note(code=limit.code, text=text, data={"trials": list(above), "share": most}))
+    for figure in load_figures(limits, done, watched):
+        if figure.is_exceeded:
+            limit, trials = figure.limit, list(figure.beyond)
+            text = limit.text.format(trials=counted(len(trials), "trial"), share=percent(figure.judged))
+            worth = {"ratio": figure.judged} if limit.is_ratio else {"share": figure.judged}
+            notes.append(Note(code=limit.code, text=text, data={"trials": trials, **worth}))
     return notes
 
 

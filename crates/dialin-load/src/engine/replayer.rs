@@ -28,9 +28,10 @@ const AGAIN: [u16; 3] = [1020, 1205, 1213];
 const MOST_RETRIES: u32 = 10;
 /// The account may not do what the captured ones did.
 const DENIED: [u16; 5] = [1044, 1045, 1142, 1143, 1370];
-/// How long a statement waits at most for one of another transaction that wrote the same row before it, in nanoseconds: that one may itself
-/// wait for a lock of this transaction, where locks differ from the captured ones.
-const LONGEST_HOLD: u64 = SECOND / 10;
+/// How long a statement waits for one of another transaction that locked the same row before it, in nanoseconds: that one may itself wait
+/// for a lock of this transaction, where locks differ from the captured ones. While transactions end, it is not stuck, and waits on.
+const LONGEST_STANDSTILL: u64 = SECOND;
+const LONGEST_HOLD: u64 = 10 * SECOND;
 /// What begins so much later than it was due, in nanoseconds, began late.
 const LATE: u64 = SECOND / 200;
 
@@ -54,7 +55,7 @@ struct Transaction {
     /// The statement before which it has waited until it was due, and the one before which the clock was set; from 1.
     waited: usize,
     clocked: usize,
-    /// The statement that waits for others or did, from 1, and until when.
+    /// The statement that waits for others or did, from 1, and since when.
     held: (usize, u64),
     executed: usize,
     is_whole: bool,
@@ -114,14 +115,14 @@ impl<'s> Script<'s> for Replayer<'s> {
         if self.give_up(&mut state, now) {
             return Turn::Held;
         }
-        let (at, after, is_transaction) = match state.first(self.seat) {
+        let (at, is_transaction) = match state.first(self.seat) {
             None if state.is_read => return Turn::Over,
             None => {
                 state.idle[self.seat] = true;
                 return Turn::Held;
             }
-            Some(Piece::Begin { transaction, start, after }) => (*start, *after, transaction.is_some()),
-            Some(Piece::Connect(at) | Piece::Quit(at)) => (*at, 0, false),
+            Some(Piece::Begin { transaction, start, .. }) => (*start, transaction.is_some()),
+            Some(Piece::Connect(at) | Piece::Quit(at)) => (*at, false),
             Some(Piece::Step(_) | Piece::Finish { .. } | Piece::Ended(_)) => {
                 unreachable!("a schedule's transactions begin with their beginning")
             }
@@ -130,9 +131,8 @@ impl<'s> Script<'s> for Replayer<'s> {
         if let Some(due) = due.filter(|due| *due > now) {
             return Turn::At(due);
         }
-        if after > state.passed {
+        if !state.may_begin(self.seat) {
             self.waits_since.get_or_insert(now);
-            state.wait(self.seat, after);
             return Turn::Held;
         }
         if let Some(since) = self.waits_since.take() {
@@ -248,13 +248,15 @@ impl<'s> Script<'s> for Replayer<'s> {
             transaction.waited = number;
             return Action::WaitUntil(due);
         }
-        if !step.dependencies.is_empty() && (transaction.held.0 != number || transaction.held.1 > now) {
+        if !step.dependencies.is_empty() {
             let mut state = self.source.state();
-            if !state.is_ready(self.seat, &step.dependencies) {
-                if transaction.held.0 != number {
-                    transaction.held = (number, now + LONGEST_HOLD);
-                }
-                return Action::HoldUntil(transaction.held.1);
+            if transaction.held.0 != number {
+                transaction.held = (number, now);
+            }
+            let (_, since) = transaction.held;
+            let until = (since.max(state.last_end) + LONGEST_STANDSTILL).min(since + LONGEST_HOLD);
+            if until > now && !state.is_ready(self.seat, &step.dependencies) {
+                return Action::HoldUntil(until);
             }
         }
         if let Some(clock) = step.clock.filter(|_| transaction.clocked < number) {

@@ -136,6 +136,8 @@ pub struct ReplayFact {
     pub prepared: u64,
     /// Statements that were prepared and are sent as text: they occur once, or the values in them cannot be told apart.
     pub prepared_as_text: u64,
+    /// Transactions that begin with a BEGIN that the log lacks: MySQL 5.6 leaves out what takes less than a microsecond.
+    pub begins_added: u64,
     /// Statements with RAND() or UUID().
     pub random: u64,
     /// From the first statement to the last one in the capture, in seconds.
@@ -170,6 +172,7 @@ impl ReplayFact {
             statements: facts.statements,
             prepared: facts.templates.prepared,
             prepared_as_text: facts.templates.as_text,
+            begins_added: facts.omissions.begins_added,
             random: facts.omissions.random,
             captured_seconds: (facts.end - facts.begin) as f64 / 1e6,
             backups: facts.backups.iter().map(|backup| BackupLine { at: backup.at as f64 / 1e6, by: backup.by }).collect(),

@@ -1,7 +1,10 @@
-//! Which rows statements write, as far as their texts say: those of transactions that overlap are written in the captured order.
+//! Which rows statements lock, as far as their texts say: those of transactions that overlap are locked in the captured order.
 //!
-//! A row is known by its table and a value in the statement: of an UPDATE or DELETE one behind WHERE, of an INSERT any. What cannot
-//! be told so, such as a range, is the whole table. Statements that write the same row by other values are not seen to meet.
+//! A row is known by its table and a value in the statement: of an UPDATE, a DELETE or a SELECT ... FOR UPDATE one behind WHERE, of an
+//! INSERT any. What cannot be told so, such as a range, is the whole table. Statements that lock the same row by other values are not
+//! seen to meet.
+//!
+//! Locks are free before the log says that their transaction ended: what another one locked next may have ended before that.
 
 use super::literals::Literals;
 use std::collections::{HashMap, VecDeque};
@@ -11,14 +14,16 @@ use std::hash::{DefaultHasher, Hasher as _};
 const MOST_VALUES: usize = 100;
 /// A longer value is the key of no row.
 const LONGEST: usize = 100;
+/// The place of a transaction that has not ended: behind all others.
+const OPEN: u64 = u64::MAX;
 /// The most rows that are remembered: those of the seconds before, which transactions under way may meet.
 const MOST: usize = 200_000;
 
-/// The last transaction that wrote a row, of those that have ended.
+/// The last transaction that locked a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Writer {
     transaction: u64,
-    /// How many transactions had ended before.
+    /// How many transactions had ended before it did; [`OPEN`] until then.
     place: u64,
     /// The number of its first statement on the row, from 1.
     statements: usize,
@@ -33,7 +38,7 @@ pub struct Dependency {
     pub statements: usize,
 }
 
-/// What statements of a digest write.
+/// What statements of a digest lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     table: u64,
@@ -51,21 +56,25 @@ enum Rows {
 }
 
 impl Target {
-    /// What statements of this digest write; None of those that do not write rows.
+    /// What statements of this digest lock; None of those that lock no rows.
     #[must_use]
     pub fn of(digest: &[u8]) -> Option<Self> {
         let mut words = digest.split(|byte| matches!(byte, b' ' | b'(' | b',')).filter(|word| !word.is_empty());
-        let verb = words.next()?;
-        let is_insert = verb == b"insert" || verb == b"replace";
-        if !is_insert && verb != b"update" && verb != b"delete" {
-            return None;
-        }
+        let has = |part: &[u8]| memchr::memmem::find(digest, part).is_some();
+        let is_insert = match words.next()? {
+            b"insert" | b"replace" => true,
+            b"update" | b"delete" => false,
+            b"select" if has(b" for update") || has(b" for share") || has(b" lock in share mode") => {
+                words.find(|word| *word == b"from")?;
+                false
+            }
+            _ => return None,
+        };
         let between: [&[u8]; 7] = [b"low_priority", b"high_priority", b"delayed", b"quick", b"ignore", b"into", b"from"];
         let table = words.find(|word| !between.contains(word))?;
         let table = table.rsplit(|byte| *byte == b'.').next()?;
-        let has = |part: &[u8]| memchr::memmem::find(digest, part).is_some();
         let rows = match is_insert {
-            _ if has(b"select ") || has(b" join ") => Rows::All,
+            _ if memchr::memmem::rfind(digest, b"select ").is_some_and(|at| at > 0) || has(b" join ") => Rows::All,
             true => Rows::OfValues,
             false if has(b"<") || has(b">") || has(b" between ") || has(b" like ") || has(b"!=") => Rows::All,
             false => Rows::OfWhere,
@@ -132,7 +141,7 @@ fn unquoted(value: &[u8]) -> &[u8] {
     }
 }
 
-/// Who wrote which row last.
+/// Who locked which row last.
 #[derive(Debug, Default)]
 pub struct Conflicts {
     last: HashMap<u64, Writer>,
@@ -142,10 +151,12 @@ pub struct Conflicts {
 impl Conflicts {
     /// What a statement has to wait for that belongs to a transaction which begins after so many have ended.
     #[must_use]
-    pub fn dependencies(&self, written: &Written, after: u64) -> Box<[Dependency]> {
-        let writers = written.meets().filter_map(|key| self.last.get(&key)).filter(|writer| writer.place >= after);
+    pub fn dependencies(&self, written: &Written, transaction: u64, after: u64) -> Box<[Dependency]> {
+        let writers = written.meets().filter_map(|key| self.last.get(&key));
         let mut all: Vec<Dependency> = Vec::new();
-        for Writer { transaction, statements, .. } in writers {
+        for Writer { transaction, statements, .. } in
+            writers.filter(|writer| writer.place >= after && writer.transaction != transaction)
+        {
             match all.iter_mut().find(|one| one.transaction == *transaction) {
                 Some(one) => one.statements = one.statements.max(*statements),
                 None => all.push(Dependency { transaction: *transaction, statements: *statements }),
@@ -154,12 +165,22 @@ impl Conflicts {
         all.into()
     }
 
-    /// A transaction has ended, as the one with that place: its statements, by their numbers from 1, wrote this.
-    pub fn end(&mut self, transaction: u64, place: u64, wrote: &[(usize, Written)]) {
-        // The first statement on a row takes its lock.
-        for (statements, written) in wrote.iter().rev() {
-            for key in written.marks() {
-                self.last.insert(key, Writer { transaction, place, statements: *statements });
+    /// A statement of a transaction, by its number from 1, was executed.
+    pub fn write(&mut self, transaction: u64, statements: usize, written: &Written) {
+        for key in written.marks() {
+            let last = self.last.entry(key).or_insert(Writer { transaction, place: OPEN, statements });
+            // The first statement on a row takes its lock.
+            if last.transaction != transaction {
+                *last = Writer { transaction, place: OPEN, statements };
+            }
+        }
+    }
+
+    /// A transaction has ended, as the one with that place; it wrote this.
+    pub fn end(&mut self, transaction: u64, place: u64, wrote: &[Written]) {
+        for key in wrote.iter().flat_map(Written::marks) {
+            if let Some(last) = self.last.get_mut(&key).filter(|last| last.transaction == transaction && last.place == OPEN) {
+                last.place = place;
                 self.order.push_back((key, place));
             }
         }
@@ -186,10 +207,13 @@ mod tests {
 
     fn meet(one: &str, other: &str) -> bool {
         let mut conflicts = Conflicts::default();
-        conflicts.end(7, 3, &[(2, written(one))]);
-        let all = conflicts.dependencies(&written(other), 3);
+        conflicts.write(7, 2, &written(one));
+        let all = conflicts.dependencies(&written(other), 8, 1_000);
+        assert!(conflicts.dependencies(&written(other), 7, 0).is_empty());
+        conflicts.end(7, 3, &[written(one)]);
+        assert_eq!(conflicts.dependencies(&written(other), 8, 3), all);
         assert!(all.iter().all(|one| *one == Dependency { transaction: 7, statements: 2 }));
-        assert!(conflicts.dependencies(&written(other), 4).is_empty());
+        assert!(conflicts.dependencies(&written(other), 8, 4).is_empty());
         !all.is_empty()
     }
 
@@ -203,11 +227,14 @@ mod tests {
             "update t set a = 0",
             "delete from t where id < 9",
             "replace t select * from u",
+            "select a, b from t where id = 5 for update",
+            "select a from t where id < 9 lock in share mode",
         ] {
             assert!(meet(one, other), "{other}");
             assert!(meet(other, one), "{other}");
         }
-        for other in ["update t set a = 5 where id = 6", "delete from u where id = 5", "insert into t (a) values (6)"] {
+        let apart = ["update t set a = 5 where id = 6", "delete from u where id = 5", "insert into t (a) values (6)"];
+        for other in apart.into_iter().chain(["select a from t where id = 6 for share"]) {
             assert!(!meet(one, other), "{other}");
         }
     }
@@ -216,12 +243,16 @@ mod tests {
     fn the_first_statement_on_a_row_counts_and_what_is_old_is_forgotten() {
         let mut conflicts = Conflicts::default();
         let sql = "update t set a = 1 where id = 5";
-        conflicts.end(7, 0, &[(2, written(sql)), (4, written(sql))]);
-        assert_eq!(conflicts.dependencies(&written(sql), 0)[..], [Dependency { transaction: 7, statements: 2 }]);
+        conflicts.write(7, 2, &written(sql));
+        conflicts.write(7, 4, &written(sql));
+        conflicts.end(7, 0, &[written(sql), written(sql)]);
+        assert_eq!(conflicts.dependencies(&written(sql), 8, 0)[..], [Dependency { transaction: 7, statements: 2 }]);
+        let other = written("update u set a = 1 where id = 1");
         for each in 0..MOST as u64 {
-            conflicts.end(8 + each, 1 + each, &[(1, written("update u set a = 1 where id = 1"))]);
+            conflicts.write(8 + each, 1, &other);
+            conflicts.end(8 + each, 1 + each, std::slice::from_ref(&other));
         }
-        assert!(conflicts.dependencies(&written(sql), 0).is_empty());
+        assert!(conflicts.dependencies(&written(sql), 7 + MOST as u64, 0).is_empty());
         assert!(conflicts.last.len() < 10);
     }
 }

@@ -28,7 +28,8 @@ impl Feed {
     /// The capture cannot be opened, or the thread not be started.
     pub fn start(request: &Request, facts: &Facts) -> Result<Self> {
         let prepared = Prepared::Executed(Arc::clone(&facts.templates));
-        let schedule = Schedule::open(request, prepared).map_err(|error| unreadable(&request.directory, &error))?;
+        let schedule =
+            Schedule::open(request, prepared, facts.begins.clone()).map_err(|error| unreadable(&request.directory, &error))?;
         let (sender, batches) = sync_channel(WAITING);
         let (seats, directory) = (facts.seats.clone(), request.directory.clone());
         let read = move || {

@@ -6,8 +6,10 @@
 mod backups;
 mod conflicts;
 mod feed;
+mod footprint;
 mod known;
 mod literals;
+mod missing_begins;
 mod planner;
 mod seats;
 mod templates;
@@ -22,8 +24,9 @@ pub use templates::{Execution, Template, Templates};
 use crate::capture::STATEMENTS;
 use crate::capture::format::Reader;
 use crate::errors::{Error, Result};
-use planner::{Planner, Prepared};
+use planner::{Begins, Planner, Prepared};
 use seats::{Seats, Spans};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -72,6 +75,8 @@ pub struct Facts {
     pub backups: Vec<Backup>,
     /// What was prepared.
     pub templates: Arc<Templates>,
+    /// The digests, by number, that transactions begin with whose BEGIN the log lacks; None where it has all.
+    begins: Option<Arc<HashSet<usize>>>,
     seats: Seats,
 }
 
@@ -83,8 +88,10 @@ impl Facts {
     pub fn of(request: &Request) -> Result<Self> {
         let unreadable = |error: io::Error| unreadable(&request.directory, &error);
         let mut spans = Spans::default();
-        let mut schedule = Schedule::open(request, Prepared::Learned(Learner::default())).map_err(unreadable)?;
-        let mut facts = Self { begin: i64::MAX, end: i64::MIN, ..Self::default() };
+        let begins = begins_lacking(request).map_err(unreadable)?;
+        let mut schedule =
+            Schedule::open(request, Prepared::Learned(Learner::default()), begins.clone()).map_err(unreadable)?;
+        let mut facts = Self { begin: i64::MAX, end: i64::MIN, begins, ..Self::default() };
         while let Some(pieces) = schedule.next_pieces().map_err(unreadable)? {
             for (_, piece) in &pieces {
                 match piece {
@@ -116,19 +123,37 @@ impl Facts {
     }
 }
 
+/// Learn where transactions begin, of a capture whose log may lack some BEGINs; None where it has all.
+fn begins_lacking(request: &Request) -> io::Result<Option<Arc<HashSet<usize>>>> {
+    let mut schedule = Schedule::open(request, Prepared::default(), None)?;
+    if !schedule.may_lack_begins {
+        return Ok(None);
+    }
+    schedule.planner = Planner::new(None, Prepared::default(), Begins::Learned(missing_begins::Learner::default()));
+    while schedule.next_pieces()?.is_some() {}
+    Ok(Some(Arc::new(schedule.planner.begins())))
+}
+
 /// The schedule of a capture, piece by piece.
 struct Schedule {
     timeline: Timeline<BufReader<zstd::Decoder<'static, BufReader<File>>>>,
     planner: Planner,
     is_read: bool,
+    /// Its log leaves out statements of less than a microsecond, and no other log has them.
+    may_lack_begins: bool,
 }
 
 impl Schedule {
-    fn open(request: &Request, prepared: Prepared) -> io::Result<Self> {
+    fn open(request: &Request, prepared: Prepared, begins: Option<Arc<HashSet<usize>>>) -> io::Result<Self> {
         let file = File::open(request.directory.join(STATEMENTS))?;
         let (header, reader) = Reader::open(BufReader::new(zstd::Decoder::new(file)?))?;
         let timeline = Timeline::new(reader, header["clock"] == "second");
-        Ok(Self { timeline, planner: Planner::new(request.from, prepared), is_read: false })
+        let server = header["server"].as_str().unwrap_or_default();
+        let may_lack_begins = header["source"] == "slow"
+            && !server.contains("MariaDB")
+            && ["5.1.", "5.5.", "5.6."].iter().any(|version| server.starts_with(version));
+        let begins = begins.map_or(Begins::Logged, Begins::Inferred);
+        Ok(Self { timeline, planner: Planner::new(request.from, prepared, begins), is_read: false, may_lack_begins })
     }
 
     /// Further pieces, in order; None at the end.

@@ -1,19 +1,23 @@
 //! Turns the events of a capture into an ordered schedule: transactions, what each has to wait for, and what repairs it.
 //!
 //! Nothing here waits or sends; docs/capture.md has the rules. A transaction begins when all that ended before it began have ended, as
-//! in the capture. Where the capture shows a rollback by the server, a ROLLBACK is added; where the server commits what is
-//! open before another statement, a COMMIT is added, so that nothing waits for its turn while it holds locks.
+//! in the capture; of the last [`WINDOW`] of these only those matter that it may not overtake, because one writes what the other
+//! reads or writes. For that, a transaction is held back here until it is known whole. Where the capture shows a rollback by the
+//! server, a ROLLBACK is added; where the server commits what is open before another statement, a COMMIT is added, so that
+//! nothing waits for its turn while it holds locks.
 
 use super::backups::{Backup, Moment};
 use super::conflicts::{Conflicts, Dependency, Written};
+use super::footprint::{Footprint, Touches};
 use super::known::Known;
 use super::literals::Literals;
+use super::missing_begins::{self, Loose};
 use super::templates::{Execution, Learner, Templates};
 use super::timeline::{Event, Statement, What};
 use crate::capture::class::{Effect, Obstacle, turns_autocommit_on};
 use crate::capture::digest::Digester;
 use crate::plan::Kind;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// The error of a transaction that the server rolled back as the victim of a deadlock.
@@ -22,6 +26,14 @@ pub const DEADLOCK: u64 = 1213;
 const MOST_DIGESTS: usize = 20_000;
 /// The most ends of transactions that are remembered; one that began before all of them waits for a few more than it has to.
 const MOST_ENDS: usize = 1 << 20;
+
+/// A transaction may overtake so many that ended before it began.
+const WINDOW: u64 = 32;
+/// The footprints of so many transactions are remembered: of those that a transaction may overtake, when it is known whole.
+const FOOTPRINTS: usize = 256;
+/// A transaction that is held back for longer in captured time, in microseconds, or has more pieces, overtakes none.
+const LONGEST_HELD: i64 = 1_000_000;
+const MOST_HELD: usize = 256;
 
 /// A statement to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +77,8 @@ pub enum Piece {
         start: i64,
         /// How many transactions must have ended, in the order of [`Piece::Ended`].
         after: u64,
+        /// Further ones that must have ended.
+        awaits: Box<[u64]>,
     },
     /// A statement of the transaction.
     Step(Box<Step>),
@@ -88,6 +102,8 @@ pub struct Omissions {
     pub skipped: BTreeMap<Obstacle, u64>,
     /// Statements with RAND() or UUID(), which are played with other values.
     pub random: u64,
+    /// Transactions whose BEGIN the log does not have.
+    pub begins_added: u64,
 }
 
 /// Makes the schedule.
@@ -96,6 +112,7 @@ pub struct Planner {
     /// Transactions that ended at this time or before are left out.
     from: Option<i64>,
     prepared: Prepared,
+    begins: Begins,
     literals: Literals,
     conflicts: Conflicts,
     digester: Digester,
@@ -105,6 +122,11 @@ pub struct Planner {
     transactions: u64,
     ends: VecDeque<i64>,
     forgotten: u64,
+    touches: Vec<Touches>,
+    /// The last transactions that ended.
+    footprints: VecDeque<(u64, Footprint)>,
+    /// Sessions with transactions that may be held back, by when these began.
+    holding: VecDeque<(i64, u64)>,
     /// What is left out.
     pub omissions: Omissions,
     /// Backups that were taken meanwhile, in the order of their beginning.
@@ -118,6 +140,18 @@ pub enum Prepared {
     Learned(Learner),
     /// They are executed as this says.
     Executed(Arc<Templates>),
+}
+
+/// Whether the log has the BEGIN of each transaction.
+#[derive(Debug, Default)]
+pub enum Begins {
+    /// It has.
+    #[default]
+    Logged,
+    /// It may lack some: which statements transactions begin with is learned from; nothing is played.
+    Learned(missing_begins::Learner),
+    /// It may lack some: statements of these digests, by number, begin a transaction where none is open.
+    Inferred(Arc<HashSet<usize>>),
 }
 
 impl Default for Prepared {
@@ -137,28 +171,34 @@ struct Session {
     in_xa: bool,
     /// The place of its backup among all.
     backup: Option<usize>,
+    /// What it executed since its last transaction, while it is learned where transactions begin.
+    loose: Loose,
 }
 
 /// A transaction that is open.
 #[derive(Debug)]
 struct Open {
     transaction: Option<u64>,
-    /// Its pieces, as long as it may have to be left out.
+    start: i64,
+    /// Its pieces, as long as it is not known whole, or may have to be left out.
     held: Option<Vec<Piece>>,
+    may_be_left_out: bool,
+    footprint: Footprint,
     /// How many transactions ended before it began.
     after: u64,
     end: i64,
     is_end_known: bool,
     statements: usize,
-    /// What its statements wrote, by their numbers from 1.
-    wrote: Vec<(usize, Written)>,
+    /// What its statements wrote.
+    wrote: Vec<Written>,
 }
 
 /// A transaction that ended, with what it wrote.
 #[derive(Debug)]
 struct Ended {
     transaction: u64,
-    wrote: Vec<(usize, Written)>,
+    footprint: Footprint,
+    wrote: Vec<Written>,
 }
 
 /// Pieces with the numbers of their sessions.
@@ -167,8 +207,17 @@ pub type Out = Vec<(u64, Piece)>;
 impl Planner {
     /// For the whole capture, or without the transactions that ended at a time or before.
     #[must_use]
-    pub fn new(from: Option<i64>, prepared: Prepared) -> Self {
-        Self { from, prepared, ..Self::default() }
+    pub fn new(from: Option<i64>, prepared: Prepared, begins: Begins) -> Self {
+        Self { from, prepared, begins, ..Self::default() }
+    }
+
+    /// What was learned of where transactions begin.
+    #[must_use]
+    pub fn begins(self) -> HashSet<usize> {
+        match self.begins {
+            Begins::Learned(learner) => learner.finish(),
+            Begins::Logged | Begins::Inferred(..) => HashSet::new(),
+        }
     }
 
     /// What was learned of prepared statements.
@@ -183,6 +232,16 @@ impl Planner {
     /// Take the next event, in the order of their ends, and write its pieces.
     pub fn take(&mut self, event: Event, out: &mut Out) {
         let Event { thread, start, end, what } = event;
+        while let Some((began, holder)) = self.holding.front().copied()
+            && began + LONGEST_HELD < end
+        {
+            self.holding.pop_front();
+            if let Some(session) = self.sessions.get_mut(&holder)
+                && let Some(open) = session.open.as_mut().filter(|open| open.start == began)
+            {
+                release(session.number, open, out);
+            }
+        }
         match what {
             What::Connect => {
                 if !self.sessions.contains_key(&thread) {
@@ -202,6 +261,14 @@ impl Planner {
                 // Taken out while its pieces are made, which are this planner's business too.
                 if let Some(mut session) = self.sessions.remove(&thread) {
                     self.statement(&mut session, start, end, statement, out);
+                    if let Some(open) = session.open.as_mut().filter(|open| open.held.is_some() && !open.may_be_left_out) {
+                        if open.start == start {
+                            self.holding.push_back((start, thread));
+                        }
+                        if open.held.as_ref().is_some_and(|held| held.len() > MOST_HELD) {
+                            release(session.number, open, out);
+                        }
+                    }
                     self.sessions.insert(thread, session);
                 }
             }
@@ -220,13 +287,24 @@ impl Planner {
     fn open_session(&mut self, thread: u64) -> u64 {
         let number = self.begun;
         self.begun += 1;
-        let session = Session { number, is_autocommit: true, open: None, ended: None, in_xa: false, backup: None };
+        let session = Session {
+            number,
+            is_autocommit: true,
+            open: None,
+            ended: None,
+            in_xa: false,
+            backup: None,
+            loose: Loose::default(),
+        };
         self.sessions.insert(thread, session);
         number
     }
 
     fn end_session(&mut self, mut session: Session, at: i64, out: &mut Out) {
         self.note_end(&mut session, at, out);
+        if let Begins::Learned(learner) = &mut self.begins {
+            learner.settle(&mut session.loose, false);
+        }
         if let Some(open) = session.open.take() {
             let open = Open { end: at, is_end_known: true, ..open };
             self.roll_back(&mut session, open, out);
@@ -256,9 +334,10 @@ impl Planner {
             Effect::CommitsItself if known.unlocks_tables => Effect::Commits,
             other => other,
         };
+        let examined = statement.examined;
         let was_victim = statement.error == Some(DEADLOCK);
         let (is_end_known, turns_on) = (statement.duration.is_some(), turns_autocommit_on(&statement.sql));
-        let (execution, written) = self.look_into(&statement, &known);
+        let Looked { execution, written, is_found } = self.look_into(&statement, &known);
         let mut step = Box::new(Step {
             execution,
             digest: known.number,
@@ -278,6 +357,7 @@ impl Planner {
         {
             self.commit(session, open, start, out);
         }
+        self.begin_as_others(session, effect, known.number, start, out);
         let is_single = match effect {
             Effect::Begins => false,
             Effect::Belongs => session.open.is_none() && session.is_autocommit,
@@ -289,9 +369,16 @@ impl Planner {
             None => self.begin(session.number, start, counts, out),
         };
         (open.end, open.is_end_known) = (end, is_end_known);
-        if let Some(written) = written {
-            step.dependencies = self.conflicts.dependencies(&written, open.after);
-            open.wrote.push((open.statements + 1, written));
+        if let Some((written, transaction)) = written.zip(open.transaction) {
+            step.dependencies = self.conflicts.dependencies(&written, transaction, open.after);
+            if step.error.is_none_or(|error| error == 0) {
+                self.conflicts.write(transaction, open.statements + 1, &written);
+                open.wrote.push(written);
+            }
+        }
+        if open.transaction.is_some() && matches!(effect, Effect::Belongs | Effect::CommitsItself) {
+            let touches = known.number.and_then(|number| self.touches.get(number)).unwrap_or(&Touches::Unknown);
+            open.footprint.add(touches, &step.sql, is_found.then_some(&self.literals), examined);
         }
         put(session.number, &mut open, Piece::Step(step), out);
         if effect == Effect::SetsAutocommit {
@@ -311,16 +398,50 @@ impl Planner {
         }
     }
 
+    /// Learn from a statement where transactions begin, or begin one where its BEGIN is not in the log.
+    fn begin_as_others(&mut self, session: &mut Session, effect: Effect, digest: Option<usize>, start: i64, out: &mut Out) {
+        let is_loose = session.open.is_none() && session.is_autocommit;
+        match &mut self.begins {
+            Begins::Logged => {}
+            Begins::Learned(learner) => match (effect, digest) {
+                (Effect::Belongs, Some(digest)) if is_loose => session.loose.add(digest),
+                (Effect::Belongs, Some(digest)) => learner.within(digest),
+                (Effect::Commits | Effect::RollsBack, _) => learner.settle(&mut session.loose, is_loose),
+                (Effect::Begins | Effect::CommitsItself, _) => learner.settle(&mut session.loose, false),
+                _ => {}
+            },
+            Begins::Inferred(digests) => {
+                if is_loose && effect == Effect::Belongs && digest.is_some_and(|digest| digests.contains(&digest)) {
+                    self.omissions.begins_added += 1;
+                    let mut open = self.begin(session.number, start, true, out);
+                    put(session.number, &mut open, added(b"BEGIN", start), out);
+                    session.open = Some(open);
+                }
+            }
+        }
+    }
+
     fn begin(&mut self, session: u64, start: i64, counts: bool, out: &mut Out) -> Open {
         let may_be_left_out = counts && self.from.is_some_and(|from| start <= from);
         let transaction = counts.then(|| {
             self.transactions += 1;
             self.transactions - 1
         });
-        let held = may_be_left_out.then(Vec::new);
+        let held = counts.then(Vec::new);
         let after = if counts { self.ended_before(start) } else { 0 };
-        let mut open = Open { transaction, held, after, end: start, is_end_known: true, statements: 0, wrote: vec![] };
-        put(session, &mut open, Piece::Begin { transaction, start, after }, out);
+        let mut open = Open {
+            transaction,
+            start,
+            held,
+            may_be_left_out,
+            footprint: Footprint::default(),
+            after,
+            end: start,
+            is_end_known: true,
+            statements: 0,
+            wrote: vec![],
+        };
+        put(session, &mut open, Piece::Begin { transaction, start, after, awaits: Box::default() }, out);
         open
     }
 
@@ -348,17 +469,22 @@ impl Planner {
 
     fn end(&mut self, session: &mut Session, mut open: Open, is_rolled_back: bool, out: &mut Out) {
         if let Some(held) = open.held.take() {
-            if self.from.is_some_and(|from| open.end <= from) {
+            if open.may_be_left_out && self.from.is_some_and(|from| open.end <= from) {
+                // What is never played is waited for by nobody.
+                open.transaction.into_iter().for_each(|left_out| self.conflicts.end(left_out, 0, &open.wrote));
                 return;
+            }
+            let mut held = held;
+            if let Some(Piece::Begin { after, awaits, .. }) = held.first_mut() {
+                (*after, *awaits) = self.order(open.after, &open.footprint);
             }
             out.extend(held.into_iter().map(|piece| (session.number, piece)));
         }
         out.push((session.number, Piece::Finish { is_rolled_back, end: open.end }));
         let Some(transaction) = open.transaction else { return };
-        let wrote = if is_rolled_back { vec![] } else { open.wrote };
-        let ended = Ended { transaction, wrote };
+        let ended = Ended { transaction, footprint: open.footprint, wrote: open.wrote };
         if open.is_end_known {
-            self.ended(session.number, &ended, open.end, out);
+            self.ended(session.number, ended, open.end, out);
         } else {
             session.ended = Some(ended);
         }
@@ -367,12 +493,28 @@ impl Planner {
     /// That a session goes on shows that its transaction had ended.
     fn note_end(&mut self, session: &mut Session, at: i64, out: &mut Out) {
         if let Some(ended) = session.ended.take() {
-            self.ended(session.number, &ended, at, out);
+            self.ended(session.number, ended, at, out);
         }
     }
 
-    fn ended(&mut self, session: u64, ended: &Ended, at: i64, out: &mut Out) {
+    /// What a transaction has to wait for before which so many had ended: how many of them, and which others.
+    fn order(&self, after: u64, footprint: &Footprint) -> (u64, Box<[u64]>) {
+        let ended = self.forgotten + self.ends.len() as u64;
+        let oldest = ended - self.footprints.len() as u64;
+        let from = after.saturating_sub(WINDOW).max(oldest).min(after);
+        if footprint.is_unknown() || matches!(self.prepared, Prepared::Learned(..)) {
+            return (after, Box::default());
+        }
+        let window = (from..after).filter_map(|place| self.footprints.get(usize::try_from(place - oldest).ok()?));
+        (from, window.filter(|(_, other)| other.meets(footprint)).map(|(transaction, _)| *transaction).collect())
+    }
+
+    fn ended(&mut self, session: u64, ended: Ended, at: i64, out: &mut Out) {
         let place = self.forgotten + self.ends.len() as u64;
+        if self.footprints.len() == FOOTPRINTS {
+            self.footprints.pop_front();
+        }
+        self.footprints.push_back((ended.transaction, ended.footprint));
         self.conflicts.end(ended.transaction, place, &ended.wrote);
         let last = self.ends.back().copied().unwrap_or(i64::MIN);
         self.ends.push_back(at.max(last));
@@ -393,22 +535,23 @@ impl Planner {
     }
 
     /// How a statement is executed, and what it writes.
-    fn look_into(&mut self, statement: &Statement, known: &Known) -> (Option<Execution>, Option<Written>) {
+    fn look_into(&mut self, statement: &Statement, known: &Known) -> Looked {
         let templates = match &mut self.prepared {
             Prepared::Learned(learner) => {
                 if statement.is_prepared {
                     learner.take(&statement.sql);
                 }
-                return (None, None);
+                return Looked::default();
             }
             Prepared::Executed(templates) => templates,
         };
-        if !statement.is_prepared && known.target.is_none() {
-            return (None, None);
+        if !statement.is_prepared && known.kind == Kind::Other {
+            return Looked::default();
         }
-        let Some(shape) = self.literals.shape(&statement.sql) else { return (None, None) };
+        let Some(shape) = self.literals.shape(&statement.sql) else { return Looked::default() };
         let execution = statement.is_prepared.then(|| templates.execution(shape, &self.literals)).flatten();
-        (execution, known.target.map(|target| Written::by(target, &statement.sql, &self.literals)))
+        let written = known.target.map(|target| Written::by(target, &statement.sql, &self.literals));
+        Looked { execution, written, is_found: true }
     }
 
     fn known(&mut self, sql: &[u8]) -> Known {
@@ -424,6 +567,7 @@ impl Planner {
                 let mut known = Known::of(digest);
                 if self.classes.len() < MOST_DIGESTS {
                     known.number = Some(self.classes.len());
+                    self.touches.push(Touches::of(digest));
                     self.classes.insert(digest.to_vec(), known);
                 }
                 known
@@ -431,6 +575,24 @@ impl Planner {
         };
         known.class.obstacle = known.class.obstacle.or(obstacle);
         known
+    }
+}
+
+/// What the text of a statement shows.
+#[derive(Debug, Default)]
+struct Looked {
+    /// How it is executed, where it was prepared.
+    execution: Option<Execution>,
+    /// What it writes.
+    written: Option<Written>,
+    /// Its values were found.
+    is_found: bool,
+}
+
+/// Let go of a transaction that is held back: it overtakes none.
+fn release(session: u64, open: &mut Open, out: &mut Out) {
+    if !open.may_be_left_out {
+        out.extend(open.held.take().into_iter().flatten().map(|piece| (session, piece)));
     }
 }
 

@@ -112,7 +112,7 @@ mod tests {
 
     /// A session with one statement from a time to another.
     fn session(number: u64, start: i64, end: i64) -> Out {
-        let begin = Piece::Begin { transaction: None, start, after: 0 };
+        let begin = Piece::Begin { transaction: None, start, after: 0, awaits: Box::default() };
         vec![(number, begin), (number, Piece::Finish { is_rolled_back: false, end })]
     }
 

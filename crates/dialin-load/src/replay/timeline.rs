@@ -26,6 +26,8 @@ pub struct Statement {
     pub error: Option<u64>,
     /// Rows sent.
     pub rows: Option<u64>,
+    /// Rows examined.
+    pub examined: Option<u64>,
     /// What the server took for the present time, in microseconds since 1970.
     pub clock: i64,
 }
@@ -164,6 +166,7 @@ impl<R: BufRead> Timeline<R> {
                     duration: line.duration,
                     error: line.error,
                     rows: line.rows_sent,
+                    examined: line.rows_examined,
                     clock: line.at,
                 };
                 let end = line.at.saturating_add(line.duration.unwrap_or(0));

@@ -193,6 +193,7 @@ fn replay_fact() -> ReplayFact {
         statements: 24_000,
         prepared: 6,
         prepared_as_text: 1,
+        begins_added: 0,
         random: 3,
         captured_seconds: 59.75,
         backups: vec![BackupLine { at: 1_795_413_685.5, by: Moment::BlockCommit }],

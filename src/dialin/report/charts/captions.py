@@ -31,9 +31,8 @@ def forest(verdict: Verdict, style: Mapping[str, Style]) -> str:
     better = "" if aim.higher_is_better else f"{capital(aim.noun)}: {aim.direction}. "
     if not rated:
         return f"{better}No candidate can be compared with the baseline. {shaded}"
-    parts = [f"Highest is {rated[-1][1]} at {change_with_interval(rated[-1][0], rated[-1][2])}"]
-    if len(rated) > 1:
-        parts.append(f"lowest is {rated[0][1]} at {change_with_interval(rated[0][0], rated[0][2])}")
+    ends = [f"{label} at {change_with_interval(ratio, trials)}" for ratio, label, trials in (rated[-1], rated[0])]
+    parts = [f"Highest is {ends[0]}", f"lowest is {ends[1]}"] if len(rated) > 1 else [ends[0]]
     bare = sum(1 for ratio, *_ in rated if ratio.low is None)
     hollow = f" A hollow mark has no interval yet ({bare} of {len(rated)})." if bare else ""
     return f"{better}{'; '.join(parts)}. {shaded}{hollow}"

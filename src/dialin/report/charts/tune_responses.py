@@ -23,6 +23,8 @@ _GAP = 0.09
 """Between two columns, as a share of the width."""
 _ROW, _TITLE = 170, 42
 """Pixels of a row of panels, and of those what its names and ticks take."""
+_SHORT = 25
+"""Characters of a name above a panel on a narrow screen."""
 _SPECIAL = 0.14
 """From one special value to the next, as a share of the range."""
 _CLOSE = 0.2
@@ -39,12 +41,18 @@ def responses(findings: TuneFindings, spec: StudySpec, aim: Measure) -> Chart | 
     rows = math.ceil(len(known) / _COLUMNS)
     drawn = blank(
         margin={"l": 56, "r": 16, "t": 8, "b": 28},
-        annotations=[_name(one, place, rows) for place, one in enumerate(known)],
-        meta={"narrow": {"margin": {"l": 46, "r": 8}}},
+        annotations=[_name(one, place, rows, 40, 12) for place, one in enumerate(known)],
+        meta={
+            "narrow": {
+                "margin": {"l": 46, "r": 22},
+                "annotations": [_name(one, place, rows, _SHORT, 10) for place, one in enumerate(known)],
+                **{f"yaxis{_number(place)}": {"showticklabels": place % _COLUMNS == 0} for place in range(len(known))},
+            }
+        },
     )
     heights = _heights(known)
     for place, one in enumerate(known):
-        dimension, which = dimensions[one.name], "" if place == 0 else str(place + 1)
+        dimension, which = dimensions[one.name], _number(place)
         column, row = place % _COLUMNS, place // _COLUMNS
         left = column * (1 + _GAP) / _COLUMNS
         drawn.update_layout(
@@ -90,8 +98,14 @@ def _panel(row: int, rows: int) -> list[float]:
     return [top - (1 - _TITLE / _ROW) / rows - 0.45 * _TITLE / _ROW / rows, top - 0.45 * _TITLE / _ROW / rows]
 
 
-def _name(one: TunedVariable, place: int, rows: int) -> dict[str, Any]:
-    name = safe(shorten(one.name, 40))
+def _number(place: int) -> str:
+    """Return what the axes of a panel have after `xaxis` and `yaxis`."""
+    return "" if place == 0 else str(place + 1)
+
+
+def _name(one: TunedVariable, place: int, rows: int, width: int, size: int) -> dict[str, Any]:
+    """Return the name above a panel, of so many characters at most and in this size."""
+    name = safe(shorten(one.name, width))
     return {
         "text": f"<b>{name}</b>" if one.recommended is not None else name,
         "x": place % _COLUMNS * (1 + _GAP) / _COLUMNS,
@@ -101,7 +115,7 @@ def _name(one: TunedVariable, place: int, rows: int) -> dict[str, Any]:
         "xanchor": "left",
         "yanchor": "top",
         "showarrow": False,
-        "font": {"size": 12, "color": "var(--ink)"},
+        "font": {"size": size, "color": "var(--ink)"},
     }
 
 

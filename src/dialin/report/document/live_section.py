@@ -90,9 +90,9 @@ def _effects(record: StudyRecord, findings: LiveFindings, names: Naming) -> Tabl
     title = "latency" if goal is Goal.LATENCY else aim.short
     columns = [
         Column("candidate", "value" if names.subject else "candidate"),
-        Column("with", title, hint=aim.direction, is_figure=True),
+        Column("with", title, is_figure=True),
         Column("without", "without the load", 2, is_figure=True),
-        *([Column("latency", "latency", 1, hint="lower is better", is_figure=True)] if has_latency else []),
+        *([Column("latency", "latency", 1, is_figure=True)] if has_latency else []),
         *([] if goal is Goal.THROUGHPUT else [Column("load", "offered load", 1, is_figure=True)]),
         *(Column(cost.value, _COSTS[cost], place, is_figure=True) for place, cost in enumerate(shown, start=3)),
         Column("trips", "guard trips", is_figure=True),
@@ -119,9 +119,9 @@ def _effects(record: StudyRecord, findings: LiveFindings, names: Naming) -> Tabl
     halves = " of second halves of periods" if findings.second_halves else ""
     caption = (
         f"Against the baseline, in {counted(findings.quads, 'pair')} of blocks in mirrored order{halves}, with the offered "
-        "load and its mix counted in, and without. Latency: the mean in one mix of statements. Offered load: statements that "
-        "clients sent per second, which no candidate should change. The rest is what a statement cost the server."
-        f"{_when(record, findings)}"
+        f"load and its mix counted in, and without; {aim.direction}. Latency: the mean in one mix of statements. Offered load: "
+        "statements that clients sent per second, which no candidate should change. The rest is what a statement cost the "
+        f"server.{_when(record, findings)}"
     )
     return Table("live-effect-table", caption, columns, rows, is_wide=True)
 

@@ -9,46 +9,49 @@ from dialin.model.evidence import Gauge, load_gauge
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.report.document.parts import Cell, Column, Paragraph, Part, Role, Row, RowRole, Section, SectionKey, Table
-from dialin.report.replay_sentences import COUNTS, SHARES, fidelity
-from dialin.text import NOTHING, counted, number, percent
+from dialin.report.replay_sentences import COUNTS, RATIOS, SHARES, ReplayPart, fidelity
+from dialin.text import NOTHING, counted, number
+from dialin.verdict.load_figures import LoadFigure, load_figures
 
-_CAPTION = "Each trial against the capture, warm-up included."
+_CAPTION = (
+    "Each trial against the capture: shares with the warm-up, ratios to the capture without it. Of a ratio, the candidate "
+    "nearest to 1 is judged."
+)
 
 
 def replay_section(record: StudyRecord) -> Section:
     """Return the section; it is empty for a study that replays no capture, and before its first trial has ended."""
-    done = [trial.id for trial in record.trials if trial.state is TrialState.DONE]
-    gauges = {
-        name: [gauge for trial in done if (gauge := load_gauge(record.watched.get(trial, {}), name))]
-        for name in (*SHARES, *COUNTS)
-    }
-    worst = {name: max(gauge.most for gauge in found) for name, found in gauges.items() if found and name in SHARES}
-    if not worst:
+    done = [trial for trial in record.trials if trial.state is TrialState.DONE]
+    limits = [limit for limit in record.spec.workload.traits.limits if limit.gauge in SHARES or limit.gauge in RATIOS]
+    figures = load_figures(limits, done, record.watched)
+    if not figures:
         return Section(SectionKey.REPLAY, "", ())
-    limits = {limit.gauge: limit.most for limit in record.spec.workload.traits.limits}
-    where = f" in the worst of {counted(len(done), 'trial')}"
-    lead = fidelity(worst, record.spec.workload.traits.limits, where)
+    lead = fidelity([ReplayPart(figure.limit, figure.judged) for figure in figures], f" in {counted(len(done), 'trial')}")
     columns = [
         Column("figure", "per trial"),
         Column("mean", "mean", is_figure=True),
         Column("worst", "worst trial", is_figure=True),
         Column("limit", "limit", 1, is_figure=True),
     ]
-    rows = [_share(name, gauges[name], limits.get(name)) for name in worst]
-    rows += [_count(name, gauges[name]) for name in COUNTS if gauges[name]]
+    rows = [_part(figure) for figure in figures]
+    for name in COUNTS:
+        gauges = [gauge for trial in done if (gauge := load_gauge(record.watched.get(trial.id, {}), name))]
+        rows += [_count(name, gauges)] if gauges else []
     parts: list[Part] = [Paragraph(lead, Role.LEAD), Table("replay", _CAPTION, columns, rows)]
     return Section(SectionKey.REPLAY, "Replay", parts)
 
 
-def _share(name: str, gauges: Sequence[Gauge], limit: float | None) -> Row:
-    worst = max(gauge.most for gauge in gauges)
+def _part(figure: LoadFigure) -> Row:
+    limit, gauges = figure.limit, figure.gauges.values()
+    mean = ReplayPart(limit, statistics.fmean(gauge.mean for gauge in gauges))
+    worst = ReplayPart(limit, max((value for gauge in gauges for value in (gauge.least, gauge.most)), key=limit.distance))
     cells = [
-        Cell(SHARES[name]),
-        Cell(percent(statistics.fmean(gauge.mean for gauge in gauges))),
-        Cell(percent(worst), order=worst),
-        Cell(NOTHING if limit is None else percent(limit)),
+        Cell(mean.name),
+        Cell(mean.shown),
+        Cell(worst.shown, order=worst.distance),
+        Cell(worst.limit_shown),
     ]
-    return Row(cells, RowRole.BAD if limit is not None and worst > limit else RowRole.PLAIN)
+    return Row(cells, RowRole.BAD if figure.is_exceeded else RowRole.PLAIN)
 
 
 def _count(name: str, gauges: Sequence[Gauge]) -> Row:

@@ -24,7 +24,8 @@ from dialin.workloads.driver_process import DriverProcess
 from dialin.workloads.replay.replay_facts import ReplayFacts, replay_facts, share_covered
 from dialin.workloads.replay.replay_limits import LIMITS
 from dialin.workloads.replay.replay_options import CAPTURE, ReplayOptions
-from dialin.workloads.replay.replay_run import PARTS, PartsRun, ReplayRun
+from dialin.workloads.replay.replay_run import PARTS, PartsRun, ReplayFigures, ReplayRun
+from dialin.workloads.replay.replay_work import WorkMeter, captured_work
 
 _NO_SCHEMA = "information_schema"
 """The default schema of a session that has none: every server has it, and it takes no data."""
@@ -109,18 +110,22 @@ class Replay(Workload):
     @property
     def traits(self) -> LoadTraits:
         """What a study has to know of it: each trial needs the data as they were."""
-        whole = PARTS if self._options.is_full else self._seconds
-        warm_up = min(whole - 1, round(self._options.warm_up * whole))
-        measured = whole - warm_up
-        # How fast the server is, is not known: as fast as it was.
-        seconds = self._facts.seconds / PARTS if self._options.is_full else 1.0
         return LoadTraits(
-            runs=Runs(warm_up=warm_up, measured=measured, most=measured, seconds=max(0.05, seconds), of="recording"),
+            runs=self._runs,
             restarts="a replay begins on the data from before the capture",
             grows=True,
             size=f"{self._facts.transactions:,} transactions",
             limits=LIMITS,
         )
+
+    @property
+    def _runs(self) -> Runs:
+        whole = PARTS if self._options.is_full else self._seconds
+        warm_up = min(whole - 1, round(self._options.warm_up * whole))
+        measured = whole - warm_up
+        # How fast the server is, is not known: as fast as it was.
+        seconds = self._facts.seconds / PARTS if self._options.is_full else 1.0
+        return Runs(warm_up=warm_up, measured=measured, most=measured, seconds=max(0.05, seconds), of="recording")
 
     def prepare(self, target: Target) -> None:
         """Load the dump.
@@ -145,8 +150,19 @@ class Replay(Workload):
         if isinstance(self._options.since, float):
             words.append(f"--from={self._options.since:.6f}")
         driver = DriverProcess.start(words, target.directory, cpus=cpus, environment=private.environment())
-        run = PartsRun if self._options.is_full else ReplayRun
-        shares = {"replay_left_out": self._facts.share_left_out}
-        if (coverage := share_covered(self._directory)) is not None:
-            shares["replay_not_captured"] = max(0.0, 1 - coverage)
-        return run(driver, self._spec.percentile, shares)
+        work = captured_work(self._directory, self._facts, has_its_pace=self._options.pace == 1)
+        load = PartsRun if self._options.is_full else ReplayRun
+        return load(driver, self._spec.percentile, self._figures, WorkMeter(target.account, work), self._runs.warm_up)
+
+    @property
+    def _figures(self) -> ReplayFigures:
+        coverage = share_covered(self._directory)
+        lacking = {} if coverage is None else {"replay_not_captured": max(0.0, 1 - coverage)}
+        figures = {
+            **lacking,
+            "replay_left_out": self._facts.share_left_out,
+            "replay_prepared": float(self._facts.prepared),
+            "replay_prepared_as_text": float(self._facts.prepared_as_text),
+            **({"replay_begins_added": float(added)} if (added := self._facts.begins_added) else {}),
+        }
+        return ReplayFigures(self._facts.connections, figures)

@@ -27,7 +27,9 @@ class ReplayFacts:
         statements: those that are replayed.
         seconds: from the first statement to the last, as they were captured.
         not_replayed: statements that are not, by reason.
+        prepared: statements that are prepared, as they were.
         prepared_as_text: statements that were prepared, and are sent as text.
+        begins_added: transactions that begin with a BEGIN that the log lacks.
         backups: backups that were taken while the capture ran: their moments, in seconds since 1970.
         random: statements that draw random values, which the replay draws anew.
     """
@@ -38,7 +40,9 @@ class ReplayFacts:
     statements: int
     seconds: float
     not_replayed: Mapping[str, int]
+    prepared: int
     prepared_as_text: int
+    begins_added: int
     backups: tuple[float, ...]
     random: int
 
@@ -111,7 +115,9 @@ def _replay_facts(binary: Path, directory: Path, since: float | None) -> ReplayF
         statements=fields["statements"],
         seconds=fields["captured_seconds"],
         not_replayed=fields["not_replayed"],
+        prepared=fields["prepared"],
         prepared_as_text=fields["prepared_as_text"],
+        begins_added=fields["begins_added"],
         backups=tuple(backup["at"] for backup in fields["backups"]),
         random=fields["random"],
     )

@@ -9,6 +9,12 @@ LIMITS = (
     LoadLimit(gauge="replay_missing_errors", most=0.001, code="replay_missing_errors"),
     LoadLimit(gauge="replay_other_rows", most=0.01, code="replay_other_rows"),
     LoadLimit(gauge="replay_time_elsewhere", most=0.5, code="replay_time_elsewhere"),
+    LoadLimit(gauge="replay_waiting", most=0.5, code="replay_waiting"),
     LoadLimit(gauge="replay_late", most=0.05, code="replay_late"),
+    LoadLimit(gauge="replay_rows_examined", most=0.2, code="replay_rows_examined", is_ratio=True),
+    LoadLimit(gauge="replay_page_misses", most=0.5, code="replay_page_misses", is_ratio=True),
+    LoadLimit(gauge="replay_lock_waits", most=0.5, code="replay_lock_waits", is_ratio=True),
+    LoadLimit(gauge="replay_disk_tables", most=0.5, code="replay_disk_tables", is_ratio=True),
+    LoadLimit(gauge="replay_threads_running", most=0.5, code="replay_threads_running", is_ratio=True),
 )
 """By the figures that the driver reports; see `replay_run.ReplayRun.facts`."""

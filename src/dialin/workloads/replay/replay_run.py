@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dialin.workloads.base import Second
 from dialin.workloads.dialin_load import DialinLoadRun
 from dialin.workloads.dialin_load_lines import Report
 from dialin.workloads.driver_process import DriverProcess
+from dialin.workloads.replay.replay_work import WorkMeter
 
 PARTS = 40
 """At full pace, the driver says when each fortieth of the transactions had ended."""
@@ -32,23 +33,56 @@ _COUNTS = (
 )
 
 
-class ReplayRun(DialinLoadRun):
-    """A replay at a pace; each sample is a second.
+@dataclass(frozen=True, slots=True)
+class ReplayFigures:
+    """What is known of a replay before it runs.
 
-    `of_capture` are shares that the capture alone decides: `replay_left_out` and, where it is known, `replay_not_captured`.
+    Attributes:
+        connections: sessions at once, at the most.
+        of_capture: figures that the capture alone decides: `replay_left_out` and, where it is known, `replay_not_captured`,
+            which are shares; `replay_prepared`, `replay_prepared_as_text` and `replay_begins_added`, which are counts.
     """
 
-    def __init__(self, driver: DriverProcess, percentile: int, of_capture: Mapping[str, float]) -> None:
+    connections: int
+    of_capture: Mapping[str, float]
+
+
+class ReplayRun(DialinLoadRun):
+    """A replay at a pace; each sample is a second. `meter` counts what the server does after so many samples, the warm-up."""
+
+    def __init__(self, driver: DriverProcess, percentile: int, figures: ReplayFigures, meter: WorkMeter, warm_up: int) -> None:
         super().__init__(driver, percentile)
-        self._of_capture = dict(of_capture)
+        self._figures = figures
+        self._meter = meter
+        self._warm_up = warm_up
+        self._transactions = 0.0
+        self._seconds = 0.0
         self._time_distance: float | None = None
         self._sums: dict[str, float] = dict.fromkeys(_COUNTS, 0.0)
         self._statements = 0.0
         self._again = 0.0
+        self._measure_after(0)
+
+    def read(self, timeout: float) -> Second | None:
+        second = super().read(timeout)
+        if second is not None:
+            self._measure_after(second.number)
+        return second
+
+    def _measure_after(self, samples: int) -> None:
+        if samples == self._warm_up:
+            self._meter.begin(self._transactions)
+
+    def stop(self) -> None:
+        self._meter.close()
+        super().stop()
 
     def _count(self, report: Report) -> None:
         super()._count(report)
         second = report.second
+        self._meter.sample()
+        self._transactions += second.tps * second.seconds
+        self._seconds += second.seconds
         self._statements += (second.reads + second.writes + second.other) * second.seconds
         self._again += report.retries
         distance = (report.replay or {}).get("time_distance")
@@ -61,23 +95,33 @@ class ReplayRun(DialinLoadRun):
         """Return whether this was the captured load.
 
         Shares: `replay_not_captured` of what the server counted is not in the capture; `replay_left_out` of the captured
-        statements are not replayed; `replay_new_errors` of the statements failed and
-        did not in the capture, `replay_missing_errors` the other way round; `replay_other_rows` of the queries returned another
-        number of rows; `replay_time_elsewhere` of the time of statements is spent on other digests than in the capture;
-        `replay_late` of the transactions began more than 5 ms late (at a pace). Counts: `replay_waited`
-        transactions waited for their turn for `replay_waited_s` seconds together; `replay_repaired` were rolled back as in the
-        capture, `replay_again` played again.
+        statements are not replayed; `replay_new_errors` of the statements failed and did not in the capture,
+        `replay_missing_errors` the other way round; `replay_other_rows` of the queries returned another number of rows;
+        `replay_time_elsewhere` of the time of statements is spent on other digests than in the capture; `replay_waiting` of the
+        connections' time was spent waiting for the captured order; `replay_late` of the transactions began more than 5 ms late
+        (at a pace).
+
+        Ratios to the capture, since the warm-up, where the capture has such figures: `replay_rows_examined`,
+        `replay_page_misses`, `replay_lock_waits` and `replay_disk_tables` per transaction, and `replay_threads_running` (at the
+        captured pace).
+
+        Counts: `replay_waited` transactions waited for their turn for `replay_waited_s` seconds together; `replay_repaired`
+        were rolled back as in the capture, `replay_again` played again; `replay_prepared` statements are prepared as in the
+        capture, `replay_prepared_as_text` were, and are sent as text; `replay_begins_added` transactions begin with a BEGIN
+        that the log lacks.
         """
         sums = self._sums
         outcomes = max(sums["outcomes"], self._statements)
         return {
             **super().facts(),
-            **self._of_capture,
+            **self._figures.of_capture,
             "replay_new_errors": _share(sums["new_errors"], outcomes),
             "replay_missing_errors": _share(sums["missing_errors"], sums["outcomes"]),
             "replay_other_rows": _share(sums["other_row_counts"], sums["row_counts"]),
             **({} if self._time_distance is None else {"replay_time_elsewhere": self._time_distance}),
             **({"replay_late": sums["begun_late"] / sums["begun"]} if sums["begun"] else {}),
+            "replay_waiting": _share(sums["waited_seconds"], self._figures.connections * self._seconds),
+            **self._meter.ratios(self._transactions),
             "replay_waited": sums["waited"],
             "replay_waited_s": sums["waited_seconds"],
             "replay_repaired": sums["repaired"],
@@ -88,8 +132,8 @@ class ReplayRun(DialinLoadRun):
 class PartsRun(ReplayRun):
     """A replay at full pace; each sample is a part of the transactions, and takes as long as they do."""
 
-    def __init__(self, driver: DriverProcess, percentile: int, of_capture: Mapping[str, float]) -> None:
-        super().__init__(driver, percentile, of_capture)
+    def __init__(self, driver: DriverProcess, percentile: int, figures: ReplayFigures, meter: WorkMeter, warm_up: int) -> None:
+        super().__init__(driver, percentile, figures, meter, warm_up)
         self._ready: deque[Second] = deque()
         self._pending: list[Second] = []
         self._reached = (0, 0.0)
@@ -105,7 +149,9 @@ class PartsRun(ReplayRun):
             self._pending.append(report.second)
             for mark in (report.replay or {}).get("marks", ()):
                 self._ready.append(self._part(mark))
-        return self._ready.popleft()
+        part = self._ready.popleft()
+        self._measure_after(part.number)
+        return part
 
     def _part(self, mark: Mapping[str, Any]) -> Second:
         """Return the part that ended at a mark; what was counted by the second since the last one is its share by time."""

@@ -42,7 +42,7 @@ pub(super) struct State {
     order: VecDeque<u64>,
     /// Transactions that have ended before their turn in that order.
     ended: HashSet<u64>,
-    /// Transactions whose place in that order was read, and that have yet to end.
+    /// Transactions whose beginning was read, and that have yet to end.
     expected: HashSet<u64>,
     /// How many statements each transaction under way has executed.
     executed: HashMap<u64, usize>,
@@ -50,6 +50,8 @@ pub(super) struct State {
     depending: HashMap<u64, Vec<usize>>,
     /// How many have ended, in that order.
     pub(super) passed: u64,
+    /// Connections whose transaction waits for another one to end.
+    awaiting: HashMap<u64, Vec<usize>>,
     /// Connections whose transaction waits until so many have.
     waiting: BinaryHeap<Reverse<(u64, usize)>>,
     /// Connections that have nothing to play so far.
@@ -58,6 +60,8 @@ pub(super) struct State {
     /// What connections have begun and not ended.
     pub(super) under_way: usize,
     finished: u64,
+    /// When the last one did, in nanoseconds since the load began.
+    pub(super) last_end: u64,
     /// How long statements of each digest took in the capture, and now, in nanoseconds.
     times: Vec<(u64, u64)>,
     pub(super) tally: ReplayTally,
@@ -80,12 +84,14 @@ impl Source {
             expected: HashSet::new(),
             executed: HashMap::new(),
             depending: HashMap::new(),
+            awaiting: HashMap::new(),
             passed: 0,
             waiting: BinaryHeap::new(),
             idle: vec![false; facts.connections],
             woken: Vec::new(),
             under_way: 0,
             finished: 0,
+            last_end: 0,
             times: Vec::new(),
             tally: ReplayTally::default(),
         };
@@ -139,11 +145,11 @@ impl State {
         for (seat, piece) in batch {
             if let Piece::Ended(transaction) = piece {
                 self.order.push_back(transaction);
-                if !self.ended.contains(&transaction) {
-                    self.expected.insert(transaction);
-                }
                 self.advance();
                 continue;
+            }
+            if let Piece::Begin { transaction: Some(transaction), .. } = piece {
+                self.expected.insert(transaction);
             }
             self.bytes += weight(&piece);
             self.pieces += 1;
@@ -181,8 +187,10 @@ impl State {
         self.expected.remove(&transaction);
         self.executed.remove(&transaction);
         self.woken.extend(self.depending.remove(&transaction).into_iter().flatten());
+        self.woken.extend(self.awaiting.remove(&transaction).into_iter().flatten());
         self.advance();
         self.finished += 1;
+        self.last_end = now;
         let is_mark = self.finished * MARKS / transactions > (self.finished - 1) * MARKS / transactions;
         if is_mark {
             self.tally.marks.push((self.finished, now));
@@ -230,9 +238,17 @@ impl State {
         self.queues.get(seat).and_then(VecDeque::front)
     }
 
-    /// Let a connection wait until so many transactions have ended.
-    pub(super) fn wait(&mut self, seat: usize, after: u64) {
-        self.waiting.push(Reverse((after, seat)));
+    /// Whether the next transaction of a connection may begin, after so many others and these; else the connection is woken when that may
+    /// have changed.
+    pub(super) fn may_begin(&mut self, seat: usize) -> bool {
+        let Some(Piece::Begin { after, awaits, .. }) = self.queues.get(seat).and_then(VecDeque::front) else { return true };
+        if *after > self.passed {
+            self.waiting.push(Reverse((*after, seat)));
+            return false;
+        }
+        let Some(one) = awaits.iter().find(|one| self.expected.contains(one)) else { return true };
+        self.awaiting.entry(*one).or_default().push(seat);
+        false
     }
 
     /// Take what was read of the capture; name the connections that can go on, and say when to look again at the latest.

@@ -2,7 +2,11 @@ use super::*;
 
 /// Events as `(thread, start, end, sql, error)`; an empty text ends the session.
 fn planned(from: Option<i64>, events: &[(u64, i64, i64, &str, u64)]) -> (Out, Planner) {
-    let mut planner = Planner::new(from, Prepared::default());
+    planned_with(from, Begins::Logged, events)
+}
+
+fn planned_with(from: Option<i64>, begins: Begins, events: &[(u64, i64, i64, &str, u64)]) -> (Out, Planner) {
+    let mut planner = Planner::new(from, Prepared::default(), begins);
     let mut out = Vec::new();
     for (thread, start, end, sql, error) in events {
         let statement = Statement {
@@ -12,6 +16,7 @@ fn planned(from: Option<i64>, events: &[(u64, i64, i64, &str, u64)]) -> (Out, Pl
             duration: Some(end - start),
             error: Some(*error),
             rows: Some(1),
+            examined: Some(1),
             clock: *start,
         };
         let what = if sql.is_empty() { What::Quit } else { What::Statement(statement) };
@@ -26,7 +31,7 @@ fn texts_by_session(out: &Out) -> Vec<(u64, String)> {
     out.iter()
         .filter_map(|(session, piece)| {
             let text = match piece {
-                Piece::Begin { transaction: Some(_), after, .. } => format!("<{after}"),
+                Piece::Begin { transaction: Some(_), after, awaits, .. } => format!("<{}", after + awaits.len() as u64),
                 Piece::Begin { .. } => "(".into(),
                 Piece::Step(step) => String::from_utf8_lossy(&step.sql).into_owned(),
                 Piece::Finish { is_rolled_back: true, .. } => "X".into(),
@@ -45,7 +50,7 @@ fn of_session(out: &Out, number: u64) -> String {
 }
 
 #[test]
-fn a_transaction_waits_for_all_that_ended_before_it_began_and_for_no_other() {
+fn a_transaction_waits_for_those_that_ended_before_it_began_and_that_it_may_not_overtake() {
     let (out, _) = planned(
         None,
         &[
@@ -53,21 +58,45 @@ fn a_transaction_waits_for_all_that_ended_before_it_began_and_for_no_other() {
             (2, 12, 15, "update t set a = 1", 0),
             (3, 14, 18, "update t set a = 2", 0),
             (1, 19, 20, "COMMIT", 0),
-            (2, 20, 21, "select 1", 0),
-            (3, 22, 23, "select 2", 0),
+            (2, 20, 21, "select a from t where a = 1", 0),
+            (3, 22, 23, "update t set a = 3", 0),
+            (3, 24, 25, "select a from u", 0),
         ],
     );
     assert_eq!(of_session(&out, 0), "<0 BEGIN COMMIT >");
-    assert_eq!(of_session(&out, 1), "<0 update t set a = 1 > <2 select 1 >");
-    assert_eq!(of_session(&out, 2), "<0 update t set a = 2 > <4 select 2 >");
+    assert_eq!(of_session(&out, 1), "<0 update t set a = 1 > <2 select a from t where a = 1 >");
+    assert_eq!(of_session(&out, 2), "<0 update t set a = 2 > <3 update t set a = 3 > <0 select a from u >");
     let ended: Vec<u64> = out.iter().filter_map(|(_, p)| if let Piece::Ended(t) = p { Some(*t) } else { None }).collect();
-    assert_eq!(ended, [1, 2, 0, 3, 4]);
+    assert_eq!(ended, [1, 2, 0, 3, 4, 5]);
+}
+
+#[test]
+fn a_transaction_waits_for_all_that_ended_long_before_and_one_that_is_long_for_all() {
+    let select = (1, 0, 0, "select a from u", 0);
+    let mut events: Vec<_> = (0..100).map(|each| (each % 3, 10 * each as i64, 10 * each as i64 + 5, select.3, 0)).collect();
+    events.push((4, 1_001, 1_002, "insert into t (id) values (1)", 0));
+    let begins = |events: &[(u64, i64, i64, &str, u64)]| -> Vec<(u64, usize)> {
+        let of = |piece: &Piece| match piece {
+            Piece::Begin { after, awaits, .. } => Some((*after, awaits.len())),
+            _ => None,
+        };
+        planned(None, events).0.iter().filter_map(|(_, piece)| of(piece)).collect()
+    };
+    assert_eq!(begins(&events).last(), Some(&(100 - WINDOW, 0)));
+    let mut long = events.clone();
+    long.extend([(4, 1_003, 1_004, "BEGIN", 0), (4, 1_005, 1_006, "insert into t (id) values (2)", 0)]);
+    let last = 1_010 + LONGEST_HELD;
+    long.extend([(5, last, last + 1, "select a from u", 0), (4, last + 2, last + 3, "COMMIT", 0)]);
+    assert_eq!(begins(&long)[101..], [(101, 0), (101 - WINDOW, 0)]);
+    events.push((4, 1_003, 1_004, "BEGIN", 0));
+    events.extend((0..MOST_HELD as i64).map(|each| (4, 1_005 + each, 1_005 + each, "insert into t (id) values (3)", 0)));
+    assert_eq!(begins(&events)[101..], [(101, 0)]);
 }
 
 #[test]
 fn a_deadlocks_victim_is_rolled_back_and_what_its_client_sends_then_is_another_transaction() {
     let events = [(1, 1, 2, "BEGIN", 0), (1, 3, 4, "update t set a = 1", 1213), (1, 5, 6, "BEGIN", 0), (1, 7, 8, "COMMIT", 0)];
-    assert_eq!(of_session(&planned(None, &events).0, 0), "<0 BEGIN update t set a = 1 ROLLBACK X <1 BEGIN COMMIT >");
+    assert_eq!(of_session(&planned(None, &events).0, 0), "<0 BEGIN update t set a = 1 ROLLBACK X <0 BEGIN COMMIT >");
 }
 
 #[test]
@@ -90,7 +119,7 @@ fn what_the_server_commits_by_itself_is_committed_before_the_next_one_waits() {
         (1, 13, 14, "unlock tables", 0),
     ];
     let expected = "<0 BEGIN delete from t COMMIT > <0 BEGIN COMMIT > <1 alter table t add b int > \
-        <3 lock tables t write delete from t unlock tables >";
+        <2 lock tables t write delete from t unlock tables >";
     assert_eq!(of_session(&planned(None, &events).0, 0), expected);
 }
 
@@ -151,9 +180,9 @@ fn the_captured_clock_and_rows_are_kept_where_they_matter() {
 
 #[test]
 fn without_durations_a_transaction_ended_once_its_session_went_on() {
-    let mut planner = Planner::new(None, Prepared::default());
+    let mut planner = Planner::new(None, Prepared::default(), Begins::Logged);
     let mut out = Vec::new();
-    for (thread, start, sql) in [(1, 10, "update t set a = 1"), (2, 20, "select 1"), (1, 30, "select 2"), (2, 40, "select 3")] {
+    for (thread, start, sql) in [(1, 10, "update t set a = 1"), (2, 20, "select 1"), (1, 30, "select 2"), (2, 40, "select 3 from t where a = 1")] {
         let statement = Statement {
             sql: sql.as_bytes().into(),
             schema: None,
@@ -161,16 +190,17 @@ fn without_durations_a_transaction_ended_once_its_session_went_on() {
             duration: None,
             error: None,
             rows: None,
+            examined: None,
             clock: start,
         };
         planner.take(Event { thread, start, end: start, what: What::Statement(statement) }, &mut out);
     }
     assert_eq!(of_session(&out, 0), "<0 update t set a = 1 > <0 select 2 >");
-    assert_eq!(of_session(&out, 1), "<0 select 1 > <1 select 3 >");
+    assert_eq!(of_session(&out, 1), "<0 select 1 > <1 select 3 from t where a = 1 >");
 }
 
 #[test]
-fn a_statement_waits_for_those_that_wrote_its_row_before_it_and_ended_while_it_ran() {
+fn a_statement_waits_for_those_that_locked_its_row_before_it_though_the_log_has_their_end_behind_its_own() {
     let (out, _) = planned(
         None,
         &[
@@ -179,10 +209,10 @@ fn a_statement_waits_for_those_that_wrote_its_row_before_it_and_ended_while_it_r
             (3, 1, 4, "BEGIN", 0),
             (1, 3, 5, "update t set a = 1 where id = 7", 0),
             (1, 6, 20, "COMMIT", 0),
-            (2, 7, 21, "update t set a = 2 where id = 7", 0),
-            (3, 7, 22, "update t set a = 2 where id = 8", 0),
-            (2, 23, 24, "update t set a = 3 where id = 8", 0),
-            (3, 25, 26, "ROLLBACK", 0),
+            (2, 7, 19, "update t set a = 2 where id = 7", 0),
+            (3, 7, 22, "select a from t where id = 8 for update", 0),
+            (3, 23, 24, "ROLLBACK", 0),
+            (2, 25, 26, "update t set a = 3 where id = 8", 0),
             (2, 27, 28, "COMMIT", 0),
             (3, 29, 30, "delete from t where id = 7", 0),
         ],
@@ -193,7 +223,30 @@ fn a_statement_waits_for_those_that_wrote_its_row_before_it_and_ended_while_it_r
         .filter(|step| !step.dependencies.is_empty())
         .map(|step| (String::from_utf8_lossy(&step.sql).into_owned(), step.dependencies.to_vec()))
         .collect();
-    assert_eq!(waits, [("update t set a = 2 where id = 7".to_owned(), vec![Dependency { transaction: 0, statements: 2 }])]);
+    let one = |sql: &str, transaction| (sql.to_owned(), vec![Dependency { transaction, statements: 2 }]);
+    assert_eq!(waits, [one("update t set a = 2 where id = 7", 0), one("update t set a = 3 where id = 8", 2)]);
+}
+
+#[test]
+fn a_begin_that_the_log_lacks_is_put_before_what_is_mostly_part_of_transactions() {
+    let whole = [(1, 1, 2, "BEGIN", 0), (1, 3, 4, "update t set a = 1", 0), (1, 5, 6, "COMMIT", 0)];
+    let without_begin = [(1, 11, 12, "update t set a = 2", 0), (1, 13, 14, "delete from t", 0), (1, 15, 16, "COMMIT", 0)];
+    let alone = [(1, 21, 22, "select 1", 0), (1, 23, 24, "update t set a = 3", 0), (2, 25, 26, "select 2", 0)];
+    let events = [&whole[..], &without_begin, &alone, &[(1, 31, 31, "", 0), (2, 32, 32, "", 0)]].concat();
+    assert_eq!(
+        of_session(&planned(None, &events).0, 0),
+        "<0 BEGIN update t set a = 1 COMMIT > <1 update t set a = 2 > <2 delete from t > <0 COMMIT > <0 select 1 > \
+         <3 update t set a = 3 >"
+    );
+    let (_, learned) = planned_with(None, Begins::Learned(missing_begins::Learner::default()), &events);
+    let (out, planner) = planned_with(None, Begins::Inferred(Arc::new(learned.begins())), &events);
+    assert_eq!(
+        of_session(&out, 0),
+        "<0 BEGIN update t set a = 1 COMMIT > <1 BEGIN update t set a = 2 delete from t COMMIT > <0 select 1 > \
+         <2 BEGIN update t set a = 3 ROLLBACK X"
+    );
+    assert_eq!(of_session(&out, 1), "<0 select 2 >");
+    assert_eq!(planner.omissions.begins_added, 2);
 }
 
 #[test]

@@ -1,0 +1,60 @@
+"""Figures of a study's load beside their limits."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.model.evidence import Gauge, Watched, load_gauge
+from dialin.model.trial import Trial
+from dialin.model.workload import LoadLimit
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFigure:
+    """A figure of the load in the trials of a study.
+
+    Attributes:
+        gauges: by trial.
+        judged: what has the limit: the largest share of all trials; of a ratio, the mean of the candidate that is nearest to 1,
+            because a candidate may change it: a smaller buffer pool misses more pages of the same load.
+        beyond: the trials that are beyond the limit.
+    """
+
+    limit: LoadLimit
+    gauges: Mapping[int, Gauge]
+    judged: float
+    beyond: Sequence[int]
+
+    @property
+    def distance(self) -> float:
+        """How far it is from what it should be, from 0."""
+        return self.limit.distance(self.judged)
+
+    @property
+    def is_exceeded(self) -> bool:
+        return self.distance > self.limit.most
+
+
+def load_figures(
+    limits: Sequence[LoadLimit], done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]
+) -> list[LoadFigure]:
+    """Return the figures that have a limit, those that no trial has left out."""
+    figures = []
+    for limit in limits:
+        gauges = {trial.id: gauge for trial in done if (gauge := load_gauge(watched.get(trial.id, {}), limit.gauge))}
+        if not gauges:
+            continue
+        by_candidate = defaultdict(list)
+        for trial in done:
+            if trial.id in gauges:
+                by_candidate[trial.candidate].append(gauges[trial.id].mean)
+        if limit.is_ratio:
+            judged = min(map(statistics.fmean, by_candidate.values()), key=limit.distance)
+        else:
+            judged = max(gauge.most for gauge in gauges.values())
+        beyond = [trial for trial, gauge in gauges.items() if max(map(limit.distance, (gauge.least, gauge.most))) > limit.most]
+        figures.append(LoadFigure(limit, gauges, judged, beyond))
+    return figures

@@ -1,0 +1,113 @@
+"""What the server does for each transaction of a replay, as a ratio to what it did for each in the capture."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialin.errors import ServerError
+from dialin.model.query import Query
+from dialin.servers.account import Account
+from dialin.servers.connection import connect
+from dialin.servers.work_counters import count_running_threads, read_work
+from dialin.workloads.replay.replay_facts import ReplayFacts
+
+_LEAST = {
+    "Innodb_rows_read": ("replay_rows_examined", 1.0),
+    "Innodb_buffer_pool_reads": ("replay_page_misses", 0.1),
+    "Innodb_row_lock_waits": ("replay_lock_waits", 0.01),
+    "Created_tmp_disk_tables": ("replay_disk_tables", 0.01),
+}
+"""By status variable: the figure, and how many per transaction count as none. One lock wait in 1,000 transactions beside three
+is a ratio of 3, and no other load."""
+
+_LEAST_THREADS = 1.0
+"""Below one running thread a server hardly waits for itself: fewer than that count as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedWork:
+    """What a server did while a capture was made.
+
+    Attributes:
+        per_transaction: by status variable; empty where the capture has no counters.
+        threads_running: how many statements ran at a time, the mean; None where the capture has no durations, or where the
+            replay has another pace.
+    """
+
+    per_transaction: Mapping[str, float]
+    threads_running: float | None
+
+
+def captured_work(directory: Path, facts: ReplayFacts, *, has_its_pace: bool) -> CapturedWork:
+    """Return what the server did while a capture was made, as far as the capture says."""
+    per_transaction: dict[str, float] = {}
+    # One that was made by hand or by an earlier version has neither file.
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        before, after = (json.loads((directory / f"counters-{when}.json").read_text()) for when in ("before", "after"))
+        questions = after["questions"] - before["questions"]
+        transactions = questions * facts.transactions / facts.statements
+        per_transaction = {name: (after["work"][name] - before["work"][name]) / transactions for name in after["work"]}
+    running = None
+    if has_its_pace:
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            summary = json.loads((directory / "summary.json").read_text())
+            seconds = [digest["seconds"] for digest in summary["digests"]]
+            running = sum(seconds) / (summary["end"] - summary["begin"])
+    return CapturedWork(per_transaction, running)
+
+
+class WorkMeter:
+    """Reads what a server does for the transactions of a replay, on a connection of its own: one short statement per second.
+
+    A server that does not answer it has no figures; that it died is for others to say.
+    """
+
+    def __init__(self, account: Account, captured: CapturedWork) -> None:
+        self._captured = captured
+        self._opened = ExitStack()
+        self._query: Query | None = None
+        self._begin: tuple[float, Mapping[str, int]] | None = None
+        self._running: list[int] = []
+        with suppress(ServerError):
+            self._query = self._opened.enter_context(connect(account))
+
+    def begin(self, transactions: float) -> None:
+        """Count from now: so many transactions have ended."""
+        self._running.clear()
+        if self._query is not None:
+            with suppress(ServerError):
+                self._begin = (transactions, read_work(self._query))
+
+    def sample(self) -> None:
+        """Count the threads that are running; to be called about once per second."""
+        if self._query is not None and self._captured.threads_running is not None:
+            with suppress(ServerError):
+                self._running.append(count_running_threads(self._query))
+
+    def ratios(self, transactions: float) -> dict[str, float]:
+        """Return the ratios to the capture, by figure, now that so many transactions have ended."""
+        ratios: dict[str, float] = {}
+        if self._query is None:
+            return ratios
+        if self._begin is not None and transactions > self._begin[0]:
+            done, work = self._begin
+            with suppress(ServerError):
+                for name, count in read_work(self._query).items():
+                    figure, least = _LEAST[name]
+                    if name in self._captured.per_transaction:
+                        here = (count - work.get(name, 0)) / (transactions - done)
+                        ratios[figure] = max(here, least) / max(self._captured.per_transaction[name], least)
+        if self._running and self._captured.threads_running is not None:
+            running = statistics.fmean(self._running)
+            captured = max(self._captured.threads_running, _LEAST_THREADS)
+            ratios["replay_threads_running"] = max(running, _LEAST_THREADS) / captured
+        return ratios
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._opened.close()
