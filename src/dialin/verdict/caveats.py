@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Collection, Mapping, Sequence
 
+from dialin.evidence.load_figures import load_figures
 from dialin.model.course import Course
 from dialin.model.evidence import Watched
 from dialin.model.study import WORTHWHILE, Goal, StudySpec
@@ -14,7 +15,6 @@ from dialin.model.workload import LoadLimit
 from dialin.stats.decide import Decision
 from dialin.stats.trial_figures import Figures
 from dialin.text import counted, percent
-from dialin.verdict.load_figures import load_figures
 
 _MORE_STALLS = 2.0
 """How many times the baseline's stalls a candidate must have for a note."""

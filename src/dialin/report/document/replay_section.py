@@ -5,13 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from dialin.evidence.load_figures import LoadFigure, load_figures
 from dialin.model.evidence import Gauge, load_gauge
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.report.document.parts import Cell, Column, Paragraph, Part, Role, Row, RowRole, Section, SectionKey, Table
 from dialin.report.replay_sentences import COUNTS, RATIOS, SHARES, ReplayPart, fidelity
 from dialin.text import NOTHING, counted, number
-from dialin.verdict.load_figures import LoadFigure, load_figures
 
 _CAPTION = (
     "Each trial against the capture: shares with the warm-up, ratios to the capture without it. Of a ratio, the candidate "
