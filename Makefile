@@ -32,7 +32,7 @@ try: $(SETUP) driver  ## install what is missing and run a real study of a few m
 try-tune: $(SETUP) driver  ## install what is missing and tune a real server for about 15 minutes; SERVER=mariadb@10.11 for another one
 	@scripts/try-tune.sh $(SERVER)
 
-try-fleet: $(SETUP) driver  ## install Ray and run a study on two nodes of this machine for a few minutes
+try-fleet: $(SETUP) driver  ## install Ray and run two studies on three nodes of this machine for a few minutes, one of which is lost
 	@scripts/try-fleet.sh
 
 test: $(SETUP)  ## run all tests, those on real servers too

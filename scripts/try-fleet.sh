@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Install Ray and a server where they are missing, start a cluster of two nodes on this machine, and run a study on both.
+# Install Ray and a server where they are missing, start a cluster of three nodes on this machine, run two studies there, and
+# remove a node in the middle of a trial.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -24,7 +25,7 @@ export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH
 export RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0
 
 code=0
-SERVER=$SERVER OUT=$out .venv/bin/python scripts/two_nodes.py || code=$?
+SERVER=$SERVER OUT=$out .venv/bin/python scripts/three_nodes.py || code=$?
 [ -e "$out/report.html" ] || exit "$code"
 say "the report is $PWD/$out/report.html"
 [ "$code" -le 1 ] || exit "$code"

@@ -17,7 +17,7 @@ from fixtures.simulated_trials import SimulatedTrials
 
 SLOW = Live(effects={"400": 0.5}, settling=6.0)
 """An effect that takes a whole period to settle."""
-ENOUGH = 2 * MEASURED
+ENOUGH = 3 * MEASURED
 
 
 @dataclass(slots=True)

@@ -160,9 +160,9 @@ def test_an_effect_that_grows_within_periods_is_read_in_their_second_halves_and_
 
 @pytest.mark.parametrize(
     ("early", "late", "washout", "needed"),
-    [(0.2, 0.2, 5, None), (0.11, 0.2, 5, 120), (0.05, 0.2, 60, 120), (0.05, 0.2, 120, None)],
+    [(0.2, 0.2, 5, None), (0.11, 0.2, 5, 180), (0.05, 0.2, 120, 180), (0.05, 0.2, 180, None)],
 )
-def test_an_effect_most_of_which_may_be_still_to_come_needs_a_washout_of_two_periods(early, late, washout, needed):
+def test_an_effect_most_of_which_may_be_still_to_come_needs_a_washout_of_three_periods(early, late, washout, needed):
     found = decide_periods(settling(early, late), [A, B], A, RULES)
     assert washout_needed(found, 60, washout) == needed
 

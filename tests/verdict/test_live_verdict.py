@@ -137,10 +137,10 @@ def test_an_effect_that_takes_a_whole_period_to_settle_needs_a_longer_washout_an
     verdict = verdict_of(effects={"400": 0.5}, settling=6.0)
     assert verdict.verdict is Outcome.INCONCLUSIVE
     assert live_of(verdict, "400").with_load.low is None
-    assert (verdict.live.washout, verdict.live.washout_needed) == (WASHOUT, 2 * MEASURED)
+    assert (verdict.live.washout, verdict.live.washout_needed) == (WASHOUT, 3 * MEASURED)
     assert "takes too long to settle" in verdict.headline
     (note,) = [note for note in verdict.warnings if note.code == "carries_over"]
-    assert f"Start a new study with --warmup {2 * MEASURED}" in note.text
+    assert f"Start a new study with --warmup {3 * MEASURED}" in note.text
 
 
 def test_periods_before_the_washout_was_lengthened_are_not_compared():
@@ -150,4 +150,4 @@ def test_periods_before_the_washout_was_lengthened_are_not_compared():
     assert (verdict.verdict, verdict.recommended_candidate) == (Outcome.WINNER, "400")
     assert (verdict.live.washout, verdict.live.shorter, verdict.live.quads) == (LONGER, 36, 11)
     (note,) = [note for note in verdict.warnings if note.code == "longer_washout"]
-    assert "the washout was lengthened to 12 s, and the first 36 periods" in note.text
+    assert "the washout was lengthened to 18 s, and the first 36 periods" in note.text

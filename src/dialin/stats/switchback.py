@@ -52,9 +52,9 @@ _MOST_GROWTH = 5 / 3
 _STILL_TO_COME = 0.5
 """What may come after the second half at most, in units of what came between the halves: with time constants up to nine tenths
 of half a period, which is where `_MOST_GROWTH` ends."""
-_PERIODS_TO_SETTLE = 2.0
-"""The washout, in periods, of what settles slowly: of an effect whose time constant is a whole period, less than a tenth is
-then still to come in the mean of a period."""
+_PERIODS_TO_SETTLE = 3.0
+"""The washout, in periods, of what settles slowly: of an effect whose time constant is a whole period, three hundredths are
+then still to come in the mean of a period. With two it is nine, and one interval in eight misses a large effect."""
 _WIDER = 1.08
 """Intervals are wider by this than Student's quantile alone makes them: a study ends when its figures look settled, and
 these are then further off than after a number of pairs that was fixed beforehand (benchmarks/simulated_traffic.py)."""

@@ -101,20 +101,20 @@ fn rows(count: usize) -> Answer {
 fn a_transaction_waits_for_those_that_ended_before_it_began_and_no_longer() {
     let said = [
         Said(1, 0, 5, "update t set a = 1", 0, 0),
-        Said(2, 4, 6, "update t set a = 2", 0, 0),
-        Said(3, 8, 6, "update t set a = 3", 0, 0),
+        Said(2, 4, 6, "update t set a = 2 where id = 2", 0, 0),
+        Said(3, 8, 6, "update t set a = 3 where id = 3", 0, 0),
         Said(2, 12, 2, "update t set a = 4", 0, 0),
         Said(1, 20, 2, "update t set a = 5", 0, 0),
     ];
     let slow = |sql: &str| match sql {
         "update t set a = 1" => Answer::After(Duration::from_millis(60), Box::new(Answer::Ok)),
-        "update t set a = 2" => Answer::After(Duration::from_millis(200), Box::new(Answer::Ok)),
+        "update t set a = 2 where id = 2" => Answer::After(Duration::from_millis(200), Box::new(Answer::Ok)),
         _ => Answer::Ok,
     };
     let (asked, tally) = replayed("order", Pace::Full, &said, slow);
     let texts: Vec<&str> = asked.iter().map(String::as_str).filter(|sql| sql.starts_with("update")).collect();
     assert_eq!(texts.len(), 5);
-    let at = |number: usize| place(&asked, &format!("update t set a = {number}"));
+    let at = |number: usize| asked.iter().position(|sql| sql.starts_with(&format!("update t set a = {number}"))).unwrap();
     assert!(at(1) < at(3) && at(2) < at(3) && at(3) < at(4) && at(4) < at(5), "{asked:?}");
     let replay = tally.replay.unwrap();
     // The third waited for the first, and not for the second, which was under way when it began; the last one for all.
