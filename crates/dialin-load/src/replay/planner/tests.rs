@@ -182,7 +182,9 @@ fn the_captured_clock_and_rows_are_kept_where_they_matter() {
 fn without_durations_a_transaction_ended_once_its_session_went_on() {
     let mut planner = Planner::new(None, Prepared::default(), Begins::Logged);
     let mut out = Vec::new();
-    for (thread, start, sql) in [(1, 10, "update t set a = 1"), (2, 20, "select 1"), (1, 30, "select 2"), (2, 40, "select 3 from t where a = 1")] {
+    for (thread, start, sql) in
+        [(1, 10, "update t set a = 1"), (2, 20, "select 1"), (1, 30, "select 2"), (2, 40, "select 3 from t where a = 1")]
+    {
         let statement = Statement {
             sql: sql.as_bytes().into(),
             schema: None,
