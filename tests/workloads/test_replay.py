@@ -149,7 +149,7 @@ def test_what_the_server_did_for_each_captured_transaction_is_known_from_its_cou
     for when, questions, waits in (("before", 100, 7), ("after", 5_000, 27)):
         counters = {"questions": questions, "work": {"Innodb_row_lock_waits": waits}}
         (place / "shop.capture" / f"counters-{when}.json").write_text(json.dumps(counters))
-    summary = {"digests": [{"seconds": 30.0}, {"seconds": 15.0}], "begin": 1000.0, "end": 1060.0}
+    summary = {"digests": [{"seconds": 30.0}, {"seconds": 15.0}, {"seconds": None}], "begin": 1000.0, "end": 1060.0}
     (place / "shop.capture" / "summary.json").write_text(json.dumps(summary))
     captured = captured_work(place / "shop.capture", facts, has_its_pace=True)
     assert captured == CapturedWork({"Innodb_row_lock_waits": pytest.approx(0.01)}, 0.75)

@@ -56,8 +56,9 @@ def captured_work(directory: Path, facts: ReplayFacts, *, has_its_pace: bool) ->
     if has_its_pace:
         with suppress(OSError, ValueError, KeyError, TypeError):
             summary = json.loads((directory / "summary.json").read_text())
-            seconds = [digest["seconds"] for digest in summary["digests"]]
-            running = sum(seconds) / (summary["end"] - summary["begin"])
+            # The server alone counted those without.
+            seconds = [digest["seconds"] for digest in summary["digests"] if digest["seconds"] is not None]
+            running = sum(seconds) / (summary["end"] - summary["begin"]) if seconds else None
     return CapturedWork(per_transaction, running)
 
 
