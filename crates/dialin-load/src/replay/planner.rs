@@ -6,19 +6,23 @@
 //! server, a ROLLBACK is added; where the server commits what is open before another statement, a COMMIT is added, so that
 //! nothing waits for its turn while it holds locks.
 
+mod pieces;
+
+pub use pieces::{Begins, Omissions, Out, Piece, Prepared, Step};
+
 use super::backups::{Backup, Moment};
-use super::conflicts::{Conflicts, Dependency, Written};
+use super::conflicts::{Conflicts, Written};
 use super::footprint::{Footprint, Touches};
 use super::known::Known;
 use super::literals::Literals;
-use super::missing_begins::{self, Loose};
-use super::templates::{Execution, Learner, Templates};
+use super::missing_begins::Loose;
+use super::templates::{Execution, Templates};
 use super::timeline::{Event, Statement, What};
 use crate::capture::class::{Effect, Obstacle, turns_autocommit_on};
 use crate::capture::digest::Digester;
 use crate::plan::Kind;
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::sync::Arc;
+use pieces::{Ended, Open, Session};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// The error of a transaction that the server rolled back as the victim of a deadlock.
 pub const DEADLOCK: u64 = 1213;
@@ -34,77 +38,6 @@ const FOOTPRINTS: usize = 256;
 /// A transaction that is held back for longer in captured time, in microseconds, or has more pieces, overtakes none.
 const LONGEST_HELD: i64 = 1_000_000;
 const MOST_HELD: usize = 256;
-
-/// A statement to be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The text.
-    pub sql: Box<[u8]>,
-    /// When it was sent, in microseconds since 1970.
-    pub start: i64,
-    /// The default schema; None where it is not known.
-    pub schema: Option<Arc<[u8]>>,
-    /// The number of the captured error, 0 without one; None where it is not known.
-    pub error: Option<u64>,
-    /// How many rows a query returned; None where it is not known, and of what is no query.
-    pub rows: Option<u64>,
-    /// What it counts as.
-    pub kind: Kind,
-    /// The captured time, in microseconds since 1970, of a statement that asks for it.
-    pub clock: Option<i64>,
-    /// How it is executed, where it was prepared.
-    pub execution: Option<Execution>,
-    /// The number of its digest; None where there are too many.
-    pub digest: Option<usize>,
-    /// How long it took, in microseconds, where that is known.
-    pub duration: Option<i64>,
-    /// What it waits for.
-    pub dependencies: Box<[Dependency]>,
-    /// It is not in the capture: it repairs what the server did by itself.
-    pub is_added: bool,
-}
-
-/// A part of the schedule; each belongs to a session, by its number from 0.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
-    /// The session begins, at that time.
-    Connect(i64),
-    /// A transaction begins.
-    Begin {
-        /// Its number; None of statements that are part of no transaction, which wait for nothing.
-        transaction: Option<u64>,
-        /// When its first statement was sent.
-        start: i64,
-        /// How many transactions must have ended, in the order of [`Piece::Ended`].
-        after: u64,
-        /// Further ones that must have ended.
-        awaits: Box<[u64]>,
-    },
-    /// A statement of the transaction.
-    Step(Box<Step>),
-    /// Its last statement was the one before.
-    Finish {
-        /// Whether it was rolled back.
-        is_rolled_back: bool,
-        /// When it ended.
-        end: i64,
-    },
-    /// In the capture, this transaction was the next one to end.
-    Ended(u64),
-    /// The session ends, at that time.
-    Quit(i64),
-}
-
-/// What a schedule leaves out, and what cannot be the same in it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Omissions {
-    /// Statements that cannot be replayed.
-    pub skipped: BTreeMap<Obstacle, u64>,
-    /// Statements with RAND() or UUID(), which are played with other values.
-    pub random: u64,
-    /// Transactions whose BEGIN the log does not have.
-    pub begins_added: u64,
-}
 
 /// Makes the schedule.
 #[derive(Debug, Default)]
@@ -132,77 +65,6 @@ pub struct Planner {
     /// Backups that were taken meanwhile, in the order of their beginning.
     pub backups: Vec<Backup>,
 }
-
-/// What becomes of statements that were prepared.
-#[derive(Debug)]
-pub enum Prepared {
-    /// They are learned from; nothing is played.
-    Learned(Learner),
-    /// They are executed as this says.
-    Executed(Arc<Templates>),
-}
-
-/// Whether the log has the BEGIN of each transaction.
-#[derive(Debug, Default)]
-pub enum Begins {
-    /// It has.
-    #[default]
-    Logged,
-    /// It may lack some: which statements transactions begin with is learned from; nothing is played.
-    Learned(missing_begins::Learner),
-    /// It may lack some: statements of these digests, by number, begin a transaction where none is open.
-    Inferred(Arc<HashSet<usize>>),
-}
-
-impl Default for Prepared {
-    fn default() -> Self {
-        Self::Executed(Arc::default())
-    }
-}
-
-#[derive(Debug)]
-struct Session {
-    number: u64,
-    is_autocommit: bool,
-    open: Option<Open>,
-    /// A transaction that ended, but when is not known before the session's next statement.
-    ended: Option<Ended>,
-    /// It is within an XA transaction, which is left out.
-    in_xa: bool,
-    /// The place of its backup among all.
-    backup: Option<usize>,
-    /// What it executed since its last transaction, while it is learned where transactions begin.
-    loose: Loose,
-}
-
-/// A transaction that is open.
-#[derive(Debug)]
-struct Open {
-    transaction: Option<u64>,
-    start: i64,
-    /// Its pieces, as long as it is not known whole, or may have to be left out.
-    held: Option<Vec<Piece>>,
-    may_be_left_out: bool,
-    footprint: Footprint,
-    /// How many transactions ended before it began.
-    after: u64,
-    end: i64,
-    is_end_known: bool,
-    statements: usize,
-    /// What its statements wrote.
-    wrote: Vec<Written>,
-}
-
-/// A transaction that ended, with what it wrote.
-#[derive(Debug)]
-struct Ended {
-    transaction: u64,
-    footprint: Footprint,
-    wrote: Vec<Written>,
-}
-
-/// Pieces with the numbers of their sessions.
-pub type Out = Vec<(u64, Piece)>;
 
 impl Planner {
     /// For the whole capture, or without the transactions that ended at a time or before.

@@ -1,4 +1,7 @@
 use super::*;
+use crate::replay::conflicts::Dependency;
+use crate::replay::missing_begins;
+use std::sync::Arc;
 
 /// Events as `(thread, start, end, sql, error)`; an empty text ends the session.
 fn planned(from: Option<i64>, events: &[(u64, i64, i64, &str, u64)]) -> (Out, Planner) {
