@@ -28,15 +28,6 @@ class LoadFigure:
     judged: float
     beyond: Sequence[int]
 
-    @property
-    def distance(self) -> float:
-        """How far it is from what it should be, from 0."""
-        return self.limit.distance(self.judged)
-
-    @property
-    def is_exceeded(self) -> bool:
-        return self.distance > self.limit.most
-
 
 def load_figures(
     limits: Sequence[LoadLimit], done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]
@@ -55,6 +46,6 @@ def load_figures(
             judged = min(map(statistics.fmean, by_candidate.values()), key=limit.distance)
         else:
             judged = max(gauge.most for gauge in gauges.values())
-        beyond = [trial for trial, gauge in gauges.items() if max(map(limit.distance, (gauge.least, gauge.most))) > limit.most]
+        beyond = [trial for trial, gauge in gauges.items() if any(map(limit.is_exceeded, (gauge.least, gauge.most)))]
         figures.append(LoadFigure(limit, gauges, judged, beyond))
     return figures

@@ -64,6 +64,10 @@ class LoadLimit(FrozenModel):
             return figure
         return 1 - min(figure, 1 / figure) if figure > 0 else 1.0
 
+    def is_exceeded(self, figure: float) -> bool:
+        """Return whether a figure is beyond the limit."""
+        return self.distance(figure) > self.most
+
 
 class LoadTraits(FrozenModel):
     """What a study has to know of its load; stored with it, so that reports need no workload.

@@ -57,7 +57,7 @@ class ReplayPart:
 
     @property
     def is_exceeded(self) -> bool:
-        return self.distance > self.limit.most
+        return self.limit.is_exceeded(self.figure)
 
     @property
     def shown(self) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dialin.search.space import Point, Space
+from dialin.search.space import Point, Space, one_change_less
 
 _Array = NDArray[np.float64]
 
@@ -56,9 +56,8 @@ def elimination(space: Space, point: Point, means: Callable[[_Array], _Array], p
     default = space.default_point
     level = float(means(point[None, :])[0])
     sets = [NestedSet(point.copy(), int((point != default).sum()), 0.0, 0.0)]
-    while (remaining := np.flatnonzero(sets[-1].point != default)).size:
-        without = np.repeat(sets[-1].point[None, :], remaining.size, axis=0)
-        without[np.arange(remaining.size), remaining] = default[remaining]
+    while sets[-1].size:
+        remaining, without = one_change_less(sets[-1].point, default)
         expected = means(without)
         best = int(np.argmax(expected + price[remaining]))
         saved = sets[-1].saved + float(price[remaining[best]])

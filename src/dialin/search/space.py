@@ -25,6 +25,14 @@ _LOG_RATIO = 64
 """From this ratio of the highest to the lowest value on, a range has a log scale."""
 
 
+def one_change_less(setting: Point, default: Point) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the variables that a setting changes, and for each of them the setting with it at its default, a row each."""
+    changes = np.flatnonzero(setting != default)
+    points = np.repeat(setting[None, :], changes.size, axis=0)
+    points[np.arange(changes.size), changes] = default[changes]
+    return changes, points
+
+
 def is_log_range(low: float, high: float) -> bool:
     """Return whether a range is wide enough for a log scale: the highest value is at least 64 times the lowest."""
     return low > 0 and high / low >= _LOG_RATIO

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from dialin.model.dimension import CATEGORY
-from dialin.search.space import Point
+from dialin.search.space import Point, one_change_less
 
 _Array = NDArray[np.float64]
 
@@ -255,7 +255,5 @@ class Surrogate:
 
         The setting must differ from the default.
         """
-        changes = np.flatnonzero(setting != default)
-        points = np.repeat(setting[None, :], changes.size, axis=0)
-        points[np.arange(changes.size), changes] = default[changes]
+        _, points = one_change_less(setting, default)
         return float(np.median(self.differences(points, setting)[1]))

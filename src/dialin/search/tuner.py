@@ -25,7 +25,7 @@ from dialin.search.constraints import Constraints
 from dialin.search.deadly_values import deadly_values
 from dialin.search.nested_sets import WITHOUT_RULE, nested_sets, prices
 from dialin.search.separation import TESTED, separating_sets, unseparated, without
-from dialin.search.space import Point, Space
+from dialin.search.space import Point, Space, one_change_less
 from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights, soften
 from dialin.search.trial_costs import overheads
@@ -345,11 +345,9 @@ class Tuner:
         all of these trials together say of each doubtful change what it carries.
         """
         top, default = self._most_promising(model), self.space.default_point
-        indices = np.flatnonzero(top != default)
+        indices, points = one_change_less(top, default)
         if not indices.size:
             return top
-        points = np.repeat(top[None, :], indices.size, axis=0)
-        points[np.arange(indices.size), indices] = default[indices]
         lost = -model.draw(points, top, rng)
         tried = without(top, default, *indices[lost < prices(self.space, *_TRIED)[indices]])
         if running is not None and rng.random() < _SAME_SERVER:

@@ -124,7 +124,7 @@ def load_notes(limits: Sequence[LoadLimit], done: Sequence[Trial], watched: Mapp
     """Return a warning for each figure of the load beyond its limit: a share in some trial, a ratio with every candidate."""
     notes = []
     for figure in load_figures(limits, done, watched):
-        if figure.is_exceeded:
+        if figure.limit.is_exceeded(figure.judged):
             limit, trials = figure.limit, list(figure.beyond)
             text = limit.text.format(trials=counted(len(trials), "trial"), share=percent(figure.judged))
             worth = {"ratio": figure.judged} if limit.is_ratio else {"share": figure.judged}

@@ -51,7 +51,7 @@ def _part(figure: LoadFigure) -> Row:
         Cell(worst.shown, order=worst.distance),
         Cell(worst.limit_shown),
     ]
-    return Row(cells, RowRole.BAD if figure.is_exceeded else RowRole.PLAIN)
+    return Row(cells, RowRole.BAD if limit.is_exceeded(figure.judged) else RowRole.PLAIN)
 
 
 def _count(name: str, gauges: Sequence[Gauge]) -> Row:
