@@ -92,6 +92,7 @@ def opening(chromium):
             has_touch=width == "phone",
             is_mobile=width == "phone",
         )
+        context.set_default_timeout(1000 * LIMIT)
         contexts.append(context)
         one = Opened(context.new_page())
         one.page.on("console", lambda message: one.complaints.append(f"{message.type}: {message.text}"))
