@@ -27,7 +27,7 @@ MYSQL = os.environ.get("DIALIN_TEST_SERVER", "mysql@9.7")
 LITTLE = ["--tables", "2", "--table-size", "10000", "--threads", "4", "--yes"]
 SMALL = [*LITTLE, "--measure", "3", "--warmup", "2"]
 SHORT = [*LITTLE, "--measure", "2", "--warmup", "1"]
-EASY = ["--rate", "100"]
+EASY = ["--rate", "40"]
 """For studies whose figures do not matter: a load that leaves the CPUs to the tests beside it."""
 
 LIMIT = 300

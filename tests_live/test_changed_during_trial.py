@@ -12,7 +12,7 @@ from dialin.paths import Home
 from dialin.report.log_sentences import log_text
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
-from live import EASY, FAST, MYSQL, find, finish, interrupt, kill, measuring, only_with_all, until
+from live import EASY, FAST, find, finish, interrupt, kill, measuring, only_with_all, until
 from playground import option_file, playground
 
 CAPACITY, THEIRS = "innodb_io_capacity", "777"
@@ -34,7 +34,7 @@ SWEEP += ["--measure", "3", "--warmup", "1", "--minutes", "2", "--worthwhile", "
 
 @pytest.fixture(scope="module")
 def server():
-    with playground(find(MYSQL)) as made:
+    with playground(find(FAST)) as made:
         yield made
 
 

@@ -20,7 +20,9 @@ def found_of(verdict, name):
 
 def test_a_choice_is_confirmed_in_fresh_trials_that_did_not_choose_it_also_afterwards(dialin):
     out = dialin.directory / "study"
-    verdict = dialin.verdict(*FLUSH, *SHORT, *WRITES, "--accept-weaker-durability", *PLENTY, "--out", out)
+    verdict = dialin.verdict(
+        *FLUSH, *SHORT, *WRITES, "--accept-weaker-durability", "--worthwhile", "10%", *PLENTY, "--out", out
+    )
     assert verdict["recommended_candidate"] == "2"
     assert verdict["confirmed"] is None
     again = json.loads(dialin("resume", out, "--confirm", "--json")[0])

@@ -35,7 +35,7 @@ OPTIONS = {
     "tables": 2,
     "table-size": 5000,
     "threads": 1,
-    "rate": 100,
+    "rate": 40,
     "measure": 2,
     "warmup": 1,
     "minutes": 10,

@@ -20,6 +20,12 @@ EVERYWHERE = [
     for width in WIDTHS
     for scheme in SCHEMES
 ]
+DRAWN_ALIKE = {"by_stability", "inconclusive", "tie", "weaker_durability"}
+"""Kinds of studies whose reports have the charts of another kind's."""
+OTHER_KINDS = [
+    pytest.param(name, marks=only_with_all if name in DRAWN_ALIKE else ())
+    for name in sorted(set(example_studies.EVERY) - {"winner", "hostile"})
+]
 DRAWN = "[...document.querySelectorAll('.drawing')].every((one) => one.querySelector('svg .xtick'))"
 INK = "getComputedStyle(document.querySelector('#forest .xtick text')).fill"
 
@@ -75,7 +81,7 @@ def test_every_chart_is_drawn_quietly_and_nobody_is_shut_out(opened, report, nam
     assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
 
 
-@pytest.mark.parametrize("name", sorted(set(example_studies.EVERY) - {"winner", "hostile"}))
+@pytest.mark.parametrize("name", OTHER_KINDS)
 def test_the_report_of_every_kind_of_study_is_drawn(opened, report, name):
     one = opened(report(name))
     one.drawn()

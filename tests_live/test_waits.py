@@ -50,7 +50,7 @@ def complete(dialin, record, trial, lock):
 )
 def test_each_candidate_has_its_raw_waits_and_the_verdict_is_of_clean_trials_only(dialin, build, sweep):
     names = sweep[1].partition("=")[2].split(",")
-    record, collected = studied(dialin, *sweep, "--server", build, *STUDY, "--minutes", "0.7", "--waits", "hash_table_locks")
+    record, collected = studied(dialin, *sweep, "--server", build, *STUDY, "--minutes", "0.5", "--waits", "hash_table_locks")
     assert [(trial.candidate, trial.state) for trial in collected] == [(name, TrialState.DONE) for name in names]
     assert record.trials[-2:] == collected
     for trial in collected:

@@ -105,7 +105,7 @@ def test_the_page_follows_a_study_to_its_end_on_a_desk_and_on_a_phone(dialin, op
         one.until(f"{HEADLINE}")
         assert one.violations() == []
         assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
-    measuring(out, block=3, position=2)
+    measuring(out, block=2, position=2)
     interrupt(process)
     with Store.open(out) as store:
         spent = sum(trial.seconds for trial in store.trials()) / 60
@@ -195,8 +195,7 @@ def test_several_viewers_are_served_from_the_store_by_one_reader_that_gives_way(
     watching, link = watched(running)
     first = opened(link)
     first.until("document.documentElement.dataset.report >= 1")
-    viewers = [first, *(opened(link_for_another(first)) for _ in range(2))]
-    for one in viewers:
+    for one in (first, opened(link_for_another(first))):
         one.until(is_state("running"))
     page = psutil.Process(watching.pid)
     assert page.nice() >= 10
@@ -207,6 +206,6 @@ def test_several_viewers_are_served_from_the_store_by_one_reader_that_gives_way(
     assert {entry.laddr.port for entry in here} == {int(link.rpartition(":")[2].partition("/")[0])}
     assert not [entry for entry in page.net_connections("unix") if "mysql" in str(entry.laddr)]
     used, began = sum(page.cpu_times()[:2]), time.monotonic()
-    until(lambda: time.monotonic() - began > 10)
+    until(lambda: time.monotonic() - began > 5)
     share = (sum(page.cpu_times()[:2]) - used) / (time.monotonic() - began)
-    assert share < 0.25, "of one CPU, with three viewers"
+    assert share < 0.25, "of one CPU, with two viewers"

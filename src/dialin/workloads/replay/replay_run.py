@@ -61,6 +61,7 @@ class ReplayRun(DialinLoadRun):
         self._sums: dict[str, float] = dict.fromkeys(_COUNTS, 0.0)
         self._statements = 0.0
         self._again = 0.0
+        meter.read(0)
         self._measure_after(0)
 
     def read(self, timeout: float) -> Second | None:
@@ -71,7 +72,7 @@ class ReplayRun(DialinLoadRun):
 
     def _measure_after(self, samples: int) -> None:
         if samples == self._warm_up:
-            self._meter.begin(self._transactions)
+            self._meter.begin()
 
     def stop(self) -> None:
         self._meter.close()
@@ -80,8 +81,8 @@ class ReplayRun(DialinLoadRun):
     def _count(self, report: Report) -> None:
         super()._count(report)
         second = report.second
-        self._meter.sample()
         self._transactions += second.tps * second.seconds
+        self._meter.read(self._transactions)
         self._seconds += second.seconds
         self._statements += (second.reads + second.writes + second.other) * second.seconds
         self._again += report.retries
@@ -121,7 +122,7 @@ class ReplayRun(DialinLoadRun):
             **({} if self._time_distance is None else {"replay_time_elsewhere": self._time_distance}),
             **({"replay_late": sums["begun_late"] / sums["begun"]} if sums["begun"] else {}),
             "replay_waiting": _share(sums["waited_seconds"], self._figures.connections * self._seconds),
-            **self._meter.ratios(self._transactions),
+            **self._meter.ratios(),
             "replay_waited": sums["waited"],
             "replay_waited_s": sums["waited_seconds"],
             "replay_repaired": sums["repaired"],

@@ -62,51 +62,56 @@ def captured_work(directory: Path, facts: ReplayFacts, *, has_its_pace: bool) ->
     return CapturedWork(per_transaction, running)
 
 
-class WorkMeter:
-    """Reads what a server does for the transactions of a replay, on a connection of its own: one short statement per second.
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a server has done, by status variable, when so many transactions had ended."""
 
-    A server that does not answer it has no figures; that it died is for others to say.
+    transactions: float
+    work: Mapping[str, int]
+
+
+class WorkMeter:
+    """Reads what a server does for the transactions of a replay, on a connection of its own: two short statements per second.
+
+    A server that does not answer them has no figures; that it died is for others to say.
     """
 
     def __init__(self, account: Account, captured: CapturedWork) -> None:
         self._captured = captured
         self._opened = ExitStack()
         self._query: Query | None = None
-        self._begin: tuple[float, Mapping[str, int]] | None = None
+        self._begin: _Reading | None = None
+        self._newest: _Reading | None = None
         self._running: list[int] = []
         with suppress(ServerError):
             self._query = self._opened.enter_context(connect(account))
 
-    def begin(self, transactions: float) -> None:
-        """Count from now: so many transactions have ended."""
-        self._running.clear()
+    def read(self, transactions: float) -> None:
+        """Read what the server has done now that so many transactions have ended; to be called at the end of each second."""
         if self._query is not None:
             with suppress(ServerError):
-                self._begin = (transactions, read_work(self._query))
+                self._newest = _Reading(transactions, read_work(self._query))
+                if self._captured.threads_running is not None:
+                    self._running.append(count_running_threads(self._query))
 
-    def sample(self) -> None:
-        """Count the threads that are running; to be called about once per second."""
-        if self._query is not None and self._captured.threads_running is not None:
-            with suppress(ServerError):
-                self._running.append(count_running_threads(self._query))
+    def begin(self) -> None:
+        """Count from the newest reading."""
+        self._begin = self._newest
+        self._running.clear()
 
-    def ratios(self, transactions: float) -> dict[str, float]:
-        """Return the ratios to the capture, by figure, now that so many transactions have ended."""
+    def ratios(self) -> dict[str, float]:
+        """Return the ratios to the capture, by figure, between the begin and the newest reading."""
         ratios: dict[str, float] = {}
-        if self._query is None:
-            return ratios
-        if self._begin is not None and transactions > self._begin[0]:
-            done, work = self._begin
-            with suppress(ServerError):
-                for name, count in read_work(self._query).items():
-                    figure, least = _LEAST[name]
-                    if name in self._captured.per_transaction:
-                        here = (count - work.get(name, 0)) / (transactions - done)
-                        ratios[figure] = max(here, least) / max(self._captured.per_transaction[name], least)
+        begin, end = self._begin, self._newest
+        if begin is not None and end is not None and end.transactions > begin.transactions:
+            for name, captured in self._captured.per_transaction.items():
+                figure, least = _LEAST[name]
+                if name in begin.work and name in end.work:
+                    here = (end.work[name] - begin.work[name]) / (end.transactions - begin.transactions)
+                    ratios[figure] = max(here, least) / max(captured, least)
         if self._running and self._captured.threads_running is not None:
-            running = statistics.fmean(self._running)
             captured = max(self._captured.threads_running, _LEAST_THREADS)
-            ratios["replay_threads_running"] = max(running, _LEAST_THREADS) / captured
+            ratios["replay_threads_running"] = max(statistics.fmean(self._running), _LEAST_THREADS) / captured
         return ratios
 
     def close(self) -> None:
