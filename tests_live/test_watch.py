@@ -105,7 +105,7 @@ def test_the_page_follows_a_study_to_its_end_on_a_desk_and_on_a_phone(dialin, op
         one.until(f"{HEADLINE}")
         assert one.violations() == []
         assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
-    measuring(out, block=2, position=2)
+    measuring(out, block=2)
     interrupt(process)
     with Store.open(out) as store:
         spent = sum(trial.seconds for trial in store.trials()) / 60
