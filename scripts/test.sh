@@ -50,6 +50,15 @@ if ! have chromium-headless-shell && ! have chromium; then
         say "no chromium: the tests that look at pages are skipped; as root: apt-get install chromium-headless-shell"
     fi
 fi
+# Playwright runs a Node.js of its own, which needs a library that a small Debian 12 lacks.
+node=$(.venv/bin/python -c 'import pathlib, playwright; print(pathlib.Path(playwright.__file__).parent / "driver" / "node")')
+if ! "$node" --version >/dev/null 2>&1; then
+    if is_root && have apt-get; then
+        apt_install libatomic1 || say "no libatomic1: the tests that look at pages are skipped"
+    else
+        say "Playwright's Node.js does not run: the tests that look at pages are skipped; as root: apt-get install libatomic1"
+    fi
+fi
 wait $fetching || true
 bring_servers
 

@@ -4,12 +4,14 @@ What a page complains of and what it asks for is kept from its first byte on, so
 """
 
 import shutil
+import subprocess
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import playwright
 import pytest
 
 from live import LIMIT
@@ -22,7 +24,20 @@ WIDTHS = {"desktop": 1280, "phone": 390}
 SCHEMES = ("light", "dark")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update"]
 
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH: apt-get install chromium-headless-shell")
+NODE = Path(playwright.__file__).parent / "driver" / "node"
+
+
+def _find_missing() -> str:
+    """Return what a browser lacks on this machine, and how to install it; empty where it lacks nothing."""
+    if CHROMIUM is None:
+        return "no chromium on PATH: apt-get install chromium-headless-shell"
+    if subprocess.run([NODE, "--version"], capture_output=True).returncode:
+        return "Playwright's Node.js does not run: apt-get install libatomic1"
+    return ""
+
+
+MISSING = _find_missing()
+needs_chromium = pytest.mark.skipif(bool(MISSING), reason=MISSING or "there is a browser")
 
 _LOCAL = ("file:", "data:", "blob:", "about:", "http://127.0.0.1:", "http://localhost:", "http://[::1]:")
 
