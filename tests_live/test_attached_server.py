@@ -311,7 +311,8 @@ def test_whoever_studies_a_server_is_seen_there_by_dialins_of_other_homes(server
     who = f"the study /work/io (process {os.getpid()} on localhost)" if told else "a study (on localhost)"
     assert who in refusal.value.what
     assert attached.live_reasons() == []
-    time.sleep(0.5)  # MySQL 5.6 can lose a KILL of a thread that is about to wait for its next statement: it keeps its locks then
+    # MySQL 5.6 can lose a KILL of a thread that is about to wait for its next statement, and the thread keeps its locks.
+    time.sleep(0.5)
     server.query(f"KILL {attached.claim.connection}")
     attached.set_global({"max_connections": 66})
     with pytest.raises(UserError, match="being studied by another dialin"):
