@@ -30,7 +30,7 @@ const MOST_RETRIES: u32 = 10;
 const DENIED: [u16; 5] = [1044, 1045, 1142, 1143, 1370];
 /// How long a statement waits for one of another transaction that locked the same row before it, in nanoseconds: that one may itself wait
 /// for a lock of this transaction, where locks differ from the captured ones. While transactions end, it is not stuck, and waits on.
-const LONGEST_STANDSTILL: u64 = SECOND;
+const LONGEST_STANDSTILL: u64 = SECOND / 4;
 const LONGEST_HOLD: u64 = 10 * SECOND;
 /// What begins so much later than it was due, in nanoseconds, began late.
 const LATE: u64 = SECOND / 200;
@@ -57,6 +57,8 @@ struct Transaction {
     clocked: usize,
     /// The statement that waits for others or did, from 1, and since when.
     held: (usize, u64),
+    /// A statement waited too long for others: the remaining ones do not wait again, each as long.
+    is_released: bool,
     executed: usize,
     is_whole: bool,
 }
@@ -158,6 +160,7 @@ impl<'s> Script<'s> for Replayer<'s> {
                 waited: 0,
                 clocked: 0,
                 held: (0, 0),
+                is_released: false,
                 executed: 0,
                 is_whole: false,
             }),
@@ -171,7 +174,7 @@ impl<'s> Script<'s> for Replayer<'s> {
     fn rewind(&mut self) {
         if let Current::Transaction(transaction) = &mut self.current {
             (transaction.at, transaction.clocked, transaction.held) = (0, 0, (0, 0));
-            transaction.executed = 0;
+            (transaction.executed, transaction.is_released) = (0, false);
             if let Some(number) = transaction.number {
                 self.source.state().execute(number, 0);
             }
@@ -248,15 +251,18 @@ impl<'s> Script<'s> for Replayer<'s> {
             transaction.waited = number;
             return Action::WaitUntil(due);
         }
-        if !step.dependencies.is_empty() {
+        if !step.dependencies.is_empty() && !transaction.is_released {
             let mut state = self.source.state();
             if transaction.held.0 != number {
                 transaction.held = (number, now);
             }
             let (_, since) = transaction.held;
             let until = (since.max(state.last_end) + LONGEST_STANDSTILL).min(since + LONGEST_HOLD);
-            if until > now && !state.is_ready(self.seat, &step.dependencies) {
-                return Action::HoldUntil(until);
+            if !state.is_ready(self.seat, &step.dependencies) {
+                if until > now {
+                    return Action::HoldUntil(until);
+                }
+                transaction.is_released = true;
             }
         }
         if let Some(clock) = step.clock.filter(|_| transaction.clocked < number) {

@@ -251,3 +251,22 @@ fn transactions_that_overlap_write_a_row_in_the_captured_order() {
     assert!(place(&asked, "START TRANSACTION") < place(&asked, "select 1") + 3, "both ran at once: {asked:?}");
     assert_eq!(tally.transactions[0], 2);
 }
+
+#[test]
+fn a_transaction_that_waited_in_vain_for_one_row_does_not_wait_for_each_of_the_others() {
+    let updates =
+        |value: u32| (1..=10).map(|id| &*format!("update t set a = {value} where id = {id}").leak()).collect::<Vec<_>>();
+    let (first, second) = (updates(1), updates(2));
+    let mut said =
+        vec![Said(1, 0, 1, "BEGIN", 0, 0), Said(2, 1, 1, "START TRANSACTION", 0, 0), Said(1, 3, 1, "select 1", 0, 1)];
+    said.extend(first.iter().zip(5..).map(|(sql, at)| Said(1, at, 1, sql, 0, 0)));
+    said.push(Said(1, 20, 1, "COMMIT", 0, 0));
+    said.extend(second.iter().zip(22..).map(|(sql, at)| Said(2, at, 1, sql, 0, 0)));
+    said.push(Said(2, 40, 1, "COMMIT", 0, 0));
+    let (asked, _) = replayed("in-vain", Pace::Full, &said, |sql| match sql {
+        // Ten waits take longer than this, one does not.
+        "select 1" => Answer::After(Duration::from_secs(2), Box::new(rows(1))),
+        _ => Answer::Ok,
+    });
+    assert!(place(&asked, second[9]) < place(&asked, first[0]), "{asked:?}");
+}
