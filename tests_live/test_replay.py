@@ -109,8 +109,7 @@ def test_a_study_replays_a_capture_on_a_copy_of_the_data(captured, dialin, tmp_p
     assert len(watched) >= 2
     for one in watched:
         assert one.gauges["replay_new_errors"].most == one.gauges["replay_other_rows"].most == 0
-        # Five seconds, and transactions may be counted a second earlier than rows.
-        assert 0.65 < one.gauges["replay_rows_examined"].mean < 1.55
+        assert 0.8 < one.gauges["replay_rows_examined"].mean < 1.25, "of five seconds, each with other transactions"
         assert {"replay_page_misses", "replay_lock_waits", "replay_disk_tables", "replay_threads_running"} <= one.gauges.keys()
         assert one.gauges["replay_prepared"].mean > 1000
     assert {trial.in_force["event_scheduler"] for trial in trials if trial.in_force} == {"OFF"}
