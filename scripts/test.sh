@@ -29,6 +29,16 @@ bring_servers() { # installs what is missing; SERVER is the one that most tests 
     done
 }
 
+need_for_pages() { # PACKAGE...: install the first one that there is; without it the tests that look at pages are skipped
+    local package
+    if is_root && have apt-get; then
+        for package in "$@"; do
+            if apt_install "$package"; then return; fi
+        done
+    fi
+    say "the tests that look at pages are skipped; as root: apt-get install $1"
+}
+
 need sysbench sysbench # tests without servers call it too
 
 say "tests without servers, and those of the load driver"
@@ -43,22 +53,9 @@ trap 'kill "$driving" "$fetching" 2>/dev/null || true; rm -f "$driver"' EXIT
 wait $driving || { cat "$driver"; exit 1; }
 grep -E '^(==>|test result)' "$driver" || true
 
-if ! have chromium-headless-shell && ! have chromium; then
-    if is_root && have apt-get; then
-        apt_install chromium-headless-shell || apt_install chromium || say "no chromium: the tests that look at pages are skipped"
-    else
-        say "no chromium: the tests that look at pages are skipped; as root: apt-get install chromium-headless-shell"
-    fi
-fi
+have chromium-headless-shell || have chromium || need_for_pages chromium-headless-shell chromium
 # Playwright runs a Node.js of its own, which needs a library that a small Debian 12 lacks.
-node=$(.venv/bin/python -c 'import pathlib, playwright; print(pathlib.Path(playwright.__file__).parent / "driver" / "node")')
-if ! "$node" --version >/dev/null 2>&1; then
-    if is_root && have apt-get; then
-        apt_install libatomic1 || say "no libatomic1: the tests that look at pages are skipped"
-    else
-        say "Playwright's Node.js does not run: the tests that look at pages are skipped; as root: apt-get install libatomic1"
-    fi
-fi
+.venv/bin/playwright --version >/dev/null 2>&1 || need_for_pages libatomic1
 wait $fetching || true
 bring_servers
 

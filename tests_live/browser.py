@@ -37,7 +37,7 @@ def _find_missing() -> str:
 
 
 MISSING = _find_missing()
-needs_chromium = pytest.mark.skipif(bool(MISSING), reason=MISSING or "there is a browser")
+needs_chromium = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 
 _LOCAL = ("file:", "data:", "blob:", "about:", "http://127.0.0.1:", "http://localhost:", "http://[::1]:")
 

@@ -59,7 +59,8 @@ FIRST = (
     "recommended_sql",
     "probes",
 )
-"""Files whose tests of one process take longest: they begin first, so that none of them runs alone at the end."""
+"""Files in the order in which their tests begin: first those whose tests of one process take longest, so that none of them runs
+alone at the end; all others come after them."""
 
 
 def group_of(item):

@@ -19,7 +19,7 @@ from dialin.workloads.dialin_load_lines import STREAM
 from dialin.workloads.kinds import find_kind, make_workload
 from dialin.workloads.replay.replay_facts import replay_facts
 from dialin.workloads.replay.replay_options import ReplayOptions
-from dialin.workloads.replay.replay_work import CapturedWork, captured_work
+from dialin.workloads.replay.replay_work import CapturedWork, WorkReading, captured_work, work_ratios
 from workloads.test_dialin_load_lines import second
 
 SCRIPT = """#!/bin/sh
@@ -154,6 +154,20 @@ def test_what_the_server_did_for_each_captured_transaction_is_known_from_its_cou
     captured = captured_work(place / "shop.capture", facts, has_its_pace=True)
     assert captured == CapturedWork({"Innodb_row_lock_waits": pytest.approx(0.01)}, 0.75)
     assert captured_work(place / "shop.capture", facts, has_its_pace=False).threads_running is None
+
+
+def test_work_is_compared_per_transaction_by_the_variables_that_capture_and_server_have():
+    begin = WorkReading(100, {"Innodb_rows_read": 5_000, "Innodb_row_lock_waits": 7})
+    end = WorkReading(200, {"Innodb_rows_read": 8_000, "Innodb_row_lock_waits": 7})
+    captured = {
+        "Innodb_rows_read": 20.0,
+        "Innodb_row_lock_waits": 0.001,
+        "Created_tmp_disk_tables": 1.0,
+        "Of_a_later_dialin": 1.0,
+    }
+    ratios = work_ratios(captured, begin, end)
+    assert ratios == {"replay_rows_examined": pytest.approx(1.5), "replay_lock_waits": 1.0}, "hardly any waits are none"
+    assert work_ratios(captured, end, end) == {}
 
 
 COUNTS = {"begun": 100, "begun_late": 5, "waited": 8, "waited_seconds": 0.5, "repaired": 1, "outcomes": 4000, "new_errors": 8}

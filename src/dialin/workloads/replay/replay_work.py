@@ -63,11 +63,30 @@ def captured_work(directory: Path, facts: ReplayFacts, *, has_its_pace: bool) ->
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class WorkReading:
     """What a server has done, by status variable, when so many transactions had ended."""
 
     transactions: float
     work: Mapping[str, int]
+
+
+def work_ratios(captured: Mapping[str, float], begin: WorkReading, end: WorkReading) -> dict[str, float]:
+    """Return by figure the ratio of the work per transaction between two readings to that of the capture.
+
+    A status variable that one of them lacks has no ratio: the server, or the dialin that captured, may be of another version.
+    """
+    transactions = end.transactions - begin.transactions
+    if transactions <= 0:
+        return {}
+    return {
+        figure: _ratio((end.work[name] - begin.work[name]) / transactions, captured[name], least)
+        for name, (figure, least) in _LEAST.items()
+        if name in captured and name in begin.work and name in end.work
+    }
+
+
+def _ratio(here: float, captured: float, least: float) -> float:
+    return max(here, least) / max(captured, least)
 
 
 class WorkMeter:
@@ -80,8 +99,8 @@ class WorkMeter:
         self._captured = captured
         self._opened = ExitStack()
         self._query: Query | None = None
-        self._begin: _Reading | None = None
-        self._newest: _Reading | None = None
+        self._begin: WorkReading | None = None
+        self._newest: WorkReading | None = None
         self._running: list[int] = []
         with suppress(ServerError):
             self._query = self._opened.enter_context(connect(account))
@@ -90,7 +109,7 @@ class WorkMeter:
         """Read what the server has done now that so many transactions have ended; to be called at the end of each second."""
         if self._query is not None:
             with suppress(ServerError):
-                self._newest = _Reading(transactions, read_work(self._query))
+                self._newest = WorkReading(transactions, read_work(self._query))
                 if self._captured.threads_running is not None:
                     self._running.append(count_running_threads(self._query))
 
@@ -102,16 +121,11 @@ class WorkMeter:
     def ratios(self) -> dict[str, float]:
         """Return the ratios to the capture, by figure, between the begin and the newest reading."""
         ratios: dict[str, float] = {}
-        begin, end = self._begin, self._newest
-        if begin is not None and end is not None and end.transactions > begin.transactions:
-            for name, captured in self._captured.per_transaction.items():
-                figure, least = _LEAST[name]
-                if name in begin.work and name in end.work:
-                    here = (end.work[name] - begin.work[name]) / (end.transactions - begin.transactions)
-                    ratios[figure] = max(here, least) / max(captured, least)
+        if self._begin is not None and self._newest is not None:
+            ratios = work_ratios(self._captured.per_transaction, self._begin, self._newest)
         if self._running and self._captured.threads_running is not None:
-            captured = max(self._captured.threads_running, _LEAST_THREADS)
-            ratios["replay_threads_running"] = max(statistics.fmean(self._running), _LEAST_THREADS) / captured
+            running = statistics.fmean(self._running)
+            ratios["replay_threads_running"] = _ratio(running, self._captured.threads_running, _LEAST_THREADS)
         return ratios
 
     def close(self) -> None:
