@@ -65,6 +65,7 @@ impl Conductor<'_> {
             thread::sleep(PAUSE);
             let is_stopped = self.stop.load(Relaxed);
             if is_stopped && stop_by.is_none() {
+                // A statement takes up to its timeout; the rest of a load ends far sooner.
                 stop_by = Some(Instant::now() + 3 * self.silence + run.timeout);
             }
             let request = if is_stopped { Request::Stop } else { Request::Report };
