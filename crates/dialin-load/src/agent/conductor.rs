@@ -100,14 +100,14 @@ impl Conductor<'_> {
         Ok(true)
     }
 
+    /// Meet one agent after the other; those that are met already see that the conductor is there.
     fn meet_all(&self, orders: &[(String, Order)]) -> Result<Vec<Member>> {
-        let (token, silence) = (&self.token, self.silence);
-        thread::scope(|scope| {
-            let meeting: Vec<_> =
-                orders.iter().map(|(name, order)| scope.spawn(move || Member::meet(name, order, token, silence))).collect();
-            let defect = |_| Err(Error::driver("A thread of the driver failed", "Report this as a defect of dialin-load"));
-            meeting.into_iter().map(|each| each.join().unwrap_or_else(defect)).collect()
-        })
+        let mut members = vec![];
+        for (name, order) in orders {
+            members.push(Member::meet(name, order, &self.token, self.silence)?);
+            ask_all(&mut members)?;
+        }
+        Ok(members)
     }
 
     /// Name the common start to all, one after the other; return its Unix time in seconds.
