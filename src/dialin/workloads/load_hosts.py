@@ -1,7 +1,6 @@
 """Agents of dialin-load on other hosts, which apply the load of a study together.
 
-Each agent has an account of its own, from options that were given there. What is sent to it is signed and not encrypted, so
-that no password is ever sent (docs/load-agents.md).
+Each agent has an account of its own, from options that were given there: no password is ever sent to it (docs/load-agents.md).
 """
 
 from __future__ import annotations

@@ -1,272 +1,328 @@
-//! A connection between a conductor and an agent: JSON, a line at a time, bounded in length and never waited for without an end.
+//! A connection between a conductor and an agent that have the same token: messages in JSON, encrypted by the Noise protocol.
 //!
-//! Each side says its build and a nonce. From then on every line bears a seal that takes the token and both nonces to make; the
-//! first such line of each side proves that it has the token. Who cannot is not listened to any longer.
+//! Both first send their build and a key for this connection only. The agent's answer takes the token to make, and so does every
+//! frame of the conductor from then on: its first message proves that it has the token. A message is sent in frames of two bytes of
+//! length and the content; a frame that is not full is the last one of its message.
 
-use super::token::{Nonce, Role, Seals, Token};
-use super::wire::{Command, Report};
-use crate::BUILD;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
+use super::token::Token;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use snow::{Builder, HandshakeState, TransportState};
 use std::fmt;
-use std::io::{self, BufRead as _, BufReader, ErrorKind, Read, Write as _};
-use std::net::{Shutdown, TcpStream};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// The longest line of a stranger, in bytes.
-const SHORT: usize = 512;
-/// The longest line of somebody who has the token: the largest workload file takes less.
-const LONG: usize = 32 << 20;
-/// How much is read at a time.
-const CHUNK: usize = 4 << 10;
+/// In NNpsk2 what is overheard can be neither decrypted nor used to test guesses of the token.
+const PROTOCOL: &str = "Noise_NNpsk2_25519_ChaChaPoly_SHA256";
+/// The longest frame in bytes, encrypted: the most that is read from a caller before it has proved that it has the token.
+const FRAME: usize = 4 << 10;
+/// The bytes that encryption adds to a frame.
+const TAG: usize = 16;
+/// The longest message, roughly: the largest workload file takes less.
+const LONGEST: usize = 32 << 20;
 
-/// Why nothing was received, could be sent, or why there is no link at all. Its text goes behind the name of the other side.
+/// What is wrong with the other side. Its text goes behind the name of that side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// Nothing came in time.
+pub enum LinkError {
+    /// Nothing came in time, or nothing was taken.
     Silent,
-    /// What was sent is not taken.
-    Deaf,
     /// The connection is closed, in good order or not.
     Closed,
-    /// A line has no end.
-    TooLong,
-    /// A line bears no seal, or another's.
-    Unsealed,
-    /// A line makes no sense.
+    /// It sent something that no dialin-load sends.
     Malformed,
-    /// The connection failed.
-    Broken(String),
-    /// The other side is this other build.
-    Build(String),
-    /// It has another token.
+    /// It does not have the token, or what it sent was changed on the way.
     Token,
-    /// It plays another run.
-    Busy,
+    /// It is this other build.
+    Build(String),
+    /// The connection failed.
+    Failed(String),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for LinkError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Silent => write!(out, "sent nothing for too long"),
-            Trouble::Deaf => write!(out, "does not listen"),
-            Trouble::Closed => write!(out, "closed the connection"),
-            Trouble::TooLong => write!(out, "sent a line that is too long"),
-            Trouble::Unsealed => write!(out, "sent a line without the right seal"),
-            Trouble::Malformed => write!(out, "sent a line that makes no sense"),
-            Trouble::Broken(cause) => write!(out, "cannot be heard: {cause}"),
-            Trouble::Build(build) => write!(out, "is dialin-load {build}, and this is {BUILD}"),
-            Trouble::Token => write!(out, "has another token"),
-            Trouble::Busy => write!(out, "plays another run"),
+            LinkError::Silent => write!(out, "sent nothing for too long"),
+            LinkError::Closed => write!(out, "closed the connection"),
+            LinkError::Malformed => write!(out, "sent a message that makes no sense"),
+            LinkError::Token => write!(out, "has another token"),
+            LinkError::Build(build) => write!(out, "is dialin-load {build}, and this is {}", crate::BUILD),
+            LinkError::Failed(cause) => write!(out, "cannot be reached: {cause}"),
         }
     }
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for LinkError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => Trouble::Silent,
-            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => Trouble::Closed,
-            _ => Trouble::Broken(error.to_string()),
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => LinkError::Silent,
+            ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => {
+                LinkError::Closed
+            }
+            _ => LinkError::Failed(error.to_string()),
         }
     }
 }
 
-/// What both sides say first, the only lines without a seal.
-#[derive(Serialize, Deserialize)]
-struct Hello {
-    #[serde(rename = "dialin-load")]
-    build: String,
-    nonce: String,
-}
-
-impl Hello {
-    fn of(nonce: &Nonce) -> Self {
-        Self { build: BUILD.to_owned(), nonce: BASE64.encode(nonce) }
-    }
-
-    fn nonce(&self) -> Result<Nonce, Trouble> {
-        if self.build != BUILD {
-            return Err(Trouble::Build(self.build.chars().filter(char::is_ascii_graphic).take(32).collect()));
-        }
-        BASE64.decode(&self.nonce).ok().and_then(|bytes| bytes.try_into().ok()).ok_or(Trouble::Malformed)
+impl From<snow::Error> for LinkError {
+    fn from(error: snow::Error) -> Self {
+        if error == snow::Error::Decrypt { LinkError::Token } else { LinkError::Malformed }
     }
 }
 
-/// A connection to somebody who has the token.
+/// A connection to the other side, which is of the same build.
 pub struct Link {
-    /// What the other side says.
-    pub reader: Reader,
-    /// What is said to it.
-    pub writer: Writer,
+    stream: TcpStream,
+    noise: TransportState,
 }
 
 impl Link {
-    /// Meet an agent that was called.
+    /// Call an agent.
     ///
     /// # Errors
-    /// It is another build, has another token, is busy, or is no agent; or `timeout` is over.
-    pub fn call(stream: TcpStream, token: &Token, nonce: &Nonce, timeout: Duration) -> Result<Self, Trouble> {
-        let until = Instant::now() + timeout;
-        let mut link = Self::unsealed(stream, timeout)?;
-        link.writer.send(&Hello::of(nonce))?;
-        let theirs = link.reader.receive::<Hello>(until)?.nonce()?;
-        link.writer.seals = Some(token.seals(Role::Conductor, nonce, &theirs));
-        link.reader.seals = Some(token.seals(Role::Agent, nonce, &theirs));
-        link.writer.send(&Command::Conduct)?;
-        match link.reader.receive(until) {
-            Ok(Report::Welcome) => Ok(link),
-            Ok(Report::Busy) => Err(Trouble::Busy),
-            Ok(_) => Err(Trouble::Malformed),
-            // An agent says nothing to whom it does not know.
-            Err(Trouble::Closed | Trouble::Unsealed) => Err(Trouble::Token),
-            Err(trouble) => Err(trouble),
-        }
+    /// It is another build, has another token, or does not answer in time.
+    pub fn call(stream: TcpStream, token: &Token, build: &str, timeout: Duration) -> Result<Self, LinkError> {
+        Self::of(stream, noise(token)?.build_initiator()?, build, timeout)
     }
 
-    /// Meet a caller. It has yet to be told whether it may stay: [`Report::Welcome`] or [`Report::Busy`].
+    /// Answer a conductor. The first message that is received from it proves that it has the token.
     ///
     /// # Errors
-    /// It is another build, has another token, or is no conductor; or `timeout` is over.
-    pub fn answer(stream: TcpStream, token: &Token, nonce: &Nonce, timeout: Duration) -> Result<Self, Trouble> {
-        let until = Instant::now() + timeout;
-        let mut link = Self::unsealed(stream, timeout)?;
-        let hello = link.reader.receive::<Hello>(until)?;
-        link.writer.send(&Hello::of(nonce))?;
-        let theirs = hello.nonce()?;
-        link.reader.seals = Some(token.seals(Role::Conductor, &theirs, nonce));
-        link.writer.seals = Some(token.seals(Role::Agent, &theirs, nonce));
-        match link.reader.receive(until) {
-            Ok(Command::Conduct) => Ok(link),
-            Ok(_) => Err(Trouble::Malformed),
-            Err(Trouble::Unsealed) => Err(Trouble::Token),
-            Err(trouble) => Err(trouble),
-        }
+    /// It is another build, or says nothing in time.
+    pub fn answer(stream: TcpStream, token: &Token, build: &str, timeout: Duration) -> Result<Self, LinkError> {
+        Self::of(stream, noise(token)?.build_responder()?, build, timeout)
     }
 
-    /// Who takes nothing for `timeout` is given up.
-    fn unsealed(stream: TcpStream, timeout: Duration) -> io::Result<Self> {
+    /// Whoever takes nothing for `timeout` counts as lost.
+    fn of(mut stream: TcpStream, mut noise: HandshakeState, build: &str, timeout: Duration) -> Result<Self, LinkError> {
+        let until = Instant::now() + timeout;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(timeout))?;
-        let now = Instant::now();
-        let timed = Timed { stream: stream.try_clone()?, until: now, arrived: now };
-        let lines = BufReader::with_capacity(CHUNK, timed);
-        let reader = Reader { lines, line: vec![], longest: SHORT, seals: None };
-        Ok(Self { reader, writer: Writer { stream, seals: None } })
+        let (mut buffer, mut theirs) = ([0; FRAME], String::new());
+        while !noise.is_handshake_finished() {
+            if noise.is_my_turn() {
+                let length = noise.write_message(build.as_bytes(), &mut buffer)?;
+                send_frame(&mut stream, &buffer[..length])?;
+            } else {
+                let length = noise.read_message(&receive_frame(&mut stream, until)?, &mut buffer)?;
+                theirs = String::from_utf8_lossy(&buffer[..length]).into_owned();
+            }
+        }
+        if theirs != build {
+            return Err(LinkError::Build(theirs.chars().filter(char::is_ascii_graphic).take(32).collect()));
+        }
+        Ok(Self { stream, noise: noise.into_transport_mode()? })
+    }
+
+    /// Send a message.
+    ///
+    /// # Errors
+    /// The other side is gone, or takes nothing.
+    pub fn send<T: Serialize>(&mut self, message: &T) -> Result<(), LinkError> {
+        let text = serde_json::to_vec(message).map_err(|error| LinkError::Failed(error.to_string()))?;
+        let mut buffer = [0; FRAME];
+        // A text that fills its frames is followed by an empty one.
+        for begin in (0..=text.len()).step_by(FRAME - TAG) {
+            let part = &text[begin..text.len().min(begin + FRAME - TAG)];
+            let length = self.noise.write_message(part, &mut buffer)?;
+            send_frame(&mut self.stream, &buffer[..length])?;
+        }
+        Ok(())
+    }
+
+    /// Receive the next message, which must be there in full by `until`.
+    ///
+    /// # Errors
+    /// Why there is none. No error leaves a connection that can be used.
+    pub fn receive<T: DeserializeOwned>(&mut self, until: Instant) -> Result<T, LinkError> {
+        let (mut text, mut buffer) = (vec![], [0; FRAME]);
+        loop {
+            let length = self.noise.read_message(&receive_frame(&mut self.stream, until)?, &mut buffer)?;
+            text.extend_from_slice(&buffer[..length]);
+            if length < FRAME - TAG {
+                return serde_json::from_slice(&text).map_err(|_| LinkError::Malformed);
+            } else if text.len() > LONGEST {
+                return Err(LinkError::Malformed);
+            }
+        }
     }
 }
 
-/// A stream that is read until an instant only.
-struct Timed {
-    stream: TcpStream,
-    until: Instant,
-    /// When the last bytes arrived.
-    arrived: Instant,
+fn noise(token: &Token) -> Result<Builder<'_>, snow::Error> {
+    Builder::new(PROTOCOL.parse()?).psk(2, token.key())
 }
 
-impl Read for Timed {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.until.saturating_duration_since(Instant::now());
+fn send_frame(stream: &mut TcpStream, frame: &[u8]) -> io::Result<()> {
+    let length = (frame.len() as u16).to_be_bytes();
+    stream.write_all(&[&length, frame].concat())
+}
+
+fn receive_frame(stream: &mut TcpStream, until: Instant) -> Result<Vec<u8>, LinkError> {
+    let mut length = [0; 2];
+    read_exact(stream, &mut length, until)?;
+    let length = usize::from(u16::from_be_bytes(length));
+    if length > FRAME {
+        return Err(LinkError::Malformed);
+    }
+    let mut frame = vec![0; length];
+    read_exact(stream, &mut frame, until)?;
+    Ok(frame)
+}
+
+/// As [`std::io::Read::read_exact`], but until an instant, however slowly bytes arrive.
+fn read_exact(stream: &mut TcpStream, mut buffer: &mut [u8], until: Instant) -> io::Result<()> {
+    while !buffer.is_empty() {
+        let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(ErrorKind::TimedOut.into());
         }
-        self.stream.set_read_timeout(Some(left))?;
-        let count = self.stream.read(buffer)?;
-        self.arrived = Instant::now();
-        Ok(count)
-    }
-}
-
-/// The half of a connection that is read from.
-pub struct Reader {
-    lines: BufReader<Timed>,
-    /// What has arrived of the next line.
-    line: Vec<u8>,
-    longest: usize,
-    seals: Option<Seals>,
-}
-
-impl Reader {
-    /// Receive the next line, if it is there in full by `until`. What came of it by then is not lost.
-    ///
-    /// # Errors
-    /// Why there is none. All but [`Trouble::Silent`] are final.
-    pub fn receive<T: DeserializeOwned>(&mut self, until: Instant) -> Result<T, Trouble> {
-        self.lines.get_mut().until = until;
-        // A line and its end: what is read of a stranger takes no more memory than that.
-        let room = self.longest + 1 - self.line.len();
-        self.line.reserve_exact(room.min(SHORT + 1));
-        self.lines.by_ref().take(room as u64).read_until(b'\n', &mut self.line)?;
-        match self.line.pop() {
-            Some(b'\n') => {}
-            _ if self.line.len() == self.longest => return Err(Trouble::TooLong),
-            _ => return Err(Trouble::Closed),
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(buffer)? {
+            0 => return Err(ErrorKind::UnexpectedEof.into()),
+            count => buffer = &mut buffer[count..],
         }
-        let line = std::mem::take(&mut self.line);
-        let text = match &mut self.seals {
-            None => &line[..],
-            Some(seals) => {
-                let text = unsealed(seals, &line).ok_or(Trouble::Unsealed)?;
-                // Only now is it certain that the other side has the token.
-                self.longest = LONG;
-                text
-            }
-        };
-        serde_json::from_slice(text).map_err(|_| Trouble::Malformed)
     }
-
-    /// When the last bytes arrived.
-    #[must_use]
-    pub fn arrived(&self) -> Instant {
-        self.lines.get_ref().arrived
-    }
-
-    /// Let come what still comes until the other side closes, and forget it: closing before would destroy what it has yet to read.
-    pub fn drain(&mut self, until: Instant) {
-        self.lines.get_mut().until = until;
-        let _ = io::copy(&mut self.lines, &mut io::sink());
-    }
-}
-
-fn unsealed<'l>(seals: &mut Seals, line: &'l [u8]) -> Option<&'l [u8]> {
-    let space = line.iter().position(|byte| *byte == b' ')?;
-    let (seal, text) = (BASE64.decode(&line[..space]).ok()?, &line[space + 1..]);
-    seals.fits(text, &seal).then_some(text)
-}
-
-/// The half of a connection that is written to.
-pub struct Writer {
-    stream: TcpStream,
-    seals: Option<Seals>,
-}
-
-impl Writer {
-    /// Send something, in one line.
-    ///
-    /// # Errors
-    /// The other side is gone, or has taken nothing for the time that it was given.
-    pub fn send<T: Serialize>(&mut self, message: &T) -> Result<(), Trouble> {
-        let text = serde_json::to_vec(message).map_err(|error| Trouble::Broken(error.to_string()))?;
-        let seal = self.seals.as_mut().map(|seals| BASE64.encode(seals.seal(&text)) + " ").unwrap_or_default();
-        let line = [seal.as_bytes(), &text, b"\n"].concat();
-        self.stream.write_all(&line).map_err(|error| match error.into() {
-            Trouble::Silent => Trouble::Deaf,
-            other => other,
-        })
-    }
-
-    /// Say that nothing more will be sent.
-    pub fn finish(&self) {
-        let _ = self.stream.shutdown(Shutdown::Write);
-    }
-
-    /// End the connection in both directions; who reads from it learns that it is closed.
-    pub fn close(&self) {
-        let _ = self.stream.shutdown(Shutdown::Both);
-    }
+    Ok(())
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use std::net::{Shutdown, TcpListener};
+    use std::thread;
+
+    const TOKEN: &[u8] = b"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    const OTHER_TOKEN: &[u8] = b"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdeF";
+    const PATIENCE: Duration = Duration::from_secs(5);
+
+    fn token(secret: &[u8]) -> Token {
+        Token::of(secret).unwrap()
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + PATIENCE
+    }
+
+    fn streams() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (here, listener.accept().unwrap().0)
+    }
+
+    /// A conductor and an agent that meet, each with a token and a build.
+    fn meet(conductor: (&[u8], &'static str), agent: (&[u8], &'static str)) -> [Result<Link, LinkError>; 2] {
+        let (here, there) = streams();
+        let (secret, build) = (token(agent.0), agent.1);
+        let answering = thread::spawn(move || Link::answer(there, &secret, build, PATIENCE));
+        [Link::call(here, &token(conductor.0), conductor.1, PATIENCE), answering.join().unwrap()]
+    }
+
+    fn links() -> [Link; 2] {
+        meet((TOKEN, "1"), (TOKEN, "1")).map(Result::unwrap)
+    }
+
+    fn error<T>(result: Result<T, LinkError>) -> LinkError {
+        result.err().expect("an error")
+    }
+
+    #[test]
+    fn messages_of_any_length_cross_in_both_directions() {
+        let [mut conductor, mut agent] = links();
+        // In JSON a text is two bytes longer, and thus these end before, at and after the end of a frame.
+        let full = FRAME - TAG - 2;
+        for length in [0, full - 1, full, full + 1, 2 * full + 2, 100_000] {
+            let text = "x".repeat(length);
+            conductor.send(&text).unwrap();
+            assert_eq!(agent.receive::<String>(soon()), Ok(text.clone()));
+            agent.send(&text).unwrap();
+            assert_eq!(conductor.receive::<String>(soon()), Ok(text));
+        }
+    }
+
+    #[test]
+    fn another_token_and_another_build_are_refused() {
+        let [conductor, agent] = meet((TOKEN, "1"), (OTHER_TOKEN, "1"));
+        assert_eq!(error(conductor), LinkError::Token);
+        assert_eq!(error(agent.unwrap().receive::<u8>(soon())), LinkError::Closed);
+        let [conductor, agent] = meet((TOKEN, "1"), (TOKEN, "\u{1b}2"));
+        assert_eq!([error(conductor), error(agent)], ["2", "1"].map(|build| LinkError::Build(build.to_owned())));
+        assert!(LinkError::Build("2".to_owned()).to_string().contains(crate::BUILD));
+    }
+
+    #[test]
+    fn a_stranger_that_sends_nothing_nonsense_too_much_or_too_slowly_is_refused() {
+        let refusal = |said: &[u8], close: bool| {
+            let (mut here, there) = streams();
+            here.write_all(said).unwrap();
+            if close {
+                here.shutdown(Shutdown::Write).unwrap();
+            }
+            error(Link::answer(there, &token(TOKEN), "1", Duration::from_millis(50)))
+        };
+        assert_eq!(refusal(b"", false), LinkError::Silent);
+        assert_eq!(refusal(b"\0\x30begun", false), LinkError::Silent);
+        assert_eq!(refusal(b"\0\x30begun", true), LinkError::Closed);
+        assert_eq!(refusal(b"GET / HTTP/1.1\r\n\r\n", false), LinkError::Malformed);
+        assert_eq!(refusal(&(FRAME as u16 + 1).to_be_bytes(), false), LinkError::Malformed);
+        assert_eq!(refusal(b"\0\x04less", false), LinkError::Malformed);
+        assert_eq!(refusal(&[&b"\0\x40"[..], &[7; 64]].concat(), false), LinkError::Token);
+        let (mut here, there) = streams();
+        let drip = thread::spawn(move || {
+            while here.write_all(b"\x01").is_ok() {
+                thread::sleep(Duration::from_millis(20))
+            }
+        });
+        assert_eq!(error(Link::answer(there, &token(TOKEN), "1", Duration::from_millis(200))), LinkError::Silent);
+        drip.join().unwrap();
+    }
+
+    #[test]
+    fn a_frame_that_was_changed_repeated_or_left_out_is_refused_and_so_is_one_without_the_token() {
+        type Tamper = fn(&mut Vec<u8>, &mut Vec<u8>);
+        let tamperings: [Tamper; 4] = [
+            |first, _| first[5] ^= 1,
+            |first, second| second.clone_from(first),
+            |first, _| first.clear(),
+            |first, _| first[2..].fill(7),
+        ];
+        for tamper in tamperings {
+            let [mut conductor, mut agent] = links();
+            let ((between, mut heard), (mut beyond, there)) = (streams(), streams());
+            (conductor.stream, agent.stream) = (between, there);
+            let mut frames = [(); 2].map(|()| {
+                conductor.send(&12).unwrap();
+                let mut frame = vec![0; 2 + 2 + TAG];
+                heard.read_exact(&mut frame).unwrap();
+                frame
+            });
+            let [first, second] = &mut frames;
+            tamper(first, second);
+            beyond.write_all(&frames.concat()).unwrap();
+            let received = agent.receive::<u8>(soon()).and_then(|_| agent.receive::<u8>(soon()));
+            assert_eq!(received, Err(LinkError::Token));
+        }
+    }
+
+    #[test]
+    fn a_closed_connection_and_a_side_that_takes_nothing_are_noticed() {
+        let [mut conductor, agent] = links();
+        conductor.stream.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
+        let much = "x".repeat(1 << 20);
+        assert_eq!((0..64).map(|_| conductor.send(&much)).find(Result::is_err), Some(Err(LinkError::Silent)));
+        drop(agent);
+        let [mut conductor, agent] = links();
+        drop(agent);
+        assert_eq!(conductor.receive::<u8>(soon()), Err(LinkError::Closed));
+    }
+
+    #[test]
+    fn what_is_not_the_expected_json_is_malformed() {
+        for text in ["", "\u{7f}", "[1", "\"text\""] {
+            let [mut conductor, mut agent] = links();
+            let mut buffer = [0; FRAME];
+            let length = conductor.noise.write_message(text.as_bytes(), &mut buffer).unwrap();
+            send_frame(&mut conductor.stream, &buffer[..length]).unwrap();
+            assert_eq!(agent.receive::<u8>(soon()), Err(LinkError::Malformed), "{text}");
+        }
+    }
+}

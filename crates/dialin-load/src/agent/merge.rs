@@ -1,148 +1,184 @@
 //! Seconds of several agents become seconds of one run.
 
-use super::wire::is_plausible;
 use crate::engine::Second;
 use crate::errors::{Error, Result};
+use crate::record::Times;
 use crate::run::Phase;
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
-/// A second of which not all have told yet is kept so long: the others are not to run far ahead of one that lags.
-const FURTHEST_APART: u64 = 30;
+/// So many seconds of an agent may wait for another one's.
+const FURTHEST_APART: usize = 30;
+const OTHER_BUILD: &str = "Install the same build of dialin-load on all hosts";
 
-/// Adds up seconds as they are told. A second is complete when every agent told it, or had no more to tell.
+/// Adds up the seconds of several agents. A second is complete when every agent has reported it, or has ended before.
 #[derive(Debug)]
 pub struct Merger {
     phases: Vec<Phase>,
-    names: Vec<String>,
-    last: Vec<u64>,
-    ended: Vec<bool>,
-    begun: BTreeMap<u64, Second>,
-    handed: u64,
+    agents: Vec<Agent>,
+    /// How many seconds were complete.
+    completed: u64,
     /// Unix time of the common start by the conductor's clock, in seconds.
-    pub started_at: f64,
+    started_at: f64,
+}
+
+#[derive(Debug)]
+struct Agent {
+    name: String,
+    /// Its seconds that are not complete yet, in turn.
+    waiting: VecDeque<Second>,
+    has_ended: bool,
+}
+
+impl Agent {
+    fn lags(&self) -> bool {
+        self.waiting.is_empty() && !self.has_ended
+    }
 }
 
 impl Merger {
     /// For a run of these phases, by agents of these names.
     #[must_use]
-    pub fn new(phases: &[Phase], names: &[String]) -> Self {
-        Self {
-            phases: phases.to_vec(),
-            names: names.to_vec(),
-            last: vec![0; names.len()],
-            ended: vec![false; names.len()],
-            begun: BTreeMap::new(),
-            handed: 0,
-            started_at: 0.0,
-        }
+    pub fn new(phases: &[Phase], names: impl IntoIterator<Item = String>, started_at: f64) -> Self {
+        let agent = |name| Agent { name, waiting: VecDeque::new(), has_ended: false };
+        Self { phases: phases.to_vec(), agents: names.into_iter().map(agent).collect(), completed: 0, started_at }
     }
 
-    /// Take a second that an agent told.
+    /// Take a second of an agent.
     ///
     /// # Errors
-    /// Of the driver: agents do not play the same run, or one lags too far behind another.
-    pub fn take(&mut self, agent: usize, told: Second) -> Result<()> {
-        let name = &self.names[agent];
-        let odd = |why: &str| {
-            let what = format!("Agent {name} sent second {} {why}", told.number);
-            Error::driver(what, "Install the same build of dialin-load on all hosts")
+    /// Of the driver: the agent does not play the ordered run, or one lags too far behind another.
+    pub fn take(&mut self, place: usize, second: Second) -> Result<()> {
+        let agent = &mut self.agents[place];
+        let is_ordered = self.phases.iter().any(|phase| (phase.purpose, phase.step) == (second.purpose, second.step));
+        let problem = if second.number != self.completed + agent.waiting.len() as u64 + 1 || agent.has_ended {
+            "out of turn"
+        } else if !is_ordered {
+            "of a phase that was not ordered"
+        } else if !is_plausible(&second) {
+            "with counts that cannot be"
+        } else {
+            agent.waiting.push_back(second);
+            let is_far_ahead = agent.waiting.len() > FURTHEST_APART;
+            return match self.agents.iter().find(|other| is_far_ahead && other.lags()) {
+                None => Ok(()),
+                Some(slow) => {
+                    let what = format!("Agent {} is more than {FURTHEST_APART} seconds behind another", slow.name);
+                    Err(Error::driver(what, "See what keeps that host busy, and run again"))
+                }
+            };
         };
-        if told.number != self.last[agent] + 1 || self.ended[agent] {
-            return Err(odd("out of turn"));
-        }
-        if !is_plausible(&told) {
-            return Err(odd("with counts that cannot be"));
-        }
-        let phase = self.phases.iter().find(|phase| (phase.purpose, phase.step) == (told.purpose, told.step));
-        let phase = phase.ok_or_else(|| odd("of a phase that was not ordered"))?;
-        self.last[agent] = told.number;
-        match self.begun.get_mut(&told.number) {
-            None => {
-                self.begun.insert(told.number, Second { rate: phase.rate, ..told });
-            }
-            Some(second) if (second.purpose, second.step) != (told.purpose, told.step) => {
-                return Err(odd("of another phase than the others"));
-            }
-            Some(second) => {
-                second.connections += told.connections;
-                second.load_threads += told.load_threads;
-                second.gather = second.gather.filter(|gather| told.gather == Some(*gather));
-                second.seconds = second.seconds.max(told.seconds);
-                second.merged.merge(&told.merged);
-            }
-        }
-        self.keep_together()
+        Err(Error::driver(format!("Agent {} sent second {} {problem}", agent.name, second.number), OTHER_BUILD))
     }
 
-    /// An agent has no more to tell.
-    pub fn end(&mut self, agent: usize) {
-        self.ended[agent] = true;
+    /// An agent has no more seconds.
+    pub fn end(&mut self, place: usize) {
+        self.agents[place].has_ended = true;
     }
 
     /// The next second, if it is complete.
-    pub fn complete(&mut self) -> Option<Second> {
-        let next = self.handed + 1;
-        let all = self.last.iter().zip(&self.ended).all(|(last, ended)| *last >= next || *ended);
-        let second = if all { self.begun.remove(&next) } else { None }?;
+    ///
+    /// # Errors
+    /// Of the driver: it is of one phase on one agent and of another on another.
+    pub fn complete(&mut self) -> Result<Option<Second>> {
+        if self.agents.iter().any(Agent::lags) {
+            return Ok(None);
+        }
+        let seconds = self.agents.iter_mut().filter_map(|agent| agent.waiting.pop_front());
+        let Some(second) = seconds.map(Ok).reduce(|sum, more| sum_of(sum?, &more?)).transpose()? else { return Ok(None) };
+        let phase = self.phases.iter().find(|phase| (phase.purpose, phase.step) == (second.purpose, second.step));
         // All began at the same instant, so no agent's own time is needed.
-        let at = self.started_at + self.handed as f64 + second.seconds;
-        self.handed = next;
-        Some(Second { at, ..second })
+        let at = self.started_at + self.completed as f64 + second.seconds;
+        self.completed += 1;
+        Ok(Some(Second { at, rate: phase.and_then(|phase| phase.rate), ..second }))
     }
 
     /// How many seconds were complete.
     #[must_use]
-    pub fn handed(&self) -> u64 {
-        self.handed
-    }
-
-    fn keep_together(&self) -> Result<()> {
-        let lags = (0..self.last.len()).filter(|agent| !self.ended[*agent]).min_by_key(|agent| self.last[*agent]);
-        let furthest = self.last.iter().max().copied().unwrap_or_default();
-        match lags {
-            Some(agent) if furthest - self.last[agent] > FURTHEST_APART => {
-                let what = format!("Agent {} is more than {FURTHEST_APART} seconds behind another", self.names[agent]);
-                Err(Error::driver(what, "See what keeps that host busy, and run again"))
-            }
-            _ => Ok(()),
-        }
+    pub fn completed(&self) -> u64 {
+        self.completed
     }
 }
 
+/// A second of two hosts together, without its time and rate.
+fn sum_of(mut sum: Second, more: &Second) -> Result<Second> {
+    if (sum.purpose, sum.step) != (more.purpose, more.step) {
+        return Err(Error::driver(format!("Agents are in different phases in second {}", sum.number), OTHER_BUILD));
+    }
+    sum.connections += more.connections;
+    sum.load_threads += more.load_threads;
+    sum.gather = sum.gather.filter(|gather| more.gather == Some(*gather));
+    sum.seconds = sum.seconds.max(more.seconds);
+    sum.merged.merge(&more.merged);
+    Ok(sum)
+}
+
+/// Whether these can be the counts of a second, so that adding up those of many agents cannot overflow.
+fn is_plausible(second: &Second) -> bool {
+    let tally = &second.merged.tally;
+    let counts = [
+        tally.retries,
+        tally.reconnects,
+        tally.unprepared,
+        tally.dropped,
+        tally.backlog,
+        tally.busy,
+        tally.timers,
+        tally.gather_pauses,
+        tally.gather_ns,
+        tally.busiest_cpu_ns,
+        tally.latency.count(),
+        tally.service.count(),
+        tally.failed.count(),
+        second.merged.driver_cpu_ns,
+        second.connections as u64,
+        second.load_threads as u64,
+    ];
+    let by_kind: Vec<u64> = tally.latency_by.iter().map(Times::count).collect();
+    let mut all =
+        counts.iter().chain(&by_kind).chain(&tally.transactions).chain(&tally.statements).chain(tally.errors.values());
+    all.all(|count| *count < 1 << 40) && (0.0..=2.0).contains(&second.seconds) && tally.replay.is_none()
+}
+
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::agent::order::tests::run;
-    use crate::agent::wire::tests::told;
+    use crate::record::Merged;
     use crate::run::Purpose;
 
-    fn merger(agents: usize) -> Merger {
-        let names: Vec<String> = (1..=agents).map(|each| format!("host{each}:1")).collect();
-        Merger::new(&run(6, Some(90.0)).phases, &names)
-    }
-
-    #[test]
-    fn a_second_is_complete_when_all_told_it() {
-        let mut merger = merger(2);
-        merger.take(0, told(1, 10)).unwrap();
-        merger.take(0, told(2, 10)).unwrap();
-        assert!(merger.complete().is_none());
-        merger.take(1, told(1, 5)).unwrap();
-        let second = merger.complete().unwrap();
-        assert_eq!((second.number, second.merged.tally.all_transactions(), second.connections), (1, 15, 6));
-        assert!(merger.complete().is_none());
-        assert_eq!(merger.handed(), 1);
-    }
-
-    #[test]
-    fn histograms_are_added_and_the_rate_is_the_whole_one() {
-        let mut merger = merger(3);
-        for agent in 0..3 {
-            merger.take(agent, told(1, 100)).unwrap();
+    /// A second of the warm-up in which three connections played so many transactions.
+    pub fn second(number: u64, transactions: u64) -> Second {
+        let mut merged = Merged::new(1);
+        for each in 0..transactions {
+            merged.tally.transaction(0, 1_000_000 * (each + 1), 500_000);
         }
-        let second = merger.complete().unwrap();
-        assert_eq!(second.merged.tally.latency.count(), 300);
-        assert_eq!(second.rate.map(|rate| rate.per_second), Some(90.0));
+        let (purpose, step, connections, load_threads) = (Purpose::WarmUp, 1, 3, 1);
+        let gather = Some(number > 1);
+        Second { number, purpose, step, connections, load_threads, gather, rate: None, at: 1e9, seconds: 1.0, merged }
+    }
+
+    fn merger(agents: usize) -> Merger {
+        Merger::new(&run(6, Some(90.0)).phases, (1..=agents).map(|each| format!("host{each}:1")), 999.0)
+    }
+
+    fn completed(merger: &mut Merger) -> Option<Second> {
+        merger.complete().unwrap()
+    }
+
+    #[test]
+    fn a_second_is_complete_when_all_reported_it_and_is_their_sum_by_the_conductors_clock() {
+        let mut merger = merger(2);
+        merger.take(0, second(1, 10)).unwrap();
+        merger.take(0, Second { seconds: 0.25, ..second(2, 10) }).unwrap();
+        assert!(completed(&mut merger).is_none());
+        merger.take(1, Second { at: 7000.0, ..second(1, 5) }).unwrap();
+        merger.take(1, Second { seconds: 0.5, ..second(2, 1) }).unwrap();
+        let first = completed(&mut merger).unwrap();
+        assert_eq!((first.number, first.connections, first.load_threads), (1, 6, 2));
+        assert_eq!((first.merged.tally.all_transactions(), first.merged.tally.latency.count()), (15, 15));
+        assert_eq!((first.at, first.seconds, first.rate.unwrap().per_second), (1000.0, 1.0, 90.0));
+        assert_eq!(completed(&mut merger).map(|second| (second.at, second.seconds)), Some((1000.5, 0.5)));
+        assert_eq!((completed(&mut merger), merger.completed()), (None, 2));
     }
 
     #[test]
@@ -150,9 +186,9 @@ mod tests {
         let merged = |others: Option<bool>| {
             let mut merger = merger(3);
             for (agent, gather) in [Some(true), others, Some(true)].into_iter().enumerate() {
-                merger.take(agent, Second { gather, ..told(1, 1) }).unwrap();
+                merger.take(agent, Second { gather, ..second(1, 1) }).unwrap();
             }
-            merger.complete().unwrap().gather
+            completed(&mut merger).unwrap().gather
         };
         assert_eq!([Some(true), Some(false), None].map(merged), [Some(true), None, None]);
     }
@@ -160,52 +196,45 @@ mod tests {
     #[test]
     fn an_agent_that_ended_is_waited_for_no_longer() {
         let mut merger = merger(2);
-        merger.take(0, told(1, 10)).unwrap();
-        merger.take(1, told(1, 10)).unwrap();
-        merger.take(1, told(2, 7)).unwrap();
+        merger.take(0, second(1, 10)).unwrap();
+        merger.take(1, second(1, 10)).unwrap();
+        merger.take(1, second(2, 7)).unwrap();
         merger.end(0);
-        assert_eq!(merger.complete().map(|second| second.number), Some(1));
-        let last = merger.complete().unwrap();
+        assert_eq!(completed(&mut merger).map(|second| second.number), Some(1));
+        let last = completed(&mut merger).unwrap();
         assert_eq!((last.number, last.merged.tally.all_transactions()), (2, 7));
     }
 
     #[test]
-    fn times_are_the_conductors_and_the_latest_end_counts() {
-        let mut merger = merger(2);
-        merger.started_at = 999.0;
-        for (agent, at) in [(0, 5000.0), (1, 7000.0)] {
-            merger.take(agent, Second { at, ..told(1, 1) }).unwrap();
-            merger.take(agent, Second { at, seconds: 0.25 * (1 + agent) as f64, ..told(2, 1) }).unwrap();
+    fn seconds_that_cannot_be_or_do_not_belong_together_are_refused() {
+        let with = |change: fn(&mut Second)| {
+            let mut second = second(1, 5);
+            change(&mut second);
+            second
+        };
+        for (second, words) in [
+            (second(2, 1), "out of turn"),
+            (with(|second| second.step = 9), "not ordered"),
+            (with(|second| second.seconds = f64::NAN), "cannot be"),
+            (with(|second| second.merged.tally.retries = u64::MAX), "cannot be"),
+            (with(|second| second.merged.tally.errors.extend([(1213, u64::MAX)])), "cannot be"),
+        ] {
+            let error = merger(1).take(0, second).unwrap_err();
+            assert!(error.what.contains("host1:1") && error.what.contains(words), "{error}");
         }
-        assert_eq!(merger.complete().map(|second| (second.at, second.seconds)), Some((1000.0, 1.0)));
-        assert_eq!(merger.complete().map(|second| (second.at, second.seconds)), Some((1000.5, 0.5)));
-    }
-
-    #[test]
-    fn seconds_that_do_not_belong_together_are_refused() {
-        assert!(merger(1).take(0, told(2, 1)).unwrap_err().what.contains("out of turn"));
         let mut ended = merger(1);
         ended.end(0);
-        assert!(ended.take(0, told(1, 1)).is_err());
-        let foreign = Second { step: 9, ..told(1, 1) };
-        assert!(merger(1).take(0, foreign).unwrap_err().what.contains("not ordered"));
+        assert!(ended.take(0, second(1, 1)).unwrap_err().what.contains("out of turn"));
         let mut two = merger(2);
-        two.take(0, told(1, 1)).unwrap();
-        let other = Second { purpose: Purpose::Measure, ..told(1, 1) };
-        assert!(two.take(1, other).unwrap_err().what.contains("another phase"));
+        two.take(0, second(1, 1)).unwrap();
+        two.take(1, Second { purpose: Purpose::Measure, ..second(1, 1) }).unwrap();
+        assert!(two.complete().unwrap_err().what.contains("different phases"));
     }
 
     #[test]
-    fn counts_that_no_second_has_are_refused_before_they_are_added() {
-        let mut mad = told(1, 1);
-        mad.merged.tally.retries = u64::MAX;
-        assert!(merger(1).take(0, mad).unwrap_err().what.contains("cannot be"));
-    }
-
-    #[test]
-    fn one_that_lags_far_behind_is_named() {
+    fn an_agent_that_lags_far_behind_is_named() {
         let mut merger = merger(2);
-        let told_all = (1..=31).try_for_each(|number| merger.take(0, told(number, 1)));
-        assert!(told_all.unwrap_err().what.contains("host2:1"));
+        let all = (1..=31).try_for_each(|number| merger.take(0, second(number, 1)));
+        assert!(all.unwrap_err().what.contains("host2:1"));
     }
 }

@@ -190,46 +190,36 @@ pub(super) mod tests {
         divide(run, &source(), &[("tables".into(), "2".into())], agents).unwrap()
     }
 
+    /// Something of each agent's run.
+    fn shares<T>(run: &Run, agents: usize, of: impl Fn(&Run) -> T) -> Vec<T> {
+        orders(run, agents).iter().map(|order| of(&order.run)).collect()
+    }
+
     #[test]
     fn connections_are_divided_evenly_and_none_is_lost() {
         for (connections, agents) in [(4, 2), (5, 2), (16, 3), (7, 7), (1, 1)] {
-            let shares: Vec<usize> =
-                orders(&run(connections, None), agents).iter().map(|order| order.run.phases[0].connections).collect();
+            let shares = shares(&run(connections, None), agents, |run| run.phases[0].connections);
             assert_eq!(shares.iter().sum::<usize>(), connections);
             assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1, "{shares:?}");
         }
     }
 
     #[test]
-    fn a_rate_follows_the_connections() {
-        let rates: Vec<f64> =
-            orders(&run(4, Some(100.0)), 3).iter().map(|order| order.run.phases[1].rate.unwrap().per_second).collect();
-        assert_eq!(rates, [50.0, 25.0, 25.0]);
-    }
-
-    #[test]
-    fn agents_take_turns_in_the_sequence_and_share_the_seed() {
-        let orders = orders(&run(3, None), 3);
-        assert_eq!(
-            orders.iter().map(|order| (order.run.first, order.run.stride)).collect::<Vec<_>>(),
-            [(0, 3), (1, 3), (2, 3)]
-        );
-        assert!(orders.iter().all(|order| order.run.seed == u64::MAX));
-    }
-
-    #[test]
-    fn a_number_of_transactions_is_divided_and_none_is_lost() {
-        let run = Run { transactions: Some(11), ..run(3, None) };
-        assert_eq!(orders(&run, 3).iter().map(|order| order.run.transactions).collect::<Vec<_>>(), [Some(4), Some(4), Some(3)]);
+    fn a_rate_follows_the_connections_transactions_are_divided_and_agents_take_turns_in_one_sequence() {
+        assert_eq!(shares(&run(4, Some(100.0)), 3, |run| run.phases[1].rate.unwrap().per_second), [50.0, 25.0, 25.0]);
+        let limited = Run { transactions: Some(11), ..run(3, None) };
+        assert_eq!(shares(&limited, 3, |run| run.transactions), [Some(4), Some(4), Some(3)]);
+        let turns = [0, 1, 2].map(|first| (first, 3, u64::MAX));
+        assert_eq!(shares(&run(3, None), 3, |run| (run.first, run.stride, run.seed)), turns);
     }
 
     #[test]
     fn fewer_connections_or_transactions_than_agents_are_a_fault_of_the_user() {
-        let few = divide(&run(2, None), &source(), &[], 3).unwrap_err();
-        assert_eq!(few.fault, Fault::User);
-        assert!(few.what.contains("2 connections"), "{few}");
-        let run = Run { transactions: Some(2), ..run(3, None) };
-        assert!(divide(&run, &source(), &[], 3).unwrap_err().what.contains("2 transactions"));
+        let limited = Run { transactions: Some(2), ..run(3, None) };
+        for (run, words) in [(run(2, None), "2 connections"), (limited, "2 transactions")] {
+            let error = divide(&run, &source(), &[], 3).unwrap_err();
+            assert!(error.fault == Fault::User && error.what.contains(words), "{error}");
+        }
     }
 
     #[test]
@@ -257,21 +247,24 @@ pub(super) mod tests {
     #[test]
     fn an_order_that_cannot_be_is_refused() {
         let whole = orders(&run(2, Some(1.0)), 1).remove(0);
-        let with = |change: &dyn Fn(&mut Order)| {
+        let rate = |per_second| Some(Rate { per_second, arrivals: Arrivals::Constant });
+        let changes: [&dyn Fn(&mut Run); 9] = [
+            &|run| run.stride = 0,
+            &|run| run.first = 1,
+            &|run| run.phases.clear(),
+            &|run| run.phases[1].connections = 0,
+            &|run| run.phases[0].seconds = Some(u64::MAX),
+            &|run| run.timeout = Duration::MAX,
+            &|run| run.phases[0].rate = rate(0.0),
+            &|run| run.phases[0].rate = rate(1e300),
+            &|run| run.phases[0].rate = rate(f64::NAN),
+        ];
+        assert!(whole.run_at(&account()).is_ok());
+        for (place, change) in changes.iter().enumerate() {
             let mut order = whole.clone();
-            change(&mut order);
-            order.run_at(&account()).is_err()
-        };
-        assert!(!with(&|_| {}));
-        assert!(with(&|order| order.run.stride = 0));
-        assert!(with(&|order| order.run.first = 1));
-        assert!(with(&|order| order.run.phases.clear()));
-        assert!(with(&|order| order.run.phases[1].connections = 0));
-        assert!(with(&|order| order.run.phases[0].seconds = Some(u64::MAX)));
-        assert!(with(&|order| order.run.timeout = Duration::MAX));
-        assert!(with(&|order| order.run.phases[0].rate = Some(Rate { per_second: 0.0, arrivals: Arrivals::Constant })));
-        assert!(with(&|order| order.run.phases[0].rate = Some(Rate { per_second: 1e300, arrivals: Arrivals::Constant })));
-        assert!(with(&|order| order.run.phases[0].rate = Some(Rate { per_second: f64::NAN, arrivals: Arrivals::Constant })));
+            change(&mut order.run);
+            assert!(order.run_at(&account()).is_err(), "{place}");
+        }
     }
 
     #[test]

@@ -1,19 +1,18 @@
 //! Agents and a conductor over real connections, with a load that is played without a server.
 
-use super::conductor::{Conductor, Host};
+use super::conductor::{Conductor, check_names};
 use super::link::Link;
+use super::merge::tests::second;
+use super::messages::{Report, Request};
 use super::order::{Order, Source, divide, tests::run};
 use super::serve::Agent;
 use super::token::Token;
-use super::wire::{Command, Report, tests::told};
-use super::{Nonce, Timeout};
+use crate::BUILD;
 use crate::engine::{Played, Second, play_when};
 use crate::errors::{Error, Fault, Result};
 use crate::mock_server::{Answer, Command as Asked, MockServer};
-use crate::record::Merged;
 use crate::run::Purpose;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -21,18 +20,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const SECRET: &[u8] = b"c29tZSBieXRlcyB0aGF0IHNlcnZlIGFzIGEgdG9rZW4h";
+const OTHER_SECRET: &[u8] = b"b3RoZXIgYnl0ZXMgdGhhdCBzZXJ2ZSBhcyBhIHRva2Vu";
+const SILENCE: Duration = Duration::from_secs(2);
 const SOON: Duration = Duration::from_secs(10);
-
-fn timeout() -> Timeout {
-    Timeout {
-        greeting: Duration::from_secs(2),
-        silence: Duration::from_secs(1),
-        beat: Duration::from_millis(50),
-        lead: Duration::from_millis(300),
-        stopping: Duration::from_secs(2),
-        parting: Duration::from_secs(1),
-    }
-}
 
 fn token(secret: &[u8]) -> Token {
     Token::of(secret).unwrap()
@@ -47,7 +37,7 @@ struct Stage {
     address: String,
     stop: Arc<AtomicBool>,
     said: Arc<Mutex<Vec<String>>>,
-    thread: Option<JoinHandle<Result<()>>>,
+    thread: Option<JoinHandle<std::io::Result<()>>>,
 }
 
 impl Stage {
@@ -58,7 +48,7 @@ impl Stage {
         let (stopped, saying) = (Arc::clone(&stop), Arc::clone(&said));
         let thread = thread::spawn(move || {
             let say = move |line| saying.lock().unwrap().push(line);
-            Agent { token: token(SECRET), play: &*play, timeout: timeout(), stop: &stopped, say: &say }.serve(&listener)
+            Agent { token: token(SECRET), play: &*play, silence: SILENCE, stop: &stopped, say: &say }.serve(&listener)
         });
         Self { address, stop, said, thread: Some(thread) }
     }
@@ -82,16 +72,8 @@ impl Drop for Stage {
     }
 }
 
-/// A second in which each of the agent's connections played ten transactions.
-fn second(order: &Order, number: u64) -> Second {
-    let connections = order.run.phases[0].connections;
-    let mut merged = Merged::new(1);
-    (0..10 * connections).for_each(|_| merged.tally.transaction(0, 1_000_000, 500_000));
-    let purpose = if number <= 2 { Purpose::WarmUp } else { Purpose::Measure };
-    Second { number, purpose, step: 1, connections, load_threads: 1, gather: None, rate: None, at: 1e9, seconds: 1.0, merged }
-}
-
-/// Seconds of ten milliseconds, until there are so many or it is stopped; `starts` is told when the load began, `ends` that it ended.
+/// Seconds of ten milliseconds, in each of which each connection played ten transactions, until there are so many or it is stopped;
+/// `starts` receives when the load began, `ends` that it ended.
 fn steady(count: u64, starts: &Arc<Mutex<Vec<Instant>>>, ends: &Arc<AtomicBool>) -> Playing {
     let (starts, ends) = (Arc::clone(starts), Arc::clone(ends));
     Box::new(move |order, stop, ready, seconds| {
@@ -102,7 +84,9 @@ fn steady(count: u64, starts: &Arc<Mutex<Vec<Instant>>>, ends: &Arc<AtomicBool>)
         while number < count && !stop.load(Relaxed) {
             thread::sleep(Duration::from_millis(10));
             number += 1;
-            seconds(second(order, number));
+            let purpose = if number <= 2 { Purpose::WarmUp } else { Purpose::Measure };
+            let connections = order.run.phases[0].connections;
+            seconds(Second { purpose, connections, ..second(number, 10 * connections as u64) });
         }
         ends.store(true, Relaxed);
         Ok(Played { seconds: number, reached_backlog_cap: false })
@@ -118,14 +102,20 @@ struct Outcome {
     seconds: Vec<Second>,
 }
 
-/// Conduct a run of six connections; `stop_after` so many seconds were told.
+impl Outcome {
+    fn error(self) -> Error {
+        self.played.unwrap_err()
+    }
+}
+
+/// Conduct a run of six connections; `stop_after` so many seconds.
 fn conduct(secret: &[u8], addresses: &[&str], stop_after: usize) -> Outcome {
     let (stop, mut seconds) = (AtomicBool::new(stop_after == 0), Vec::new());
     let run = run(6, None);
     let orders = divide(&run, &Source::Known("noop".into()), &[], addresses.len()).unwrap();
-    let hosts = addresses.iter().zip(orders).map(|(name, order)| Host { name: (*name).to_owned(), order }).collect();
-    let mut conductor = Conductor { token: token(secret), timeout: timeout(), stop: &stop, say: &mut |_| {} };
-    let played = conductor.conduct(hosts, &run, &mut |second| {
+    let orders: Vec<_> = addresses.iter().map(|name| (*name).to_owned()).zip(orders).collect();
+    let mut conductor = Conductor { token: token(secret), silence: SILENCE, stop: &stop, say: &mut |_| {} };
+    let played = conductor.conduct(&orders, &run, &mut |second| {
         seconds.push(second);
         assert!(seconds.len() < 1000, "the run goes on for ever");
         stop.store(seconds.len() >= stop_after, Relaxed);
@@ -133,58 +123,57 @@ fn conduct(secret: &[u8], addresses: &[&str], stop_after: usize) -> Outcome {
     Outcome { played, seconds }
 }
 
-/// A conductor or an agent that a test plays by hand.
+/// A conductor that a test plays by hand.
 struct ByHand(Link);
 
 impl ByHand {
     fn call(address: &str) -> Self {
         let stream = TcpStream::connect(address).unwrap();
-        Self(Link::call(stream, &token(SECRET), &Nonce::default(), SOON).unwrap())
+        Self(Link::call(stream, &token(SECRET), BUILD, SOON).unwrap())
     }
 
-    fn send(&mut self, message: &impl Serialize) {
-        self.0.writer.send(message).unwrap();
-    }
-
-    fn receive<T: DeserializeOwned>(&mut self) -> T {
-        self.0.reader.receive(Instant::now() + SOON).unwrap()
-    }
-
-    fn order(&mut self) {
+    /// A conductor that has given an order.
+    fn ordering(address: &str) -> Self {
+        let mut conductor = Self::call(address);
         let order = divide(&run(1, None), &Source::Known("noop".into()), &[], 1).unwrap().remove(0);
-        self.send(&Command::Order(Box::new(order)));
+        conductor.ask(&order);
+        conductor
     }
 
-    /// Skip to what is looked for.
-    fn hear_until(&mut self, wanted: impl Fn(&Report) -> bool) {
-        while !wanted(&self.receive()) {}
+    fn ask(&mut self, message: &impl Serialize) -> Report {
+        self.0.send(message).unwrap();
+        self.0.receive(Instant::now() + SOON).unwrap()
+    }
+
+    fn ask_until(&mut self, is_wanted: impl Fn(&Report) -> bool) -> Report {
+        loop {
+            let report = self.ask(&Request::Report);
+            if is_wanted(&report) {
+                return report;
+            }
+        }
     }
 }
 
-/// Leave in good order: what was said arrives.
-fn leave(mut agent: ByHand) {
-    agent.0.writer.finish();
-    agent.0.reader.drain(Instant::now() + SOON);
-}
-
-/// An agent that answers all questions, says `sayings` once it is told to start, and then does as `end` says.
-fn by_hand(sayings: Vec<Report>, end: fn(ByHand)) -> (String, JoinHandle<()>) {
+/// An agent of some build that is ready at once. After the start it answers each request with one of `reports`, and then does as `end`
+/// says.
+fn agent_by_hand(build: &'static str, reports: Vec<Report>, end: fn(Link)) -> (String, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let agent = thread::spawn(move || {
-        let stream = listener.accept().unwrap().0;
-        let mut agent = ByHand(Link::answer(stream, &token(SECRET), &Nonce::default(), SOON).unwrap());
-        agent.send(&Report::Welcome);
-        agent.send(&Report::Ready);
-        loop {
-            match agent.receive() {
-                Command::Ask(ask) => agent.send(&Report::Clock { ask, nanoseconds: ask }),
-                Command::Start(_) => break,
-                Command::Conduct | Command::Order(_) | Command::Stop => {}
-            }
+        let Ok(mut link) = Link::answer(listener.accept().unwrap().0, &token(SECRET), build, SOON) else { return };
+        let _: Order = link.receive(Instant::now() + SOON).unwrap();
+        let ready = Report { is_ready: true, ..Report::default() };
+        link.send(&ready).unwrap();
+        while !matches!(link.receive(Instant::now() + SOON), Ok(Request::Start(_))) {
+            link.send(&ready).unwrap();
         }
-        sayings.iter().for_each(|report| agent.send(report));
-        end(agent);
+        link.send(&ready).unwrap();
+        for report in reports {
+            let _: Request = link.receive(Instant::now() + SOON).unwrap();
+            link.send(&report).unwrap();
+        }
+        end(link);
     });
     (address, agent)
 }
@@ -250,51 +239,35 @@ fn the_engine_sends_nothing_before_the_agreed_start() {
 }
 
 #[test]
-fn an_agent_plays_one_run_after_the_other() {
-    let stage = Stage::of(playing(3));
-    for _ in 0..3 {
-        assert_eq!(conduct(SECRET, &[&stage.address], usize::MAX).played.unwrap().seconds, 3);
+fn an_agent_that_is_lost_or_sends_nonsense_fails_the_run_and_the_others_stop() {
+    let one = |number| Report { seconds: vec![second(number, 5)], ..Report::default() };
+    let wait = |mut link: Link| while link.receive::<Request>(Instant::now() + SOON).is_ok() {};
+    let nonsense = |mut link: Link| link.send(&["nonsense"]).unwrap();
+    for (number, end, words) in [
+        (1, drop as fn(Link), "is lost: it closed the connection"),
+        (1, wait, "is lost: it sent nothing for too long"),
+        (1, nonsense, "is lost: it sent a message that makes no sense"),
+        (7, drop, "out of turn"),
+    ] {
+        let ends = Arc::default();
+        let stage = Stage::of(steady(u64::MAX, &Arc::default(), &ends));
+        let (lost, agent) = agent_by_hand(BUILD, vec![one(number)], end);
+        let outcome = conduct(SECRET, &[&stage.address, &lost], usize::MAX);
+        assert!(outcome.seconds.len() <= 1, "a smaller load was handed on");
+        let error = outcome.error();
+        assert!(error.what.contains(&lost) && error.what.contains(words), "{error}");
+        assert_eq!(error.fault, Fault::Driver);
+        agent.join().unwrap();
+        stage.wait_until_said("and the load was stopped");
+        assert!(ends.load(Relaxed));
     }
-}
-
-#[test]
-fn a_lost_agent_fails_the_run_and_stops_the_others() {
-    let ends = Arc::default();
-    let stage = Stage::of(steady(u64::MAX, &Arc::default(), &ends));
-    let (lost, agent) = by_hand(vec![Report::Second(Box::new(told(1, 5)))], drop);
-    let Outcome { played, seconds } = conduct(SECRET, &[&stage.address, &lost], usize::MAX);
-    let error = played.unwrap_err();
-    assert_eq!(error.fault, Fault::Driver);
-    assert!(error.what.contains(&lost) && error.what.contains("lost"), "{error}");
-    assert!(seconds.len() <= 1, "a smaller load was handed on");
-    agent.join().unwrap();
-    stage.wait_until_said("closed the connection, and the load was stopped");
-    assert!(ends.load(Relaxed));
-}
-
-#[test]
-fn an_agent_that_falls_silent_is_lost() {
-    let (silent, agent) =
-        by_hand(vec![], |mut agent| while agent.0.reader.receive::<Command>(Instant::now() + SOON).is_ok() {});
-    let error = conduct(SECRET, &[&silent], usize::MAX).played.unwrap_err();
-    assert!(error.what.contains("sent nothing for too long"), "{error}");
-    agent.join().unwrap();
-}
-
-#[test]
-fn an_agent_that_talks_nonsense_is_lost() {
-    let nonsense = vec![Report::Second(Box::new(told(7, 1)))];
-    let (odd, agent) = by_hand(nonsense, leave);
-    let error = conduct(SECRET, &[&odd], usize::MAX).played.unwrap_err();
-    assert!(error.what.contains("out of turn"), "{error}");
-    agent.join().unwrap();
 }
 
 #[test]
 fn an_agent_that_played_may_leave_before_the_others() {
     let stage = Stage::of(playing(5));
-    let ended = Played { seconds: 1, reached_backlog_cap: true };
-    let (early, agent) = by_hand(vec![Report::Second(Box::new(told(1, 5))), Report::Played(ended)], leave);
+    let ended = Some(Ok(Played { seconds: 1, reached_backlog_cap: true }));
+    let (early, agent) = agent_by_hand(BUILD, vec![Report { seconds: vec![second(1, 5)], ended, ..Report::default() }], drop);
     let Outcome { played, seconds } = conduct(SECRET, &[&stage.address, &early], usize::MAX);
     assert_eq!(played, Ok(Played { seconds: 5, reached_backlog_cap: true }));
     let counts: Vec<u64> = seconds.iter().map(|second| second.merged.tally.all_transactions()).collect();
@@ -303,39 +276,37 @@ fn an_agent_that_played_may_leave_before_the_others() {
 }
 
 #[test]
-fn a_stop_ends_all_with_what_was_measured() {
+fn a_stop_ends_all_with_what_was_measured_and_is_no_error_before_the_start() {
     let stages = [(); 2].map(|()| Stage::of(playing(u64::MAX)));
-    let Outcome { played, seconds } = conduct(SECRET, &[&stages[0].address, &stages[1].address], 4);
+    let addresses = [stages[0].address.as_str(), &stages[1].address];
+    let Outcome { played, seconds } = conduct(SECRET, &addresses, 4);
     assert!(played.unwrap().seconds >= 4 && seconds.len() >= 4);
     stages.iter().for_each(|stage| stage.wait_until_said("played for"));
-}
-
-#[test]
-fn a_stop_before_the_start_is_no_error() {
-    let stage = Stage::of(playing(5));
-    let Outcome { played, seconds } = conduct(SECRET, &[&stage.address], 0);
+    let Outcome { played, seconds } = conduct(SECRET, &addresses, 0);
     assert_eq!((played.unwrap().seconds, seconds.len()), (0, 0));
 }
 
 #[test]
-fn an_agent_whose_conductor_vanished_stops_and_waits_for_the_next() {
+fn a_load_that_does_not_stop_is_an_error() {
+    let (stuck, agent) = agent_by_hand(BUILD, vec![Report { seconds: vec![second(1, 5)], ..Report::default() }], |mut link| {
+        while link.receive::<Request>(Instant::now() + SOON).is_ok_and(|_| link.send(&Report::default()).is_ok()) {}
+    });
+    let error = conduct(SECRET, &[&stuck], 1).error();
+    assert!(error.what.contains("does not end its load"), "{error}");
+    agent.join().unwrap();
+}
+
+#[test]
+fn an_agent_whose_conductor_vanished_stops_and_serves_the_next() {
     let ends = Arc::default();
     let stage = Stage::of(steady(u64::MAX, &Arc::default(), &ends));
-    let vanishing: [fn(&ByHand); 2] = [|conductor| conductor.0.writer.close(), |_| thread::sleep(2 * timeout().silence)];
-    for vanish in vanishing {
-        let mut conductor = ByHand::call(&stage.address);
-        conductor.order();
-        conductor.hear_until(|report| *report == Report::Ready);
-        conductor.send(&Command::Ask(1));
-        let mut shown = 0;
-        while shown == 0 {
-            if let Report::Clock { nanoseconds, .. } = conductor.receive() {
-                shown = nanoseconds;
-            }
-        }
-        conductor.send(&Command::Start(shown + 300_000_000));
-        conductor.hear_until(|report| matches!(report, Report::Second(_)));
-        vanish(&conductor);
+    for silence in [Duration::ZERO, 2 * SILENCE] {
+        let mut conductor = ByHand::ordering(&stage.address);
+        let clock = conductor.ask_until(|report| report.is_ready).clock;
+        conductor.ask(&Request::Start(clock + 300_000_000));
+        conductor.ask_until(|report| !report.seconds.is_empty());
+        thread::sleep(silence);
+        drop(conductor);
         stage.wait_until_said("and the load was stopped");
         assert!(ends.swap(false, Relaxed));
         stage.said.lock().unwrap().clear();
@@ -344,101 +315,88 @@ fn an_agent_whose_conductor_vanished_stops_and_waits_for_the_next() {
 }
 
 #[test]
-fn a_conductor_that_talks_nonsense_is_left_and_the_next_one_served() {
+fn a_conductor_that_sends_nonsense_is_left_and_the_next_one_served() {
     let stage = Stage::of(playing(3));
-    let mut conductor = ByHand::call(&stage.address);
-    conductor.send(&["nonsense"]);
-    stage.wait_until_said("makes no sense");
-    let mut conductor = ByHand::call(&stage.address);
-    conductor.send(&Command::Stop);
-    stage.wait_until_said("ordered nothing");
-    let mut conductor = ByHand::call(&stage.address);
-    conductor.order();
-    conductor.order();
-    stage.wait_until_said("makes no sense, and the load was stopped");
-    let mut conductor = ByHand::call(&stage.address);
-    conductor.order();
-    conductor.send(&Command::Start(u64::MAX));
-    stage.wait_until_said("had already passed");
-    drop(conductor);
+    for nonsense in [serde_json::json!(["nonsense"]), serde_json::json!({ "source": 1 }), serde_json::json!("stop")] {
+        ByHand::call(&stage.address).0.send(&nonsense).unwrap();
+        stage.wait_until_said("is refused: it sent a message that makes no sense");
+        ByHand::ordering(&stage.address).0.send(&[nonsense]).unwrap();
+        stage.wait_until_said("makes no sense, and the load was stopped");
+        stage.said.lock().unwrap().clear();
+    }
+    let mut conductor = ByHand::ordering(&stage.address);
+    let mut ended = conductor.ask(&Request::Start(u64::MAX)).ended;
+    while ended.is_none() {
+        ended = conductor.ask(&Request::Report).ended;
+    }
+    assert!(ended.unwrap().unwrap_err().what.contains("had already passed"));
     assert_eq!(conduct(SECRET, &[&stage.address], usize::MAX).played.unwrap().seconds, 3);
 }
 
 #[test]
-fn what_fails_at_an_agent_fails_the_run_with_its_fault_and_remedy() {
-    let stages =
-        [Stage::of(playing(u64::MAX)), Stage::of(Box::new(|_, _, _, _| Err(Error::workload("Table is missing", "Prepare"))))];
-    let error = conduct(SECRET, &[&stages[0].address, &stages[1].address], usize::MAX).played.unwrap_err();
-    assert_eq!((error.fault, error.remedy.as_str()), (Fault::Workload, "Prepare"));
-    assert_eq!(error.what, format!("Agent {}: Table is missing", stages[1].address));
-    stages[1].wait_until_said("Table is missing");
-}
-
-#[test]
-fn a_defect_of_an_agent_is_told_and_does_not_end_it() {
-    let stage = Stage::of(Box::new(|_, _, _, _| panic!("on purpose")));
+fn what_fails_at_an_agent_fails_the_run_with_its_fault_and_remedy_and_does_not_end_the_agent() {
+    let steady = Stage::of(playing(u64::MAX));
+    let failing = Stage::of(Box::new(|_, _, _, _| Err(Error::workload("Table is missing", "Prepare"))));
+    let broken = Stage::of(Box::new(|_, _, _, _| panic!("on purpose")));
     for _ in 0..2 {
-        let error = conduct(SECRET, &[&stage.address], usize::MAX).played.unwrap_err();
+        let error = conduct(SECRET, &[&steady.address, &failing.address], usize::MAX).error();
+        assert_eq!((error.fault, error.remedy.as_str()), (Fault::Workload, "Prepare"));
+        assert_eq!(error.what, format!("Agent {}: Table is missing", failing.address));
+        failing.wait_until_said("Table is missing");
+        let error = conduct(SECRET, &[&broken.address], usize::MAX).error();
         assert!(error.fault == Fault::Driver && error.what.contains("defect"), "{error}");
     }
 }
 
 #[test]
-fn an_agent_that_is_told_to_end_fails_the_run() {
+fn an_agent_that_is_stopped_ends_and_fails_the_run() {
     let stage = Stage::of(playing(u64::MAX));
     let address = stage.address.clone();
-    let conductor = thread::spawn(move || conduct(SECRET, &[&address], usize::MAX).played);
+    let conductor = thread::spawn(move || conduct(SECRET, &[&address], usize::MAX));
     stage.wait_until_said("conducts");
-    thread::sleep(Duration::from_millis(300));
+    thread::sleep(Duration::from_millis(100));
     drop(stage);
-    let error = conductor.join().unwrap().unwrap_err();
+    let error = conductor.join().unwrap().error();
     assert!(error.what.contains("stopped by a signal"), "{error}");
 }
 
 #[test]
-fn another_token_a_busy_agent_and_nobody_are_faults_of_the_user() {
+fn another_token_another_build_a_busy_agent_and_nobody_are_faults_of_the_user() {
     let stage = Stage::of(playing(u64::MAX));
-    let refused = |secret: &[u8], address: &str| {
-        let error = conduct(secret, &[address], usize::MAX).played.unwrap_err();
+    let refused = |secret: &[u8], address: &str, words: &[&str]| {
+        let error = conduct(secret, &[address], usize::MAX).error();
         assert_eq!(error.fault, Fault::User, "{error}");
-        error
+        assert!(words.iter().all(|words| error.to_string().contains(words)), "{error}");
     };
-    assert!(refused(b"b3RoZXIgYnl0ZXMgdGhhdCBzZXJ2ZSBhcyBhIHRva2Vu", &stage.address).what.contains("another token"));
-    stage.wait_until_said("another token");
-    let mut first = ByHand::call(&stage.address);
-    first.order();
+    refused(OTHER_SECRET, &stage.address, &["has another token"]);
+    let (other, agent) = agent_by_hand("9.9.9+0123456789abcdef", vec![], drop);
+    refused(SECRET, &other, &["9.9.9+0123456789abcdef", BUILD, "Install the same build"]);
+    agent.join().unwrap();
+    let mut first = ByHand::ordering(&stage.address);
     thread::spawn(move || {
-        while first.0.writer.send(&Command::Ask(1)).is_ok() {
-            thread::sleep(timeout().beat);
-        }
+        while first.0.send(&Request::Report).is_ok_and(|()| first.0.receive::<Report>(Instant::now() + SOON).is_ok()) {}
     });
-    assert!(refused(SECRET, &stage.address).what.contains("plays another run"));
+    refused(SECRET, &stage.address, &["plays another run"]);
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    assert!(refused(SECRET, &free).what.contains("cannot be reached"));
-}
-
-#[test]
-fn strangers_who_say_nothing_keep_nobody_waiting() {
-    let stage = Stage::of(playing(3));
-    let strangers: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(&stage.address).unwrap()).collect();
-    assert_eq!(conduct(SECRET, &[&stage.address], usize::MAX).played.unwrap().seconds, 3);
-    stage.wait_until_said("sent nothing for too long");
-    drop(strangers);
-}
-
-#[test]
-fn a_crowd_of_strangers_does_not_lock_the_conductor_out() {
-    let stage = Stage::of(playing(3));
-    let strangers: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(&stage.address).unwrap()).collect();
-    assert_eq!(conduct(SECRET, &[&stage.address], usize::MAX).played.unwrap().seconds, 3);
-    drop(strangers);
-}
-
-#[test]
-fn agents_are_named_once_each_with_their_ports() {
-    let named = |names: &[&str]| super::conductor::hosts(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-    assert_eq!(named(&["a:1", "[::1]:2"]).unwrap(), ["a:1", "[::1]:2"]);
-    for wrong in [&["a"][..], &["a:"], &[":1"], &["a:0"], &["a:70000"], &["a:1", "a:1"], &[]] {
-        assert_eq!(named(wrong).unwrap_err().fault, Fault::User, "{wrong:?}");
+    for nobody in [free.as_str(), "127.0.0.1", "127.0.0.1:"] {
+        refused(SECRET, nobody, &["cannot be reached", "--listen HOST:PORT"]);
     }
+}
+
+#[test]
+fn neither_silent_strangers_nor_a_crowd_of_them_lock_the_conductor_out() {
+    for count in [40, 200] {
+        let stage = Stage::of(playing(3));
+        let strangers: Vec<TcpStream> = (0..count).map(|_| TcpStream::connect(&stage.address).unwrap()).collect();
+        assert_eq!(conduct(SECRET, &[&stage.address], usize::MAX).played.unwrap().seconds, 3);
+        stage.wait_until_said("sent nothing for too long");
+        drop(strangers);
+    }
+}
+
+#[test]
+fn an_agent_is_named_once() {
+    let check = |names: [&str; 2]| check_names(&names.map(str::to_owned));
+    assert_eq!(check(["a:1", "a:2"]), Ok(()));
+    assert!(check(["a:1", "a:1"]).unwrap_err().what.contains("a:1 is named twice"));
 }

@@ -2,7 +2,7 @@
 
 use super::replay::ReplayLine;
 use super::tally::{Merged, Tally};
-use super::times::{Percentiles, Times, UNIT_NS};
+use super::times::{Percentiles, Times, UNIT_NS, seconds};
 use crate::errors::{Error, Fault};
 use crate::run::{Purpose, Rate};
 use serde::Serialize;
@@ -217,11 +217,6 @@ pub(super) fn by_name(tally: &Tally, names: &[String]) -> BTreeMap<String, u64> 
 /// The age of the oldest unfinished transaction in milliseconds, to the microsecond; None where there is none.
 pub(super) fn oldest_ms(unfinished: u64, oldest_ns: u64) -> Option<f64> {
     (unfinished > 0).then(|| (oldest_ns as f64 / 1e3).round() / 1e3)
-}
-
-/// Nanoseconds as seconds, to the microsecond.
-pub(super) fn seconds(nanoseconds: u64) -> f64 {
-    (nanoseconds as f64 / 1e3).round() / 1e6
 }
 
 impl Statements {

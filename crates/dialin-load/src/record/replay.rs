@@ -1,7 +1,6 @@
 //! What a replay counts beside what every load counts: whether it is the same work, and in time.
 
-use super::lines::seconds;
-use super::times::{Percentiles, Times};
+use super::times::{Percentiles, Times, seconds};
 use crate::capture::class::Obstacle;
 use crate::replay::{Facts, Moment, Pace, Request};
 use serde::{Deserialize, Serialize};

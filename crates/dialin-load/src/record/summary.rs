@@ -1,12 +1,12 @@
 //! What a run came to: a total for each step and for all.
 
 use super::lines::{
-    GatheringLine, LatencyLine, Statements, TimersLine, When, by_name, gather_word, latency_by_name, oldest_ms, seconds,
+    GatheringLine, LatencyLine, Statements, TimersLine, When, by_name, gather_word, latency_by_name, oldest_ms,
 };
 use super::replay::ReplayLine;
 use super::start::arrivals;
 use super::tally::{Merged, Tally};
-use super::times::{Percentiles, UNIT_NS};
+use super::times::{Percentiles, UNIT_NS, seconds};
 use crate::run::{Arrivals, Purpose, Rate};
 use serde::Serialize;
 use std::collections::BTreeMap;

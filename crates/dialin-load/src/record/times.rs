@@ -148,6 +148,11 @@ fn milliseconds(units: f64) -> f64 {
     units.round() / UNITS_PER_MS
 }
 
+/// Nanoseconds as seconds, to the microsecond.
+pub(super) fn seconds(nanoseconds: u64) -> f64 {
+    (nanoseconds as f64 / 1e3).round() / 1e6
+}
+
 impl Serialize for Times {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&self.encoded())
