@@ -4,7 +4,10 @@ import json
 
 import pytest
 
-from live import EASY, FAST, SHORT, find, kill, measuring
+from dialin.model.record import LogCode
+from dialin.model.trial import Step, TrialState
+from dialin.store.store import Store
+from live import EASY, FAST, LITTLE, SHORT, find, interrupt, kill, measuring, until
 from playground import SCHEMA, option_file, playground
 
 CAPACITY, CONCURRENCY = "innodb_io_capacity", "innodb_thread_concurrency"
@@ -48,3 +51,28 @@ def test_what_takes_a_start_is_refused_and_so_is_a_restart(dialin, server, words
     _, err = dialin(*words, "table_open_cache_instances=1,2", "--minutes", "2", code=2)
     assert "table_open_cache_instances can be set only when the server starts" in err
     assert server.variables() == before
+
+
+def test_a_trial_that_is_too_slow_ends_early_and_the_server_is_left_as_it_was(dialin, server, tmp_path):
+    before, out = server.variables(), dialin.directory / "slow"
+    account = ["--attach", "--defaults-file", option_file(server, tmp_path / "account.cnf")]
+    load = [*LITTLE, "--workload", "oltp_update_index", "--measure", "20", "--warmup", "1", "--minutes", "20", "--worst", "70%"]
+    process = dialin.start("tune", f"{CAPACITY}=200..2000", *account, *load, "--out", out)
+    slow = measuring(out, block=3)
+    assert slow.candidate != "baseline"
+
+    # Its load gets a hundredth of the time. Without the gaps the end of the trial would wait for statements that wait.
+    server.query(*["FLUSH TABLES WITH READ LOCK", "SELECT SLEEP(0.9)", "UNLOCK TABLES"] * 10)
+
+    def ended_early():
+        with Store.open(out) as store:
+            return [line.figures for _, line in store.log_after(0) if line.code is LogCode.TRIAL_CUT_SHORT]
+
+    figures = until(ended_early, every=1)[0]
+    interrupt(process)
+    assert server.variables() == before
+    assert figures["trial"] == slow.id
+    with Store.open(out) as store:
+        trial = next(trial for trial in store.trials() if trial.id == slow.id)
+    assert trial.state is TrialState.DONE
+    assert 5 <= trial.steps[Step.MEASURE] < 19
