@@ -158,6 +158,21 @@ def test_an_effect_that_grows_within_periods_is_read_in_their_second_halves_and_
     assert found.decision.choice == B
 
 
+def test_where_noise_could_hide_that_a_small_effect_grows_its_interval_reaches_further():
+    made = settling(-0.04, -0.04, sd=0.1)
+    found = decide_periods(made, [A, B], A, RULES)
+    carry = found.carry_over[B]
+    assert not carry.is_slow
+    assert carry.to_come < -0.01
+    alone = fit_periods(made, [A, B]).ratio(B, A, 0.05)
+    assert found.adjusted[B].low == pytest.approx(alone.low * math.exp(carry.to_come))
+    assert found.adjusted[B].high == pytest.approx(alone.high)
+
+
+def test_the_interval_of_an_effect_that_would_be_seen_to_grow_reaches_no_further():
+    assert decide_periods(settling(-0.4, -0.4, sd=0.05), [A, B], A, RULES).carry_over[B].to_come == 0
+
+
 @pytest.mark.parametrize(
     ("early", "late", "washout", "needed"),
     [(0.2, 0.2, 5, None), (0.11, 0.2, 5, 180), (0.05, 0.2, 120, 180), (0.05, 0.2, 180, None)],

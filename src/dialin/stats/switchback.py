@@ -14,6 +14,9 @@ are compared, and the interval of such a candidate reaches further: by half of w
 for what settles exponentially, as long as the second half has no more than `_MOST_GROWTH` times the effect of the first. Where
 there may be more, most of the effect may be still to come, and nothing is claimed: `washout_needed` says how long a washout
 must be, and a study goes on with that.
+
+Where no difference between the halves is seen, a small effect may settle slowly nevertheless: noise hides that. Unless the data
+exclude it, the interval reaches as much further as it could grow.
 """
 
 from __future__ import annotations
@@ -90,7 +93,8 @@ class CarryOver:
         is_shown: whether one of them is clearly not 1.
         is_slow: whether the effect may differ between the halves, so that the second ones alone are compared.
         lasts: whether most of the effect may be still to come at the end of a period, or its direction changes within one.
-        to_come: what may still come, on the log scale of the values; 0 where the effect is not slow.
+        to_come: what may still come, on the log scale of the values: of a slow effect, what most probably comes; of another,
+            the most that cannot be excluded, and 0 where that is little.
     """
 
     settling: Estimate | None
@@ -192,7 +196,7 @@ def second_halves(periods: Sequence[Period]) -> list[Period]:
 
 def _with_what_comes(ratio: Estimate | None, carry: CarryOver | None) -> Estimate | None:
     """Return a ratio whose interval reaches as far as the effect may still go; without an interval where it lasts."""
-    if ratio is None or carry is None or not (carry.is_slow or carry.lasts) or ratio.low is None or ratio.high is None:
+    if ratio is None or carry is None or ratio.low is None or ratio.high is None:
         return ratio
     if carry.lasts:
         return Estimate(mean=ratio.mean, low=None, high=None)
@@ -349,7 +353,7 @@ def carry_over(periods: Sequence[Period], name: str, baseline: str, alpha: float
         early, late = first.difference(name, baseline), second.difference(name, baseline)
         doubt = _doubt(late, change, later)
         is_slow = max(_deviate(change), doubt) > _MAY_SETTLE or (later is not None and _deviate(later) > _CARRIES_OVER)
-        to_come = _STILL_TO_COME * change.mean if is_slow else 0.0
+        to_come = _STILL_TO_COME * change.mean if is_slow else _cannot_be_excluded(change, late)
         at_most = abs(change.mean) + _AT_MOST * change.error
         goes_on = change.mean * late.mean > 0 and at_most > (1 - 1 / _MOST_GROWTH) * abs(late.mean)
         turns = early.mean * late.mean < 0 and _deviate(change) > _CARRIES_OVER
@@ -362,6 +366,13 @@ def carry_over(periods: Sequence[Period], name: str, baseline: str, alpha: float
         lasts=lasts,
         to_come=to_come,
     )
+
+
+def _cannot_be_excluded(change: FittedDifference, late: FittedDifference) -> float:
+    """Return what may still come of an effect that does not seem to grow; 0 where noise could hide little."""
+    direction = math.copysign(1.0, late.mean)
+    growth = direction * change.mean + _AT_MOST * change.error
+    return direction * _STILL_TO_COME * growth if growth > (1 - 1 / _MOST_GROWTH) * abs(late.mean) else 0.0
 
 
 def _doubt(late: FittedDifference, change: FittedDifference, later: FittedDifference | None) -> float:
