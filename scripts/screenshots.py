@@ -70,6 +70,7 @@ SHOTS = (
     Shot("tie", "tie", 1280, 900),
     Shot("failure-dark", "failure", 1280, 900, "dark"),
     Shot("tune", "tune", 1280, 900, top="#search"),
+    Shot("tune-variables", "tune", 1280, 760, top="#tune-responses-title"),
     Shot("tune-phone", "tune", 390, 844, "dark"),
     Shot("live", "live", 1280, 900),
     Shot("live-dark", "live", 1280, 900, "dark"),

@@ -89,6 +89,14 @@ def test_the_waterfall_ends_with_the_gain_of_fresh_trials(record):
     assert chart.text.count(", measured") == len(by_proof)
 
 
+def test_the_waterfall_of_a_single_change_has_nothing_that_changes_carry_together(record):
+    findings = record.course.findings
+    first = next(one for one in findings.variables if one.carries and one.recommended is not None)
+    chart = waterfall(findings.model_copy(update={"variables": [first]}), measure(Goal.THROUGHPUT, 95))
+    assert len(chart.figure["data"][1]["x"]) == 3, "the baseline, the change, and all in fresh trials"
+    assert "together" not in chart.text
+
+
 def test_each_variable_has_a_panel_with_the_uncertainty_of_what_it_does(record):
     findings = record.course.findings
     chart = responses(findings, record.spec, measure(Goal.THROUGHPUT, 95))

@@ -21,7 +21,7 @@ from dialin.text import shorten
 _COLUMNS = 2
 _GAP = 0.09
 """Between two columns, as a share of the width."""
-_ROW, _TITLE = 170, 42
+_ROW, _TITLE = 184, 56
 """Pixels of a row of panels, and of those what its names and ticks take."""
 _SHORT = 25
 """Characters of a name above a panel on a narrow screen."""
