@@ -353,9 +353,9 @@ def carry_over(periods: Sequence[Period], name: str, baseline: str, alpha: float
         early, late = first.difference(name, baseline), second.difference(name, baseline)
         doubt = _doubt(late, change, later)
         is_slow = max(_deviate(change), doubt) > _MAY_SETTLE or (later is not None and _deviate(later) > _CARRIES_OVER)
-        to_come = _STILL_TO_COME * change.mean if is_slow else _cannot_be_excluded(change, late)
-        at_most = abs(change.mean) + _AT_MOST * change.error
-        goes_on = change.mean * late.mean > 0 and at_most > (1 - 1 / _MOST_GROWTH) * abs(late.mean)
+        most = _most_growth(change, late)
+        to_come = _STILL_TO_COME * (change.mean if is_slow else most)
+        goes_on = change.mean * late.mean > 0 and most != 0
         turns = early.mean * late.mean < 0 and _deviate(change) > _CARRIES_OVER
         lasts = is_slow and max(_deviate(late), doubt) > _IS_CLEAR and (goes_on or turns)
     return CarryOver(
@@ -368,11 +368,11 @@ def carry_over(periods: Sequence[Period], name: str, baseline: str, alpha: float
     )
 
 
-def _cannot_be_excluded(change: FittedDifference, late: FittedDifference) -> float:
-    """Return what may still come of an effect that does not seem to grow; 0 where noise could hide little."""
+def _most_growth(change: FittedDifference, late: FittedDifference) -> float:
+    """Return how far an effect may have grown within periods, with its sign; 0 where little of it can be still to come."""
     direction = math.copysign(1.0, late.mean)
     growth = direction * change.mean + _AT_MOST * change.error
-    return direction * _STILL_TO_COME * growth if growth > (1 - 1 / _MOST_GROWTH) * abs(late.mean) else 0.0
+    return direction * growth if growth > (1 - 1 / _MOST_GROWTH) * abs(late.mean) else 0.0
 
 
 def _doubt(late: FittedDifference, change: FittedDifference, later: FittedDifference | None) -> float:
