@@ -10,8 +10,8 @@ On each build these studies, one after another:
   each other); nothing may be claimed.
 - I/O: the planted value again with --goal io; only a few minutes, to see that a cost decides.
 - saturated: the same with --goal throughput, while 16 connections write as fast as they can.
-- guard: innodb_thread_concurrency=1, on MariaDB binlog_commit_wait_usec=500000, stalls the server; the baseline must be back at
-  once, and the clients' own log says how many seconds were bad.
+- guard: innodb_thread_concurrency=1, innodb_max_purge_lag=1 before MySQL 8, binlog_commit_wait_usec=500000 on MariaDB stall the
+  server; the baseline must be back at once, and the clients' own log says how many seconds were bad.
 - cost: CPU of the server for one reading, which a study makes each second, and of dialin itself. The clients rest meanwhile, so
   that the kernel's count of the server's CPU, less that of a server that is not read, is of the readings alone.
 
@@ -139,7 +139,7 @@ class Bench:
 
     def guard(self) -> str:
         out = self._directory / "guard"
-        clients = traffic(self._server, self._directory / "clients", workload="oltp_insert", connections=16, rate="100")
+        clients = traffic(self._server, self._directory / "clients", workload="oltp_update_index", connections=16, rate="100")
         with stalling(self._server) as candidate, clients as seen:
             _, verdict, said = self._run("guard", [candidate], 3)
         if not verdict:

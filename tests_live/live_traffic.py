@@ -14,7 +14,7 @@ from driving import BINARY
 DOCUMENT = Path(__file__).parent.parent / "docs" / "live.md"
 SIZES = ["--option", "tables=2", "--option", "table-size=5000"]
 SCHEMA = "shop"
-CONCURRENCY, COMMIT_WAIT = "innodb_thread_concurrency", "binlog_commit_wait_usec"
+CONCURRENCY, COMMIT_WAIT, PURGE_LAG = "innodb_thread_concurrency", "binlog_commit_wait_usec", "innodb_max_purge_lag"
 
 QUICK = ["--attach", "--traffic", "own", "--yes", "--observe", "30", "--measure", "2", "--warmup", "1"]
 """Periods that are short enough for a test."""
@@ -77,6 +77,19 @@ def scans(server):
         thread.join()
 
 
+@contextmanager
+def old_snapshot(server):
+    """A transaction that keeps InnoDB from purging what others have changed since it began."""
+    with (
+        pymysql.connect(unix_socket=server.entry.socket, user="client", database=SCHEMA) as reader,
+        pymysql.connect(unix_socket=server.entry.socket, user="client", database=SCHEMA, autocommit=True) as writer,
+    ):
+        reader.cursor().execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        for identifier in range(1, 301):
+            writer.cursor().execute("UPDATE sbtest1 SET k = k + 1 WHERE id = %s", (identifier,))
+        yield
+
+
 def words_of(build):
     """More words of `dialin servers start` for a server with clients that one can study, and stall (`stalling`)."""
     log = ("--set", "log_bin=ON") if build.flavour == "mariadb" else ()
@@ -87,16 +100,22 @@ def words_of(build):
 def stalling(server):
     """Make ready what a candidate stalls a server by, and give that candidate.
 
-    `innodb_thread_concurrency=1` lets one statement into InnoDB at a time, and a scan holds its place. MariaDB has no such
-    variable; there a commit waits for so many others that never come, for `binlog_commit_wait_usec`.
+    `innodb_thread_concurrency=1` lets one statement into InnoDB at a time, and a scan holds its place. Before MySQL 8, where
+    statements wait on after it is set back, those that write are delayed because purge lags. MariaDB has neither; there a
+    commit waits for so many others that never come, for `binlog_commit_wait_usec`.
     """
-    if CONCURRENCY in server.variables():
+    if server.build.flavour == "mariadb":
+        server.query("SET GLOBAL binlog_commit_wait_count = 1000", f"SET GLOBAL {COMMIT_WAIT} = 0")
+        yield f"{COMMIT_WAIT}=500000"
+        server.query("SET GLOBAL binlog_commit_wait_count = DEFAULT", f"SET GLOBAL {COMMIT_WAIT} = DEFAULT")
+    elif server.build.version < (8,):
+        server.query(f"SET GLOBAL {PURGE_LAG}_delay = 500000")
+        with old_snapshot(server):
+            yield f"{PURGE_LAG}=1"
+        server.query(f"SET GLOBAL {PURGE_LAG}_delay = DEFAULT")
+    else:
         with scans(server):
             yield f"{CONCURRENCY}=1"
-        return
-    server.query("SET GLOBAL binlog_commit_wait_count = 1000", f"SET GLOBAL {COMMIT_WAIT} = 0")
-    yield f"{COMMIT_WAIT}=500000"
-    server.query("SET GLOBAL binlog_commit_wait_count = DEFAULT", f"SET GLOBAL {COMMIT_WAIT} = DEFAULT")
 
 
 @contextmanager

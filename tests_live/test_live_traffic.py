@@ -10,7 +10,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.store.store import Store
 from driving import needs_dialin_load
 from live import FAST, INSTALLED, MYSQL, find, finish, interrupt, kill, only_with_all, until
-from live_traffic import CONCURRENCY, DOCUMENT, QUICK, WAVE, bad_seconds, prepare, stalling, traffic, words_of
+from live_traffic import DOCUMENT, QUICK, WAVE, bad_seconds, prepare, stalling, traffic, words_of
 from playground import option_file, playground
 
 pytestmark = needs_dialin_load
@@ -52,12 +52,10 @@ def live_of(verdict, name):
 def test_a_candidate_that_stalls_the_server_trips_the_guard_and_is_given_up_with_the_server_as_it_was(
     dialin, server, account, tmp_path, capsys
 ):
-    if server.build.flavour == "mysql" and server.build.version < (8,):
-        pytest.skip(f"{CONCURRENCY} is refused there, see behaviour.strands")
     with stalling(server) as candidate_that_stalls:
         before = values(server)
         sweep = ["sweep", candidate_that_stalls, *account, *QUICK, "--minutes", "3", "--out", tmp_path / "study"]
-        with traffic(server, tmp_path / "clients", workload="oltp_insert", connections=16, rate="100") as clients:
+        with traffic(server, tmp_path / "clients", workload="oltp_update_index", connections=16, rate="100") as clients:
             out, err = dialin(*sweep, "--json", code=1)
         assert values(server) == before
     verdict, value = json.loads(out), candidate_that_stalls.partition("=")[2]
