@@ -158,15 +158,17 @@ def test_an_effect_that_grows_within_periods_is_read_in_their_second_halves_and_
     assert found.decision.choice == B
 
 
-def test_where_noise_could_hide_that_a_small_effect_grows_its_interval_reaches_further():
+def test_where_noise_could_hide_that_a_small_effect_grows_its_interval_reaches_as_far_as_it_could_and_as_later_periods_show():
     made = settling(-0.04, -0.04, sd=0.1)
     found = decide_periods(made, [A, B], A, RULES)
     carry = found.carry_over[B]
     assert not carry.is_slow
     assert carry.to_come < -0.01
     alone = fit_periods(made, [A, B]).ratio(B, A, 0.05)
+    later = math.log(carry.after_other.mean)
+    assert later > 0.001, "the other side is what this test is about"
     assert found.adjusted[B].low == pytest.approx(alone.low * math.exp(carry.to_come))
-    assert found.adjusted[B].high == pytest.approx(alone.high)
+    assert found.adjusted[B].high == pytest.approx(alone.high * math.exp(later))
 
 
 def test_the_interval_of_an_effect_that_would_be_seen_to_grow_reaches_no_further():

@@ -16,7 +16,7 @@ there may be more, most of the effect may be still to come, and nothing is claim
 must be, and a study goes on with that.
 
 Where no difference between the halves is seen, a small effect may settle slowly nevertheless: noise hides that. Unless the data
-exclude it, the interval reaches as much further as it could grow.
+exclude it, the interval reaches as much further as it could grow, and as far as what periods seem to leave to those after them.
 """
 
 from __future__ import annotations
@@ -200,8 +200,10 @@ def _with_what_comes(ratio: Estimate | None, carry: CarryOver | None) -> Estimat
         return ratio
     if carry.lasts:
         return Estimate(mean=ratio.mean, low=None, high=None)
-    further = math.exp(carry.to_come)
-    return Estimate(mean=ratio.mean, low=ratio.low * min(further, 1.0), high=ratio.high * max(further, 1.0))
+    further = [0.0, carry.to_come]
+    if carry.to_come and carry.after_other is not None:
+        further.append(math.log(carry.after_other.mean))  # what is still to come shows in the periods that follow
+    return Estimate(mean=ratio.mean, low=ratio.low * math.exp(min(further)), high=ratio.high * math.exp(max(further)))
 
 
 def _could_change(ratio: Estimate | None, carry: CarryOver, margin: float) -> bool:

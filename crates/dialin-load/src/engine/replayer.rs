@@ -55,8 +55,9 @@ struct Transaction {
     /// The statement before which it has waited until it was due, and the one before which the clock was set; from 1.
     waited: usize,
     clocked: usize,
-    /// The statement that waits for others or did, from 1, and since when.
-    held: (usize, u64),
+    /// Since when its next statement waits for other transactions.
+    held: Option<u64>,
+    has_waited: bool,
     /// A statement waited too long for others: the remaining ones do not wait again, each as long.
     is_released: bool,
     executed: usize,
@@ -87,6 +88,8 @@ pub struct Replayer<'s> {
     given_up: Option<Option<u64>>,
     /// Since when its next transaction could begin, were it not for the order.
     waits_since: Option<u64>,
+    /// The transaction that begins has waited for the order.
+    has_waited: bool,
     /// The digest of the statement that was answered, how long it took in the capture, and when it was sent now, in nanoseconds.
     answered: Option<(usize, u64, u64)>,
     now: u64,
@@ -107,6 +110,7 @@ impl<'s> Script<'s> for Replayer<'s> {
             text: Vec::new(),
             given_up: None,
             waits_since: None,
+            has_waited: false,
             answered: None,
             now: 0,
         }
@@ -140,6 +144,7 @@ impl<'s> Script<'s> for Replayer<'s> {
         if let Some(since) = self.waits_since.take() {
             state.tally.counts.waited += 1;
             state.tally.waited_ns += now - since;
+            self.has_waited = true;
         }
         if let (Some(due), true) = (due, is_transaction) {
             state.tally.late.record(now - due);
@@ -159,7 +164,8 @@ impl<'s> Script<'s> for Replayer<'s> {
                 at: 0,
                 waited: 0,
                 clocked: 0,
-                held: (0, 0),
+                held: None,
+                has_waited: std::mem::take(&mut self.has_waited),
                 is_released: false,
                 executed: 0,
                 is_whole: false,
@@ -173,7 +179,7 @@ impl<'s> Script<'s> for Replayer<'s> {
 
     fn rewind(&mut self) {
         if let Current::Transaction(transaction) = &mut self.current {
-            (transaction.at, transaction.clocked, transaction.held) = (0, 0, (0, 0));
+            (transaction.at, transaction.clocked, transaction.held) = (0, 0, None);
             (transaction.executed, transaction.is_released) = (0, false);
             if let Some(number) = transaction.number {
                 self.source.state().execute(number, 0);
@@ -253,16 +259,17 @@ impl<'s> Script<'s> for Replayer<'s> {
         }
         if !step.dependencies.is_empty() && !transaction.is_released {
             let mut state = self.source.state();
-            if transaction.held.0 != number {
-                transaction.held = (number, now);
-            }
-            let (_, since) = transaction.held;
-            let until = (since.max(state.last_end) + LONGEST_STANDSTILL).min(since + LONGEST_HOLD);
             if !state.is_ready(self.seat, &step.dependencies) {
+                let since = *transaction.held.get_or_insert(now);
+                let until = (since.max(state.last_end) + LONGEST_STANDSTILL).min(since + LONGEST_HOLD);
                 if until > now {
                     return Action::HoldUntil(until);
                 }
                 transaction.is_released = true;
+            }
+            if let Some(since) = transaction.held.take() {
+                state.tally.counts.waited += u64::from(!std::mem::replace(&mut transaction.has_waited, true));
+                state.tally.waited_ns += now - since;
             }
         }
         if let Some(clock) = step.clock.filter(|_| transaction.clocked < number) {
@@ -442,7 +449,7 @@ impl Replayer<'_> {
             if transaction.bytes > LONGEST_AGAIN {
                 // It is not played again, so what was played is not needed any more.
                 transaction.steps.drain(..transaction.at);
-                (transaction.at, transaction.waited, transaction.clocked, transaction.held) = (0, 0, 0, (0, 0));
+                (transaction.at, transaction.waited, transaction.clocked, transaction.held) = (0, 0, 0, None);
             }
         }
     }

@@ -14,7 +14,7 @@ pub struct ReplayCounts {
     pub begun: u64,
     /// Of these, those that began more than 5 ms late.
     pub begun_late: u64,
-    /// Transactions that waited for others which ended before them in the capture.
+    /// Transactions that waited for others which came before them in the capture.
     pub waited: u64,
     /// Transactions that were rolled back because the server did so in the capture, and not in the replay.
     pub repaired: u64,

@@ -117,8 +117,9 @@ fn a_transaction_waits_for_those_that_ended_before_it_began_and_no_longer() {
     let at = |number: usize| asked.iter().position(|sql| sql.starts_with(&format!("update t set a = {number}"))).unwrap();
     assert!(at(1) < at(3) && at(2) < at(3) && at(3) < at(4) && at(4) < at(5), "{asked:?}");
     let replay = tally.replay.unwrap();
-    // The third waited for the first, and not for the second, which was under way when it began; the last one for all.
-    assert_eq!((tally.transactions[0], replay.counts.waited), (5, 2));
+    // The second waited for the rows of the first; the third for the end of the first, and not of the second, which was under way when
+    // it began; the last one for all.
+    assert_eq!((tally.transactions[0], replay.counts.waited), (5, 3));
     let marks: Vec<u64> = replay.marks.iter().map(|(transactions, _)| *transactions).collect();
     assert_eq!(marks, [1, 2, 3, 4, 5]);
     let when: Vec<u64> = replay.marks.iter().map(|(_, at)| *at).collect();
@@ -249,7 +250,9 @@ fn transactions_that_overlap_write_a_row_in_the_captured_order() {
     });
     assert!(place(&asked, said[3].3) < place(&asked, said[5].3), "{asked:?}");
     assert!(place(&asked, "START TRANSACTION") < place(&asked, "select 1") + 3, "both ran at once: {asked:?}");
-    assert_eq!(tally.transactions[0], 2);
+    let replay = tally.replay.unwrap();
+    assert_eq!((tally.transactions[0], replay.counts.waited), (2, 1));
+    assert!(replay.waited_ns >= 1_000_000, "the update was held while the first query ran: {}", replay.waited_ns);
 }
 
 #[test]
