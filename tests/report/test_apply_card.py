@@ -10,8 +10,8 @@ from dialin.report.render import html, markdown
 from dialin.report.render.terminal import print_verdict
 from dialin.variables.catalogue import Kind, Variable
 from fixtures import example_studies
-from report.test_html import Page
-from report.test_sqlfile import recommending
+from fixtures.changed_studies import recommending
+from fixtures.report_page import Page
 
 START_ONLY = Variable("innodb_log_buffer_size", Kind.INTEGER, dynamic=False)
 AT_ONCE = Variable("innodb_io_capacity", Kind.INTEGER, dynamic=True)

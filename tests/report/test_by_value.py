@@ -1,29 +1,13 @@
-from dataclasses import replace
-
 import pytest
 
 from dialin.report.charts import by_value
 from dialin.report.charts.style import styles
 from fixtures import example_studies
-
-SIZE = "innodb_buffer_pool_size"
+from fixtures.changed_studies import two_variables
 
 
 def dose(record):
     return by_value.dose_response(record.spec, record.verdict, styles(record.spec))
-
-
-def two_variables():
-    """A study of two by two values of two variables, made of the study of one variable."""
-    record = example_studies.winner()
-    settings = [{"innodb_io_capacity": x, SIZE: y} for x in (200, 2000) for y in ("1G", "512M")]
-    chosen = record.verdict.candidates[:4]
-    candidates = [one.model_copy(update={"setting": setting}) for one, setting in zip(chosen, settings, strict=True)]
-    listed = [
-        one.model_copy(update={"setting": setting}) for one, setting in zip(record.spec.candidates[:4], settings, strict=True)
-    ]
-    verdict = record.verdict.model_copy(update={"candidates": candidates, "recommended_candidate": "8"})
-    return replace(record, spec=record.spec.model_copy(update={"candidates": tuple(listed)}), verdict=verdict)
 
 
 def test_throughput_stands_at_its_value_on_a_logarithmic_axis_with_its_interval_and_cv_below():

@@ -1,17 +1,15 @@
 import tarfile
-from pathlib import Path
 
 from dialin.evidence.why_verdict import explain
 from dialin.report import verdict_sentences
 from dialin.report.render import html
 from dialin.store.store import Store
-
-EXAMPLE = Path(__file__).parents[2] / "docs" / "example" / "study.tar.xz"
+from fixtures.example_studies import STORED_EXAMPLE
 
 
 def test_the_stored_example_study_is_small_and_can_be_opened(tmp_path):
-    assert EXAMPLE.stat().st_size < 600_000
-    with tarfile.open(EXAMPLE) as packed:
+    assert STORED_EXAMPLE.stat().st_size < 600_000
+    with tarfile.open(STORED_EXAMPLE) as packed:
         packed.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
         packed.extractall(tmp_path)
     with Store.open(tmp_path / "example-study") as store:

@@ -2,7 +2,7 @@ import re
 from pathlib import Path
 
 from dialin.report.document.glossary import TERMS, Word
-from report.test_html import page_of
+from fixtures.report_page import page_of
 
 GLOSSARY = Path(__file__).parents[2] / "docs" / "glossary.md"
 

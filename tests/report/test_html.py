@@ -4,8 +4,6 @@ import hashlib
 import json
 import re
 from dataclasses import replace
-from functools import cache
-from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
@@ -21,52 +19,9 @@ from dialin.report.names import naming
 from dialin.report.render import html
 from dialin.report.render.markup import asset, embedded
 from fixtures import example_studies
+from fixtures.report_page import Page, page_of
 
 SOURCES = ("https://dev.mysql.com/", "https://mariadb.com/", "https://man7.org/", "https://docs.kernel.org/")
-VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
-
-
-class Page(HTMLParser):
-    """What a browser would make of a report: its elements, its scripts, its text."""
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.elements, self.scripts, self.text, self.open, self.misnested = [], [], [], [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        self.text.append("" if tag == "wbr" else " ")
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "script":
-            self.scripts.append((dict(attrs), ""))
-
-    def handle_endtag(self, tag):
-        if not self.open or self.open.pop() != tag:
-            self.misnested.append(tag)
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] == "script":
-            self.scripts[-1] = (self.scripts[-1][0], self.scripts[-1][1] + data)
-        elif not self.open or self.open[-1] != "style":
-            self.text.append(data)
-
-    @property
-    def words(self):
-        return " ".join("".join(self.text).replace("\u00a0", " ").split())
-
-    def all(self, tag):
-        return [attrs for name, attrs in self.elements if name == tag]
-
-    @property
-    def data(self):
-        return json.loads(next(text for attrs, text in self.scripts if attrs.get("id") == "dialin-data"))
-
-
-@cache
-def page_of(name):
-    return Page(html.render(example_studies.EVERY[name]()))
 
 
 @pytest.fixture(params=sorted(example_studies.EVERY))

@@ -15,9 +15,9 @@ from dialin.report.document.verdict_section import not_found
 from dialin.report.render import html
 from dialin.store.store import Store
 from fixtures import example_studies
-from report.test_example import EXAMPLE
-from report.test_html import Page, page_of
-from report.test_trial_series import long_study
+from fixtures.changed_studies import long_study
+from fixtures.example_studies import STORED_EXAMPLE
+from fixtures.report_page import Page, page_of
 
 
 def charts(page, begins):
@@ -164,7 +164,7 @@ def test_the_charts_library_has_the_version_of_the_one_that_makes_the_figures():
 
 
 def test_a_report_of_a_dozen_trials_is_below_one_megabyte(tmp_path):
-    with tarfile.open(EXAMPLE) as packed:
+    with tarfile.open(STORED_EXAMPLE) as packed:
         packed.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
         packed.extractall(tmp_path)
     with Store.open(tmp_path / "example-study") as store:

@@ -10,7 +10,7 @@ from dialin.report.document.study_document import study_document
 from dialin.report.render import html
 from dialin.report.render.markup import asset
 from fixtures import example_reasons, example_studies
-from report.test_html import Page
+from fixtures.report_page import Page
 
 MAKERS = {make.__name__: make for make in (example_reasons.full, example_reasons.nothing_moved, example_reasons.hostile)}
 

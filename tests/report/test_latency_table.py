@@ -13,7 +13,7 @@ from dialin.report.names import naming
 from dialin.report.render import html, markdown
 from fixtures import example_studies
 from fixtures.example_readings import with_histograms
-from report.test_html import Page
+from fixtures.report_page import Page
 
 HOSTILE = "pay|<b>"
 

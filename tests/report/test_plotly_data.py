@@ -5,8 +5,8 @@ import pytest
 
 from dialin.report.charts import by_value, plotly_data
 from fixtures import example_studies
+from fixtures.changed_studies import two_variables
 from report import test_html, test_html_why
-from report.test_by_value import two_variables
 
 
 @pytest.mark.parametrize("name", sorted(example_studies.EVERY))

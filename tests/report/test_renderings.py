@@ -24,8 +24,8 @@ from fixtures import example_reasons, example_studies
 from fixtures.evidence_of import of_record
 from fixtures.example_readings import with_histograms, with_readings
 from fixtures.live_studies import Live, live_record
+from fixtures.report_page import Page
 from fixtures.tuned import tuned
-from report.test_html import Page
 
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 KINDS = {"winner": ("pay", "order")}

@@ -9,8 +9,9 @@ from dialin.apply import limiting_pairs, sql_file
 from dialin.model.study import Attachment
 from dialin.report.files import recommendation
 from dialin.report.render import html
-from dialin.variables.catalogue import Catalogue, Kind, Variable
+from dialin.variables.catalogue import Kind, Variable
 from fixtures import example_studies
+from fixtures.changed_studies import recommending
 
 
 def sql_of(record):
@@ -52,25 +53,6 @@ def string(text, place):
             return value, place + 1
         else:
             value, place = value + text[place], place + 1
-
-
-def recommending(build="mysql@9.7.4", known=(), before=None, **setting):
-    """Return a study whose baseline has some values, and whose recommendation has others."""
-    record = example_studies.winner()
-    base, best = record.spec.candidates[0], record.spec.candidates[4]
-    base = base.model_copy(update={"setting": before or {}, "server": build})
-    best = best.model_copy(update={"setting": setting, "server": build})
-    spec = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:4], best)})
-    judged = [one.model_copy(update={"server": build}) for one in record.verdict.candidates if one.name in ("1", "16")]
-    verdict = record.verdict.model_copy(update={"recommended": setting, "candidates": judged})
-    variables = {one.name: one for one in known}
-    return replace(
-        record,
-        spec=spec,
-        verdict=verdict,
-        trials=[replace(trial, in_force={}) for trial in record.trials],
-        catalogues={build: Catalogue(build, variables).to_json()},
-    )
 
 
 def done(record):

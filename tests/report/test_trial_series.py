@@ -5,21 +5,7 @@ import pytest
 from dialin.model.trial import Sample, Step, TrialState
 from dialin.report.charts import trial_series
 from fixtures import example_studies
-
-
-def seconds(count, stall_at=None):
-    return [
-        Sample(
-            n, 1000.0 + n, Step.WARM_UP if n <= 10 else Step.MEASURE, 3.0 if n == stall_at else 900.0 + n % 7, 0, 0, 0, 1, 0, 0
-        )
-        for n in range(1, count + 1)
-    ]
-
-
-def long_study(trials=35, length=10_000):
-    record = example_studies.winner()
-    own = [replace(trial, id=n) for n, trial in enumerate(record.trials[:trials], start=1)]
-    return replace(record, trials=own, samples={trial.id: seconds(length, stall_at=length // 2) for trial in own})
+from fixtures.changed_studies import long_study
 
 
 def test_a_long_study_is_thinned_to_what_a_page_can_hold_and_keeps_its_stalls():

@@ -5,8 +5,8 @@ from dialin.report.render import html
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.effective_settings import excerpt
 from fixtures import example_studies
+from fixtures.report_page import Page
 from fixtures.study_builder import HOSTILE, VARIABLE
-from report.test_html import Page
 
 FILLER = {f"filler_{number}": str(number) for number in range(80)}
 

@@ -16,7 +16,7 @@ from dialin.workloads.kinds import make_workload
 from dialin.workloads.load_binary import LOAD_WORKLOADS
 from dialin.workloads.sysbench import Sysbench
 from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS
-from workloads.test_dialin_load_lines import second
+from fixtures.stream_lines import second
 
 SCRIPT = """#!/bin/sh
 if [ "$1" = --version ]; then echo "dialin-load 1.2.3 (build 1.2.3+0f, stream {stream})"; exit; fi

@@ -8,36 +8,9 @@ from dialin.model.load_driver import ALL_KINDS, DriverChoice
 from dialin.stats.counted_times import known_percentile
 from dialin.workloads.base import Second
 from dialin.workloads.dialin_load_lines import OTHER_STREAM, Fault, Report, Timers, parse_stream_line
+from fixtures.stream_lines import HISTOGRAM, second
 
-HISTOGRAM = "unread"
 SCHEMA = Path(__file__).parents[2] / "schema"
-
-
-def second(**changes):
-    reported = {
-        "type": "second",
-        "second": 3,
-        "seconds": 1.0,
-        "transactions": 200,
-        "statements": {"read": 2800, "write": 800, "other": 400},
-        "errors": {"1213": 3, "1205": 1},
-        "reconnects": 2,
-        "dropped": 5,
-        "unprepared": 7,
-        "unfinished": 16,
-        "oldest_ms": 1200.5,
-        "latency": {"p50": 1.0, "p90": 2.0, "p95": 3.5, "p99": None, "max": 9.0},
-        "failed": {"max": None},
-        "latency_histogram": HISTOGRAM,
-        "histogram_unit_ns": 100,
-        "connections": 8,
-        "load_threads": 3,
-        "gather": "off",
-        "latency_by_transaction": {},
-        "busiest_thread_cpu": 0.4,
-        "timers": {"count": 4, "late_mean": 0.5, "late_max": 1.5},
-    }
-    return json.dumps({**reported, **changes})
 
 
 def test_a_second_is_read_with_what_it_reports_of_the_driver():

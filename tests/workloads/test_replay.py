@@ -20,7 +20,7 @@ from dialin.workloads.kinds import find_kind, make_workload
 from dialin.workloads.replay.replay_facts import replay_facts
 from dialin.workloads.replay.replay_options import ReplayOptions
 from dialin.workloads.replay.replay_work import CapturedWork, WorkReading, captured_work, work_ratios
-from workloads.test_dialin_load_lines import second
+from fixtures.stream_lines import second
 
 SCRIPT = """#!/bin/sh
 case "$*" in
