@@ -1,6 +1,5 @@
 import json
 import re
-from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -10,20 +9,12 @@ from dialin.report.document.study_document import study_document
 from dialin.report.render import html
 from dialin.report.render.markup import asset
 from fixtures import example_reasons, example_studies
-from fixtures.report_page import Page
-
-MAKERS = {make.__name__: make for make in (example_reasons.full, example_reasons.nothing_moved, example_reasons.hostile)}
-
-
-@cache
-def page_of(name, kind="full"):
-    record = example_studies.EVERY[name]()
-    return Page(html.render(record, MAKERS[kind](record)))
+from fixtures.report_page import explained_page
 
 
 @pytest.fixture(params=[("winner", "full"), ("hostile", "full"), ("hostile", "hostile"), ("unfinished", "nothing_moved")])
 def page(request):
-    return page_of(*request.param)
+    return explained_page(*request.param)
 
 
 def test_it_is_well_formed_with_a_caption_to_each_table_and_words_to_each_chart(page):
@@ -44,7 +35,7 @@ def test_headings_come_in_order(page):
 
 
 def test_why_stands_between_the_candidates_and_the_charts_over_time():
-    words = page_of("winner").words
+    words = explained_page("winner").words
     order = ["Throughput by threads", "All figures", "Why Waits for hash_table_locks fell", "Cost per query", "Raw waits"]
     places = [words.index(text) for text in (*order, "Probes took at most", "Over time Every trial")]
     assert places == sorted(places)
@@ -57,11 +48,11 @@ def test_three_reasons_stand_open_and_the_others_are_folded():
     (others,) = find(parts, "reasons").parts
     assert [len(strongest.cards), len(others.cards)] == [3, 2]
     assert others.start == 4
-    assert "More: 1 unused capacity, 1 limit hit" in page_of("winner").words
+    assert "More: 1 unused capacity, 1 limit hit" in explained_page("winner").words
 
 
 def test_each_dot_is_reported_in_figures_too():
-    page = page_of("winner")
+    page = explained_page("winner")
     dots = [attrs for attrs in page.all("i") if str(attrs.get("class", "")).startswith("dot")]
     assert len(dots) == 3 * 7 * 5
     assert sum("diamond" in attrs["class"] for attrs in dots) == 3 * 5
@@ -69,11 +60,11 @@ def test_each_dot_is_reported_in_figures_too():
 
 
 def test_a_cost_has_its_change_and_interval_in_its_cell():
-    assert "160 −25.2 %* −28.2 to −22.2" in page_of("winner").words
+    assert "160 −25.2 %* −28.2 to −22.2" in explained_page("winner").words
 
 
 def test_the_scaling_chart_counts_threads_in_doublings_with_intervals_and_the_curve():
-    chart = page_of("winner").data["charts"]["scaling"]
+    chart = explained_page("winner").data["charts"]["scaling"]
     assert chart["layout"]["xaxis"]["type"] == "log"
     assert chart["layout"]["xaxis"]["tickvals"] == [1, 4, 16, 64]
     curves = [trace for trace in chart["data"] if trace["mode"] == "lines"]
@@ -86,15 +77,16 @@ def test_the_scaling_chart_counts_threads_in_doublings_with_intervals_and_the_cu
 
 def test_lines_of_candidates_differ_without_colour():
     for name in ("scaling", "waits-1"):
-        lines = [trace for trace in page_of("winner").data["charts"][name]["data"] if "lines" in trace["mode"]]
+        lines = [trace for trace in explained_page("winner").data["charts"][name]["data"] if "lines" in trace["mode"]]
         assert len({trace["line"]["dash"] for trace in lines[:4]}) == 4
     assert sum(
-        attrs.get("stroke-dasharray") is not None or "dasharray" in attrs["style"] for attrs in page_of("winner").all("line")
+        attrs.get("stroke-dasharray") is not None or "dasharray" in attrs["style"]
+        for attrs in explained_page("winner").all("line")
     )
 
 
 def test_the_chart_of_waits_has_both_scales_logarithmic_and_leaves_empty_doublings_out():
-    chart = page_of("winner").data["charts"]["waits-1"]
+    chart = explained_page("winner").data["charts"]["waits-1"]
     assert chart["layout"]["xaxis"]["type"] == chart["layout"]["yaxis"]["type"] == "log"
     assert chart["layout"]["xaxis"]["ticktext"][:5] == ["1 ns", "10 ns", "100 ns", "1 µs", "10 µs"]
     assert all(value is None or value > 0 for trace in chart["data"] for value in trace["y"])
@@ -108,7 +100,7 @@ def test_colours_of_charts_and_dots_are_in_the_style_sheet_for_light_and_dark(pa
 
 
 def test_hostile_text_is_text_wherever_it_stands():
-    page = page_of("hostile", "hostile")
+    page = explained_page("hostile", "hostile")
     assert len(page.scripts) == 3
     assert "SELECT <script>alert('x')</script>" in page.words
     assert not set("".join(page.text)) & {"\x1b", "\x07", "\u202e"}
@@ -123,7 +115,7 @@ def test_a_study_that_nothing_watched_says_so_in_a_plain_sentence():
 
 
 def test_statements_and_semaphores_are_folded_away_with_how_to_read_them():
-    page = page_of("winner")
+    page = explained_page("winner")
     words = page.words
     order = ["Throughput by threads", "Statements The statements that took most", "SELECT `c` FROM `sbtest1` WHERE `id` = ?"]
     order += [
@@ -140,7 +132,7 @@ def test_statements_and_semaphores_are_folded_away_with_how_to_read_them():
 
 
 def test_what_a_server_does_not_report_of_semaphores_is_a_sentence_and_no_table():
-    words = page_of("unfinished", "nothing_moved").words
+    words = explained_page("unfinished", "nothing_moved").words
     assert "InnoDB semaphores The server's status does not report semaphores: MariaDB 10.11" in words
     assert "Threads waiting for InnoDB semaphores" not in words
     assert "Statements" not in words

@@ -6,19 +6,19 @@ import pytest
 from dialin.report.charts import by_value, plotly_data
 from fixtures import example_studies
 from fixtures.changed_studies import two_variables
-from report import test_html, test_html_why
+from fixtures.report_page import explained_page, page_of
 
 
 @pytest.mark.parametrize("name", sorted(example_studies.EVERY))
 def test_plotly_knows_every_chart_of_every_study(name):
-    charts = test_html.page_of(name).data["charts"]
+    charts = page_of(name).data["charts"]
     assert charts
     for figure in charts.values():
         go.Figure(figure)
 
 
 def test_plotly_knows_the_charts_that_explain_and_the_heatmap():
-    charts = test_html_why.page_of("winner").data["charts"]
+    charts = explained_page("winner").data["charts"]
     record = two_variables()
     for figure in (charts["scaling"], charts["waits-1"], by_value.heatmap(record.spec, record.verdict).figure):
         go.Figure(figure)

@@ -1,12 +1,15 @@
 from dialin.evidence.reasons import sources
 from dialin.report.document import why_sentences
 from fixtures import example_reasons, example_studies
+from fixtures.live_studies import Live, live_record
 
 
 def test_what_was_not_watched_is_said_in_a_plain_sentence():
-    assert why_sentences.summary(None) == why_sentences.UNKNOWN
-    assert why_sentences.summary(example_reasons.unknown(example_studies.winner())) == why_sentences.UNKNOWN
+    record = example_studies.winner()
+    assert why_sentences.summary(None, record) == why_sentences.UNKNOWN
+    assert why_sentences.summary(example_reasons.unknown(record), record) == why_sentences.UNKNOWN
     assert "no probe ran" in why_sentences.UNKNOWN
+    assert why_sentences.summary(None, live_record(Live(effects={"2000": 0.9}))) == why_sentences.LIVE
 
 
 def test_correlation_is_called_correlation_and_the_rule_has_its_source():

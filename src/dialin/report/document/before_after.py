@@ -13,7 +13,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import COST_GOALS, Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.model.why import Why
-from dialin.model.workload import latency_name
+from dialin.model.workload import MEAN, latency_name
 from dialin.report import verdict_sentences
 from dialin.report.document.parts import Tile
 from dialin.report.headline import change_with_confidence
@@ -78,7 +78,8 @@ def _latencies(verdict: Verdict, base: CandidateVerdict, why: Why) -> list[Tile 
 
 
 def _latency(verdict: Verdict, base: CandidateVerdict) -> Tile | None:
-    before, after, name = base.latency_ms, verdict.chosen.latency_ms, f"{latency_name(verdict.percentile)} latency"
+    before, after = base.latency_ms, verdict.chosen.latency_ms
+    name = "Mean latency" if verdict.percentile == MEAN else f"{latency_name(verdict.percentile)} latency"
     ratio = _sentence(verdict.chosen.goal_ratio, verdict) if verdict.goal is Goal.LATENCY else ""
     return _of_estimates("latency", name, before, after, verdict, number, "ms", ratio)
 

@@ -73,7 +73,8 @@ def _summary(record: StudyRecord, findings: LiveFindings) -> str:
     digests = facts.get("digests", ())
     mix = f" The mix of statements: {counted(len(digests), 'digest')} by themselves, the rest by kind." if digests else ""
     cpu = "" if findings.cpu_share is None else f" The server used {percent(findings.cpu_share)} of its machine's CPU"
-    running = "" if findings.running is None else f"{' and' if cpu else ' The server'} ran {findings.running:.1f} threads"
+    verb = " and had" if cpu else " The server had"
+    running = "" if findings.running is None else f"{verb} {findings.running:.1f} running threads"
     saturated = f"; it was saturated in {percent(findings.saturated)} of the periods" if findings.saturated else ""
     used = f"{cpu}{running}{saturated}." if cpu or running else ""
     return (
@@ -88,6 +89,7 @@ def _effects(record: StudyRecord, findings: LiveFindings, names: Naming) -> Tabl
     shown = [cost for cost in _COSTS if cost.value != goal and any(cost in one.costs for one in findings.candidates)]
     has_latency = goal is not Goal.LATENCY
     title = "latency" if goal is Goal.LATENCY else aim.short
+    has_tripped = any(one.trips for one in findings.candidates)
     columns = [
         Column("candidate", "value" if names.subject else "candidate"),
         Column("with", title, is_figure=True),
@@ -95,9 +97,9 @@ def _effects(record: StudyRecord, findings: LiveFindings, names: Naming) -> Tabl
         *([Column("latency", "latency", 1, is_figure=True)] if has_latency else []),
         *([] if goal is Goal.THROUGHPUT else [Column("load", "offered load", 1, is_figure=True)]),
         *(Column(cost.value, _COSTS[cost], place, is_figure=True) for place, cost in enumerate(shown, start=3)),
-        Column("trips", "guard trips", is_figure=True),
+        *([Column("trips", "guard trips", is_figure=True)] if has_tripped else []),
     ]
-    width = len(columns) - 2
+    width = len(columns) - 1 - has_tripped
 
     def ratios(one: LiveCandidate) -> list[Cell]:
         if one.name == record.spec.baseline:
@@ -110,7 +112,7 @@ def _effects(record: StudyRecord, findings: LiveFindings, names: Naming) -> Tabl
             [
                 Cell(names.labels[one.name], candidate=one.name),
                 *ratios(one),
-                Cell(str(one.trips) if one.trips else "", order=one.trips),
+                *([Cell(str(one.trips) if one.trips else "", order=one.trips)] if has_tripped else []),
             ],
             RowRole.BAD if one.trips else RowRole.PLAIN,
         )

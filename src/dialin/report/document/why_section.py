@@ -31,7 +31,7 @@ _CHARTED = 2
 def why_section(record: StudyRecord, why: Why, labels: Mapping[str, str], style: Mapping[str, Style]) -> Section:
     """Return the section; where nothing was watched it says so."""
     names = record.spec.names
-    parts: list[Part] = [Paragraph(why_sentences.summary(why), Role.REASON)]
+    parts: list[Part] = [Paragraph(why_sentences.summary(why, record), Role.REASON)]
     if why_sentences.is_known(why):
         parts += _reasons(record, why, labels)
         parts += _costs(why, names, labels, record.spec.baseline)

@@ -29,6 +29,12 @@ UNKNOWN = (
 )
 """What stands where no probe watched."""
 
+LIVE = (
+    "A study of live traffic runs no probes, which would be load of its own. What a statement cost the server in CPU, I/O, "
+    "pages and rows stands beside its latency, under Live, own traffic."
+)
+"""The same, of a live server under its own traffic."""
+
 MOVED_NOTE = "A metric that changed with the verdict is correlated with it: it may be a cause, an effect, or neither."
 """What is to be known of every reason that moved with the verdict."""
 
@@ -40,9 +46,11 @@ def is_known(why: Why | None) -> bool:
     )
 
 
-def summary(why: Why | None) -> str:
-    """Return the summary of the evidence in one sentence, or the sentence that nothing was watched."""
-    return visible(why.summary) if why is not None and is_known(why) else UNKNOWN
+def summary(why: Why | None, record: StudyRecord) -> str:
+    """Return the summary of the evidence in one sentence, or why nothing was watched."""
+    if why is not None and is_known(why):
+        return visible(why.summary)
+    return UNKNOWN if record.spec.live is None else LIVE
 
 
 def remark(reason: Reason, record: StudyRecord) -> str:

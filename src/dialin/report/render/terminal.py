@@ -103,7 +103,7 @@ def print_document(document: Document, console: Console) -> None:
 def _print_strongest(record: StudyRecord, document: Document, why: Why | None, writer: _Writer) -> None:
     """Print the few strongest reasons beside a verdict, and where the others are."""
     parts, page = document.section(SectionKey.WHY).parts, writer.page
-    page.fact("Why:", why_sentences.summary(why))
+    page.fact("Why:", why_sentences.summary(why, record))
     if why_sentences.is_known(why):
         writer.show([part for part in parts if isinstance(part, Reasons)])
         page.text("Costs, charts and all reasons:", "dim", _INDENT)
