@@ -6,10 +6,9 @@ import pytest
 
 from dialin.report.document.parts import Reasons, SectionKey, find
 from dialin.report.document.study_document import study_document
-from dialin.report.render import html
 from dialin.report.render.markup import asset
 from fixtures import example_reasons, example_studies
-from fixtures.report_page import explained_page
+from fixtures.report_page import explained_page, page_of
 
 
 @pytest.fixture(params=[("winner", "full"), ("hostile", "full"), ("hostile", "hostile"), ("unfinished", "nothing_moved")])
@@ -108,7 +107,7 @@ def test_hostile_text_is_text_wherever_it_stands():
 
 
 def test_a_study_that_nothing_watched_says_so_in_a_plain_sentence():
-    page = Page(html.render(example_studies.winner()))
+    page = page_of("winner")
     assert "Why No reasons are available: no probe ran while load was measured." in page.words
     assert "Cost per query" not in page.words
     assert {"scaling", "waits-1"}.isdisjoint(page.data["charts"])
