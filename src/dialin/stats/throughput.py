@@ -10,7 +10,6 @@ sign with each claim; else the plain means decide.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,12 +23,6 @@ from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
 _STALLS_DIFFER = 0.2
 """The p value of an F test below which stalls count as different between candidates. It is generous on purpose: a difference
 that is overlooked lets a figure decide that forgives it, while one that is only chance costs a few more trials."""
-
-_IS_STALLED = 0.005
-"""What stalls take from a trial that counts as a stalled one, on the log scale."""
-_SPARED = 0.1
-"""Stalled trials that each candidate may have been spared beside those that it had. With none, one interval in fourteen of the
-choice misses the truth where the candidate that is best in typical speed stalls ten times as often (benchmarks/decide.py)."""
 
 _ONE_SIDED = 0.7
 """Standard errors by which a choice may stall more than the others before its typical speed decides no more: a p value of about
@@ -56,30 +49,11 @@ class TrialSpeed:
 
 
 def by_mean(trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
-    """Return the trials with their plain means.
-
-    Their errors count what each trial lost to stalls, and for each candidate a tenth of a stalled trial more: few trials may
-    have been spared by chance, and show too little noise then.
-    """
-    costs = [_stall_cost(trial) for trial in trials]
-    stalled = [cost**2 for cost in costs if cost > _IS_STALLED]
-    spared = _SPARED * math.fsum(stalled) / len(stalled) if stalled else 0.0
-    counts = Counter(trial.candidate for trial in trials)
-    errors = [
-        math.sqrt(trial.error**2 + cost**2 + spared / counts[trial.candidate])
-        for trial, cost in zip(trials, costs, strict=True)
-    ]
-    return [
-        TimedTrial(trial.run, trial.candidate, trial.at, trial.mean, error) for trial, error in zip(trials, errors, strict=True)
-    ]
+    return [TimedTrial(trial.run, trial.candidate, trial.at, trial.mean, trial.error) for trial in trials]
 
 
 def by_typical_speed(trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
     return [TimedTrial(trial.run, trial.candidate, trial.at, trial.typical, trial.error) for trial in trials]
-
-
-def _stall_cost(trial: TrialSpeed) -> float:
-    return math.log(trial.typical / trial.mean) if 0 < trial.mean < trial.typical else 0.0
 
 
 def decide_throughput(
