@@ -1,6 +1,7 @@
 """Tunes on servers of known truth: what is found, what a crash costs, and what a resume repeats."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
@@ -207,6 +208,17 @@ def test_the_reason_is_a_code_with_its_figures():
     assert "the fewest variables of those within 2 % of the best" in verdict.reason
     other = tuned(gain=False).verdict
     assert other.reason_code in (ReasonCode.GAIN_EXCLUDED, ReasonCode.GAIN_NOT_SHOWN)
+
+
+def test_a_gain_is_not_said_to_be_undecided_where_the_best_of_its_sets_is():
+    record = tuned()
+    shown = {one.id: figures(record.samples[one.id]) for one in record.trials}
+    few = replace(record, trials=[one for one in record.trials if one.block <= 2])
+    gained, unproven = record.verdict.tune, record.verdict.tune.model_copy(update={"recommended": {METHOD: "2"}})
+    assert "inconclusive" in {note.code for note in tune_verdict(few, shown, unproven).warnings}
+    verdict = tune_verdict(few, shown, gained)
+    assert verdict.tune.outcome is TuneOutcome.GAIN
+    assert "inconclusive" not in {note.code for note in verdict.warnings}
 
 
 def test_the_verdict_names_the_time_of_the_whole_tune():

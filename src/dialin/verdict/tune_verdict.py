@@ -51,6 +51,7 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
         findings = _without_recommendation(findings)
     reason = objection or _reason(spec, findings, chosen)
     is_gain = reason.candidate != spec.baseline
+    is_decided = findings.outcome in (TuneOutcome.GAIN, TuneOutcome.NOTHING)
     verdict = judged.model_copy(
         update={
             "verdict": _OUTCOMES[findings.outcome],
@@ -61,6 +62,8 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
             "shown_best": False,
             "reason_code": reason.code,
             "reason_data": dict(reason.data),
+            # Which of its sets is the best one may be open in the proof; what a tune asks is not.
+            "warnings": [note for note in judged.warnings if note.code != "inconclusive" or not is_decided],
             **_minutes(record),
             "tune": findings,
         }
