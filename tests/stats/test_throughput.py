@@ -41,6 +41,22 @@ def test_a_candidate_that_is_dead_for_a_third_of_its_time_does_not_beat_a_slower
     assert result.typical_ratios["b"].low > 1
 
 
+def test_few_trials_that_were_spared_stalls_are_less_sure_than_their_seconds_say():
+    rng = np.random.default_rng(3)
+
+    def trial(place, name, cost):
+        level = 1000 * np.exp(rng.normal(scale=0.001))
+        return TrialSpeed("run", name, 60.0 * place, level * (1 - cost), level)
+
+    stalled = [trial(place, "a", 0.1) for place in range(4)]
+    spared = [trial(4 + place, "b", 0.0) for place in range(3)]
+    result = judged(stalled + spared, "ab")
+    assert result.decided_by is DecidedBy.THROUGHPUT
+    assert np.log(result.ratios["b"].high / result.ratios["b"].low) > 0.05
+    never = judged([trial(place, name, 0.0) for place in range(4) for name in "ab"], "ab")
+    assert np.log(never.ratios["b"].high / never.ratios["b"].low) < 0.02
+
+
 def test_stalls_that_come_to_all_candidates_alike_do_not_hide_a_difference():
     rng = np.random.default_rng(5)
     trials = [
