@@ -29,8 +29,11 @@ _IS_STALLED = 0.005
 """What stalls take from a trial that counts as a stalled one, log scale."""
 
 _SPARED = 0.1
-"""Stalled trials that each candidate may have been spared by chance, where plain means decide. With none, one interval of the
-choice in fourteen misses where the candidate that is best in typical speed stalls ten times as often (benchmarks/decide.py)."""
+"""Stalled trials that each candidate may have been spared by chance, where plain means decide.
+
+Where the candidate that is best in typical speed stalls ten times as often, one interval of the choice in eleven misses without
+this and the variance of what stalls cost, and one in fifteen with both (benchmarks/decide.py).
+"""
 
 _ONE_SIDED = 0.7
 """Standard errors by which a choice may stall more than the others before its typical speed decides no more: a p value of about
@@ -60,8 +63,8 @@ def by_mean(trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
     return [TimedTrial(trial.run, trial.candidate, trial.at, trial.mean, trial.error) for trial in trials]
 
 
-def _by_mean_with_stalls(trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
-    """Return the trials with their plain means, and errors that count by how much the cost of stalls varies within a candidate.
+def _with_stalls(means: Sequence[TimedTrial], trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
+    """Return the plain means of trials with errors that count by how much the cost of stalls varies within a candidate.
 
     Few trials may all have been spared stalls and show too little noise, so each candidate is given a tenth of a stalled trial.
     """
@@ -71,7 +74,7 @@ def _by_mean_with_stalls(trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
     squares = [cost**2 for own in costs.values() for cost in own if cost > _IS_STALLED]
     spared = _SPARED * math.fsum(squares) / len(squares) if squares else 0.0
     extra = {name: (variance(own) if len(own) > 1 else own[0] ** 2) + spared / len(own) for name, own in costs.items()}
-    return [replace(timed, error=math.hypot(timed.error, math.sqrt(extra[timed.candidate]))) for timed in by_mean(trials)]
+    return [replace(timed, error=math.hypot(timed.error, math.sqrt(extra[timed.candidate]))) for timed in means]
 
 
 def by_typical_speed(trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
@@ -108,7 +111,7 @@ def decide_throughput(
                 decided_by=DecidedBy.TYPICAL_SPEED,
                 typical_ratios=decision.ratios,
             )
-    decision = decide(_by_mean_with_stalls(trials), names, baseline, rules, identical=identical)
+    decision = decide(_with_stalls(means, trials), names, baseline, rules, identical=identical)
     typical_ratios = candidate_ratios(fit_trials(typical, names), names, baseline, rules.alpha)
     return replace(decision, typical_ratios=typical_ratios, stalls_differ=differ)
 
