@@ -332,7 +332,7 @@ def test_a_schema_that_dialin_did_not_make_stays(server, attachment, log):
         server.query(f"DROP DATABASE {SCHEMA}")
         entry = log.begin(attached, attachment, ["max_connections"], schema=SCHEMA)
         server.query(f"CREATE DATABASE {SCHEMA}", f"CREATE TABLE {SCHEMA}.precious (a INT)")
-        assert log.undo(entry, attached) == [f"schema {SCHEMA}: left alone, for dialin did not make it"]
+        assert log.undo(entry, attached) == [f"schema {SCHEMA}: left alone, because dialin did not create it"]
         assert server.query(f"SHOW TABLES FROM {SCHEMA}") == (("precious",),)
     finally:
         server.query(f"DROP DATABASE IF EXISTS {SCHEMA}")

@@ -328,7 +328,7 @@ def test_a_cluster_is_shown_to_those_who_have_its_token_and_to_nobody_else(diali
     nodes.add("east")
     shown, _ = dialin("fleet", "status", "--fleet", nodes.addresses[way])
     assert "1 host, 0 held by studies" in shown
-    assert "asks for no token" not in shown
+    assert "requires no token" not in shown
     assert not processes_of(nodes, "east", "ray::HostAgent"), "whoever looks leaves nothing there"
     assert listening() <= {LOOPBACK}
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")

@@ -17,10 +17,10 @@ __all__ = ["__version__", "open_study"]
 
 
 def open_study(directory: str | os.PathLike[str]) -> Study:
-    """Open a study to look at what it measured; nothing of it is changed, and it may be running.
+    """Open a study to read what it measured. The study is not changed, and it may be running.
 
     Args:
-        directory: that a dialin study was written to (its `--out`).
+        directory: the directory of the study (its `--out`).
 
     Returns:
         The study, as polars frames.

@@ -1,6 +1,6 @@
-"""The sentence of a cause, made when it is shown: by a report of an old study, or by the error that is raised now.
+"""Sentences for causes. A cause is stored as a code with figures; its sentence is made when a report or an error shows it.
 
-It is not in `report/`, since servers and workloads raise these errors and may not import reports.
+This module is not in `report/`, because servers and workloads raise these errors and may not import reports.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from dialin.model.trip import Danger
 from dialin.text import listed
 
 Figures = Mapping[str, Any]
-"""The figures of a cause."""
+"""The figures of a cause, by name."""
 
-_IN_THE_WAY = "Its transactions block each other: use fewer --threads, or more rows"
-_BY_ERROR = {
+_LOCK_CONFLICT = "Its transactions block each other: use fewer --threads, or more rows"
+_ADVICE_BY_ERROR = {
     1062: "It inserts keys that exist already: choose other keys, or use AUTO_INCREMENT",
-    1205: _IN_THE_WAY,
-    1213: _IN_THE_WAY,
+    1205: _LOCK_CONFLICT,
+    1213: _LOCK_CONFLICT,
     1329: "It reads rows that do not exist: a transaction must leave as many rows as it takes",
     2013: "Look in the server's log for what closes its connections",
 }
-_BY_HAND = "Run its statements by hand: with this data, or with the candidate's setting, they fail"
+_RUN_BY_HAND = "Run its statements by hand: with this data, or with the candidate's setting, they fail"
 
 
 def advice(cause: Cause) -> str:
-    """Return what to do about a load that is itself at fault; empty of all other causes."""
+    """Return what to do about a cause; empty where there is no advice."""
     if cause.code is CauseCode.NO_TRANSACTION:
         return "Measure for longer: --measure"
     if cause.code is CauseCode.ALL_FAILED:
         errors = cause.figures["errors"]
-        return _BY_ERROR.get(errors[0]["number"], _BY_HAND) if errors else _BY_HAND
+        return _ADVICE_BY_ERROR.get(errors[0]["number"], _RUN_BY_HAND) if errors else _RUN_BY_HAND
     return str(cause.figures.get("advice", ""))
 
 
 def error_label(error: Figures) -> str:
-    """Return the number of a server's error with its name, where it has one."""
+    """Return the number of a server's error, with the error's name if it has one."""
     return f"{error['number']} ({error['name']})" if error["name"] else str(error["number"])
 
 
@@ -51,12 +51,12 @@ def _all_failed(figures: Figures) -> str:
     return f"{text}: {times:,} times error {error_label(errors[0])}{others}"
 
 
-def _exit(how: Figures) -> str:
-    if "signal" in how:
-        return f"it died of {how['signal']}"
-    if "words" in how:
-        return str(how["words"])
-    return "it no longer answers" if how.get("exit_code") is None else f"it ended with exit code {how['exit_code']}"
+def _exit(ending: Figures) -> str:
+    if "signal" in ending:
+        return f"it died of {ending['signal']}"
+    if "words" in ending:
+        return str(ending["words"])
+    return "it no longer answers" if ending.get("exit_code") is None else f"it ended with exit code {ending['exit_code']}"
 
 
 def _may_not_start(figures: Figures) -> str:
@@ -78,7 +78,7 @@ _DANGERS: Mapping[Danger, str] = {
 
 
 def guard_reason(figures: Figures) -> str:
-    """Return what the guard of a live server saw, as a clause."""
+    """Return what made the guard of a live server restore the baseline, as a clause."""
     return _DANGERS[Danger(figures["danger"])].format(**{**figures, "usual": figures["usual"] or 0.0})
 
 
@@ -146,16 +146,16 @@ _SENTENCES: Mapping[CauseCode, str | Callable[[Figures], str]] = {
 
 def sentence(cause: Cause) -> str:
     """Return what went wrong, in a sentence without its full stop."""
-    known = _SENTENCES[cause.code]
-    if callable(known):
-        return known(cause.figures)
+    template = _SENTENCES[cause.code]
+    if callable(template):
+        return template(cause.figures)
     figures = dict(cause.figures)
     if "exit" in figures:
         figures["exit"] = _exit(figures["exit"])
-    return known.format(**figures)
+    return template.format(**figures)
 
 
 def with_advice(cause: Cause) -> str:
-    """Return what went wrong, in one line, with the advice that there is."""
+    """Return what went wrong, in one line, followed by the advice if there is any."""
     text, remedy = sentence(cause), advice(cause)
     return f"{text.rstrip('.')}. {remedy}" if remedy else text

@@ -1,4 +1,4 @@
-"""Time, injected: whatever waits or reads a clock takes a `Clock`, so that tests need not."""
+"""An injectable clock: code that waits or reads the time takes a `Clock`, so that tests can replace it and do not wait."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Clock(Protocol):
         """Return seconds from an arbitrary start that never jump."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for this many seconds."""
 
 
 class SystemClock:
-    """The machine's own clocks."""
+    """The clocks of this machine."""
 
     def now(self) -> float:
         return time.time()

@@ -1,7 +1,7 @@
-"""Errors, typed by whose fault they are; each carries the remedy.
+"""Error classes by what is at fault: the request, a server, or the load. Each error carries a remedy.
 
-Only these reach the person at the terminal: one line that says what is wrong, one that says what to do. Anything else is a
-fault of dialin and shows a traceback in the log, never on the terminal.
+The terminal shows what is wrong and what to do. An unexpected exception is a fault of dialin: its traceback goes to a log file,
+never to the terminal.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dialin.model.cause import Cause
 
 
 class ExitCode(IntEnum):
-    """What a dialin command leaves behind; scripts rely on these."""
+    """The exit codes of dialin commands; scripts rely on them."""
 
     VERDICT = 0
     NO_VERDICT = 1
@@ -28,8 +28,8 @@ class DialinError(Exception):
     Args:
         what: what is wrong, naming the thing as the user wrote it: in one line, or as a cause that a study can store.
         remedy: what to do about it, in one line.
-        log_tail: the last lines of the log that shows it, as a server or a driver wrote them.
-        resumable: the study can be resumed after the remedy; the command that does so is added where the study is known.
+        log_tail: the last lines of the server's or driver's log that shows the problem.
+        resumable: whether the study can be resumed once the remedy is applied; the code that runs the study adds the command.
     """
 
     exit_code: ExitCode = ExitCode.NO_VERDICT
@@ -46,8 +46,8 @@ class DialinError(Exception):
     def __str__(self) -> str:
         if not self.remedy:
             return self.what
-        ended = self.what if self.what.endswith("...") else f"{self.what.rstrip('.')}."
-        return f"{ended} {self.remedy}"
+        problem = self.what if self.what.endswith("...") else f"{self.what.rstrip('.')}."
+        return f"{problem} {self.remedy}"
 
 
 class UserError(DialinError):
@@ -57,7 +57,7 @@ class UserError(DialinError):
 
 
 class ServerError(DialinError):
-    """A server did not start, died, hung or refused what it was asked."""
+    """A server did not start, died, hung or refused a request."""
 
     exit_code = ExitCode.FAILED_THROUGHOUT
 

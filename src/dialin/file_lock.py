@@ -1,4 +1,4 @@
-"""Locks on files: held by one process, or by several readers; the kernel lets go of them however the process ends."""
+"""File locks, exclusive or shared. The kernel releases them however the process ends."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 
 def lock(descriptor: int, *, shared: bool = False) -> None:
-    """Lock an open file, and wait for whoever holds it."""
+    """Lock an open file; wait until no other process holds a conflicting lock."""
     fcntl.flock(descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock an open file for this process alone; False where another one holds it."""
+    """Lock an open file exclusively without waiting; return False where another process has locked it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -24,7 +24,7 @@ def try_lock(descriptor: int) -> bool:
 
 @contextmanager
 def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
-    """Hold a lock file, made where it is missing; wait for whoever holds it."""
+    """Hold a lock on a lock file, which is created if it is missing; wait until no other process holds a conflicting lock."""
     with path.open("w") as file:
         lock(file.fileno(), shared=shared)
         yield

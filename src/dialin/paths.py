@@ -13,7 +13,7 @@ from dialin.errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """dialin's cache: builds, datasets, sandboxes and what was written down about running processes.
+    """dialin's cache: builds, datasets, sandboxes and records of running processes.
 
     The trials' data lives here too, so the file system of this directory is the one that a study measures; the environment
     variable `DIALIN_HOME` moves it.
@@ -26,7 +26,7 @@ class Home:
         """Return the cache named by `DIALIN_HOME`, else `dialin` under `XDG_CACHE_HOME`, else `~/.cache/dialin`.
 
         Raises:
-            UserError: that is below a home directory, and the user has none, as in a container that runs under any number.
+            UserError: the path is below the home directory, and the user has none, as in a container with an arbitrary user id.
         """
         try:
             if named := environment.get("DIALIN_HOME"):
@@ -40,17 +40,17 @@ class Home:
 
     @property
     def builds(self) -> Path:
-        """Installed builds, a directory each."""
+        """Installed builds, one directory each."""
         return self.root / "builds"
 
     @property
     def downloads(self) -> Path:
-        """What package clients fetched, kept so that nothing is fetched twice."""
+        """Downloaded packages, kept so that nothing is downloaded twice."""
         return self.root / "downloads"
 
     @property
     def datasets(self) -> Path:
-        """Prepared data, a directory each."""
+        """Prepared datasets, one directory each."""
         return self.root / "datasets"
 
     @property
@@ -60,22 +60,22 @@ class Home:
 
     @property
     def ledger(self) -> Path:
-        """What was written down about processes before they were started, a file each."""
+        """Records of processes, one file each, written before the process is started."""
         return self.root / "ledger"
 
     @property
     def undo(self) -> Path:
-        """What puts attached servers back as they were, written down before each change."""
+        """Records for restoring attached servers, written before each change."""
         return self.root / "undo"
 
     @property
     def captures(self) -> Path:
-        """Where captures are, and what is written while one is made."""
+        """Records of where captures are, and files that are written while a capture is made."""
         return self.root / "captures"
 
     @property
     def catalogues(self) -> Path:
-        """What each build said of its variables."""
+        """The variables that each build reports."""
         return self.root / "catalogues"
 
     @property
@@ -90,32 +90,33 @@ class Home:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a file, on disk before this returns, so that whoever reads it sees all of the old text or all of the new.
+    """Replace the text of a file atomically: readers see the whole old text or the whole new text. The new text is synced.
 
     Raises:
-        OSError: it cannot be written, or its directory is not there; the old text stays.
+        OSError: the file cannot be written, or its directory does not exist; the old text stays.
     """
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with fresh.open("w", encoding="utf-8", newline="\n") as stream:
+        with temporary.open("w", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
-        fresh.replace(path)
+        temporary.replace(path)
     except BaseException:
-        fresh.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
 MAX_TOML = 1024 * 1024
-"""Bytes of a TOML file; no real one comes near."""
+"""The largest TOML file that is read, in bytes; real ones are far smaller."""
 
 
 def read_toml(path: Path, remedy: str, unreadable: str = "") -> dict[str, Any]:
-    """Return what a TOML file holds.
+    """Return the content of a TOML file.
 
     Raises:
-        UserError: it cannot be read (`unreadable` is then the remedy, where it is another one), is too large, or is not TOML.
+        UserError: the file cannot be read, is too large, or is not TOML. In the first two cases the remedy is `unreadable`, if
+            it is given.
     """
     import tomllib
 
@@ -125,7 +126,7 @@ def read_toml(path: Path, remedy: str, unreadable: str = "") -> dict[str, Any]:
         with path.open("rb") as file:
             content = file.read(MAX_TOML + 1)
         if len(content) > MAX_TOML:
-            raise UserError(f"{path} is larger than 1 MiB: nobody wrote it by hand", unreadable or remedy)
+            raise UserError(f"{path} is larger than 1 MiB", unreadable or remedy)
         return tomllib.loads(content.decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         words = error.strerror if isinstance(error, OSError) else "it is not text"

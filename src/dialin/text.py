@@ -1,7 +1,4 @@
-"""Figures and foreign text, made fit to read: numbers with a sensible precision, control characters shown, never obeyed.
-
-And the other way round: shares as people write them.
-"""
+"""Formatting for display: numbers with a sensible precision, and text from outside with its control characters escaped."""
 
 from __future__ import annotations
 
@@ -14,12 +11,12 @@ from datetime import UTC, datetime
 from itertools import takewhile
 
 NOTHING = "–"
-"""What stands where there is no figure."""
+"""Shown in place of a figure that is not available."""
 
 UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
-"""Characters that act instead of being seen: control characters, directional overrides, what has no width, lone surrogates."""
+"""Characters that cannot be seen: control characters, directional overrides, zero-width characters, lone surrogates."""
 
 _TO_ASCII = str.maketrans(
     {
@@ -37,12 +34,12 @@ _TO_ASCII = str.maketrans(
         "\u00a0": " ",
     }
 )
-_RESTARTS = "--restart-command"
+_RESTART_OPTION = "--restart-command"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def visible(text: object) -> str:
-    r"""Return text from outside on one line, each character that would act instead of being seen written as an escape.
+    r"""Return text from outside on one line, with an escape for each character that cannot be seen.
 
     Control characters, directional overrides, zero-width characters and lone surrogates become `\x1b` or `\u202e`.
     """
@@ -50,25 +47,25 @@ def visible(text: object) -> str:
 
 
 def visible_lines(text: object) -> str:
-    """Return text of several lines, made visible as `visible` does, its line ends kept and its tabs made spaces."""
+    """Return text of several lines, escaped as by `visible`, with line ends kept and tabs replaced by spaces."""
     lines = str(text).replace("\r\n", "\n").split("\n")
     return "\n".join(visible(line.expandtabs(4)) for line in lines)
 
 
 def without_secrets(command: str) -> str:
-    """Return a command line of dialin as others may read it: what restarts a server may hold a password, and is left out."""
-    if _RESTARTS not in command:
+    """Return a command line of dialin without the value of --restart-command, which may contain a password."""
+    if _RESTART_OPTION not in command:
         return command
     try:
         words = shlex.split(command)
-    except ValueError:  # cut short, or no command line at all: what follows cannot be told from the secret
-        return f"{command.partition(_RESTARTS)[0]}{_RESTARTS} '…'"
-    shown = ["…" if before == _RESTARTS else word for before, word in zip(["", *words], words, strict=False)]
-    return shlex.join(f"{_RESTARTS}=…" if word.startswith(f"{_RESTARTS}=") else word for word in shown)
+    except ValueError:  # not a valid command line: where the secret ends is unknown, so everything after the option is dropped
+        return f"{command.partition(_RESTART_OPTION)[0]}{_RESTART_OPTION} '…'"
+    shown = ["…" if before == _RESTART_OPTION else word for before, word in zip(["", *words], words, strict=False)]
+    return shlex.join(f"{_RESTART_OPTION}=…" if word.startswith(f"{_RESTART_OPTION}=") else word for word in shown)
 
 
 def wrapped(text: str, width: int, *, indent: str = "", hanging: str = "") -> list[str]:
-    """Return text in lines of at most `width` characters, a percentage never torn from its sign."""
+    """Return text in lines of at most `width` characters, never breaking a line before a % sign."""
     lines = textwrap.wrap(
         text.replace(" %", "\u00a0%"), width, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False
     )
@@ -76,12 +73,12 @@ def wrapped(text: str, width: int, *, indent: str = "", hanging: str = "") -> li
 
 
 def ascii_only(text: str) -> str:
-    """Return text for a terminal that knows ASCII alone."""
+    """Return text for a terminal that shows only ASCII."""
     return text.translate(_TO_ASCII).encode("ascii", "replace").decode("ascii")
 
 
 def shorten(text: str, width: int) -> str:
-    """Return text of at most `width` characters; what is left out is in the middle, for names mostly differ at their end."""
+    """Return text of at most `width` characters, shortened in the middle because names mostly differ at their end."""
     if len(text) <= width:
         return text
     if width <= 1:
@@ -93,11 +90,12 @@ def shorten(text: str, width: int) -> str:
 def distinct(texts: Sequence[str], width: int) -> list[str]:
     """Return texts of at most `width` characters, different ones for different texts.
 
-    What is left out is in the middle, else where they all begin alike; where that does not do either, they are numbered.
+    Texts are shortened in the middle. If that makes two alike, the common beginning of all texts is left out; if that is not
+    enough, the texts are numbered.
     """
     different = sorted(set(texts))
-    begins = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(different[0], different[-1], strict=False)))
-    tails = [f"…{text[begins:]}" for text in texts]
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(different[0], different[-1], strict=False)))
+    tails = [f"…{text[common:]}" for text in texts]
     numbered = [f"{different.index(text) + 1}: {text}" for text in texts]
     for attempt in (texts, tails):
         short = [shorten(text, width) for text in attempt]
@@ -130,7 +128,7 @@ def percent(share: float | None) -> str:
 
 
 def exact_percent(share: float) -> str:
-    """Return a share that somebody chose, with no more digits than it has: 0.95 is `95 %`, 0.005 is `0.5 %`."""
+    """Return a configured share as a percentage with no more digits than it has: 0.95 is `95 %`, 0.005 is `0.5 %`."""
     return f"{round(100 * share, 4):g} %"
 
 

@@ -84,13 +84,13 @@ def test_runs_of_too_few_lines_are_left_out_and_said(tmp_path):
     folder = load([tmp_path])
     assert names(folder.runs) == ["a.log"]
     assert [(entry.file, entry.status, entry.detail) for entry in folder.files][1:] == [
-        ("b.log", "too_short", "19 lines; 20 are the fewest")
+        ("b.log", "too_short", "19 lines; at least 20 are needed")
     ]
 
 
 def test_a_time_that_stands_still_is_no_run(tmp_path):
     write(tmp_path, a__log=csv(X, interval=0))
-    with pytest.raises(UserError, match="time does not move on"):
+    with pytest.raises(UserError, match="timestamps do not increase"):
         load([tmp_path])
 
 
@@ -98,9 +98,9 @@ def test_a_time_that_stands_still_is_no_run(tmp_path):
     ("given", "says"),
     [
         ("none.log", "There is no"),
-        ("notes.txt", "no report of sysbench in it"),
+        ("notes.txt", "no sysbench report in it"),
         ("empty", "There is no file in"),
-        ("short.log", "short.log: 3 lines; 20 are the fewest"),
+        ("short.log", "short.log: 3 lines; at least 20 are needed"),
         ("torn.gz", "truncated or damaged"),
         ("fifo", "neither a file nor a directory"),
     ],

@@ -91,7 +91,7 @@ def test_a_server_in_no_state_to_be_studied_is_refused(check, state, says):
         ({CAPACITY: [300, 400, 500, 600]}, {}, "at most 4 candidates"),
         ({CAPACITY: [300, 400]}, {"baseline": "400"}, "is the value that it has now"),
         ({CAPACITY: [300]}, {"database": "shop"}, "--database is not for a live server"),
-        ({CAPACITY: [300]}, {"goal": "throughput"}, "--goal throughput takes a saturated server: with 30.0 %"),
+        ({CAPACITY: [300]}, {"goal": "throughput"}, "--goal throughput requires a saturated server: with 30.0 %"),
         ({CAPACITY: [300]}, {"threads": 4}, "--threads is for a load that dialin applies"),
         ({CAPACITY: [300]}, {"minutes": 20}, "nothing is decided before 16"),
     ],
@@ -120,7 +120,7 @@ def test_the_goal_may_be_what_a_statement_costs_and_its_cpu_must_be_seen(check):
         spec = check({CAPACITY: [2000]}, goal=goal).spec
         assert (spec.goal, spec.worthwhile) == (goal, 0.05)
     assert check({CAPACITY: [2000]}, {"cpu_share": None}, goal="io").spec.goal == "io"
-    with pytest.raises(UserError, match="the CPU of one elsewhere is not seen"):
+    with pytest.raises(UserError, match="the CPU of a server elsewhere cannot be read"):
         check({CAPACITY: [2000]}, {"cpu_share": None}, goal="cpu")
 
 
@@ -130,7 +130,8 @@ def test_what_resizes_memory_takes_an_option_and_must_fit(check):
     assert any("clients may wait" in note for note in ready.notes)
     with pytest.raises(UserError, match="more memory than now, and"):
         check({POOL: ["2G"]}, accept_resizing=True)
-    assert any("is not seen" in note for note in check({POOL: ["2G"]}, {"free_memory": None}, accept_resizing=True).notes)
+    notes = check({POOL: ["2G"]}, {"free_memory": None}, accept_resizing=True).notes
+    assert any("of its machine is unknown" in note for note in notes)
 
 
 def test_a_variable_that_sessions_copy_is_studied_only_where_they_end_within_the_washout(check):

@@ -271,7 +271,7 @@ def test_undo_reports_that_a_value_persisted_before_is_to_be_set_again(known, ag
     before = {known.name: 1}
     record = recommending(known=[known], before=before, **({"sync_binlog": 1} if is_given_back else {known.name: 2}))
     text = reported(sql_file.render_undo(record))
-    assert "what recommended.sql printed under PERSISTED is to be set again" in text
+    assert "set again what recommended.sql printed under PERSISTED" in text
     assert f"{known.name}: where recommended.sql printed it under PERSISTED, {again} that value again." in text
 
 
@@ -283,16 +283,17 @@ def test_where_nothing_can_be_persisted_undo_reports_nothing_of_it():
 @pytest.mark.parametrize(("limited", "limit"), limiting_pairs.LIMITS.items())
 def test_a_variable_that_changes_without_its_limit_is_reported_with_it_and_both_are_shown(limited, limit):
     lower = (
-        f"{limited}: where {limit} of your server is lower, raise that first; else the server cuts the one or moves the other."
+        f"{limited}: if {limit} on your server is lower, raise it first; "
+        "otherwise the server changes one of the two to fit the other."
     )
-    higher = f"{limit}: where {limited} of your server is higher, lower that first;"
+    higher = f"{limit}: if {limited} on your server is higher, lower it first;"
     for name, note in ((limited, lower), (limit, higher)):
         record = recommending(known=[], before={name: 10}, **{name: 50})
         assert note in reported(sql_of(record))
         for script in (sql_of(record), sql_file.render_undo(record)):
             assert all({limited, limit} <= set(tokens(line)[1]) for line in script.splitlines() if line.startswith("SHOW"))
     both = recommending(known=[], before={limited: 10, limit: 20}, **{limited: 50, limit: 90})
-    assert "of your server is" not in reported(sql_of(both))
+    assert "on your server is" not in reported(sql_of(both))
 
 
 def test_the_html_report_has_the_statements_and_names_the_files():

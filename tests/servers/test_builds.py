@@ -187,7 +187,7 @@ def test_a_build_that_can_be_installed_is_offered_where_it_is_missing():
     with pytest.raises(UserError) as caught:
         resolve(BuildReference.parse("mysql@9.7"), [build("mariadb@10.11.19")])
     assert caught.value.what == "No build of mysql@9.7 is on this machine, which has mariadb@10.11.19"
-    assert caught.value.remedy == "`dialin servers install mysql@9.7` brings it"
+    assert caught.value.remedy == "`dialin servers install mysql@9.7` installs it"
 
 
 def test_a_build_that_cannot_be_installed_gets_the_nearest_named():

@@ -301,7 +301,7 @@ def test_whatever_ends_the_reading_is_noted(server, clock, monkeypatch, error, r
     monkeypatch.setattr(collected, "look", fail)
     collected._keep_up(collected._ring)
     note = probe_note_text(*collected._notes)
-    assert note.startswith("The ring could not be read while the load ran: ")
+    assert note.startswith("The wait history could not be read while the load ran: ")
     assert reason in note
 
 
@@ -346,7 +346,7 @@ def test_a_server_without_such_an_instrument_collects_nothing_and_says_so(server
         server.wait(10)
     waits = stored_waits(collected, store)
     assert (waits.events, waits.lost, waits.rows) == (0, 0, ())
-    assert texts(waits) == ("No instrument of this server is like no_such_lock",)
+    assert texts(waits) == ("No instrument of this server matches no_such_lock",)
 
 
 def test_a_load_that_fails_is_what_is_reported_not_the_server_that_went_with_it(server, clock, monkeypatch):

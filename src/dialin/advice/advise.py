@@ -20,7 +20,7 @@ from dialin.question.options import StudyOptions
 from dialin.trials.tools import Tools
 
 _OF_THE_SERVER = ("other load", "waiting (PSI)")
-"""What an attached server that works causes itself: it is the load that is looked at."""
+"""Findings that the load of an attached server causes itself; that load is what is measured, so they are no disturbance."""
 
 
 def advise(question: StudyOptions, directory: Path, tools: Tools, seconds: float) -> Advice:
@@ -30,22 +30,22 @@ def advise(question: StudyOptions, directory: Path, tools: Tools, seconds: float
     load of the question.
 
     Raises:
-        UserError: something is not there or does not fit.
+        UserError: something that the question names does not exist, or its options do not fit together.
         ServerError: the server does not answer, does not start, or its trial fails.
     """
     if question.attach:
         return _attached(question, directory, tools, seconds)
     machine = _machine(tools, ())
-    read = read_sandbox(question, directory, tools)
-    series = _series(str(read.build.flavour), read.build.version)
-    found = find_experiments(read.reading)
+    sandbox = read_sandbox(question, directory, tools)
+    series = _series(str(sandbox.build.flavour), sandbox.build.version)
+    findings = find_experiments(sandbox.reading)
     return Advice(
-        server=read.build.id,
+        server=sandbox.build.id,
         place="",
-        watch=read.watch,
-        experiments=_with_commands(found.experiments, question, series, read.reading),
-        silent=found.silent,
-        unread=read.unread,
+        watch=sandbox.watch,
+        experiments=_with_commands(findings.experiments, question, series, sandbox.reading),
+        silent=findings.silent,
+        unread=sandbox.unread,
         machine=machine,
     )
 
@@ -54,19 +54,19 @@ def _attached(question: StudyOptions, directory: Path, tools: Tools, seconds: fl
     attachment = question.attachment(directory)
     if attachment is None:
         raise RuntimeError("the question is not about an attached server")
-    read = read_attached(attachment, tools.home, tools.clock, seconds, tools.say)
-    for note in read.notes:
+    server = read_attached(attachment, tools.home, tools.clock, seconds, tools.say)
+    for note in server.notes:
         tools.say(f"Note: {note}")
-    series = _series(str(read.build.flavour), read.build.version)
-    found = find_experiments(read.reading)
+    series = _series(str(server.build.flavour), server.build.version)
+    findings = find_experiments(server.reading)
     return Advice(
-        server=read.build.id,
-        place=read.place,
-        watch=read.watch,
-        experiments=_with_commands(found.experiments, question, series, read.reading),
-        silent=found.silent,
-        unread=read.unread,
-        machine=_machine(tools, _OF_THE_SERVER) if read.is_here else (),
+        server=server.build.id,
+        place=server.place,
+        watch=server.watch,
+        experiments=_with_commands(findings.experiments, question, series, server.reading),
+        silent=findings.silent,
+        unread=server.unread,
+        machine=_machine(tools, _OF_THE_SERVER) if server.is_here else (),
     )
 
 
@@ -74,7 +74,10 @@ def _with_commands(
     experiments: Collection[Experiment], question: StudyOptions, series: str, reading: ServerReading
 ) -> tuple[Experiment, ...]:
     pool = reading.value("innodb_buffer_pool_size")
-    return tuple(one.model_copy(update={"command": experiment_command(one, question, series, pool)}) for one in experiments)
+    return tuple(
+        experiment.model_copy(update={"command": experiment_command(experiment, question, series, pool)})
+        for experiment in experiments
+    )
 
 
 def _series(flavour: str, version: Version) -> str:
@@ -82,9 +85,9 @@ def _series(flavour: str, version: Version) -> str:
 
 
 def _machine(tools: Tools, without: Collection[str]) -> tuple[Finding, ...]:
-    """Return what doctor finds to disturb experiments on this machine, the most severe first."""
+    """Return what `dialin doctor` finds to disturb experiments here, the most severe first, less the subjects in `without`."""
     root = tools.home.root
     place = next(path for path in (root, *root.parents) if path.is_dir())
     facts = fitness_facts.facts(place, tools.clock)
-    found = fitness_findings.findings(facts, 2 * BLANK_SIZE)
-    return tuple(one for one in found if one.severity is not Severity.GOOD and one.subject not in without)
+    findings = fitness_findings.findings(facts, 2 * BLANK_SIZE)
+    return tuple(finding for finding in findings if finding.severity is not Severity.GOOD and finding.subject not in without)

@@ -58,7 +58,7 @@ _TABLES = (
 
 @dataclass(frozen=True, slots=True)
 class ReadServer:
-    """An attached server that was read, and what could not be."""
+    """What was read of an attached server, and what could not be read."""
 
     reading: ServerReading
     build: AttachedBuild
@@ -81,27 +81,27 @@ def read_attached(attachment: Attachment, home: Home, clock: Clock, seconds: flo
     in_force, build, pid = attached.variables(), attached.build, attached.pid
     unread: list[Unread] = []
     with attached.connect() as query:
-        own, like = catalogue.read(query, build.id), _stored_catalogue(home, build)
-        variables = _merged(own, like)
-        defaults = _changed_defaults(query, build, in_force, like, unread)
+        reported, stored = catalogue.read(query, build.id), _stored_catalogue(home, build)
+        variables = _merged(reported, stored)
+        defaults = _changed_defaults(query, build, in_force, stored, unread)
         data, tables = _size_of_data(query, unread)
         at_start = _only_at_start(query, variables, unread)
     directory: Path | None = None
     with ProbeConnection(attached) as session:
         directory = data_directory(session) if pid is not None else None
-        here: list[Probe] = [MachineProbe(directory)] if pid is not None else []
-        probes = [*here, StatusProbe(session), InnodbStatusProbe(session), MetricsProbe(session)]
+        of_machine: list[Probe] = [MachineProbe(directory)] if pid is not None else []
+        probes = [*of_machine, StatusProbe(session), InnodbStatusProbe(session), MetricsProbe(session)]
         say(f"Watching {build.id} for {seconds:.0f} s; nothing is changed")
         with ProbeWatch(probes, clock) as watch, watch.window():
             clock.sleep(seconds)
-        taken = watch.taken()
+        watched = watch.taken()
     if pid is None:
         unread.append(Unread(code=UnreadCode.MACHINE))
-    unread += unread_of_probes(taken)
+    unread += unread_of_probes(watched)
     situation = Situation(
         memory=float(host.memory_available() + _resident(pid)) if pid is not None else float("inf"),
         cpus=host.cpu_count() if pid is not None else 0,
-        connections=_connections(taken),
+        connections=_connections(watched),
         data=data,
         disk=None,
         spinning=disk.is_rotational(directory) if directory is not None else None,
@@ -109,13 +109,13 @@ def read_attached(attachment: Attachment, home: Home, clock: Clock, seconds: flo
         in_force=in_force,
     )
     reading = make_reading(
-        in_force, variables, situation, taken, defaults=defaults, at_start=at_start, now=clock.now(), own_statements=True
+        in_force, variables, situation, watched, defaults=defaults, at_start=at_start, now=clock.now(), own_statements=True
     )
-    seen = _watch(reading, seconds, data)
-    if seen.queries is not None and seen.queries < _IDLE:
-        unread.insert(0, Unread(code=UnreadCode.IDLE, figures={"queries": seen.queries}))
+    load = _watch(reading, seconds, data)
+    if load.queries is not None and load.queries < _IDLE:
+        unread.insert(0, Unread(code=UnreadCode.IDLE, figures={"queries": load.queries}))
     return ReadServer(
-        reading, build, str(attached.account), seen, tuple(unread), tuple(attached.account.notes), pid is not None
+        reading, build, str(attached.account), load, tuple(unread), tuple(attached.account.notes), pid is not None
     )
 
 
@@ -124,28 +124,28 @@ def _watch(reading: ServerReading, seconds: float, data: float | None) -> Watch:
 
 
 def _stored_catalogue(home: Home, build: AttachedBuild) -> Catalogue | None:
-    """Return what dialin knows of the nearest build of the same series, if it ever started one."""
+    """Return the stored catalogue of this build, else of another build of its series; None where dialin has none."""
     known = stored_catalogues(home, f"{build.flavour}@{'.'.join(map(str, build.version[:2]))}.")
-    exact = [one for one in known if one.build_id == build.id]
+    exact = [stored for stored in known if stored.build_id == build.id]
     return next(iter(exact or known), None)
 
 
-def _merged(own: Catalogue, like: Catalogue | None) -> dict[str, Variable]:
-    """Return the server's variables, each as the build's catalogue has it where the server itself says less."""
-    if like is None:
-        return dict(own.variables)
+def _merged(reported: Catalogue, stored: Catalogue | None) -> dict[str, Variable]:
+    """Return the server's variables, each as the stored catalogue has it where the server itself reports less."""
+    if stored is None:
+        return dict(reported.variables)
     return {
-        name: replace(like.variables[name], default=variable.default)
-        if name in like.variables and (variable.kind is Kind.UNKNOWN or variable.dynamic is None)
+        name: replace(stored.variables[name], default=variable.default)
+        if name in stored.variables and (variable.kind is Kind.UNKNOWN or variable.dynamic is None)
         else variable
-        for name, variable in own.variables.items()
+        for name, variable in reported.variables.items()
     }
 
 
 def _changed_defaults(
-    query: Query, build: AttachedBuild, in_force: Mapping[str, str], like: Catalogue | None, unread: list[Unread]
+    query: Query, build: AttachedBuild, in_force: Mapping[str, str], stored: Catalogue | None, unread: list[Unread]
 ) -> dict[str, str]:
-    """Return the defaults of the variables that somebody changed, as far as the server or a build like it says."""
+    """Return the defaults of the variables that somebody changed, as far as the server or a stored catalogue shows them."""
     series = f"{build.flavour}@{'.'.join(map(str, build.version[:2]))}"
     if build.flavour is Flavour.MARIADB and has(build, Capability.VALUE_ORIGIN):
         rows = query(
@@ -153,7 +153,7 @@ def _changed_defaults(
             " WHERE global_value_origin IN ('CONFIG', 'SQL')"
         )
         return {str(name).lower(): str(default) for name, default in rows if default is not None}
-    if like is None:
+    if stored is None:
         unread.append(Unread(code=UnreadCode.DEFAULTS, figures={"build": series}))
         return {}
     changed = set(TABLE)
@@ -161,7 +161,7 @@ def _changed_defaults(
         with suppress(RefusedError):
             rows = query("SELECT variable_name FROM performance_schema.variables_info WHERE variable_source <> 'COMPILED'")
             changed = {str(name).lower() for (name,) in rows}
-    defaults = like.defaults()
+    defaults = stored.defaults()
     return {
         name: defaults[name]
         for name in changed & defaults.keys() & in_force.keys()
@@ -171,7 +171,7 @@ def _changed_defaults(
 
 def _size_of_data(query: Query, unread: list[Unread]) -> tuple[float | None, int | None]:
     """Return the bytes and the number of the tables that the account sees."""
-    with suppress(RefusedError):  # builds before 8.0 have no such variable: theirs are never a day old
+    with suppress(RefusedError):  # builds before 8.0 have no such variable: they do not cache these sizes
         query("SET SESSION information_schema_stats_expiry = 0")
     try:
         rows = query(_TABLES)
@@ -215,8 +215,8 @@ def _only_at_start(query: Query, variables: Mapping[str, Variable], unread: list
     return frozenset(static)
 
 
-def _connections(taken: Sequence[Watched]) -> int:
-    status = next((one for one in taken if one.probe == "status"), None)
+def _connections(watched: Sequence[Watched]) -> int:
+    status = next((result for result in watched if result.probe == "status"), None)
     gauge = status.gauges.get("Threads_connected") if status is not None else None
     return max(1, round(gauge.mean) - 1) if gauge is not None else 1
 

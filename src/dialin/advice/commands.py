@@ -15,20 +15,20 @@ _LOAD = ("workload", "threads", "tables", "table_size", "rand_type", "rate")
 _ACCOUNT = ("defaults_file", "login_path", "database")
 
 _UNSET = {"innodb_flush_method": "fsync"}
-"""What a server does where a variable has no value."""
+"""The value that a server uses for a variable whose value is empty."""
 
 
 def experiment_command(experiment: Experiment, question: StudyOptions, build: str, pool: Value | None) -> str:
     """Return the command that tests an experiment.
 
-    An attached server is studied where it runs; a variable that only a start can set is studied on a sandbox of the same
-    series, `build`, with its buffer pool.
+    An attached server is studied where it runs. A variable that only a start can set is studied on a sandbox of the same
+    series, `build`, with a buffer pool of the same size.
 
     Args:
         experiment: what to test.
         question: where the server is, and the load.
         build: such as `mysql@9.7`.
-        pool: the buffer pool of the server, for a sandbox in place of an attached server.
+        pool: the size of the server's buffer pool, for a sandbox in place of an attached server.
     """
     attached = question.attach and not experiment.at_start
     now = experiment.now if experiment.now != "" else _UNSET.get(experiment.variable, "")

@@ -1,4 +1,4 @@
-"""From what was read of a server to the experiments that are worth a try there. Pure."""
+"""Derives the experiments that are worth a try on a server from what was read of it. Without I/O."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dialin.search.performance_variables import TABLE, Fact
 from dialin.search.ranges import VariableFacts
 
 _MOST_VALUES = 4
-"""Values of one experiment beside the one in force: each takes its share of the minutes."""
+"""The most values of one experiment beside the effective one: each takes a share of the minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class _Proposal:
 
 
 def find_experiments(reading: ServerReading) -> Findings:
-    """Return the experiments that figures of a server speak for, one for each variable, with all that triggered it."""
+    """Return the experiments that the figures of a server suggest, one for each variable, with all its triggers."""
     proposals = [*_by_rules(reading), *_by_thumb(reading), *_by_changed_defaults(reading)]
     by_variable: dict[str, list[_Proposal]] = {}
     for proposal in proposals:
         by_variable.setdefault(proposal.variable, []).append(proposal)
-    experiments = [_experiment(name, own, reading) for name, own in by_variable.items()]
+    experiments = [_experiment(name, of_variable, reading) for name, of_variable in by_variable.items()]
     triggered = {proposal.trigger.code for proposal in proposals}
     codes = dict.fromkeys([*(rule.code for rule in RULES), RULE_OF_THUMB, CHANGED_DEFAULT])
     return Findings(tuple(sorted(experiments, key=_order)), tuple(code for code in codes if code not in triggered))
@@ -70,21 +70,21 @@ def _by_rules(reading: ServerReading) -> Iterator[_Proposal]:
 
 
 def _trigger(rule: AdviceRule, figure: float, reading: ServerReading) -> Trigger:
-    more = {name: value for name, of in rule.more.items() if (value := of(reading)) is not None}
+    more = {name: value for name, read_figure in rule.more.items() if (value := read_figure(reading)) is not None}
     return Trigger(code=rule.code, weight=rule.weight, figures={"figure": figure, **more}, source=rule.source)
 
 
 def _by_thumb(reading: ServerReading) -> Iterator[_Proposal]:
-    """Yield what the rules of thumb that a tune starts from recommend, where a fact of this server decides what."""
+    """Yield what the rules of thumb that a tune starts from recommend, where a fact about this server decides the value."""
     if reading.situation.memory == float("inf"):
-        return  # most of them go by the memory of the server's machine
+        return  # most of them depend on the memory of the server's machine
     pool = reading.number("innodb_buffer_pool_size") or 0.0
     for name, facts in _touched(reading).items():
         room = TABLE[name].room
         if room is not None and room[0] is Fact.POOL and pool < room[1]:
-            continue  # it acts on a larger pool than there is
+            continue  # the variable has an effect only with a larger pool
         behind = variable_choice.facts_behind(name, reading.variables, reading.situation)
-        # How much disk there is bounds a recommendation, and is no reason for one.
+        # The size of the disk limits a recommendation, but is no reason for one.
         if not behind.keys() - {Fact.DISK} or not (values := recommended(facts)):
             continue
         shown = {fact.value: value for fact, value in behind.items()}
@@ -93,7 +93,7 @@ def _by_thumb(reading: ServerReading) -> Iterator[_Proposal]:
 
 
 def _by_changed_defaults(reading: ServerReading) -> Iterator[_Proposal]:
-    """Yield the defaults that somebody changed of variables that this load touches: is the change still worth it?"""
+    """Yield the defaults of variables that matter to this load and that somebody changed: is the change still worth it?"""
     source = f"{sources.DEFAULTS}; that a change should be worth it today is ours"
     touched = _touched(reading)
     for name, default in reading.defaults.items():
@@ -106,9 +106,9 @@ def _by_changed_defaults(reading: ServerReading) -> Iterator[_Proposal]:
 
 
 def _touched(reading: ServerReading) -> dict[str, VariableFacts]:
-    """Return what is known of the variables that this load touches and that give up no durability."""
+    """Return the facts about the variables that matter to this load and that give up no durability."""
     chosen = variable_choice.choose_variables(reading.variables, reading.situation, most=len(TABLE))
-    return {one.name: _facts(one.name, reading) for one in chosen}
+    return {variable.name: _facts(variable.name, reading) for variable in chosen}
 
 
 def _values(values: Values, name: str, reading: ServerReading) -> list[Value]:
@@ -120,9 +120,9 @@ def _facts(name: str, reading: ServerReading) -> VariableFacts:
 
 
 def _experiment(name: str, proposals: Sequence[_Proposal], reading: ServerReading) -> Experiment:
-    triggers = sorted((one.trigger for one in proposals), key=lambda trigger: WEIGHTS.index(trigger.weight))
+    triggers = sorted((proposal.trigger for proposal in proposals), key=lambda trigger: WEIGHTS.index(trigger.weight))
     values: list[Value] = []
-    for proposal in sorted(proposals, key=lambda one: WEIGHTS.index(one.trigger.weight)):
+    for proposal in sorted(proposals, key=lambda each: WEIGHTS.index(each.trigger.weight)):
         values += [value for value in proposal.values if not any(_are_alike(value, other) for other in values)]
     values = sorted(values[:_MOST_VALUES], key=lambda value: float(as_number(value) or 0.0))
     now = reading.value(name)
@@ -137,7 +137,7 @@ def _experiment(name: str, proposals: Sequence[_Proposal], reading: ServerReadin
 
 
 def _are_alike(value: Value, other: Value) -> bool:
-    """Return whether two values are the same, or numbers so near each other that an experiment would not tell them apart."""
+    """Return whether two values are the same, or numbers too close for an experiment to tell apart."""
     first, second = as_number(value), as_number(other)
     if first is None or second is None or min(first, second) <= 0:
         return same_value(value, other)
@@ -145,7 +145,7 @@ def _are_alike(value: Value, other: Value) -> bool:
 
 
 def _beside(proposals: Sequence[_Proposal], values: Sequence[Value], reading: ServerReading) -> dict[str, Value]:
-    """Return the variables that limit the one that is tried, and are lower than the largest value tried."""
+    """Return the variables that would limit the tested one to less than the largest value tried, each with that value."""
     largest = max((value for value in values), key=lambda value: float(as_number(value) or 0.0))
     limits = {proposal.beside for proposal in proposals if proposal.beside}
     return {

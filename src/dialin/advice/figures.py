@@ -16,7 +16,7 @@ LIMIT_OF = {limit.code: limit for limit in LIMITS}
 
 
 def of(figure: FigureOf) -> Figure:
-    """Return a figure of evidence as one of a reading."""
+    """Return a figure of evidence as a figure of a server's reading."""
     return lambda reading: figure(reading.measured)
 
 
@@ -31,7 +31,7 @@ def rate(*counters: str) -> Figure:
 
 
 def share(top: str, bottom: str, least: float = 0.1) -> Figure:
-    """Return one status counter as a share of another; None where that grows by no more than `least` per second."""
+    """Return one status counter as a share of another; None where the other grows by no more than `least` per second."""
     return of(quotient(per_second("status", top), per_second("status", bottom), least))
 
 
@@ -75,8 +75,8 @@ def running_per_cpu(reading: ServerReading) -> float | None:
 
 def hash_misses(reading: ServerReading) -> float | None:
     """Return the share of searches that the adaptive hash index does not answer."""
-    found = of(shared_figures.hash_share)(reading)
-    return None if found is None else 1 - found
+    hits = of(shared_figures.hash_share)(reading)
+    return None if hits is None else 1 - hits
 
 
 def query_cache_misses(reading: ServerReading) -> float | None:

@@ -1,4 +1,4 @@
-"""From what probes saw of a server to what the rules of advice read."""
+"""Turns what probes recorded of a server into what the rules of advice read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dialin.search.variable_choice import Situation
 from dialin.variables.catalogue import Variable
 
 _NEEDED = ("status", "innodb", "metrics", "machine")
-"""The probes that rules read; what others could not read is no loss."""
+"""The probes that rules use; what other probes could not read is not reported."""
 
 
 def make_reading(
@@ -28,13 +28,14 @@ def make_reading(
     now: float,
     own_statements: bool,
 ) -> ServerReading:
-    """Return what the rules read; `own_statements` says whether the statements of the probes are taken off the load's."""
-    watched = {one.probe: one for one in taken}
+    """Return what the rules read; with `own_statements`, the statements of the probes are subtracted from those of the load."""
+    watched = {result.probe: result for result in taken}
     status = watched.get("status")
     queries = 0.0
     if status is not None and status.seconds > 0:
-        own = sum(one.readings for one in taken if one.probe in ("status", "innodb", "metrics")) if own_statements else 0
-        queries = max(0.0, status.counters.get("Questions", 0.0) - own) / status.seconds
+        of_probes = [result.readings for result in taken if result.probe in ("status", "innodb", "metrics")]
+        subtracted = sum(of_probes) if own_statements else 0
+        queries = max(0.0, status.counters.get("Questions", 0.0) - subtracted) / status.seconds
         situation = replace(situation, counters=status.counters, seconds=status.seconds)
     trial = Trial(0, 0, 0, 1, "server", TrialState.DONE, now, in_force=dict(in_force))
     measured = Measured(trial, value=0.0, transactions=queries, queries=queries, watched=watched)
@@ -48,7 +49,7 @@ def unread_of_probes(taken: Sequence[Watched]) -> list[Unread]:
 
 
 def _unread(taken: Sequence[Watched]) -> Iterator[Unread]:
-    for one in taken:
-        for note in one.notes if one.probe in _NEEDED else ():
+    for result in taken:
+        for note in result.notes if result.probe in _NEEDED else ():
             if note.code not in (ProbeNoteCode.SEMAPHORES_EMPTY, ProbeNoteCode.DISK_UNKNOWN, ProbeNoteCode.STATUS_CUT):
                 yield Unread(code=UnreadCode.PROBE, figures={"note": note.code.value, "figures": dict(note.figures)})

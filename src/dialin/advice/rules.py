@@ -1,7 +1,7 @@
 """The rules of advice: a table. Each has a figure of the server that triggers it, and a source that says what it means.
 
-A figure that could not be read triggers nothing. Thresholds without a page of their own are ours: low enough to show what a
-server does at all, for the experiment decides whether it matters.
+A figure that could not be read triggers nothing. Thresholds without a published source are dialin's own: they are low enough to
+show what a server does at all, because the experiment decides whether it matters.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ def _nothing(_reading: ServerReading) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AdviceRule:
-    """A rule of thumb.
+    """A rule that proposes an experiment with one variable.
 
     Attributes:
-        code: for scripts, and for the sentence that is made of it.
+        code: identifies the rule in JSON, and selects its sentence.
         name: what the figure is, for the table in the docs.
-        variables: what it speaks for an experiment with; the first one that the server has.
-        figure: the figure that triggers it.
-        least: the figure from which on it is triggered.
-        values: what the experiment tries.
-        when: what else must hold.
+        variables: the variables to try; the experiment is about the first one that the server has.
+        figure: the figure that triggers the rule.
+        least: the smallest figure that triggers it.
+        values: returns the values to try.
+        when: a further condition that must hold.
         more: further figures of its sentence.
-        beside: names a variable that would otherwise limit the one that is tried, if any: it gets the largest value tried.
+        beside: returns the name of a variable that would otherwise limit the one that is tried, else an empty string. The
+            experiment sets it to the largest value tried.
     """
 
     code: str
@@ -66,7 +67,7 @@ def _limit(
 
 
 def _limit_of_memory_tables(reading: ServerReading) -> str:
-    """Return what limits temporary tables beside their own size, where those in memory are MEMORY tables; else nothing."""
+    """Return the variable that limits temporary tables beside tmp_table_size where those in memory are MEMORY tables."""
     return "max_heap_table_size" if reading.text("internal_tmp_mem_storage_engine") in ("", "MEMORY") else ""
 
 
@@ -147,7 +148,7 @@ RULES: tuple[AdviceRule, ...] = (
     # Work that another value may save
     AdviceRule(
         "redo_hours",
-        "an hour of the redo log that is written, in redo logs",
+        "times per hour that the load's writes would fill the redo log",
         Weight.WORK,
         _REDO,
         figures.redo_hours,
@@ -408,7 +409,7 @@ RULES: tuple[AdviceRule, ...] = (
         lambda reading: reading.is_on("log_bin") and reading.number("sync_binlog") != 1,
     ),
 )
-"""All but two: `rule_of_thumb` and `changed_default`, which speak for any variable of the table of performance variables."""
+"""All rules but `rule_of_thumb` and `changed_default`, which apply to any variable of the table of performance variables."""
 
 RULE_OF_THUMB, CHANGED_DEFAULT = "rule_of_thumb", "changed_default"
 

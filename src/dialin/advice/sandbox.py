@@ -28,7 +28,7 @@ from dialin.workloads import kinds
 
 @dataclass(frozen=True, slots=True)
 class ReadSandbox:
-    """A sandbox that was read, and what could not be."""
+    """What was read of a sandbox, and what could not be read."""
 
     reading: ServerReading
     build: Build
@@ -40,7 +40,7 @@ def read_sandbox(question: StudyOptions, directory: Path, tools: Tools) -> ReadS
     """Run a build with a setting under a load for `question.measure` seconds, and read it.
 
     Raises:
-        UserError: something is not there or does not fit.
+        UserError: something that the question names does not exist, or its options do not fit together.
         ServerError: the server does not start, or its trial fails.
     """
     name, note = kinds.installed_alternative(question.workload)
@@ -66,20 +66,20 @@ def read_sandbox(question: StudyOptions, directory: Path, tools: Tools) -> ReadS
     if effective is None:
         raise ServerError("No server starts with this setting", "Correct --set")
     situation = situation_of(request, tools, effective)
-    ended = measure_baseline(request, tools, build, setting, catalogue, situation, "to see what the server does")
-    in_force = {name: str(value) for name, value in ended.trial.in_force.items()}
+    baseline = measure_baseline(request, tools, build, setting, catalogue, situation, "to see what the server does")
+    in_force = {name: str(value) for name, value in baseline.trial.in_force.items()}
     defaults = catalogue.defaults()
     reading = make_reading(
         in_force,
         catalogue.variables,
         replace(situation, spinning=disk.is_rotational(_existing(tools.home.root)), in_force=in_force),
-        ended.evidence.watched,
+        baseline.evidence.watched,
         defaults={name: defaults[name] for name in setting if name in defaults},
         at_start=frozenset(name for name in TABLE if name in catalogue.variables and not catalogue.variables[name].dynamic),
         now=tools.clock.now(),
         own_statements=False,
     )
-    seconds = next((one.seconds for one in ended.evidence.watched if one.probe == "status"), 0.0)
+    seconds = next((result.seconds for result in baseline.evidence.watched if result.probe == "status"), 0.0)
     watch = Watch(
         seconds=seconds,
         queries=reading.measured.queries,
@@ -87,8 +87,8 @@ def read_sandbox(question: StudyOptions, directory: Path, tools: Tools) -> ReadS
         data=situation.data,
         load=request.load.describe(),
     )
-    return ReadSandbox(reading, build, watch, tuple(unread_of_probes(ended.evidence.watched)))
+    return ReadSandbox(reading, build, watch, tuple(unread_of_probes(baseline.evidence.watched)))
 
 
 def _existing(path: Path) -> Path:
-    return next(one for one in (path, *path.parents) if one.exists())
+    return next(place for place in (path, *path.parents) if place.exists())

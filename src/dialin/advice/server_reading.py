@@ -1,4 +1,4 @@
-"""What the rules of advice know of a server: figures of a minute of its load, its variables, its machine."""
+"""What the rules of advice know about a server: figures of its load, its variables, its machine."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class ServerReading:
     """A server as it was read; whatever could not be read is missing.
 
     Attributes:
-        measured: what the probes saw, beside the values in force: a trial of which the load is not known.
+        measured: what the probes recorded, and the effective values, in the form of a trial whose load is not known.
         variables: all variables of the build.
         situation: machine, data and counters; its memory is infinite where the server's machine is unknown.
-        defaults: by variable that somebody changed, its default.
+        defaults: the defaults of the variables that somebody changed.
         at_start: the variables that only a start can set.
     """
 
@@ -35,7 +35,7 @@ class ServerReading:
         return None if text is None else parse_value(text)
 
     def number(self, name: str) -> float | None:
-        """Return a value in force as a number; None where it is none."""
+        """Return a value in force as a number; None where it is not a number."""
         value = self.value(name)
         number = as_number(value) if value is not None else None
         return None if number is None else float(number)

@@ -11,7 +11,7 @@ Values = Callable[[VariableFacts], list[Value]]
 """Returns the values to try of a variable; none where none makes sense on this machine."""
 
 NOTICEABLE = 1.1
-"""A number that is less than this times another one is no experiment."""
+"""Two numbers whose ratio is below this are too close for an experiment."""
 
 
 def larger(*times: float) -> Values:
@@ -46,7 +46,7 @@ def smaller(*parts: float) -> Values:
 
 
 def fixed(*wanted: Value) -> Values:
-    """Return these values, those that the server takes and that are not in force."""
+    """Return those of these values that the server takes and that are not in force."""
 
     def values(facts: VariableFacts) -> list[Value]:
         return [value for value in wanted if not same_value(value, facts.default) and _is_taken(facts, value)]
@@ -71,7 +71,7 @@ def and_recommended(first: Values) -> Values:
 
 
 def rounded(value: float, step: float) -> int | float:
-    """Return a number rounded down to a multiple of the step, whole where that is."""
+    """Return a number rounded down to a multiple of the step, but at least one step; an int where that is whole."""
     number = max(value // step, 1.0) * step if step else value
     return int(number) if float(number).is_integer() else number
 
@@ -79,6 +79,6 @@ def rounded(value: float, step: float) -> int | float:
 def _is_taken(facts: VariableFacts, value: Value) -> bool:
     number = as_number(value)
     if number is not None:
-        low = facts.minimum is None or number >= facts.minimum
-        return low and (facts.maximum is None or number <= facts.maximum)
+        is_high_enough = facts.minimum is None or number >= facts.minimum
+        return is_high_enough and (facts.maximum is None or number <= facts.maximum)
     return not facts.choices or any(same_value(value, choice) for choice in facts.choices)

@@ -1,4 +1,4 @@
-"""Variables of which one can be no more than another: in what order both are set, and what to know where one is set alone."""
+"""Pairs of variables of which one limits the other: the order to set both in, and a note where only one of them is set."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ LIMITS = {
     "innodb_io_capacity": "innodb_io_capacity_max",
     "innodb_max_dirty_pages_pct_lwm": "innodb_max_dirty_pages_pct",
 }
-"""The limited variable, and its limit. What does not fit MySQL cuts; MariaDB raises `innodb_io_capacity_max` instead."""
+"""Each limited variable, with the variable that limits it.
+
+MySQL cuts a value that exceeds the limit; MariaDB raises `innodb_io_capacity_max` instead.
+"""
 
 
 def ordered(changed: Sequence[Change]) -> list[Change]:
-    """Return changes in an order in which no value is cut to a limit that is about to be moved out of its way."""
+    """Return changes in an order in which the server cuts no value: a limit is raised first, or lowered last."""
     items = list(changed)
     names = [item.name for item in items]
     for limited, limit in LIMITS.items():
@@ -31,18 +34,18 @@ def ordered(changed: Sequence[Change]) -> list[Change]:
 
 
 def together(names: Sequence[str]) -> list[str]:
-    """Return names with those that they limit or that limit them, each once."""
+    """Return the names, and those of the variables that limit them or that they limit, each once."""
     pairs = [pair for pair in LIMITS.items() if not set(pair).isdisjoint(names)]
     return list(dict.fromkeys([*names, *(name for pair in pairs for name in pair)]))
 
 
 def alone(name: str, names: Collection[str]) -> str:
-    """Return what to know of a variable that is set while its limit, or what it limits, is not; else nothing."""
+    """Return a note on a variable that is set without the other one of its pair; empty where there is nothing to note."""
     for limited, limit in LIMITS.items():
         if name in (limited, limit) and not {limited, limit} <= set(names):
-            other, is_in_the_way, move = (limit, "lower", "raise") if name == limited else (limited, "higher", "lower")
+            other, comparison, verb = (limit, "lower", "raise") if name == limited else (limited, "higher", "lower")
             return (
-                f"{name}: where {other} of your server is {is_in_the_way}, {move} that first; "
-                "else the server cuts the one or moves the other."
+                f"{name}: if {other} on your server is {comparison}, {verb} it first; "
+                "otherwise the server changes one of the two to fit the other."
             )
     return ""

@@ -1,4 +1,4 @@
-"""`recommended.cnf`: the lines that turn the baseline into what is recommended, ready for a server's option file."""
+"""`recommended.cnf`: the option file lines that turn the baseline into the recommended setting."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from dialin.variables.rules import loses
 from dialin.variables.size_units import in_units
 
 WIDTH = 100
-"""Columns that a comment may fill. A server reads a line in pieces of 4 KiB, so a comment must never grow past one."""
+"""Width of comments in columns. A server reads lines in pieces of 4 KiB, so a line of a comment must not be longer than one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comments:
-    """What the comments of the files say.
+    """The text of the comments in the files.
 
     Attributes:
-        reasons: the verdict and what it rests on, a sentence each.
-        gain: what the recommendation gains over the baseline.
-        no_change: what to say where no variable changes.
+        reasons: the verdict and the facts that it rests on, a sentence each.
+        gain: the gain of the recommendation over the baseline.
+        no_change: the sentence for a recommendation that changes no variable.
     """
 
     reasons: Sequence[str]
@@ -40,11 +40,11 @@ class Change:
     """One variable whose value the recommendation changes.
 
     Attributes:
-        value: what is recommended, or None where the baseline's line is to be removed.
+        value: the recommended value, or None where the baseline's line is to be removed.
         before: the baseline's value, or None where it is not known.
-        line: the line for an option file, or None where there is none to write.
-        refusal: why a value has no line, or nothing.
-        reported: whether `before` is only what a sandbox of the study reported: the server to be changed may have another.
+        line: the line for an option file; None for a removal, and for a value that cannot be written to one.
+        refusal: why the value cannot be written to an option file; empty where it can.
+        reported: whether `before` is known only from a sandbox of the study: the server to be changed may have another value.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Change:
 
 
 def changes(record: StudyRecord) -> list[Change]:
-    """Return what the recommendation changes of the baseline; nothing where that is recommended, or there is no verdict."""
+    """Return the recommended changes to the baseline; none where the baseline is recommended, or there is no verdict."""
     verdict = record.verdict
     if verdict is None or verdict.recommended_candidate == verdict.baseline:
         return []
@@ -83,9 +83,9 @@ def render(record: StudyRecord, comments: Comments) -> str:
     lines += [line for text in texts if text for line in _comment(text)]
     lines.append("[mysqld]")
     together = "Together these give " if len(changed) > 1 else "Gives "
-    figure = (together if deciding(verdict.chosen, verdict) else "") + comments.gain
+    gain = (together if deciding(verdict.chosen, verdict) else "") + comments.gain
     for item in changed:
-        lines += ["", *_lines_of(item, figure)]
+        lines += ["", *_lines_of(item, gain)]
     return "\n".join(lines) + "\n"
 
 
@@ -95,13 +95,13 @@ def warnings(verdict: Verdict) -> list[str]:
     return [f"CAREFUL: {variable} as below gives up durability: {loses(variable)}." for variable in weaker]
 
 
-def _lines_of(item: Change, figure: str) -> list[str]:
+def _lines_of(item: Change, gain: str) -> list[str]:
     before = "" if item.before is None else f" (was {in_units(item.name, item.before)})"
     if item.value is None:
-        return _comment(f"{item.name}{before}: remove this line, so that the server's default applies. {figure}")
+        return _comment(f"{item.name}{before}: remove this line, so that the server's default applies. {gain}")
     if item.line is None:
         return _comment(f"{item.name} is not written here: {item.refusal}")
-    return [*_comment(f"{item.name}{before}. {figure}"), item.line]
+    return [*_comment(f"{item.name}{before}. {gain}"), item.line]
 
 
 def _comment(text: str) -> list[str]:

@@ -23,8 +23,8 @@ class ArmedSessions:
 
     Attributes:
         unarmed: those whose statements the slow log will not have; at most that many where `is_exact` is false.
-        is_exact: the server shows each session's own value. Others are counted by their numbers, and a session that a pool
-            reset, which takes the new value, is still counted as unarmed.
+        is_exact: the server shows each session's own value. Otherwise sessions are counted by their IDs, and one that a pool
+            has reset, which has the new value, still counts as unarmed.
     """
 
     total: int
@@ -42,13 +42,13 @@ def count_armed(query: Query, build: Versioned, *, armed_since: int, not_ours: C
     Args:
         query: a connection.
         build: what the server runs.
-        armed_since: the number of a session that began just after the server was armed.
-        not_ours: numbers of sessions that do not count: those of dialin.
+        armed_since: the ID of a session that began just after the server was armed.
+        not_ours: IDs of sessions that do not count: those of dialin.
 
     Raises:
         ServerError: the server does not answer.
     """
-    clients = {one.id for one in sessions(query) if one.is_client and one.id not in not_ours}
+    clients = {session.id for session in sessions(query) if session.is_client and session.id not in not_ours}
     if has(build, Capability.VARIABLES_BY_THREAD):
         try:
             old_values = {int(number) for (number,) in query(_BY_THREAD)}

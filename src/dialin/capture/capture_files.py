@@ -43,10 +43,10 @@ def check_out(out: Path) -> None:
 
 
 def add_variables(directory: Path, before: Mapping[str, str], after: Mapping[str, str] | None) -> None:
-    """Store in a capture which variables the server had, before and after; None where that is not known.
+    """Store in a capture the server's variables before and after it; None where those after it are not known.
 
     Raises:
-        OSError: that cannot be written.
+        OSError: the file cannot be written.
     """
     variables = {"schema": "dialin/capture-variables/1", "before": dict(before), "after": after}
     private.write(directory / VARIABLES, json.dumps(variables, indent=2) + "\n")
@@ -61,11 +61,11 @@ def make_capture(
         logs: the logs.
         out: the directory to make.
         counters: what the server counted before and after, as `dialin capture counters` writes it; the capture keeps both.
-        forget_text: keep no statements, only what they come to.
-        times: how long the log was at which time, as `LogTimes` writes it, where the log has times to the second only.
+        forget_text: keep no statements, only digests and figures.
+        times: the log's length over time, as `LogTimes` writes it, where the log has times to the second only.
 
     Raises:
-        UserError: a log or a file of counters is none or cannot be read, or the directory exists or cannot be written.
+        UserError: a log or a file of counters is invalid or cannot be read, or the directory exists or cannot be written.
         DialinError: dialin-load failed.
     """
     words: list[str | Path] = [load_binary.need(), "--json", "capture", "--out", out.absolute()]
@@ -86,10 +86,10 @@ def make_capture(
 
 
 def read_capture(directory: Path) -> CaptureSummary:
-    """Return what the statements of a capture come to.
+    """Return the summary of a capture.
 
     Raises:
-        UserError: it is no capture, or one that was not finished.
+        UserError: the directory is not a capture, or the capture was not finished, or its summary is damaged.
     """
     if not directory.is_dir():
         raise UserError(f"{directory} is not a directory", _REMEDY)
@@ -106,7 +106,7 @@ def read_capture(directory: Path) -> CaptureSummary:
 
 
 def _error(out: str, err: str) -> tuple[str, str, bool]:
-    """Return what dialin-load reports as wrong, the remedy, and whether the user can mend it."""
+    """Return what dialin-load reports as wrong, the remedy, and whether the user can fix it."""
     try:
         line = json.loads(out.splitlines()[-1])
         return str(line["what"]), str(line["remedy"]), line["fault"] == "user"

@@ -1,4 +1,4 @@
-"""What a server counted so far: a reading before and one after show how much of its work a log has."""
+"""A server's counters: readings before and after a capture show how much of the server's work a log has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well a capture can be replayed, as far as the capture itself shows; what a replay shows beside it is for that to say."""
+"""How well a capture can be replayed, as far as the capture itself shows; a replay shows the rest."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dialin.model.capture import CaptureCheck, CaptureSummary, CheckCode, CheckF
 _WORST_FIRST = (Fitness.POOR, Fitness.LIMITED, Fitness.GOOD)
 
 _DONE_BY_OTHERS = frozenset({Obstacle.SQL_PREPARE, Obstacle.IN_ROUTINE})
-"""Statements that are left out, and whose work other statements of the capture do."""
+"""Reasons to leave out a statement whose work other statements of the capture do."""
 
 _MOST_MISSING = (0.001, 0.05)
-"""The shares of statements or bytes that may be missing for a capture to be good, and not to be poor: with 5 % of its
-statements missing, a load waits for other locks and reads other pages."""
+"""The largest shares of statements or bytes that may be missing from a good and from a limited capture; above the second it is
+poor. With 5 % of its statements missing, a load waits for other locks and reads other pages."""
 
 _MOST_CUT = (0.01, 0.2)
-"""The same of transactions that are cut off, as each session's last one may be."""
+"""The same for transactions that are cut off, as each session's last one may be."""
 
 
 def check_capture(summary: CaptureSummary) -> CaptureCheck:
     """Return how well a capture can be replayed."""
     statements = summary.capture.statements
-    lost = sum(one.statements for one in summary.not_replayed if one.reason not in _DONE_BY_OTHERS)
+    lost = sum(group.statements for group in summary.not_replayed if group.reason not in _DONE_BY_OTHERS)
     unread = summary.unread.skipped_bytes
     transactions = sum(shape.transactions for shape in summary.transactions)
     cut = sum(shape.unfinished for shape in summary.transactions)

@@ -1,4 +1,4 @@
-"""What a server is sent now, and what a log of it costs: bytes on disk and CPU."""
+"""The current load of a server, and what a log of it costs: bytes on disk and CPU."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ _SLOW_TO_THE_SECOND = _PerStatement(163, 15)
 _SLOW_OF_MARIADB = _PerStatement(235, 10)
 _GENERAL = _PerStatement(45, 4)
 _GENERAL_TO_THE_SECOND = _PerStatement(18, 4)
-"""Bytes were read off logs of oltp_read_write and oltp_point_select on 9.7.4, 5.6.24 and 10.11.19. The CPU is rough: with it,
-the same loads cost 14 to 44 % more per statement, as they were seen to."""
+"""Bytes were measured on logs of oltp_read_write and oltp_point_select on 9.7.4, 5.6.24 and 10.11.19. The CPU is a rough
+estimate: with a slow log, a statement of these loads took 14 to 44 % more CPU."""
 
 
 def sample_load(query: Query, clock: Clock) -> LoadSample:
@@ -74,9 +74,9 @@ def sample_load(query: Query, clock: Clock) -> LoadSample:
 
 
 def cost_of(sample: LoadSample, source: Source, build: Versioned) -> LogCost:
-    """Return what a log of such a load costs, by what was measured on each build (docs/capture.md)."""
-    each = _per_statement(source, build)
-    return LogCost(sample.statements * each.bytes + sample.text_bytes, sample.statements * each.microseconds / 1e6)
+    """Return what a log of such a load costs, from measurements on each kind of build (docs/capture.md)."""
+    entry = _per_statement(source, build)
+    return LogCost(sample.statements * entry.bytes + sample.text_bytes, sample.statements * entry.microseconds / 1e6)
 
 
 def _per_statement(source: Source, build: Versioned) -> _PerStatement:

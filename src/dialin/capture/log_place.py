@@ -1,4 +1,4 @@
-"""Where a server writes the log of a capture: a file of its own that dialin can read, on a disk with space."""
+"""Where a server writes the log of a capture: a separate file that dialin can read, on a disk with space."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def find_place(source: Source, variables: Mapping[str, str], account: Account, a
     """Return where a server is to write a log: the directory asked for, else that of its own log, else its data directory.
 
     Raises:
-        UserError: it is on another machine, it logs to tables or not at all, or dialin may not read there.
+        UserError: the server is on another machine, logs to tables or not at all, or dialin may not read the directory.
     """
     output = variables.get("log_output", "FILE").upper()
     if output != "FILE":
@@ -78,7 +78,7 @@ def find_place(source: Source, variables: Mapping[str, str], account: Account, a
 
 
 def check_free(free: float, usable: float, needed: float, directory: Path) -> None:
-    """Make sure that a log of so many bytes leaves enough free of the bytes that may be used where it is written.
+    """Make sure that a log of `needed` bytes leaves enough of the `usable` bytes of its disk free.
 
     Raises:
         UserError: it does not.
@@ -97,7 +97,7 @@ def check_free(free: float, usable: float, needed: float, directory: Path) -> No
 
 
 def check_disk(directory: Path, needed: float) -> None:
-    """Make sure that a log of so many bytes leaves enough of the disk free.
+    """Make sure that a log of `needed` bytes leaves enough of the disk free.
 
     Raises:
         UserError: it does not.
@@ -106,10 +106,10 @@ def check_disk(directory: Path, needed: float) -> None:
 
 
 def make_private(path: Path, datadir: str) -> None:
-    """Make the empty file of a log, readable by the server's user alone, where dialin may; else the server makes it.
+    """Make the empty file of a log, readable by the server's user only, where dialin may; otherwise the server makes it.
 
     Raises:
-        UserError: it is there already, or cannot be made.
+        UserError: the file exists already, or cannot be made.
     """
     try:
         owner = Path(datadir).stat()

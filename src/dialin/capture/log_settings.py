@@ -1,7 +1,7 @@
 """Which variables make a server log every statement, in which order they are set, and which of them sessions copy.
 
 A session copies `long_query_time` when it begins: one that is older than the new value never appears in the slow log. So the
-server is *armed* first, while nothing is written, and the log is switched on once the sessions have begun anew. On MariaDB a
+server is *armed* first, while nothing is written, and the log is switched on once the clients have reconnected. On MariaDB a
 session copies `slow_query_log` as well, so that there `log_output` is what keeps the log from being written meanwhile.
 """
 
@@ -44,14 +44,14 @@ UNLOGGED = {
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """What is set for a capture.
+    """The variables that are set for a capture.
 
     Attributes:
-        quiet: the log off; empty where it is off already.
-        arm: everything but what has the log written.
-        fire: the log written from now on.
-        names: all of them in the order in which they are put back: a log that was off is off first, and one that was on has its
-            own settings again before its own file.
+        quiet: switches the log off; empty where it is off already.
+        arm: everything except what has the server write the log.
+        fire: has the server write the log.
+        names: all of them in the order in which they are put back: the switch of a log that was off comes first, that of a log
+            that was on comes last.
     """
 
     quiet: Wanted
@@ -69,12 +69,12 @@ def file_variable_of(source: Source) -> str:
 
 
 def is_on(source: Source, variables: Mapping[str, str]) -> bool:
-    """Tell whether the server writes that log already."""
+    """Return whether the server writes that log already."""
     return variables.get(switch_of(source), "OFF").upper() in ("ON", "1")
 
 
 def leaves_sessions_logging(source: Source, variables: Mapping[str, str]) -> bool:
-    """Tell whether sessions that begin during the capture would fill the server's own slow log after it.
+    """Return whether sessions that begin during the capture would fill the server's own slow log after it.
 
     They keep `long_query_time = 0` until they end, and the server's slow log is on again by then.
     """
@@ -108,7 +108,7 @@ def log_settings(source: Source, path: str, variables: Mapping[str, str], build:
 
 
 def _slow(variables: Mapping[str, str]) -> dict[str, str | int]:
-    """Return what the slow log needs besides its file; nothing that is in force already, but for `long_query_time`."""
+    """Return what the slow log needs besides its file, without values that are in force already except `long_query_time`."""
     wanted: dict[str, str | int] = {
         "long_query_time": 0,
         "min_examined_row_limit": 0,

@@ -1,4 +1,4 @@
-"""How long a log was at which time: what tells the times of statements where the log has them to the second only."""
+"""The length of a log over time, from which statements get exact times where the log has them to the second only."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 class LogTimes:
     """Writes lines of a time, in microseconds since 1970, and the length in bytes that the log had then.
 
-    Two lines enclose each growth: the last look before it, and the one that saw it. Between them the log grew evenly, as far as
-    anybody knows.
+    Two lines enclose each growth: the last reading before it, and the one that saw it. Between them the log is taken to have
+    grown evenly.
     """
 
     def __init__(self, path: Path) -> None:
@@ -19,7 +19,7 @@ class LogTimes:
         self._looked = self._written = 0
 
     def note(self, length: int, now: float) -> None:
-        """Note the length that the log has at a time, in seconds since 1970."""
+        """Record the length that the log has at a time, in seconds since 1970."""
         at = int(now * 1e6)
         if length > self._length:
             if self._looked > self._written:

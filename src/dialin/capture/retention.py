@@ -1,7 +1,7 @@
 """How long captures keep their statements, which are people's data: after that, only digests and figures remain.
 
-How long is written in the capture itself; dialin's cache lists where captures are, so that the next command can look at all of
-them. A capture that was moved or copied is not found by that.
+The capture itself says how long; dialin's cache lists where captures are, so that the next command can check all of them. A
+capture that was moved or copied is not found this way.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class Retention:
 
 
 def list_capture(home: Home, directory: Path) -> None:
-    """Have the next commands look at a capture; it need not be there yet.
+    """Add a capture to those that the next commands check; it need not exist yet.
 
     Raises:
-        OSError: it cannot be written down.
+        OSError: the list cannot be written.
     """
     path = directory.absolute()
     home.captures.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -55,10 +55,10 @@ def list_capture(home: Home, directory: Path) -> None:
 
 
 def keep_for(directory: Path, days: float, now: float) -> Retention:
-    """Write down in a capture how long it keeps its statements.
+    """Store in a capture how long it keeps its statements.
 
     Raises:
-        OSError: that cannot be written.
+        OSError: the file cannot be written.
     """
     private.write(directory / KEEP, json.dumps({"schema": _SCHEMA, "made": now, "keep_days": days}) + "\n")
     return Retention(now, days)
@@ -68,7 +68,7 @@ def retention_of(directory: Path) -> Retention:
     """Return how long a capture keeps its statements; one that does not say so keeps them for 14 days from when it was made.
 
     Raises:
-        FileNotFoundError: it has none.
+        FileNotFoundError: the capture has no statements.
     """
     made = (directory / STATEMENTS).stat().st_mtime
     with suppress(OSError, ValueError, KeyError, TypeError):
@@ -78,9 +78,9 @@ def retention_of(directory: Path) -> Retention:
 
 
 def forget_expired(home: Home, now: float) -> Iterator[Path]:
-    """Remove the statements of captures that have kept them long enough; yields each of these.
+    """Remove the statements of captures that have kept them long enough; yield the directory of each of these.
 
-    A capture that is gone is no longer listed. One that cannot be looked at now, such as on a disk that is not mounted, stays
+    A capture that is gone is no longer listed. One that cannot be checked now, such as on a disk that is not mounted, stays
     listed.
     """
     for listed in sorted(home.captures.glob(f"*{_LISTED}")):

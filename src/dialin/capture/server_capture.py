@@ -1,4 +1,4 @@
-"""A capture of a server that runs: its log is switched on for some minutes, and everything is put back."""
+"""A capture of a running server: its log is switched on for some minutes, and everything is put back."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ _GRACE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class CaptureRequest:
-    """What is asked for.
+    """The options of a capture.
 
     Attributes:
         attachment: where the account is found.
         out: the directory of the capture.
         minutes: how long the log is on.
-        arm: seconds to wait at most until the sessions have begun anew.
+        arm: seconds to wait at most until the clients have reconnected.
         max_bytes: the length at which the log ends.
-        source: None for the slow log where it does no harm.
-        log_directory: where the server writes the log; None for where its own is.
+        source: the log to capture from; None for the slow log, unless it would fill the server's own slow log.
+        log_directory: where the server writes the log; None for the directory of its own log.
         accept_unarmed: capture although sessions will be missing.
         keep_days: how long the capture keeps its statements.
-        forget_text: keep no statements, only what they come to.
+        forget_text: keep no statements, only digests and figures.
     """
 
     attachment: Attachment
@@ -85,8 +85,8 @@ class Progress:
     """How far a capture is.
 
     Attributes:
-        seconds_left: of arming or of the log.
-        log_bytes: None while sessions are waited for.
+        seconds_left: seconds left for the clients to reconnect, or of the log.
+        log_bytes: the length of the log; None until it is switched on.
     """
 
     seconds_left: float
@@ -96,7 +96,7 @@ class Progress:
 
 
 class Watcher(Protocol):
-    """Who is told what happens, and asked."""
+    """Shows the user what a capture does."""
 
     def message(self, text: str) -> None:
         """Show a sentence."""
@@ -111,7 +111,7 @@ class Captured:
 
     Attributes:
         reason: why the log ended when it did.
-        sessions: which sessions the log had, where it began; None with the general log, which has all.
+        sessions: how many sessions the slow log missed when it began; None for the general log, which has all.
     """
 
     summary: CaptureSummary
@@ -121,11 +121,11 @@ class Captured:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCapture:
-    """A capture that may begin; nothing was changed.
+    """A capture that is ready to begin; nothing was changed.
 
     Attributes:
-        sample: what the server is sent now.
-        cost: what the log of that costs.
+        sample: the server's current load.
+        cost: what the log of that load costs.
         log: the file that the server will write.
     """
 
@@ -151,7 +151,7 @@ class PreparedCapture:
 
     @property
     def has_coarse_times(self) -> bool:
-        """Whether the log has times to the second, so that dialin notes them while it is written."""
+        """Whether the log has times to the second only, so that dialin records its length over time."""
         return not has(self.attached.build, Capability.MICROSECONDS_IN_LOGS)
 
 
@@ -213,7 +213,7 @@ def run_capture(prepared: PreparedCapture, home: Home, clock: Clock, watcher: Wa
 
 
 class _Capture:
-    """A capture that is under way."""
+    """A capture under way."""
 
     def __init__(self, prepared: PreparedCapture, home: Home, clock: Clock, watcher: Watcher, dog: WatchdogProcess) -> None:
         self._prepared = prepared
@@ -235,11 +235,11 @@ class _Capture:
         opened.enter_context(undone_at_the_end(self._undo, entry, self._attached, self._watcher.message))
         log_place.make_private(self._prepared.log, self._prepared.variables.get("datadir", ""))
         quick = opened.enter_context(QuickRestore(self._attached, self._clock))
-        own, number = opened.enter_context(self._connection())
+        query, number = opened.enter_context(self._connection())
         self._watch(entry)
         sessions = self._arm({number, quick.connection or 0, self._dog.connection or 0, self._attached.claim.connection or 0})
         self._fire()
-        counters = _CountersOfOthers(own)
+        counters = _CountersOfOthers(query)
         before = counters.read()
         statements = opened.enter_context(StatementCount(self._prepared.log, self._prepared.source))
         reason = self._log_until(statements)
@@ -266,7 +266,7 @@ class _Capture:
 
     @contextmanager
     def _connection(self) -> Iterator[tuple[Query, int]]:
-        """Connect before anything is set, for the counters: a session that is in no log itself."""
+        """Connect before anything is set, so that the session that reads the counters is in no log itself."""
         with self._attached.connect() as query:
             query(f"SET SESSION wait_timeout = {_LONGEST_IDLE}")
             yield query, int(query("SELECT CONNECTION_ID()")[0][0])
@@ -285,7 +285,7 @@ class _Capture:
         )
 
     def _arm(self, ours: set[int]) -> ArmedSessions | None:
-        """Set everything but the log's switch, and wait until the sessions have begun anew.
+        """Set everything but the log's switch, and wait until the clients have reconnected.
 
         Raises:
             UserError: too many have not.
@@ -316,10 +316,10 @@ class _Capture:
         return sessions
 
     def _fire(self) -> None:
-        """Switch the log on, and see it grow.
+        """Switch the log on, and make sure that it grows.
 
         Raises:
-            UserError: nothing of it is seen here.
+            UserError: it does not, on this machine.
         """
         self._dog.set_deadline(self._clock.now() + 60 * self._request.minutes + _GRACE)
         self._attached.set_global(self._prepared.settings.fire)
@@ -329,7 +329,7 @@ class _Capture:
         log_place.check_is_written(self._prepared.log)
 
     def _log_until(self, statements: StatementCount) -> StopReason:
-        """Wait while the log is on; returns why it is to end."""
+        """Wait while the log is on; return why it has to end."""
         end = self._clock.monotonic() + 60 * self._request.minutes
         try:
             while (left := end - self._clock.monotonic()) > 0:
@@ -344,10 +344,10 @@ class _Capture:
     def _make(
         self, before: CaptureCounters, after: CaptureCounters | None, variables: Mapping[str, str] | None
     ) -> CaptureSummary:
-        """Make the capture of the log; a log of which none can be made is left to the user.
+        """Make the capture from the log; where that fails, leave the log to the user.
 
         Raises:
-            DialinError: none can be made.
+            UserError: the capture cannot be made.
         """
         request, log = self._request, self._prepared.log
         try:
@@ -387,7 +387,7 @@ def unarmed_text(sessions: ArmedSessions) -> str:
 
 
 class _CountersOfOthers:
-    """Reads a server's counters without what this connection itself caused."""
+    """Reads a server's counters without the statements of its own connection."""
 
     def __init__(self, query: Query) -> None:
         self._query = query
@@ -400,7 +400,7 @@ class _CountersOfOthers:
 
 
 def _or_none(read: Callable[[], Answer]) -> Answer | None:
-    """Return what a server says; None where it has gone."""
+    """Return what `read` reads from a server; None where the server does not answer."""
     try:
         return read()
     except ServerError:

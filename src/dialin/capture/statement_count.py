@@ -1,4 +1,4 @@
-"""How many statements a log has while it is written."""
+"""Counts the statements of a log while the server writes it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dialin.capture.log_settings import Source
 
 _CHUNK = 1 << 22
 _MARKS = {Source.SLOW: (b"\n# User@Host: ",), Source.GENERAL: (b" Query\t", b" Execute\t")}
-"""What stands before each statement; a text that holds one is counted as another, for this is only shown as progress."""
+"""What precedes each statement. A text that contains it counts as another statement: the count is only shown as progress."""
 
 
 class StatementCount:

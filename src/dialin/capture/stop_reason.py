@@ -14,5 +14,5 @@ class StopReason(StrEnum):
     DISK = "disk"
     """The disk of the log has less free than it must have."""
     DEADLINE = "deadline"
-    """The watchdog saw that dialin had not ended it in time."""
+    """The watchdog ended the log, because dialin had not ended it in time."""
     WATCHDOG_ENDED = "watchdog-ended"

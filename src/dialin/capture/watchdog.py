@@ -1,8 +1,8 @@
-"""The watchdog of a capture: a process of its own, which ends the log whatever becomes of the dialin that began it.
+"""The watchdog of a capture: a separate process, which ends the log whatever happens to the dialin that began the capture.
 
-It is started before the first variable is set, in a session of its own, and knows of its dialin by a pipe, which the kernel
-closes when that process ends, however it ends. It also notes how long the log was at which time where the server's log has
-times to the second only.
+It is started before the first variable is set, in its own session. A pipe connects it to the capturing dialin; the kernel
+closes the pipe when that process ends, however it ends. Where the server's log has times to the second only, the watchdog also
+records the length of the log over time.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.origin import machine
 
 _LOOK = 0.2
-"""Seconds between two looks at the limits."""
+"""Seconds between two checks of the limits."""
 
 _LOOK_AT_LENGTH = 0.001
-"""Seconds between two looks at the log's length where its times are noted."""
+"""Seconds between two readings of the log's length where it is recorded."""
 
 _ASKED = 2.0
-"""Seconds that the dialin which captures has for ending the log itself: it reads the counters first."""
+"""Seconds that the capturing dialin has to end the log itself: it reads the counters first."""
 
 _DONE = b"done\n"
 _TRIES = 10
@@ -48,15 +48,15 @@ _ANSWER_WITHIN = 5.0
 
 @dataclass(frozen=True, slots=True)
 class WatchOrder:
-    """What is watched.
+    """What to watch.
 
     Attributes:
-        entry: the undo's entry.
+        entry: the ID of the undo entry.
         log: the file of the log.
-        times: the file to write the log's times to; None where the log has them.
+        times: the file for the log's length over time; None where the log has exact times.
         max_bytes: the length at which the log ends.
-        deadline: when it ends, in seconds since 1970.
-        session_settings: statements that connections begin with.
+        deadline: when the log ends, in seconds since 1970.
+        session_settings: statements that each new connection runs first.
     """
 
     entry: str
@@ -74,7 +74,7 @@ class Watchdog:
         order: what to watch.
         undo: the directory of undo entries.
         stop_log: puts the server's variables back at once.
-        say: sends a message to the dialin that captures.
+        say: sends a message to the capturing dialin.
         free: the share of a directory's disk that is free.
     """
 
@@ -97,13 +97,13 @@ class Watchdog:
         self.was_asked_to_stop = False
 
     def watch(self, commands: BinaryIO) -> bool:
-        """Watch until the other side has finished, or is gone.
+        """Watch until the capturing dialin has finished, or is gone.
 
         Returns:
-            Whether it has finished; where it is gone, the variables were put back.
+            Whether it has finished; where it is gone, the watchdog has tried to put the variables back.
         """
         look_at = 0.0
-        left = b""
+        partial = b""
         try:
             while True:
                 if select.select([commands], [], [], _LOOK_AT_LENGTH if self._times else _LOOK)[0]:
@@ -111,7 +111,7 @@ class Watchdog:
                     if not received:
                         self._stop(None)
                         return False
-                    *lines, left = (left + received).split(b"\n")
+                    *lines, partial = (partial + received).split(b"\n")
                     if _DONE.strip() in lines:
                         return True
                     for line in lines:
@@ -124,7 +124,7 @@ class Watchdog:
             self._close_times()
 
     def _obey(self, command: bytes) -> None:
-        """Take another deadline, or learn that the log is off."""
+        """Obey a command: `off` says that the log is off, and a number is a new deadline."""
         if command == b"off":
             self._is_stopped = True
             self._note_length()
@@ -143,7 +143,7 @@ class Watchdog:
             self._times = None
 
     def _look(self) -> None:
-        """Ask for the log's end where it has to end, and end it where that is of no avail."""
+        """Where the log has to end, ask the capturing dialin to end it; end it here at the deadline, or without a response."""
         reason = None if self._is_stopped else self.reason_to_stop()
         if reason is None:
             return
@@ -154,7 +154,7 @@ class Watchdog:
             self._stop(reason)
 
     def reason_to_stop(self) -> StopReason | None:
-        """Return why the log has to end now; None where it may go on."""
+        """Return why the log has to end now; None where it may continue."""
         if self.was_asked_to_stop:
             return StopReason.WATCHDOG_ENDED
         if log_size(self._log) >= self._order.max_bytes:
@@ -167,7 +167,7 @@ class Watchdog:
         return None
 
     def _stop(self, reason: StopReason | None) -> None:
-        """Put the variables back; the other side, where it is there, does the rest."""
+        """Put the variables back; the capturing dialin, if it still runs, does the rest."""
         with suppress(DialinError):
             self._stop_log()
             self._is_stopped = True
@@ -176,11 +176,11 @@ class Watchdog:
 
 
 def main() -> None:
-    """Watch the capture that the first line of standard input describes, and undo what its dialin leaves if that dies.
+    """Watch the capture that the first line of standard input describes, and undo what its dialin leaves behind if it dies.
 
-    The only argument is the number of that dialin's process, which may be gone by the time this begins.
+    The only argument is the PID of that dialin, which may be gone by the time this begins.
     """
-    dialin = int(sys.argv[1])
+    owner = int(sys.argv[1])
     commands = sys.stdin.buffer.raw  # type: ignore[union-attr]
     first = _first_line(commands)
     has_finished = first == _DONE
@@ -191,16 +191,16 @@ def main() -> None:
             _say({"failed": error.what})
             has_finished = _first_line(commands) == _DONE
     for _ in range(0 if has_finished else _TRIES):
-        if _undo(dialin):
+        if _undo(owner):
             return
         time.sleep(_BETWEEN_TRIES)
 
 
 def _watch(order: WatchOrder, commands: BinaryIO) -> bool:
-    """Watch a capture; returns whether the other side has finished it.
+    """Watch a capture; return whether the capturing dialin has finished it.
 
     Raises:
-        DialinError: that cannot be done.
+        DialinError: the capture cannot be watched.
     """
     path = Home.of().undo / f"{order.entry}.json"
     entry = read(path)
@@ -229,7 +229,7 @@ def _watch(order: WatchOrder, commands: BinaryIO) -> bool:
 
 
 def _undo(owner: int) -> bool:
-    """Undo what a dialin left that is gone; returns whether nothing of it is left."""
+    """Undo what a dialin that is gone left behind; return whether nothing of it is left."""
     clock = SystemClock()
     log = UndoLog(Home.of().undo, clock)
     for entry in log.entries():

@@ -1,4 +1,4 @@
-"""The watchdog as the dialin that captures sees it: started, given its order, asked, and let go."""
+"""The capturing dialin's side of the watchdog: starts it, sends its order, reads its messages, and ends it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ENDS_WITHIN = 10.0
 
 
 class WatchdogProcess:
-    """A watchdog that runs.
+    """A running watchdog.
 
     Attributes:
-        connection: the server's number of its connection.
+        connection: the ID of its connection to the server; None before it watches.
     """
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
@@ -33,10 +33,10 @@ class WatchdogProcess:
         self.connection: int | None = None
 
     def begin(self, order: WatchOrder) -> None:
-        """Give it its order, and wait until it watches.
+        """Send the watchdog its order, and wait until it watches.
 
         Raises:
-            ServerError: it cannot watch; nothing may be changed then.
+            ServerError: it cannot watch; then nothing may be changed.
         """
         self._send(json.dumps(asdict(order)))
         message = self._read(_READY_WITHIN)
@@ -50,19 +50,19 @@ class WatchdogProcess:
         self._send(repr(deadline))
 
     def reason_to_stop(self, seconds: float = 0.0) -> StopReason | None:
-        """Wait at most so long for a reason why the log has to end: the watchdog gives one, or is gone itself."""
+        """Wait at most `seconds` for a reason why the log has to end: the watchdog sends one, or is gone itself."""
         if message := self._read(seconds):
             return StopReason(message["stop"])
         return StopReason.WATCHDOG_ENDED if self._process.poll() is not None else None
 
     def close_times(self) -> None:
-        """Tell it that the log is off, and wait until the log's times are on disk."""
+        """Tell the watchdog that the log is off, and wait until the log's times are on disk."""
         self._send("off")
         while (message := self._read(_ENDS_WITHIN)) and "closed" not in message:
             pass
 
     def finish(self) -> None:
-        """Let it end without a change of the server."""
+        """End the watchdog without any change of the server."""
         with suppress(OSError):
             self._send("done")
         with suppress(subprocess.TimeoutExpired):
@@ -93,7 +93,7 @@ class WatchdogProcess:
 
 @contextmanager
 def watchdog_process() -> Iterator[WatchdogProcess]:
-    """Start a watchdog, which waits for its order; at the end it is let go, whether or not it had one."""
+    """Start a watchdog, which waits for its order; end it afterwards, whether or not it had one."""
     process = subprocess.Popen(
         [sys.executable, "-m", "dialin.capture.watchdog", str(os.getpid())],
         stdin=subprocess.PIPE,

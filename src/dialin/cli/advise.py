@@ -62,7 +62,7 @@ def advise(
 
     Nothing is recommended and no gain is promised: the experiment decides.
 
-    A server that runs, under its own load. Any account will do: what it may not read is reported:
+    A running server, under its own load. Any account will do: what it may not read is reported:
 
     dialin advise --attach --defaults-file ~/.my.cnf
 

@@ -108,14 +108,14 @@ def _share(option: str, text: str, low: float, high: float) -> float:
 
 
 def _table(path: Path) -> dict[str, list[str]]:
-    """Read which logs are of which candidate.
+    """Read the file that assigns logs to candidates.
 
     Raises:
-        UserError: the file cannot be read, or holds something else.
+        UserError: the file cannot be read, or a value is not a list of patterns.
     """
     table = {name: [patterns] if isinstance(patterns, str) else patterns for name, patterns in read_toml(path, _REMEDY).items()}
     for name, patterns in table.items():
-        if not name or not patterns or not isinstance(patterns, list) or not all(isinstance(one, str) for one in patterns):
+        if not name or not patterns or not isinstance(patterns, list) or not all(isinstance(text, str) for text in patterns):
             raise UserError(f"{path}: {name!r} is not a list of patterns", _REMEDY)
     if not table:
         raise UserError(f"{path} names no candidate", _REMEDY)

@@ -1,4 +1,4 @@
-"""The command line, put together; and the one place where an error becomes a line and an exit code."""
+"""The command line application, and the one place that turns an error into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def before(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Where no command is given, ask three questions on a terminal, and show the help anywhere else."""
+    """If no command is given, ask three questions on a terminal, or else show the help."""
     if context.invoked_subcommand is None:
         if first_questions.is_terminal():
             first_questions.ask_and_show()
@@ -74,7 +74,7 @@ def main() -> None:
         sys.stdout.flush()  # here, where a full disk is an error like any other
         if code == ExitCode.INTERRUPTED:  # typer turns Ctrl-C into a code
             errors().print("Stopped")
-    except typer.Abort:  # of the question whether to begin
+    except typer.Abort:  # Ctrl-C or end of input at a question
         errors().print("Nothing was started")
         code = ExitCode.INTERRUPTED
     except TyperException as error:
@@ -88,14 +88,14 @@ def main() -> None:
         _print_error(str(error))
         code = error.exit_code
     except OSError as error:
-        # os.getcwd is what finds no file without naming one.
+        # A missing file without a name comes from os.getcwd.
         missing = "the current directory" if isinstance(error, FileNotFoundError) else ""
         place = f"{error.filename or missing}: " if error.filename or missing else ""
         remedy = "Check that it exists, that you have permission, and that the disk has space. Completed trials are safe"
         _print_error(f"{place}{error.strerror or error}. {remedy}")
         code = ExitCode.NO_VERDICT
     except Exception as error:
-        _print_error(_of_the_environment(error) or _fault(error))
+        _print_error(_environment_error(error) or _fault(error))
         code = ExitCode.NO_VERDICT
     except KeyboardInterrupt:
         errors().print("Stopped")
@@ -105,10 +105,10 @@ def main() -> None:
 
 
 _IMPORTS_FAIL_FOR_MEMORY = ("cannot allocate memory", "failed to map segment")
-"""What the loader says of a library for which there is no memory."""
+"""Texts in the loader's error for a library that does not fit in memory."""
 
 
-def _of_the_environment(error: Exception) -> str:
+def _environment_error(error: Exception) -> str:
     """Return what is wrong with the machine or the installation; empty where the error is a fault of dialin."""
     if isinstance(error, ModuleNotFoundError) and error.name and error.name.partition(".")[0] != "dialin":
         return f"The Python package {error.name.partition('.')[0]} is missing. Reinstall dialin"
@@ -124,7 +124,7 @@ def _of_the_environment(error: Exception) -> str:
 
 
 def _fault(error: Exception) -> str:
-    """Write down a fault of dialin, and return how to report it."""
+    """Write the traceback of a fault of dialin to a file, and return a message that says how to report it."""
     log = _write_fault(error)
     report = f"please report it with {log}" if log else "its traceback could not be written; please report it"
     return f"internal error: {type(error).__name__}. Completed trials are safe; {report}"
@@ -135,7 +135,7 @@ def _print_error(text: str) -> None:
 
 
 def _flush_or_discard() -> None:
-    """Flush standard output; an error was reported already, and would occur again when Python ends."""
+    """Flush standard output, or discard what it cannot write: the error was reported and would occur again when Python ends."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -145,7 +145,7 @@ def _flush_or_discard() -> None:
 def _write_fault(error: Exception) -> Path | None:
     """Write the traceback of a fault to dialin's cache, else to the temporary directory.
 
-    It does not hold the values of variables, which could be secrets.
+    The traceback does not contain the values of local variables, which could be secrets.
 
     Returns:
         The file; None where it could be written to neither.

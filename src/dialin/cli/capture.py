@@ -1,4 +1,4 @@
-"""`dialin capture`: captures of real statements, from a server that runs or from its logs."""
+"""`dialin capture`: captures of real statements, from a running server or from its logs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ capture = typer.Typer(
 )
 
 Json = Annotated[
-    bool, typer.Option("--json", help="Print what the capture comes to as JSON; see schema/capture-summary.schema.json.")
+    bool, typer.Option("--json", help="Print the summary of the capture as JSON; see schema/capture-summary.schema.json.")
 ]
 
 
@@ -57,7 +57,7 @@ def start(
         str,
         typer.Option(
             metavar="TIME",
-            help="Longest wait, such as 30m, until sessions that are older than long_query_time=0 have begun anew.",
+            help="Longest wait, such as 30m, for clients to reconnect: sessions older than long_query_time=0 are not logged.",
         ),
     ] = "10m",
     max_size: Annotated[str, typer.Option(metavar="SIZE", help="Size at which the log ends, such as 5G.")] = "5G",
@@ -142,7 +142,7 @@ def from_logs(
     forget_text: ForgetText = False,
     json: Json = False,
 ) -> None:
-    """Make a capture of logs that a server of MySQL or MariaDB wrote.
+    """Make a capture from the logs of a MySQL or MariaDB server.
 
     The capture has the statements with their values: its directory is readable by you alone. Statements about accounts and
     statements with a password are dropped.
@@ -171,7 +171,7 @@ def from_logs(
 def show(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the capture.")], json: Json = False
 ) -> None:
-    """Show what a capture comes to: digests, transactions, coverage, and how well it can be replayed. Never a value.
+    """Show the summary of a capture: digests, transactions, coverage, and how well it can be replayed. Values are not shown.
 
     dialin capture show shop.capture
     """
@@ -212,12 +212,12 @@ def check(
     pace: Annotated[str, typer.Option(metavar="N|full", help="How fast: 1 as fast as it was captured, or full.")] = "1",
     server: Annotated[str, typer.Option(metavar="BUILD", help="The build to run, such as mysql@9.7.")] = "",
     workload_option: Annotated[
-        list[str] | None, typer.Option("--workload-option", metavar="NAME=VALUE", help="from or warm-up, as of a study.")
+        list[str] | None, typer.Option("--workload-option", metavar="NAME=VALUE", help="from or warm-up, as in a study.")
     ] = None,
 ) -> None:
-    """Replay a capture once, on a server with its defaults, and show whether that is the captured load.
+    """Replay a capture once, on a server with its defaults, and show whether that reproduces the captured load.
 
-    What limits the capture itself is shown before. Exit code 1 where a figure is beyond its limit.
+    The limits of the capture itself are shown first. Exit code 1 if a figure is beyond its limit.
 
     dialin capture check shop.capture --data /backup/before
     """

@@ -1,4 +1,4 @@
-"""What `dialin capture start` says: what it will do to the server, how far it is, and how it ended."""
+"""Messages of `dialin capture start`: what it will do to the server, its progress, and how it ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dialin.model.setting import as_number
 from dialin.text import about, counted, duration, exact_percent, number, size, visible
 
 _LINE_EVERY = 30.0
-"""Seconds between two lines of progress where no terminal redraws one."""
+"""Seconds between two lines of progress where standard error is not a terminal."""
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
@@ -27,7 +27,7 @@ _ENDED = {
     StopReason.INTERRUPTED: "Stopped before its time; what was captured is kept",
     StopReason.MAX_SIZE: "The log reached --max-size before its time; what was captured is kept",
     StopReason.DISK: f"The disk of the log has less than {exact_percent(LEAST_FREE)} free; what was captured is kept",
-    StopReason.DEADLINE: "The watchdog ended the log, because dialin had not in time",
+    StopReason.DEADLINE: "The watchdog ended the log, because dialin did not end it in time",
     StopReason.WATCHDOG_ENDED: "The watchdog of the capture was ended by something else; what was captured is kept",
 }
 
@@ -36,7 +36,7 @@ def seconds_of(text: str, option: str) -> float:
     """Return the seconds of a length of time such as `90s`, `30m` or `1h`.
 
     Raises:
-        UserError: it is none.
+        UserError: the text is not a length of time.
     """
     if match := re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip()):
         return float(match[1]) * _SECONDS[match[2]]
@@ -47,7 +47,7 @@ def bytes_of(text: str, option: str) -> int:
     """Return the bytes of a size such as `500M` or `5G`.
 
     Raises:
-        UserError: it is none, or too small for a log.
+        UserError: the text is not a size, or the size is too small for a log.
     """
     count = as_number(text)
     if count is None or count < 1024 * 1024:
@@ -65,7 +65,7 @@ def announce(prepared: PreparedCapture) -> None:
     for name, value in {**settings.quiet, **settings.arm}.items():
         say(f"  set {name} (now {visible(now[name]) or 'empty'}) to {'empty' if value == '' else value}")
     if prepared.source is Source.SLOW:
-        say(f"  wait up to {duration(request.arm)} until the sessions of clients have begun anew: older ones are not logged")
+        say(f"  wait up to {duration(request.arm)} for clients to reconnect: older sessions are not logged")
     ((switch, value), *_) = settings.fire.items()
     say(f"  set {switch} to {value} for {duration(60 * request.minutes)}, or until the log has {size(request.max_bytes)}")
     sample, cost = prepared.sample, prepared.cost
@@ -78,7 +78,7 @@ def announce(prepared: PreparedCapture) -> None:
     for note in _notes(prepared):
         say(f"Note: {note}")
     say(
-        "Every value is written down first and put back at the end. A process of its own does so if dialin dies; "
+        "Every value is written down first and put back at the end. A separate process does so if dialin dies; "
         "after a crash of the machine: dialin restore"
     )
 
@@ -123,7 +123,7 @@ class _StatusLine:
 
 
 class _Lines:
-    """A line at once, and then from time to time."""
+    """A line when waiting begins, a line when logging begins, and then a line every `_LINE_EVERY` seconds."""
 
     def __init__(self) -> None:
         self._next: dict[bool, float] = {}
@@ -143,7 +143,7 @@ def progress_text(progress: Progress) -> str:
     left = duration(progress.seconds_left)
     if progress.log_bytes is None:
         waiting = unarmed_text(progress.sessions) if progress.sessions else "sessions"
-        return f"Waiting at most {left} more for sessions to begin anew: {waiting} are older than long_query_time=0"
+        return f"Waiting at most {left} more for clients to reconnect: {waiting} are older than long_query_time=0"
     return f"Logging: {left} left, {size(progress.log_bytes)}, about {counted(progress.statements, 'statement')}"
 
 

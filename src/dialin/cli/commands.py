@@ -1,4 +1,4 @@
-"""The commands, each of which is imported when it is asked for: most of what studies need is slow to import."""
+"""The commands of dialin. Each is imported only when it is used, because most of what studies need is slow to import."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ class _Entry:
     """A command.
 
     Attributes:
-        module: of `dialin.cli`, which has its function or its group.
-        tidies: it starts or changes servers, so that what an earlier dialin left behind is ended and put back first. Any other
-            command reads only and has no such side effect; nor has help.
+        module: the module of `dialin.cli` with the function or the group of the command.
+        tidies: whether servers that a dead dialin left running or changed are stopped and restored before the command runs,
+            because it starts or changes servers itself. Other commands read only, or tidy by themselves where their options
+            start a server (`advise`, `doctor`). Help never tidies.
     """
 
     module: str
@@ -51,11 +52,11 @@ _COMMANDS = {
 """In the order in which help lists them."""
 
 TIDYING_SERVERS = frozenset({"install", "remove", "start", "stop"})
-"""The commands of `dialin servers` and `dialin capture` that tidy; listing builds and remembering directories does not."""
+"""The commands of `dialin servers` and `dialin capture` that tidy; listing builds and adding directories does not."""
 
 
 class OnDemand(TyperGroup):
-    """A group that has these commands."""
+    """The group of all commands, which are imported when they are used."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -76,22 +77,22 @@ class _Commands(Mapping[str, Any]):
 @cache
 def _command(name: str) -> Any:
     entry = _COMMANDS[name]
-    part = getattr(import_module(f"dialin.cli.{entry.module}"), name)
-    if isinstance(part, typer.Typer):
-        group = typer.main.get_command(part)
+    function_or_group = getattr(import_module(f"dialin.cli.{entry.module}"), name)
+    if isinstance(function_or_group, typer.Typer):
+        group = typer.main.get_command(function_or_group)
         for subcommand in TIDYING_SERVERS & set(group.commands):  # type: ignore[attr-defined]  # a group has commands
             _tidy_before(group.commands[subcommand])  # type: ignore[attr-defined]
         return group
-    alone = typer.Typer(add_completion=False)
-    alone.command(name)(part)
-    command = typer.main.get_command(alone)
+    application = typer.Typer(add_completion=False)
+    application.command(name)(function_or_group)
+    command = typer.main.get_command(application)
     if entry.tidies:
         _tidy_before(command, servers=name != "restore")
     return command
 
 
 def _tidy_before(command: Any, *, servers: bool = True) -> None:
-    """Have a command tidy before it runs, which is after its options were read and help was given."""
+    """Make a command tidy before it runs. Options are read by then, so a wrong option or --help does not tidy."""
     invoke = command.invoke
 
     def tidied(context: Any) -> Any:

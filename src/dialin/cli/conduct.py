@@ -1,4 +1,4 @@
-"""What `sweep`, `compare`, `run` and `resume` have in common: announce, run, and show the verdict."""
+"""What `sweep`, `compare`, `tune`, `run` and `resume` have in common: announce, run, and show the verdict."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from dialin.text import counted, listed, without_secrets
 from dialin.trials.tools import Tools
 
 _MOST_DIFFERENCES = 20
-"""Variables of option files that are listed before a study begins."""
+"""The most variables that are listed before a study begins, of those in which the candidates differ."""
 
 
 def conduct(
@@ -64,8 +64,8 @@ def conduct(
 ) -> ExitCode:
     """Check a question, ask whether to begin, run the study, and show its verdict.
 
-    Paths in the question are relative to `directory`. The study is written to `out`, else to a new directory with `name` in its
-    own name. `base_file` is the option file that the settings of a tune's baseline come from.
+    Paths in the question are relative to `directory`. The study is written to `out`, else to a new directory that has `name` in
+    its name. `base_file` is the option file that the settings of a tune's baseline come from.
     """
     hosts = FleetChoice(fleet, fleet_hosts)
     check_fleet(hosts, attached=bool(question.attach), tune=question.tune is not None)
@@ -93,21 +93,22 @@ def _is_study(directory: Path) -> bool:
 
 
 def new_directory(name: str) -> Path:
-    """Return the directory of a study for which the user named none: it is below the current one and begins now."""
+    """Return a name, with the current time in it, for a study's directory below the current one where the user gave none."""
     return Path(f"dialin-{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
 
 
 def check_writable(directory: Path) -> None:
-    """Make sure, before anything is started, that a study can be written to a directory; nothing is made.
+    """Make sure, before anything is started, that a study can be written to a directory; the directory is not created.
 
     Raises:
-        UserError: it is a file or lies below one, or the user may not write there.
+        UserError: the path is a file or lies below one, or the user may not write there.
     """
-    there = next(path for path in (directory, *directory.absolute().parents) if os.access(path, os.F_OK))
-    if not there.is_dir():
-        raise UserError(f"The study cannot be written to {directory}: {there} is not a directory", "Name another --out")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise UserError(f"The study cannot be written to {directory}: no permission to write to {there}", "Name another --out")
+    existing = next(path for path in (directory, *directory.absolute().parents) if os.access(path, os.F_OK))
+    if not existing.is_dir():
+        raise UserError(f"The study cannot be written to {directory}: {existing} is not a directory", "Name another --out")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        problem = f"The study cannot be written to {directory}: no permission to write to {existing}"
+        raise UserError(problem, "Name another --out")
 
 
 def go_on(
@@ -122,10 +123,10 @@ def go_on(
     fleet: str = LOCAL,
     fleet_hosts: int | None = None,
 ) -> ExitCode:
-    """Check that a study can go on, ask where it changes a server that is not dialin's, and run it to its verdict.
+    """Check that a study can be resumed, ask first if it changes a server that dialin did not start, and run it to its verdict.
 
-    `minutes` is a new budget for the whole study, None to keep it. `confirm` adds fresh trials of the choice, also where the
-    study did not ask for them.
+    `minutes` is a new budget for the whole study; None keeps the old one. `confirm` adds fresh trials of the recommended
+    candidate, even if the study was started without them.
     """
     tools = Tools.open(say)
     ready = check_resume(directory, tools, minutes=minutes, confirm=confirm, permission=permission)
@@ -139,10 +140,10 @@ def go_on(
 
 
 def agreed(ready: CheckedStudy) -> bool:
-    """Ask whether to begin, where somebody is there to answer; what changes a server that is not dialin's takes an answer.
+    """Ask on a terminal whether to begin, and return the answer; without a terminal, return True.
 
     Raises:
-        UserError: it takes one, and nobody is there.
+        UserError: the study changes a server that dialin did not start, and there is no terminal to ask on.
     """
     return confirmed(changes_server=bool(ready.changes))
 
@@ -168,7 +169,7 @@ def announce(ready: CheckedStudy, where: Path) -> None:
 
 
 def differences(spec: StudySpec) -> list[str]:
-    """Return in what candidates with names of their own differ, a line for each variable; nothing where their names say it."""
+    """Return the variables in which the candidates differ, a line for each; empty where the candidates' names show them."""
     if spec.aa or naming(spec).variables or not spec.variables_under_test:
         return []
     lines = []
@@ -208,27 +209,29 @@ def _say_all(ready: CheckedStudy) -> None:
 
 
 def finish(directory: Path, run: Callable[[Watcher], Verdict], *, json: bool, watch: bool) -> ExitCode:
-    """Run a study under a screen, write its reports and print its verdict.
+    """Run a study with a progress display, write its reports and print its verdict.
 
     Raises:
         InterruptedStudyError: the user stopped it; what was measured is safe.
-        DialinError: it failed; reports of what there is are written all the same.
+        DialinError: it failed; reports of what was measured are written all the same.
     """
     perform(directory, run, watch=watch)
     return show(directory, json=json)
 
 
-def perform(directory: Path, run: Callable[[Watcher], Verdict], go_on_with: str | None = None, *, watch: bool = False) -> None:
-    """Run a study under a screen; its verdict is not printed, and reports are written only where it does not end well.
+def perform(
+    directory: Path, run: Callable[[Watcher], Verdict], resume_command: str | None = None, *, watch: bool = False
+) -> None:
+    """Run a study with a progress display. No verdict is printed; reports are written only if the study is stopped or fails.
 
-    `go_on_with` is the command that resumes it, by default `dialin resume`. `watch` serves a live page, from a process that
+    `resume_command` resumes the study; by default it is `dialin resume`. `watch` serves a live page, from a process that
     outlives the study.
 
     Raises:
         InterruptedStudyError: the user stopped it; what was measured is safe.
-        DialinError: it failed; reports of what there is are written all the same.
+        DialinError: it failed; reports of what was measured are written all the same.
     """
-    command = go_on_with or _resume(directory)
+    command = resume_command or _resume(directory)
     try:
         with (
             stopping_cleanly(),
@@ -242,7 +245,7 @@ def perform(directory: Path, run: Callable[[Watcher], Verdict], go_on_with: str 
         _write_reports(directory)
         raise InterruptedStudyError("Stopped; all completed trials are safe", f"Resume it: {command}") from None
     except UserError:
-        raise  # nothing was run: the directory may be a stranger's, or another dialin's that is running it
+        raise  # nothing was run: the directory may not be a study, or another dialin may be running it
     except DialinError as error:
         _warn_of_changes()
         _write_reports(directory)
@@ -256,7 +259,7 @@ def _resume(directory: Path) -> str:
 
 
 def _warn_of_changes() -> None:
-    """Name the attached servers that could not be restored; the screen that showed it is gone."""
+    """Name the attached servers that could not be restored: the progress display that named them is gone."""
     home = Home.of()
     if not any(home.undo.glob("*.json")):
         return
@@ -268,10 +271,10 @@ def _warn_of_changes() -> None:
 
 
 def show(directory: Path, *, json: bool, must_write: bool = True) -> ExitCode:
-    """Write a study's reports anew and print its verdict; where `must_write` is false, a reader who may not write gets a note.
+    """Rewrite a study's reports and print its verdict. Without `must_write`, missing permission to write is only noted.
 
     Raises:
-        UserError: there is no such study, or its reports cannot be written; the verdict is printed before they are.
+        UserError: there is no such study, or its reports cannot be written; the verdict is printed before that.
     """
     record = read_only.read(directory, lambda store: store.read(readings=READINGS))
     why = explain(record)

@@ -1,4 +1,4 @@
-"""Where a command speaks and asks: the verdict goes to standard output, everything else to standard error."""
+"""Messages and questions of commands. They go to standard error; only the verdict goes to standard output."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def say(text: str) -> None:
 
 
 def confirmed(*, changes_server: bool) -> bool:
-    """Ask whether to begin, where somebody is there to answer.
+    """Ask on a terminal whether to begin, and return the answer; without a terminal, return True.
 
     Raises:
-        UserError: a server that is not dialin's would be changed, and nobody is there.
+        UserError: a server that dialin did not start would be changed, and there is no terminal to ask on.
     """
     if sys.stdin.isatty() and sys.stderr.isatty():
         return typer.confirm("Start?", default=not changes_server, err=True)

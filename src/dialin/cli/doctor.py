@@ -26,7 +26,7 @@ _STYLES = {Severity.BAD: "bold red", Severity.NOTICE: "yellow", Severity.GOOD: "
 _NOISE = "With --noise"
 _WORKLOAD = StudyOptions.model_fields["workload"].default
 _MARGIN = 1.1
-"""What a study asks for beyond its size; see `datasets.cache.check_space`."""
+"""The free space that a study requires, as a multiple of its size; see `datasets.cache.check_space`."""
 
 
 def doctor(

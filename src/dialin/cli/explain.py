@@ -22,13 +22,13 @@ def explain(
     """
     from rich.console import Console
 
-    from dialin.evidence.why_verdict import explain as find
+    from dialin.evidence.why_verdict import explain as explain_verdict
     from dialin.report import json_documents
     from dialin.report.render.terminal import print_why
     from dialin.store import read_only
 
     record = read_only.read(directory, lambda store: store.read())
-    why = find(record)
+    why = explain_verdict(record)
     if json:
         typer.echo(json_documents.render(why), nl=False)
     else:

@@ -61,16 +61,16 @@ def _print(directory: Path, form: Format) -> None:
     if form is not Format.CSV:
         raise UserError("Parquet cannot be written to standard output", "Name a file with --out, or use --format csv")
 
-    with tempfile.TemporaryFile() as whole:
+    with tempfile.TemporaryFile() as table:
 
-        def written(store: Store) -> None:
-            whole.seek(0)
-            whole.truncate()
-            samples.write_csv(store, whole)
+        def write_table(store: Store) -> None:
+            table.seek(0)
+            table.truncate()
+            samples.write_csv(store, table)
 
-        read_only.read(directory, written)
-        whole.seek(0)
-        shutil.copyfileobj(whole, sys.stdout.buffer)
+        read_only.read(directory, write_table)
+        table.seek(0)
+        shutil.copyfileobj(table, sys.stdout.buffer)
         sys.stdout.buffer.flush()
 
 

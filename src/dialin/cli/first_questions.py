@@ -1,4 +1,4 @@
-"""`dialin` alone on a terminal: three questions, and the command that they make. Nothing is run."""
+"""`dialin` without a command on a terminal: ask three questions and show the command that answers them. Nothing is run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dialin.model.setting import canonical_name
 Answer = TypeVar("Answer")
 
 Ask = Callable[[str, str], str]
-"""Asks one question, the default answer second, and returns the answer."""
+"""Takes a question and its default answer, asks, and returns the answer."""
 
 FIND_OUT = "find out"
 _RUNNING = "a running server"
@@ -29,7 +29,7 @@ _COMMON_LOADS = ("oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_p
 
 
 class BadAnswerError(ValueError):
-    """An answer that is none; the text says why."""
+    """An answer that cannot be used; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Choices:
 
     Attributes:
         builds: the builds on this machine, such as `mysql@9.7.4`, the first one the default.
-        variables: the names of variables that dialin knows of a build or a series, by that; empty where it knows none.
+        variables: returns the names of the variables of a build or a series; empty where dialin does not know them.
     """
 
     builds: Sequence[str]
@@ -46,7 +46,7 @@ class Choices:
 
 
 def is_terminal() -> bool:
-    """Return whether somebody is there to answer."""
+    """Return whether standard input, output and error are terminals, so that somebody can answer."""
     return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
 
 
@@ -61,7 +61,7 @@ def ask_and_show() -> None:
 
 
 def commands_of(choices: Choices, ask: Ask) -> list[list[str]]:
-    """Ask which server, which load and which variable, each until there is an answer.
+    """Ask which server, which load and which variable, each until the answer can be used.
 
     Returns:
         The command, after the one that installs the server if it is not on this machine.
@@ -70,7 +70,7 @@ def commands_of(choices: Choices, ask: Ask) -> list[list[str]]:
     listed = "\n".join(f"  {number}  {name}" for number, name in enumerate([*builds, _RUNNING], 1))
     server = _ask(
         ask,
-        f"Which server? A number, a build such as mysql@9.7, or the option file (~/.my.cnf) of a server that runs:\n{listed}\n",
+        f"Which server? A number, a build such as mysql@9.7, or the option file (~/.my.cnf) of a running server:\n{listed}\n",
         "1",
         lambda answer: _server(answer, builds),
     )
@@ -89,7 +89,7 @@ def commands_of(choices: Choices, ask: Ask) -> list[list[str]]:
 
 
 def _is_missing(server: Sequence[str], builds: Sequence[str]) -> bool:
-    """Return whether the server is a build that is none of these; `mysql@9.7` and `mysql` may each mean `mysql@9.7.4`."""
+    """Return whether the server is a build that is not among `builds`; `mysql@9.7` and `mysql` both match `mysql@9.7.4`."""
     if server[0] != "--server":
         return False
     name = server[1]
@@ -170,8 +170,8 @@ def choices_here() -> Choices:
     from dialin.servers import builds
 
     home = Home.of()
-    found = sorted(builds.discover(home, os.environ), key=lambda build: (build.flavour, build.version), reverse=True)
-    return Choices(list(dict.fromkeys(build.id for build in found)), _known_variables)
+    installed = sorted(builds.discover(home, os.environ), key=lambda build: (build.flavour, build.version), reverse=True)
+    return Choices(list(dict.fromkeys(build.id for build in installed)), _known_variables)
 
 
 def _known_variables(build: str) -> frozenset[str]:
@@ -189,6 +189,6 @@ def _prompt(question: str, default: str) -> str:
 def _what_it_does(command: str) -> str:
     return {
         "advise": "It watches the server for a minute and lists the variables that are worth an experiment.",
-        "tune": "It searches the best value and proves what it gains, in 30 minutes (--minutes). It asks before it starts.",
+        "tune": "It searches for the best value and proves what it gains, in 30 minutes (--minutes). It asks before it starts.",
         "sweep": "It compares the values under load, up to 30 minutes (--minutes). It asks before it starts.",
     }[command] + f" More: dialin {command} --help"

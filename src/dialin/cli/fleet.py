@@ -16,7 +16,7 @@ fleet = typer.Typer(name="fleet", add_completion=False, help="The hosts of a Ray
 
 @fleet.callback()
 def _group() -> None:
-    """Keep `status` a command of its own, beside which others may come."""
+    """Make `status` a subcommand: without a callback, typer turns the only command of a group into the group itself."""
 
 
 @fleet.command()
@@ -59,13 +59,13 @@ def describe_host(host: NodeStatus) -> list[str]:
     state = host.state
     if state is None:
         return [f"does not answer: {host.trouble}"]
-    bad = [one for one in state.findings if one.severity is Severity.BAD]
+    bad = [finding for finding in state.findings if finding.severity is Severity.BAD]
     facts = state.facts
     memory = facts.get("memory_bytes", 0) / 1024**3
     return [
         f"{facts.get('cpu', state.machine)}, {counted(facts.get('cpus', 0), 'CPU')}, {memory:.0f} GiB; dialin {state.version}",
         f"builds: {listed(sorted(state.builds)) if state.builds else 'none; a study copies those that it needs'}",
         f"noise: {percent(state.noise)} per trial" if state.noise is not None else "noise: not measured there yet",
-        *(f"{one.subject}: {one.observed}" for one in bad),
-        "fit to measure" if not bad else f"not fit to measure: {listed([one.subject for one in bad])}",
+        *(f"{finding.subject}: {finding.observed}" for finding in bad),
+        "fit to measure" if not bad else f"not fit to measure: {listed([finding.subject for finding in bad])}",
     ]

@@ -1,4 +1,4 @@
-"""`dialin doctor --noise`: a study of one setting under several names, and what it tells of the machine."""
+"""`dialin doctor --noise`: a study of one setting under several names, which measures the noise of the machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def measure_noise(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> 
     """Run the study and print the noise; `asked` has the keys of a study file.
 
     Returns:
-        `NO_VERDICT` where one setting came out as different from itself, or there are too few trials.
+        `NO_VERDICT` if there is no verdict, one of the identical candidates lost, or there are too few trials.
     """
     question = study_file.question(asked, spelled=spelled, remedy="See: dialin doctor --help")
     where = out or new_directory("noise")
@@ -37,8 +37,8 @@ def measure_noise(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> 
     known = machine_noise.of_study(record)
     if not json:
         _print(record, known, Console(highlight=False))
-    fooled = record.verdict is None or any(candidate.state is CandidateState.LOSES for candidate in record.verdict.candidates)
-    return ExitCode.NO_VERDICT if fooled or known is None else ExitCode.VERDICT
+    failed = record.verdict is None or any(candidate.state is CandidateState.LOSES for candidate in record.verdict.candidates)
+    return ExitCode.NO_VERDICT if failed or known is None else ExitCode.VERDICT
 
 
 def _print(record: StudyRecord, known: machine_noise.Known | None, console: Console) -> None:

@@ -1,4 +1,4 @@
-"""What a dialin that died left behind: `dialin restore`, and the tidying that commands which change servers begin with."""
+"""Cleaning up after a dialin that died: `dialin restore`, and the tidying before commands that start or change servers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dialin.servers.attached.undo import UndoLog
 
 _QUICK = 3.0
-"""Seconds that a command's first lines wait for a server, for each of its answers and for a value to be in force."""
+"""Seconds that the tidying before a command waits for each answer of a server, and for a value to take effect."""
 
 _SLOW = 30.0
 """Seconds that `dialin restore` waits for a server to answer."""
@@ -51,8 +51,8 @@ def restore(
     if not orphans and not faults:
         say("There is nothing to restore")
         return
-    tried = [_restore(log, entry, os.environ, say, restart_command) for entry in orphans]
-    faults += [fault for fault in tried if fault is not None]
+    results = [_restore(log, entry, os.environ, say, restart_command) for entry in orphans]
+    faults += [fault for fault in results if fault is not None]
     if len(faults) == 1:
         raise faults[0]
     for fault in faults:
@@ -62,7 +62,7 @@ def restore(
 
 
 def tidy_up(*, attached: bool = True) -> None:
-    """End the servers that a dead dialin of this machine left running, and restore the attached ones that it left changed."""
+    """Stop servers that a dead dialin left running on this machine, restore attached ones, and remove expired statements."""
     home = Home.of()
     for orphan in Ledger(home.ledger).end_orphans():
         if not orphan.keep:
@@ -73,7 +73,7 @@ def tidy_up(*, attached: bool = True) -> None:
 
 
 def forget_statements(home: Home) -> None:
-    """Remove the statements of captures that have kept them for their --keep-days, and say so."""
+    """Remove the statements of captures whose --keep-days are over, and report each removal."""
     if not any(home.captures.glob("*")):
         return
     from dialin.capture.retention import forget_expired
@@ -84,9 +84,9 @@ def forget_statements(home: Home) -> None:
 
 
 def restore_orphans(home: Home, environment: Mapping[str, str], say: Callable[[str], None]) -> None:
-    """Put attached servers back that a dialin which died left changed; what cannot be is said in one line each.
+    """Restore attached servers that a dead dialin left changed; print one line for each that cannot be restored.
 
-    Quick where there is nothing to do. No server is restarted by this.
+    Fast where there is nothing to do. No server is restarted.
     """
     if not any(home.undo.glob("*.json")):
         return

@@ -66,18 +66,18 @@ def run_recipe(
 def _show(places: Sequence[StudyPlace], *, as_json: bool) -> ExitCode:
     """Print the verdicts of all studies and a summary, then write their reports: a full disk loses no verdict."""
     console = Console(highlight=False)
-    read = [(place, *_read(place)) for place in places]
-    verdicts = [(place, record.verdict) for place, record, _ in read if record.verdict is not None]
+    studies = [(place, *_read(place)) for place in places]
+    verdicts = [(place, record.verdict) for place, record, _ in studies if record.verdict is not None]
     if as_json:
         typer.echo(_as_json(verdicts))
     else:
-        for place, record, why in read:
+        for place, record, why in studies:
             console.print(f"\n{place}", markup=False, soft_wrap=True)
             print_verdict(record, console, why)
         if len(verdicts) > 1:
             summary = [f"{place.study.name}: {visible(verdict.headline)}" for place, verdict in verdicts]
             console.print("\n".join(["\nIn short", *summary]), markup=False, soft_wrap=True)
-    for place, record, why in read:
+    for place, record, why in studies:
         files.write_all(record, place.directory, why)
         say(f"Report: {(place.directory / 'report.html').absolute()}")
     resolved = sum(verdict.verdict is not Outcome.INCONCLUSIVE for _, verdict in verdicts)
@@ -91,7 +91,7 @@ def _read(place: StudyPlace) -> tuple[StudyRecord, Why]:
 
 
 def _as_json(verdicts: Sequence[tuple[StudyPlace, Verdict]]) -> str:
-    """Return the verdicts as a list; nothing in it acts on a terminal, for all beyond printable ASCII is escaped."""
+    """Return the verdicts as a JSON list. Everything but printable ASCII is escaped, so that no text acts on a terminal."""
     documents = [
         {
             "study": place.study.name,

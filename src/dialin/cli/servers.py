@@ -1,4 +1,4 @@
-"""`dialin servers`: builds on this machine, builds to install, and private servers to play with."""
+"""`dialin servers`: builds on this machine, builds to install, and sandboxes for the user's own use."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def _list(context: typer.Context) -> None:
         console.print(f"{build.id:<{width}}  {escape(build.origin)}: {escape(str(build.binary))}", soft_wrap=True)
     if not installed:
         console.print("There is no MySQL or MariaDB on this machine.")
-    there = [row_of(BuildReference(build.flavour, build.version)) for build in installed]
-    missing = [entry for entry in INSTALLABLE if entry not in there]
+    installed_rows = [row_of(BuildReference(build.flavour, build.version)) for build in installed]
+    missing = [entry for entry in INSTALLABLE if entry not in installed_rows]
     if missing:
         console.print("\nCan be installed (dialin servers install BUILD):")
         for entry in missing:
@@ -80,9 +80,9 @@ def remove_build(build: BuildName) -> None:
     from dialin.servers.in_use import users_of
 
     tools = Tools.open(say)
-    there = builds.discover(tools.home, os.environ)
-    reference = parse_reference(build, (each.id for each in there))
-    chosen = installer.to_remove(tools.home, reference, there) or builds.find(build, there)
+    installed = builds.discover(tools.home, os.environ)
+    reference = parse_reference(build, (each.id for each in installed))
+    chosen = installer.to_remove(tools.home, reference, installed) or builds.find(build, installed)
     if users := users_of(chosen.id, tools.ledger):
         raise UserError(f"{chosen.id} is in use by {listed(users)}", "End that first, or wait for it")
     installer.remove(tools.home, chosen)

@@ -1,4 +1,4 @@
-"""Standard streams that cannot end a command: a study runs to its end though nobody reads what it prints.
+"""Standard streams that cannot end a command: a study runs to its end even if nobody reads what it prints.
 
 The reader of a pipe can go, as in `dialin sweep ... | head`: writes fail with EPIPE. The terminal can be hung up, as when an
 ssh connection is lost: writes fail with EIO. A stream can be closed from the start, as by `>&-`: the next file that the process
@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 
 class _Output(io.FileIO):
-    """Standard output. Once its reader is gone, what is written is dropped; another error, as of a full disk, is raised."""
+    """Standard output. Once its reader is gone, output is dropped; any other error, such as a full disk, is raised."""
 
     def write(self, data: Any, /) -> int:
         try:
@@ -34,7 +34,7 @@ class _Output(io.FileIO):
 
 
 class _Messages(_Output):
-    """Standard error. What it cannot take is dropped whatever the reason: nothing depends on it."""
+    """Standard error. Output that cannot be written is dropped, whatever the reason: nothing depends on it."""
 
     def write(self, data: Any, /) -> int:
         try:
@@ -55,11 +55,11 @@ def protect_standard_streams() -> None:
 
 
 def discard(descriptor: int) -> None:
-    """Make a descriptor lead to the null device, so that what is written to it is dropped and reads are at the end."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nowhere, descriptor)
-    if nowhere != descriptor:
-        os.close(nowhere)
+    """Redirect a descriptor to the null device: writes are dropped, and reads return end of file."""
+    null_device = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null_device, descriptor)
+    if null_device != descriptor:
+        os.close(null_device)
     os.set_inheritable(descriptor, True)
 
 
@@ -72,7 +72,7 @@ def _is_open(descriptor: int) -> bool:
 
 
 def _protected(stream: TextIO | None, original: TextIO | None, raw: io.FileIO, *, by_line: bool = False) -> TextIO:
-    if stream is not None and stream is not original:  # a test, or a notebook, has put a stream of its own there
+    if stream is not None and stream is not original:  # a test or a notebook has replaced the stream
         return stream
     if stream is not None:
         stream.flush()
@@ -80,7 +80,7 @@ def _protected(stream: TextIO | None, original: TextIO | None, raw: io.FileIO, *
     return io.TextIOWrapper(
         io.BufferedWriter(raw),
         encoding=stream.encoding if stream is not None else "utf-8",
-        errors="backslashreplace",  # a file name may hold what no encoding has
+        errors="backslashreplace",  # a file name may contain bytes that no encoding can represent
         line_buffering=lines,
         write_through=lines,
     )

@@ -159,14 +159,14 @@ def tune(
     """
     named = [text.partition("=")[0].strip() for text in variables or ()]
     name = "-".join(["tune", *named[:3]])
-    from_there: dict[str, Value] = {}
+    base_setting: dict[str, Value] = {}
     if from_file is not None:
         from dialin.question.candidates import compared
 
-        ((_, from_there),), left_out = compared([from_file], [str(from_file)])
+        ((_, base_setting),), left_out = compared([from_file], [str(from_file)])
         for note in left_out:
             say(f"Note: {note}")
-    _conduct({**shared, "tune": list(variables or ()), "set": from_there}, name, base_file=from_file, **common)
+    _conduct({**shared, "tune": list(variables or ()), "set": base_setting}, name, base_file=from_file, **common)
 
 
 def _permission(restart_command: str | None, *, live: bool) -> Permission:

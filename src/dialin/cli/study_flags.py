@@ -1,4 +1,4 @@
-"""The options that `sweep` and `compare` share; those of a study file have the same names, defaults and words as its keys."""
+"""The options that `sweep`, `compare` and `tune` share, with the names, defaults and help of the keys of a study file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def help_of(field: str) -> str:
 
 
 def load_flag(name: str, panel: str) -> Any:
-    """Return an option of the load for a command that is no study: `threads`, `tables`, `table_size` or `workload_options`."""
+    """Return an option of the load for `advise` and `doctor`: `threads`, `tables`, `table_size` or `workload_options`."""
     if name == "workload_options":
         return typer.Option(
             "--workload-option", metavar="NAME=VALUE", help="A further option of the load.", rich_help_panel=panel
@@ -91,11 +91,11 @@ FleetHosts = Annotated[
 
 
 DEPENDENT = ("goal",)
-"""Options whose default depends on others: what is not given is left to `StudyOptions`."""
+"""Options whose default depends on other options: if they are not given, `StudyOptions` chooses the default."""
 
 
 def spelled(key: str) -> str:
-    """Return the option that a study file's key is given by."""
+    """Return the command-line option for a key of a study file."""
     return _SPELLING.get(key.replace("-", "_"), (f"--{key}", None))[0]
 
 
@@ -166,15 +166,15 @@ OF_LIVE_TRAFFIC = ("traffic", *LiveOptions.model_fields)
 def with_study_options(
     command: Callable[..., None], *, hidden: Collection[str] = OF_A_TUNE, helps: Mapping[str, str] | None = None
 ) -> Callable[..., None]:
-    """Give a command the options of a study; its help leaves out those that are `hidden`, and `helps` are its own words.
+    """Give a command the options of a study; its help leaves out those that are `hidden`, and `helps` replaces help texts.
 
-    It receives those of the load and the method as one mapping, `shared`, under their study-file names, and the others as
-    `common`, under the names of their parameters. typer reads a command's options from its signature, so one is put together
-    here instead of being written out twice.
+    The command receives the options of the load and the method as one mapping, `shared`, under their study-file names, and the
+    others as `common`, under the names of their parameters. typer reads a command's options from its signature, so the
+    signature is built here instead of being repeated for each command.
     """
     shared = _parameters()
     common = inspect.signature(_common, eval_str=True).parameters
-    options = [_adapted(one, hidden, helps or {}) for one in (*common.values(), *shared)]
+    options = [_adapted(parameter, hidden, helps or {}) for parameter in (*common.values(), *shared)]
     arguments = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for name, parameter in inspect.signature(command, eval_str=True).parameters.items()
@@ -207,7 +207,7 @@ def pairs(texts: Sequence[str] | None, option: str) -> dict[str, Any]:
     """Read `NAME=VALUE` options, values as they are written.
 
     Raises:
-        UserError: one is not of that form, or a name comes twice.
+        UserError: an option is not of that form, or a name is given twice.
     """
     values: dict[str, Any] = {}
     for text in texts or ():

@@ -16,8 +16,8 @@ def studies(
 ) -> None:
     """List the studies in a directory and below it: date, verdict, gain, question and directory.
 
-    The oldest study comes first. A study that cannot be read is one line with the reason. Studies may be running; nothing of
-    them is changed.
+    The oldest study comes first. A study that cannot be read is one line with the reason. Studies may be running; they are
+    not changed.
 
     dialin studies ~/benchmarks
     """

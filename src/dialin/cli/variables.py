@@ -1,4 +1,4 @@
-"""`dialin variables`: what builds tell of their variables, and what our rules add."""
+"""`dialin variables`: what builds report about their variables, and what dialin's rules add."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dialin.variables.explanation import Explanation
 
 _LONGEST_DEFAULT = 24
 _LEAST = 6
-"""A column narrower than this tells nothing."""
+"""Characters; a column that would be narrower is left out."""
 
 _GAP = "  "
 _TITLES = ("variable", "default", "change", "takes")
@@ -59,8 +59,8 @@ def variables(
         _explain(name, catalogue, [] if server else others, tools, json=json)
     elif variables := explanation.matching(pattern, catalogue):
         _list(variables, catalogue.build_id, json=json)
-    elif not server and (asked := _elsewhere(pattern or "", others, tools)):
-        _explain(asked, catalogue, others, tools, json=json)
+    elif not server and (elsewhere := _elsewhere(pattern or "", others, tools)):
+        _explain(elsewhere, catalogue, others, tools, json=json)
     elif _is_pattern(pattern or ""):
         raise UserError(f"No variable of {catalogue.build_id} fits {pattern}", "`dialin variables` lists them all")
     else:

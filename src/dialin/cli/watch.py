@@ -34,7 +34,7 @@ Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser o
 Beside = Annotated[bool, typer.Option("--beside", hidden=True)]
 
 _OPENING = 60.0
-"""Seconds that a browser may take to begin on a busy machine."""
+"""Seconds that a browser may take to start on a busy machine."""
 
 
 def watch(
@@ -48,8 +48,7 @@ def watch(
     dialin watch dialin-innodb_buffer_pool_instances-20260902-120041
     """
     from dialin.clock import SystemClock
-    from dialin.dashboard import page_process as own
-    from dialin.dashboard import page_server
+    from dialin.dashboard import page_process, page_server
     from dialin.dashboard.access import Access
     from dialin.dashboard.follow import Follower, check
     from dialin.dashboard.hub import Hub
@@ -71,14 +70,14 @@ def watch(
 
     hub = Hub(Follower(directory.absolute()), SystemClock(), identity, alone=end if beside else None)
     serving = page_server.PageServer(page(hub, access, place.served, place.cookie), hub.end)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the server takes it first, and hands it on when it has ended
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn handles it first, and raises it again when it has ended
     first = link()
     if beside:
-        own.hand_over(first)
+        page_process.hand_over(first)
     else:
         _announce(place, first, link)
     with suppress(KeyboardInterrupt), _in_a_browser(first) if open_it else nullcontext():
-        page_server.stand_back()  # the browser was not to
+        page_server.stand_back()  # only now: the browser must not inherit the low priority
         serving.run(sockets=[listening])
     raise typer.Exit(ExitCode.VERDICT)
 
@@ -88,19 +87,19 @@ def _in_a_browser(link: str) -> Iterator[None]:
     """Open a link in a browser, through a file that redirects: the arguments of a process are readable by all users."""
     from dialin.dashboard.guard import leads_on
 
-    descriptor, name = tempfile.mkstemp(prefix="dialin-watch-", suffix=".html")  # for nobody else to read
+    descriptor, name = tempfile.mkstemp(prefix="dialin-watch-", suffix=".html")  # only this user may read it
     path = Path(name)
     with open(descriptor, "w", encoding="ascii") as file:  # noqa: PTH123 - a descriptor
         file.write(leads_on(link))
-    later = threading.Timer(_OPENING, path.unlink, kwargs={"missing_ok": True})
-    later.daemon = True
-    later.start()
+    cleanup = threading.Timer(_OPENING, path.unlink, kwargs={"missing_ok": True})
+    cleanup.daemon = True
+    cleanup.start()
     try:
         if typer.launch(path.as_uri()):
             say("No browser could be started. Open the link yourself")
         yield
     finally:
-        later.cancel()
+        cleanup.cancel()
         path.unlink(missing_ok=True)
 
 
@@ -116,12 +115,12 @@ def _announce(place: Place, first: str, link: Callable[[], str]) -> None:
             "Anybody who opens a link can see and stop the study"
         )
     if sys.stdin.isatty():
-        signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # in the background reading fails, where else it would stop the page
-        threading.Thread(target=_tell_more, args=(link,), daemon=True).start()
+        signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # in the background a read then fails instead of stopping the page
+        threading.Thread(target=_print_links, args=(link,), daemon=True).start()
         say("Press Enter for a link for another browser. Ctrl-C ends the page; the study continues")
 
 
-def _tell_more(link: Callable[[], str]) -> None:
+def _print_links(link: Callable[[], str]) -> None:
     with suppress(OSError):
         while os.read(sys.stdin.fileno(), 1024):
             typer.echo(link())

@@ -1,4 +1,4 @@
-"""Who may see the page: whoever opened a link that works once, with the browser that opened it."""
+"""Access to the page: a link works once, and lets in the browser that opens it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 _MOST_LINKS = 20
-"""Links that wait to be opened; a further one takes the place of the oldest."""
+"""The most links that wait to be opened; a further one replaces the oldest."""
 
 _MOST_VIEWERS = 200
 
 _ROOT_BYTES = 6
-"""Few, so that a link fits a line of a terminal; who guesses has one guess for each page that he leads a browser to."""
+"""Few, so that a link fits a line of a terminal; an attacker has one guess for each page that a victim's browser opens."""
 
 
 def _fresh() -> str:
@@ -21,13 +21,13 @@ def _fresh() -> str:
 
 
 class Access:
-    """Gives out links, each good for one browser, and knows the browsers that opened one.
+    """Issues links, each for one browser, and recognises the browsers that opened one.
 
-    All of it is kept in memory alone, and is gone with the process.
+    Links and browsers are held in memory only, and are lost when the process ends.
 
     Attributes:
-        root: the path that all of the page is served below, another one for each process and not to be guessed. A cookie goes
-            to every port of its host, and so to pages of other users of the machine; kept to this path, it does not.
+        root: the random path below which the whole page is served, different in each process. A browser sends a cookie to every
+            port of its host, and so to pages of other users of the machine; a cookie for this path only is not sent to them.
     """
 
     def __init__(self, fresh: Callable[[], str] = _fresh) -> None:
@@ -37,7 +37,7 @@ class Access:
         self._viewers: deque[str] = deque(maxlen=_MOST_VIEWERS)
 
     def token(self) -> str:
-        """Return what a new link carries."""
+        """Return the token of a new link."""
         self._tokens.append(self._fresh())
         return self._tokens[-1]
 
@@ -58,7 +58,7 @@ class Access:
 def _among(given: str, known: Iterable[str]) -> str | None:
     """Return the known secret that equals the given one, in constant time."""
     match = None
-    for one in tuple(known):
-        if hmac.compare_digest(one.encode(), given.encode("utf-8", "replace")):
-            match = one
+    for secret in tuple(known):
+        if hmac.compare_digest(secret.encode(), given.encode("utf-8", "replace")):
+            match = secret
     return match

@@ -36,8 +36,8 @@ class Snapshot:
     """A study at one instant.
 
     Attributes:
-        board: its figures; of the trial that runs, or ran last, the newest seconds.
-        stops: whether it is asked to stop after its block.
+        board: its figures, with the newest seconds of the trial that runs or ran last.
+        stops: whether it was asked to stop after its block.
         key: what its report depends on; empty where there is nothing to report yet.
     """
 
@@ -62,16 +62,16 @@ class _Known:
 
 
 class Follower:
-    """Follows one study, which may be still to come. Its methods are called from one thread at a time; `report` from any."""
+    """Follows one study, which need not exist yet. Its methods are called from one thread at a time; `report` from any."""
 
     def __init__(self, directory: Path, holder: Callable[[Path], Holder | None] = lock.holder) -> None:
         self.directory = directory
         self._holder = holder
         self._known = _Known()
-        self._changes = 0  # not forgotten with the rest: a report of before would be taken for the one of now
+        self._changes = 0  # `forget` does not reset it, so that an older report is never taken for the current one
 
     def holder(self) -> Holder | None:
-        """Return who runs the study; None where nobody does, only checks whether it could go on, or where it cannot be told."""
+        """Return the process that runs the study; None where none does, it only checks the study, or that cannot be read."""
         try:
             holder = self._holder(self.directory)
         except OSError:
@@ -79,8 +79,8 @@ class Follower:
         return None if holder is None or holder.only_checks else holder
 
     def look(self) -> Snapshot:
-        """Return the study as it stands now; where nothing was written since, hardly anything is read."""
-        held, known = self.holder() is not None, self._known  # before the store: who lets go of it writes down first why
+        """Return the current state of the study; if nothing was written since the last look, hardly anything is read."""
+        held, known = self.holder() is not None, self._known  # before the store: a process stores its end, then unlocks
         if not (self.directory / STUDY_FILE).is_file():
             return Snapshot(State.READYING, Board())
         signature = read_only.signature(self.directory)
@@ -89,12 +89,12 @@ class Follower:
                 read_only.read(self.directory, self._read)
             except UserError:
                 if held and known.spec is None:
-                    return Snapshot(State.READYING, Board())  # it is being made
+                    return Snapshot(State.READYING, Board())  # the study is being created
                 raise
             known.signature = signature
         state = session_state(known.progress, known.verdict, held=held)
         if state is State.DEAD and self.holder() is not None:
-            state = State.READYING  # somebody took it up between the two questions
+            state = State.READYING  # a process resumed it between the two checks
         return Snapshot(
             state,
             self._board(state),
@@ -104,21 +104,21 @@ class Follower:
         )
 
     def report(self) -> Body:
-        """Return the study's report as it stands now; this takes longer, and nothing of `look` is touched.
+        """Return the current report of the study. This takes longer than `look`, and does not change what `look` uses.
 
-        The readings of probes over time are many, and are read once nobody measures any more.
+        The readings of probes over time are large, so they are read only when no process runs the study.
         """
         readings = READINGS if self.holder() is None else ()
         record = read_only.read(self.directory, lambda store: store.read(readings=readings))
         return body(record, explain(record))
 
     def forget(self) -> None:
-        """Forget what was read: the next look begins anew."""
+        """Forget what was read, so that the next look reads everything again."""
         self._known = _Known()
 
     def _read(self, source: Store) -> None:
         known, progress = self._known, source.progress()
-        if progress is None or progress != known.progress:  # seconds and lines alone change nothing of these
+        if progress is None or progress != known.progress:  # new seconds or lines alone do not change these
             known.spec, known.progress = source.spec, progress
             self._read_trials(source.trials(), source.verdict())
         newest = known.ran
@@ -147,8 +147,8 @@ class Follower:
             board.hosts = dict(progress.hosts)
         if state in (State.RUNNING, State.DEAD) and known.ran is not None and known.ran.state is TrialState.RUNNING:
             board.trial = known.ran
-            if does := board.hosts.get(known.ran.host):
-                board.step, board.step_began = does.step, does.since
+            if host_progress := board.hosts.get(known.ran.host):
+                board.step, board.step_began = host_progress.step, host_progress.since
         return board
 
 

@@ -1,4 +1,4 @@
-"""What stands before the page: every request that is not this page's own, from a browser that was let in, is refused.
+"""Guards the page: a request is refused unless it is the page's own and comes from a browser that was let in.
 
 A page of another site can make a browser send requests to this machine. It cannot name this host (DNS rebinding keeps the
 name of the other site), cannot send this page's cookie, and cannot hide where a POST comes from; each of the three is checked.
@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dialin.dashboard.access import Access
 
 TOKEN = "t"  # noqa: S105 - the name of what carries one
-"""What carries a link's token; short, so that a link fits a line of a terminal."""
+"""The query parameter with a link's token; short, so that a link fits a line of a terminal."""
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data: blob:; connect-src 'self'; "
@@ -50,7 +50,7 @@ _OTHER_ORIGIN = "This request came from another page and is refused.\n"
 
 
 def leads_on(address: str) -> str:
-    """Return a document that leads a browser on to an address of the page, which holds nothing to escape."""
+    """Return a document that redirects a browser to an address of the page, which must not need escaping in HTML."""
     return (
         f'<!doctype html><html lang="en"><meta http-equiv="refresh" content="0;url={address}"><title>dialin</title>'
         f'<a href="{address}">Continue</a>'
@@ -59,10 +59,10 @@ def leads_on(address: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Under which names the page is served.
+    """The names under which the page is served.
 
     Attributes:
-        names: of the host, in lower case; loopback's own always are.
+        names: names of the host, in lower case; the names of loopback are always served.
         any_address: whether every address of the machine serves it.
     """
 
@@ -70,7 +70,7 @@ class Served:
     any_address: bool = False
 
     def is_named_by(self, host: str) -> bool:
-        """Return whether a request's Host names this server; the port is a tunnel's to choose."""
+        """Return whether a request's Host names this server; any port is accepted, because a tunnel can use another one."""
         name = host.lower()
         name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
         return name in _LOOPBACK or name in self.names or (self.any_address and _is_address(name))
@@ -85,7 +85,7 @@ def _is_address(name: str) -> bool:
 
 
 class Guard:
-    """Lets requests through to the page that may pass, and sends what protects it along with every answer."""
+    """Passes permitted requests to the page, and adds the protective headers to every answer."""
 
     def __init__(self, app: ASGIApp, access: Access, served: Served, cookie: str) -> None:
         self._app = app
@@ -127,8 +127,8 @@ class Guard:
         return None
 
     def _let_in(self, request: Request, token: str) -> Response:
-        ahead = request.headers.get("sec-purpose", request.headers.get("purpose", ""))
-        if request.method != "GET" or request.url.path != self._root or "prefetch" in ahead:
+        purpose = request.headers.get("sec-purpose", request.headers.get("purpose", ""))
+        if request.method != "GET" or request.url.path != self._root or "prefetch" in purpose:
             return _refused(_NO_LINK)
         if self._access.knows(request.cookies.get(self._cookie, "")):
             return RedirectResponse(self._root, HTTPStatus.SEE_OTHER)  # the link is left for another browser
@@ -136,7 +136,7 @@ class Guard:
         if secret is None:
             return _refused(_NO_LINK)
         elsewhere = request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
-        # Where another site's page leads here, a browser sends no strict cookie along a redirect; a page of our own leads on.
+        # After a link on another site, a browser sends no strict cookie with a redirect, but it does from a page served here.
         answer: Response = (
             HTMLResponse(leads_on(self._root)) if elsewhere else RedirectResponse(self._root, HTTPStatus.SEE_OTHER)
         )
@@ -149,6 +149,6 @@ def _refused(words: str) -> Response:
 
 
 def _is_own(headers: Headers) -> bool:
-    """Return whether the page itself sent a POST: browsers give the origin of each."""
+    """Return whether the page itself sent a POST: browsers send the origin of every POST."""
     origin, host = headers.get("origin", ""), headers.get("host", "")
     return bool(host) and origin.partition("://")[2].lower() == host.lower()

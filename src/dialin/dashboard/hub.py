@@ -23,10 +23,10 @@ LINGER = 60.0
 
 _EVERY = 1.0
 _STILL_THERE = 15.0
-"""Seconds after which a stream says something, or a viewer that is gone would not be noticed."""
+"""Seconds after which a silent stream sends a comment; without it, a viewer that is gone would not be noticed."""
 
 _MOST_OF_A_CPU = 0.05
-"""The share of a CPU that making reports may take of a study that runs: one that took long is not made anew soon."""
+"""The share of a CPU that reports may take while the study runs: after a report that took long, the next one waits longer."""
 
 _ENDED = b"event: over\ndata:\n\n"
 
@@ -56,7 +56,7 @@ class Hub:
         self._snapshot = Snapshot(State.READYING, Board())
         self._live = b""
         self.report = b""
-        """The newest report, as JSON: its number, title, inside and data; empty where there is none yet."""
+        """The newest report, as JSON: its number, title, main part, menu and data; empty where there is none yet."""
         self._number = 0
         self._key: Key = ()
         self._rests_until = 0.0
@@ -74,7 +74,7 @@ class Hub:
                     await self.look()
                 try:
                     self._end_where_alone()
-                except Exception as error:  # as with a look: the page that stops looking would show what is past
+                except Exception as error:  # as with a look: if this loop ended, the page would show old data
                     self._report_error(error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wanted.wait(), self._every)
@@ -94,7 +94,7 @@ class Hub:
             self._snapshot = await asyncio.to_thread(self._follower.look)
             self._make_report(self._snapshot)
             self._say(self._trouble)
-        except Exception as error:  # the directory may be gone, or its disk; what was seen last stays
+        except Exception as error:  # the directory may be gone, or its disk; the last snapshot stays
             self._follower.forget()
             self._report_error(error)
 
@@ -130,7 +130,7 @@ class Hub:
         if holder is None:
             return False
         if holder == self._stopped:
-            return True  # told again, it would give up putting things in order
+            return True  # a second signal would make it give up its cleanup
         if not stop_now(holder, self._follower.directory, self._identity):
             return False
         self._stopped = holder
@@ -149,7 +149,7 @@ class Hub:
         words = f"The study cannot be read: {error if isinstance(error, DialinError) else type(error).__name__}"
         try:
             self._say(words)
-        except Exception:  # what was seen last is what cannot be shown
+        except Exception:  # the last snapshot itself cannot be shown
             self._snapshot = Snapshot(State.READYING, Board())
             self._say(words)
 
@@ -163,12 +163,12 @@ class Hub:
             return
         if snapshot.state is State.RUNNING and self._clock.monotonic() < self._rests_until:
             return
-        self._making = asyncio.create_task(self._made(snapshot.key))
+        self._making = asyncio.create_task(self._finish_report(snapshot.key))
 
-    async def _made(self, key: Key) -> None:
+    async def _finish_report(self, key: Key) -> None:
         took = 0.0
         try:
-            self.report, took = await asyncio.to_thread(self._written, self._number + 1)
+            self.report, took = await asyncio.to_thread(self._render_report, self._number + 1)
             self._number += 1
             self._trouble = ""
         except DialinError as error:
@@ -179,10 +179,10 @@ class Hub:
         self._rests_until = self._clock.monotonic() + took / _MOST_OF_A_CPU
         self._wanted.set()
 
-    def _written(self, number: int) -> tuple[bytes, float]:
+    def _render_report(self, number: int) -> tuple[bytes, float]:
         began = self._cpu()
-        made = self._follower.report()
-        report = {"number": number, "title": made.title, "main": made.main, "menu": made.menu, "data": made.data}
+        body = self._follower.report()
+        report = {"number": number, "title": body.title, "main": body.main, "menu": body.menu, "data": body.data}
         return json.dumps(report, separators=(",", ":"), allow_nan=False).encode(), self._cpu() - began
 
     def _end_where_alone(self) -> None:

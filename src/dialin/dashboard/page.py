@@ -23,7 +23,7 @@ from dialin.dashboard.hub import Hub
 from dialin.report.render.html import assets
 
 _LONGEST_BODY = 1024
-"""Bytes of a request's body; those of the page have a few."""
+"""The largest request body that is read, in bytes; the page's own are far smaller."""
 
 
 def page(hub: Hub, access: Access, served: Served, cookie: str) -> ASGIApp:

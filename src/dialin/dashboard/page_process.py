@@ -1,4 +1,4 @@
-"""Starts the live page as a process of its own beside a study, so that it outlives it: a study that dies is seen to be dead."""
+"""Starts the live page of a study as a separate process that outlives the study, so that the page can show that it died."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _MOST_READ = 4096
 
 
 def command(directory: Path) -> list[str]:
-    """Return what serves the live page of a study beside it."""
-    # -P: what lies in the directory where the user stands is not taken for a part of Python.
+    """Return the command that serves the live page of a study as a separate process."""
+    # -P: Python imports no modules from the current directory.
     return [sys.executable, "-P", "-m", "dialin", "watch", str(directory.absolute()), "--beside"]
 
 
 def start(arguments: Sequence[str], patience: float = _PATIENCE) -> tuple[subprocess.Popen[bytes], str]:
     """Start the page; return its process and the link that opens it, which it must write within `patience` seconds.
 
-    It gets a session of its own, so that Ctrl-C at the terminal reaches the study alone.
+    The process gets its own session, so that Ctrl-C at the terminal reaches only the study.
 
     Raises:
-        DialinError: it does not begin.
+        DialinError: the page does not start.
     """
     try:
         process = subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
         )
     except OSError as error:
-        raise _did_not_begin(error.strerror or str(error)) from error
+        raise _did_not_start(error.strerror or str(error)) from error
     output, errors = process.stdout, process.stderr
     assert output is not None  # noqa: S101 - both are piped
     assert errors is not None  # noqa: S101
@@ -48,16 +48,16 @@ def start(arguments: Sequence[str], patience: float = _PATIENCE) -> tuple[subpro
         process.kill()
         process.wait()
         last = errors.read(_MOST_READ).decode("utf-8", "replace").strip().rpartition("\n")[2].removeprefix("dialin: ")
-    raise _did_not_begin(last or "it printed nothing")
+    raise _did_not_start(last or "it printed nothing")
 
 
-def _did_not_begin(why: str) -> DialinError:
+def _did_not_start(why: str) -> DialinError:
     return DialinError(f"The live page did not start: {why}", "The study continues without it; try: dialin watch DIR")
 
 
 def hand_over(link: str) -> None:
-    """Tell the process that started this one the link, and let go of its streams: from here on this one stands alone."""
-    print(link, flush=True)  # noqa: T201 - what is started beside a study has nothing else to say
+    """Print the link for the process that started this one, then redirect the streams, so that this process can outlive it."""
+    print(link, flush=True)  # noqa: T201 - the link is all that this process prints
     with open(os.devnull, "r+b", buffering=0) as nothing:  # noqa: PTH123 - a device
         for stream in (0, 1, 2):
             os.dup2(nothing.fileno(), stream)

@@ -1,4 +1,4 @@
-"""Serves the page: on loopback unless told, by one quiet process that gives way to everything else on the machine."""
+"""Serves the page, by default on loopback, from one process without an access log and with a low CPU priority."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dialin.dashboard.guard import Served
 from dialin.errors import UserError
 
 NICENESS = 10
-"""How far the page stands back behind the study."""
+"""Added to the niceness of the page's process, so that the study takes precedence."""
 
 _PATIENCE = 2
 """Seconds that streams may take to close when the page ends."""
@@ -43,7 +43,7 @@ class Place:
 
     @property
     def origin(self) -> str:
-        """What the page's address begins with."""
+        """The scheme, host and port of the page's address."""
         host = socket.getfqdn() if self.is_wildcard else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
@@ -53,7 +53,7 @@ class Place:
 
     @property
     def served(self) -> Served:
-        """Under which names the page is served."""
+        """The names under which the page is served."""
         names = {self.host, socket.gethostname(), socket.getfqdn()} if not self.is_loopback else {self.host}
         return Served(frozenset(name.lower() for name in names), any_address=self.is_wildcard)
 
@@ -78,7 +78,7 @@ def listen(host: str, port: int) -> tuple[socket.socket, Place]:
 
 
 class PageServer(uvicorn.Server):
-    """A server that ends at the first signal, though streams are open."""
+    """A server that ends at the first signal, even while streams are open."""
 
     def __init__(self, app: ASGIApp, end_streams: Callable[[], None]) -> None:
         config = uvicorn.Config(
@@ -106,7 +106,7 @@ class PageServer(uvicorn.Server):
 
 
 def keep_faults(path: Path) -> None:
-    """Let the server's log hold its own faults alone, in a file that is made when there is one; no link ever reaches it."""
+    """Log only the server's own errors, in a file that is created at the first one; links are never logged."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
     file = logging.FileHandler(path, delay=True)
@@ -118,6 +118,6 @@ def keep_faults(path: Path) -> None:
 
 
 def stand_back() -> None:
-    """Let everything else on the machine go first."""
+    """Lower the CPU priority of this process."""
     with suppress(OSError):
         os.nice(NICENESS)

@@ -1,4 +1,4 @@
-"""Telling the process that runs a study to stop, as Ctrl-C would."""
+"""Stops the process that runs a study, as Ctrl-C would."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Signal = Callable[[int, int], None]
 
 
 def stop_now(holder: Holder, directory: Path, identity: Callable[[int], str], send: Signal = signal.pidfd_send_signal) -> bool:
-    """Tell the process that runs a study to stop in its own order; False where it is gone, or not this user's.
+    """Signal the process that runs a study to stop cleanly; return False where it is gone, or belongs to another user.
 
-    Who owns the directory writes what it says of the process, so it must have the study's lock open as well: nobody else's
-    process is told.
+    The owner of the directory can write any process id into the lock file. The process must therefore have that file open too,
+    so that no other process is ever signalled.
     """
     try:
         process = os.pidfd_open(holder.pid)
@@ -29,7 +29,7 @@ def stop_now(holder: Holder, directory: Path, identity: Callable[[int], str], se
         is_alive = holder.identity and identity(holder.pid) == holder.identity
         if not is_alive or not _has_open(holder.pid, directory / lock.LOCK_FILE):
             return False
-        # Not SIGINT: what a shell starts in the background ignores that, and dialin takes both alike.
+        # Not SIGINT: a process that a shell started in the background ignores it. dialin treats both signals alike.
         send(process, signal.SIGTERM)
     except OSError:
         return False
@@ -39,7 +39,7 @@ def stop_now(holder: Holder, directory: Path, identity: Callable[[int], str], se
 
 
 def _has_open(pid: int, path: Path) -> bool:
-    """Return whether a process has a file open; a link in its place could lead to one that anybody has.
+    """Return whether a process has a file open. A symbolic link does not count: it could lead to a file that any process opens.
 
     Raises:
         OSError: the file is gone, or the process, or it is another user's.

@@ -1,4 +1,4 @@
-"""How a study stands, from outside: whether it runs, has ended, or died, and what may be done about it. Pure."""
+"""The state of a study as seen from outside: whether it runs, has ended, or died, and how to resume it. Without I/O."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def session_state(progress: Progress | None, verdict: Verdict | None, *, held: b
 
 
 def text_of(state: State, progress: Progress | None, verdict: Verdict | None) -> StateText:
-    if state is State.FINISHED and _is_open(verdict):
+    if state is State.FINISHED and _is_inconclusive(verdict):
         sentence = "The budget is spent and the result is inconclusive. Give it more minutes with:"
         return StateText("Ended, inconclusive", sentence)
     reason = visible(progress.reason if progress else "").rstrip(".")
@@ -60,13 +60,13 @@ def text_of(state: State, progress: Progress | None, verdict: Verdict | None) ->
 
 
 def resume_command(state: State, verdict: Verdict | None, command: str, minutes: float) -> str:
-    """Return the command that goes on with a study; nothing where it runs, or has its verdict."""
+    """Return the command that resumes a study; empty where it runs, or has a conclusive verdict."""
     if state in (State.READYING, State.RUNNING):
         return ""
     if state is not State.FINISHED:
         return command
-    return f"{command} --minutes {2 * minutes:g}" if _is_open(verdict) else ""
+    return f"{command} --minutes {2 * minutes:g}" if _is_inconclusive(verdict) else ""
 
 
-def _is_open(verdict: Verdict | None) -> bool:
+def _is_inconclusive(verdict: Verdict | None) -> bool:
     return verdict is None or verdict.verdict is Outcome.INCONCLUSIVE

@@ -1,4 +1,4 @@
-"""The live part of the page as data: all words and figures are ready to show, so that the page's script only places them."""
+"""The live part of the page as data: all texts and figures are ready to show, and the page's script only places them."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = Fa
     }
     if board.spec is not None:
         unit = units(board.spec.workload)
-        page |= _what(board.spec) | {
+        page |= _study_fields(board.spec) | {
             "rows": _rows(board, board.spec),
             "unit": unit.title if board.spec.goal in _BY_SPEED else figure_title(board.spec),
         }
         if state in _DRAWN:
-            page |= _when(board, now, running=state is State.RUNNING) | {"chart": _chart(board.seconds, board.spec, unit)}
+            page |= _progress(board, now, running=state is State.RUNNING) | {"chart": _chart(board.seconds, board.spec, unit)}
     return json.dumps(page, separators=(",", ":"), allow_nan=False)
 
 
-def _what(spec: StudySpec) -> dict[str, Any]:
+def _study_fields(spec: StudySpec) -> dict[str, Any]:
     return {
         "what": study_title(spec),
         "load": visible(spec.workload.describe()),
@@ -65,7 +65,7 @@ def _what(spec: StudySpec) -> dict[str, Any]:
     }
 
 
-def _when(board: Board, now: float, *, running: bool) -> dict[str, Any]:
+def _progress(board: Board, now: float, *, running: bool) -> dict[str, Any]:
     which, name, does = board.trial_progress(now)
     if not running:
         return {"block": f"in {board.block_progress}" if board.trial else "", "trial": [which, name, ""]}

@@ -1,8 +1,8 @@
-"""The datasets kept on disk.
+"""The cache of datasets on disk.
 
-A dataset is the data directory of a cleanly stopped server. It is made beside its final place and moved there whole, so an
-interrupted preparation leaves nothing that could be taken for a dataset. Copies share blocks with it where the file system
-can (reflink), and are written to disk before a trial starts, so that no write-back runs into the measurement.
+A dataset is the data directory of a cleanly stopped server. It is created next to its final place and moved there when it is
+complete, so an interrupted preparation leaves nothing that looks like a dataset. Copies share blocks with it if the file
+system can (reflink), and are written to disk before a trial starts, so that no write-back overlaps with the measurement.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEFAULT_LIMIT = 50 * 1024**3
 
 
 class DatasetRemovedError(DialinError):
-    """A dataset was removed to make room before it was held."""
+    """A dataset was removed to make room before this process could lock it."""
 
 
 _MANIFEST = "dataset.json"
@@ -38,7 +38,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class StoredDataset:
-    """Prepared data, named by the digest of all that decides what it holds; `size` is bytes on disk."""
+    """Prepared data, named by the digest of the facts that determine its content; `size` is bytes on disk."""
 
     key: str
     directory: Path
@@ -50,13 +50,13 @@ class StoredDataset:
 
 
 def key_of(facts: Mapping[str, Any]) -> str:
-    """Return the name of the dataset that these facts decide."""
+    """Return the name of the dataset with these facts: the first 16 hexadecimal digits of their SHA-256."""
     text = json.dumps({"format": _FORMAT, **facts}, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
 
 class DatasetCache:
-    """All datasets of this machine, of at most `limit` bytes together; the ones unused longest go first."""
+    """All datasets of this machine, of at most `limit` bytes in total; the least recently used are removed first."""
 
     def __init__(self, home: Home, clock: Clock, limit: int = DEFAULT_LIMIT) -> None:
         self._root = home.datasets
@@ -64,7 +64,7 @@ class DatasetCache:
         self._limit = limit
 
     def find(self, key: str) -> StoredDataset | None:
-        """Return a dataset that is there, and note that it is used."""
+        """Return a dataset and mark it as used now; None if it does not exist."""
         manifest = self._root / key / _MANIFEST
         dataset = _read(manifest)
         if dataset:
@@ -78,13 +78,13 @@ class DatasetCache:
     def ensure(
         self, facts: Mapping[str, Any], make: Callable[[Path], None], *, expected: int, smaller: str = ""
     ) -> StoredDataset:
-        """Return the dataset of these facts, made first where it is not there.
+        """Return the dataset with these facts; it is created if it does not exist.
 
         Args:
-            facts: all that decides what it holds.
-            make: fills the given path with a data directory.
+            facts: everything that determines its content.
+            make: creates a data directory at the given path.
             expected: about how many bytes it will take.
-            smaller: what the user may give for less of it; see `check_space`.
+            smaller: what the user may give for a smaller dataset; see `check_space`.
 
         Raises:
             UserError: the disk has no room for it.
@@ -171,7 +171,7 @@ def _read(manifest: Path) -> StoredDataset | None:
 
 
 def check_space(directory: Path, needed: int, smaller: str = "") -> None:
-    """Raise UserError where a file system lacks so many bytes and a tenth more; the error names what to give for less."""
+    """Raise UserError if a file system lacks `needed` bytes plus a tenth; the remedy suggests to give `smaller`."""
     existing = next(path for path in [directory, *directory.parents] if path.exists())
     free = shutil.disk_usage(existing).free
     if free < needed * 1.1:
@@ -184,10 +184,10 @@ def check_space(directory: Path, needed: int, smaller: str = "") -> None:
 def copy(source: Path, target: Path) -> None:
     """Copy a data directory, sharing blocks where the file system can, and write it to disk.
 
-    The copy is another server's, and gets an identity of its own: servers of one `server_uuid` cannot replicate each other.
+    The copy gets a new server identity, because servers with the same `server_uuid` cannot replicate each other.
 
     Raises:
-        DialinError: it could not be copied whole.
+        DialinError: the directory could not be copied completely.
     """
     done = subprocess.run(
         ["cp", "--archive", "--reflink=auto", "--sparse=auto", "--", str(source), str(target)],
@@ -203,7 +203,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def flush(directory: Path) -> None:
-    """Write all that is dirty on the directory's file system to disk, and wait for it."""
+    """Write all dirty data of the directory's file system to disk, and wait until that is done."""
     subprocess.run(["sync", "--file-system", str(directory)], check=False, capture_output=True)
 
 

@@ -1,4 +1,4 @@
-"""Making datasets: an empty data directory for each build, and from it the prepared data of a workload."""
+"""Creates datasets: an empty data directory for each build, and from it the prepared data of a workload."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from dialin.variables import rules
 from dialin.workloads.base import Dataset, Target
 
 BLANK_SIZE = 400 * 1024**2
-"""About what an empty data directory takes, at the most."""
+"""The bytes that an empty data directory takes at most, approximately."""
 
-_MADE = 2
-"""Counts the ways in which data was made: 2 since only root@localhost has an account in it."""
+_RECIPE = 2
+"""The version of how datasets are created: 2 since only root@localhost has an account in them."""
 
 _ATTEMPTS = 3
-"""Times that an empty data directory is made or looked up, where another process removes it to make room."""
+"""Attempts to copy an empty data directory before another process removes it to make room."""
 
 _STOP_LIMIT = 6 * 3600.0
-"""Seconds that the clean stop may take which merges and purges all that preparing left behind."""
+"""Seconds that the clean stop after preparing may take, which merges and purges everything that is left to do."""
 
 
 class Preparer:
@@ -51,6 +51,7 @@ class Preparer:
         self._say = say
 
     def telling(self, say: Callable[[str], None]) -> Preparer:
+        """Return a preparer that reports its steps to `say`."""
         return Preparer(self._home, self._cache, self._ledger, self._clock, say)
 
     def in_use(self, dataset: StoredDataset) -> AbstractContextManager[None]:
@@ -58,7 +59,7 @@ class Preparer:
         return self._cache.in_use(dataset)
 
     def blank(self, build: Build, shape: Mapping[str, Value]) -> StoredDataset:
-        """Return an empty data directory of a build, with the given variables that shape data."""
+        """Return an empty data directory of a build; `shape` holds the variables that are fixed at its creation."""
 
         def make(target: Path) -> None:
             self._say(f"Creating an empty data directory with {build.id}")
@@ -77,7 +78,7 @@ class Preparer:
             sandbox.remove()
 
     def copy_blank(self, build: Build, shape: Mapping[str, Value], target: Path) -> None:
-        """Copy an empty data directory of a build, which no other process removes meanwhile; see `blank`."""
+        """Copy an empty data directory of a build, and keep other processes from removing it meanwhile; see `blank`."""
         for attempt in range(_ATTEMPTS):
             blank = self.blank(build, shape)
             try:
@@ -90,7 +91,7 @@ class Preparer:
 
     @contextmanager
     def running(self, build: Build, options: Mapping[str, Value]) -> Iterator[Sandbox]:
-        """Run a server on empty data while this is open, to ask it something."""
+        """Run a server on an empty data directory during the `with` block, to query it."""
         with self._sandbox(build) as sandbox:
             self.copy_blank(build, rules.shapes_data(options), sandbox.data)
             sandbox.boot(options)
@@ -102,14 +103,14 @@ class Preparer:
 
         def make(target: Path) -> None:
             with self._sandbox(build) as sandbox:
-                preparing = {**self._preparing(build, workload), **shape, **(ISOLATION if copied else {})}
+                setting = {**self._setting_to_prepare(build, workload), **shape, **(ISOLATION if copied else {})}
                 self._say(f"Preparing data with {build.id}: {workload.describe_data()} (once; later studies reuse it)")
                 if copied is not None and copied.is_dir():
-                    _take_over(sandbox, copied, preparing)
+                    _take_over(sandbox, copied, setting)
                     sandbox.data.rename(target)
                     return
                 self.copy_blank(build, shape, sandbox.data)
-                sandbox.boot(preparing)
+                sandbox.boot(setting)
                 with sandbox.connect() as query:
                     query("CREATE DATABASE sbtest")
                 workload.prepare(Target(sandbox.account, sandbox.directory, data=sandbox.data))
@@ -120,8 +121,8 @@ class Preparer:
         expected = BLANK_SIZE + workload.expected_bytes()
         return self._cache.ensure(facts, make, expected=expected, smaller=workload.smaller)
 
-    def _preparing(self, build: Build, workload: Dataset) -> dict[str, Value]:
-        """Return the setting that data is prepared with: quick, and with the pool's list of pages written whole at the stop."""
+    def _setting_to_prepare(self, build: Build, workload: Dataset) -> dict[str, Value]:
+        """Return the setting for preparing data: fast, and with the full list of the buffer pool's pages dumped at the stop."""
         half = host.memory_available() // 2
         pool = max(128 * 1024**2, min(half, round(1.5 * workload.expected_bytes())))
         options: dict[str, Value] = {
@@ -139,7 +140,7 @@ class Preparer:
 
 
 def _take_over(sandbox: Sandbox, source: Path, setting: Mapping[str, Value]) -> None:
-    """Fill a sandbox with a copy of another server's data directory, into which root can log in."""
+    """Fill a sandbox with a copy of another server's data directory, and let root log in to it."""
     copy(source, sandbox.data)
     copied_data.remove_identity(sandbox.data)
     sandbox.boot({**setting, "skip_grant_tables": "ON"})
@@ -150,10 +151,10 @@ def _take_over(sandbox: Sandbox, source: Path, setting: Mapping[str, Value]) -> 
 
 
 def _facts(build: Build, workload: Mapping[str, Any] | None, shape: Mapping[str, Value]) -> dict[str, Any]:
-    return {"made": _MADE, "build": fingerprint(build), "workload": workload, "shape": dict(sorted(shape.items()))}
+    return {"made": _RECIPE, "build": fingerprint(build), "workload": workload, "shape": dict(sorted(shape.items()))}
 
 
 def fingerprint(build: Build) -> str:
-    """Return what distinguishes a binary from another of the same version: its path, size and time of change."""
+    """Return what distinguishes a binary from another of the same version: its path, size and modification time."""
     facts = build.binary.stat()
     return f"{build.id} {build.binary.resolve()} {facts.st_size} {int(facts.st_mtime)}"

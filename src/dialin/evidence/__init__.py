@@ -1,1 +1,1 @@
-"""What explains a verdict, or limits it: figures from the store, turned into sentences."""
+"""Explains a verdict and names its limits: turns figures from the store into findings, reasons and notes."""

@@ -35,9 +35,9 @@ def other_load(trials: Sequence[Trial]) -> list[Note]:
 def client_limits(spec: StudySpec, trials: Sequence[Trial]) -> list[Note]:
     """Return a note where the load driver limited the study, or shared a full machine with the server.
 
-    The driver was the limit where it used up the CPUs it was given. On a full machine that client and server share, it was the
-    limit where it used more CPU than the server; one that other programs fill is left to `other_load`. Of a server on another
-    machine `server_cpus_used` is null.
+    A driver with CPUs of its own (`--load-cpus`) was the limit where it used more than 90 % of them. On a full machine that the
+    driver shares with the server, the driver was the limit where it used more CPU than the server. A machine that other
+    programs fill gets no note here: `other_load` reports it. For a server on another machine `server_cpus_used` is null.
     """
     costs = [trial.costs for trial in trials if trial.costs and trial.costs.seconds > 0]
     if not costs:

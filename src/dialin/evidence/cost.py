@@ -1,4 +1,4 @@
-"""The cost of one query and of one transaction, by candidate; and what watching them cost."""
+"""The cost of one query and of one transaction, by candidate; and the cost of the probes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _LEAST = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that queries cost.
+    """A resource that queries use.
 
     Attributes:
-        sources: (probe, counters), the best first; the counters of one source are added up.
-        factor: from the counters' unit to this one.
+        sources: pairs of a probe and its counters, the best source first; the counters of one source are added up.
+        factor: converts the counters' unit to `unit`.
     """
 
     name: str
@@ -56,13 +56,13 @@ ITEMS = (
 def costs(record: StudyRecord, trials: Sequence[Measured]) -> list[CostRow]:
     """Return the cost per query and per transaction of every candidate.
 
-    A cost is the rate of a counter over the rate of queries (reads, writes and others; of a timed query, its runs) or of
-    transactions, both over every measured second. Seconds that the host lost count on both sides: the counters cannot tell
-    them apart. Only trials of the race that completed count. A figure that is unknown, or next to nothing for every
-    candidate, is left out. With several numbers of threads it is that over all of them.
+    A cost is the rate of a counter divided by the rate of queries (reads, writes and others; for a timed query, its runs) or of
+    transactions, both over every measured second. Seconds that the host lost count in both rates, because the counters include
+    them. Only completed trials of the race count. A cost that is unknown, or negligible for every candidate, is left out. In a
+    study with several numbers of threads, a cost covers all of them.
 
-    The ratio to the baseline is that per transaction, within blocks; the intervals of all candidates of one row hold together
-    at the study's confidence.
+    The ratio to the baseline is the ratio of the costs per transaction, within blocks. The intervals of all candidates of one
+    row hold together at the study's confidence.
     """
     rows = (_row(item, trials, record) for item in ITEMS)
     return [row for row in rows if row is not None]
@@ -79,24 +79,24 @@ def of_item(item: Item, one: Measured) -> float | None:
 
 
 def _row(item: Item, trials: Sequence[Measured], record: StudyRecord) -> CostRow | None:
-    queries: dict[str, list[float]] = {}
-    transactions: dict[str, list[float]] = {}
+    per_query: dict[str, list[float]] = {}
+    per_transaction: dict[str, list[float]] = {}
     observations = []
     for one in trials:
-        spent = of_item(item, one)
-        if spent is None or one.transactions <= 0 or one.queries <= 0:
+        cost = of_item(item, one)
+        if cost is None or one.transactions <= 0 or one.queries <= 0:
             continue
-        queries.setdefault(one.trial.candidate, []).append(spent / one.queries)
-        transactions.setdefault(one.trial.candidate, []).append(spent / one.transactions)
-        observations.append(one.observation(spent / one.transactions))
-    if max(map(statistics.fmean, transactions.values()), default=0.0) < _LEAST:
+        per_query.setdefault(one.trial.candidate, []).append(cost / one.queries)
+        per_transaction.setdefault(one.trial.candidate, []).append(cost / one.transactions)
+        observations.append(one.observation(cost / one.transactions))
+    if max(map(statistics.fmean, per_transaction.values()), default=0.0) < _LEAST:
         return None
-    names = [name for name in measured.names(trials, record) if name in transactions]
+    names = [name for name in measured.names(trials, record) if name in per_transaction]
     return CostRow(
         name=item.name,
         unit=item.unit,
-        per_query={name: statistics.fmean(queries[name]) for name in names},
-        per_transaction={name: statistics.fmean(transactions[name]) for name in names},
+        per_query={name: statistics.fmean(per_query[name]) for name in names},
+        per_transaction={name: statistics.fmean(per_transaction[name]) for name in names},
         ratio=cost_ratios(observations, names, record.spec.baseline, 1 - record.spec.confidence),
     )
 
@@ -104,30 +104,30 @@ def _row(item: Item, trials: Sequence[Measured], record: StudyRecord) -> CostRow
 def cost_ratios(
     observations: Sequence[blocks.Observation], names: Sequence[str], baseline: str, alpha: float
 ) -> dict[str, Estimate]:
-    """Return each candidate's figure as a ratio to the baseline's, for those that common blocks connect to it.
+    """Return each candidate's cost as a ratio to the baseline's, for the candidates that common blocks connect to the baseline.
 
-    A candidate that spent nothing has no ratio. Figures that differ by a factor of 50 or more have a ratio without an interval.
+    A candidate whose cost is 0 has no ratio. Costs that differ by a factor of 50 or more have a ratio without an interval.
     """
-    spent = {name: statistics.fmean([one.value for one in observations if one.candidate == name]) for name in names}
-    some = {one.candidate for one in observations if one.value > 0}
-    fit = blocks.fit_connected(observations, [name for name in names if name in some], {baseline})
+    means = {name: statistics.fmean([one.value for one in observations if one.candidate == name]) for name in names}
+    above_zero = {one.candidate for one in observations if one.value > 0}
+    fit = blocks.fit_connected(observations, [name for name in names if name in above_zero], {baseline})
     if fit is None:
         return {}
     estimates = {}
     for name in fit.names:
-        ratio = spent[name] / spent[baseline]
-        near = 1 / FAR < ratio < FAR
+        ratio = means[name] / means[baseline]
+        has_interval = 1 / FAR < ratio < FAR
         if name != baseline:
-            estimates[name] = fit.ratio(name, baseline, alpha) if near else Estimate(mean=ratio, low=None, high=None)
+            estimates[name] = fit.ratio(name, baseline, alpha) if has_interval else Estimate(mean=ratio, low=None, high=None)
     return estimates
 
 
 def probe_costs(trials: Sequence[Measured]) -> list[ProbeCost]:
-    """Return what each probe cost over all trials of the race that it watched, the longest wait first."""
+    """Return the cost of each probe over all trials of the race that it watched, the probe with the longest wait first."""
     by_probe: dict[str, list[Watched]] = {}
     for one in trials:
         for name, watched in one.watched.items():
-            # Gauges that a load reports took no reading, and what live traffic cost is in its own section.
+            # The load's own gauges take no reading, and the cost of watching live traffic has its own section.
             if name != PROBE and (watched.readings or watched.notes):
                 by_probe.setdefault(name, []).append(watched)
     costs = [_cost(name, watched) for name, watched in by_probe.items()]

@@ -13,13 +13,13 @@ _SHARED = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "g
 _COPY_ON_WRITE = frozenset({"btrfs", "zfs", "bcachefs"})
 _WITHOUT_BARRIER = frozenset({"nobarrier", "barrier=0"})
 
-_TURN = 60 / 7200
-"""Seconds of a platter's turn, at the speed that most have."""
+_ROTATION = 60 / 7200
+"""Seconds of one rotation of a hard disk at 7,200 rpm, the most common speed."""
 
 _SLOW_FSYNC, _LONG_FSYNC = 0.002, 0.02
 _UNEVEN = 10
 _QUICK_FSYNC = 20e-6
-"""Seconds; less than a device takes to answer."""
+"""Seconds; no device answers faster."""
 
 _ELSEWHERE = "keep dialin's data on another disk (DIALIN_HOME)."
 _ALIKE = "If your server has the same, measure here; else "
@@ -61,15 +61,15 @@ def device(disk: DiskFacts) -> Finding | None:
     parts += [f"scheduler {visible(disk.scheduler)}"] if disk.scheduler else []
     parts += [f"{visible(disk.write_cache)} cache"] if disk.write_cache else []
     observed, queue = ", ".join(parts), f"/sys/block/{disk.disk}/queue"
-    # The quickest counts: a busy machine makes all others longer.
+    # The shortest fsync is used, because other load on the machine lengthens the rest.
     quickest = min(disk.fsyncs) if disk.fsyncs else None
-    if disk.rotational and quickest is not None and quickest < _TURN / 10:
+    if disk.rotational and quickest is not None and quickest < _ROTATION / 10:
         return Finding(
             "disk",
             observed,
             Severity.NOTICE,
             f"An fsync takes as little as {number(1000 * quickest)} ms, and one rotation of a hard "
-            f"disk {number(1000 * _TURN)} ms: this disk does not rotate. But MariaDB 10.4 and later believe the kernel and "
+            f"disk {number(1000 * _ROTATION)} ms: this disk does not rotate. But MariaDB 10.4 and later believe the kernel and "
             "flush the neighbors of a page, too (innodb_flush_neighbors), which they do only on disks that are reported as "
             "rotating.",
             "If this is no hard disk, correct the kernel's flag. As root:",
@@ -95,19 +95,19 @@ def fsync(disk: DiskFacts, busy: float | None) -> Finding | None:
     """Judge how long a commit takes to reach the disk; `busy` is the share of all CPUs in use just before."""
     if not disk.fsyncs or min(disk.fsyncs) <= 0:
         return None
-    middle, worst = statistics.median(disk.fsyncs), max(disk.fsyncs)
-    observed = f"{number(1000 * middle)} ms (median), {number(1000 * worst)} ms (worst) of {len(disk.fsyncs)} writes of 4 KiB"
-    bound = f"One connection can make at most about {number(1 / middle)} durable commits per second here."
+    median, worst = statistics.median(disk.fsyncs), max(disk.fsyncs)
+    observed = f"{number(1000 * median)} ms (median), {number(1000 * worst)} ms (worst) of {len(disk.fsyncs)} writes of 4 KiB"
+    bound = f"One connection can make at most about {number(1 / median)} durable commits per second here."
     if (busy or 0.0) >= FOREIGN:
         bound += " It may be faster when other programs do not use the CPUs."
-    if middle < _QUICK_FSYNC:
+    if median < _QUICK_FSYNC:
         effect = "No disk is this fast: fsync returns before data is on a medium, so durable commits cost almost nothing."
         return Finding("fsync", observed, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
-    if worst >= _LONG_FSYNC and worst >= _UNEVEN * middle:
+    if worst >= _LONG_FSYNC and worst >= _UNEVEN * median:
         effect = f"{bound} Sometimes an fsync takes much longer, which looks like a stall of the server."
         remedy = "Check what else writes to the disk; a virtual disk may be shared or throttled:"
         return Finding("fsync", observed, Severity.NOTICE, effect, remedy, "iostat -x 1")
-    if middle >= _SLOW_FSYNC:
+    if median >= _SLOW_FSYNC:
         effect = bound if (busy or 0.0) >= FOREIGN else f"{bound} A write load measures this disk and little else."
         return Finding("fsync", observed, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
     return Finding.good("fsync", observed, bound)

@@ -1,6 +1,6 @@
 """Findings on whether a machine is fit to measure, and how to fix what is not.
 
-Sources are the kernel's documentation, the servers' sources and manuals, or measurements on builds, which are then named.
+Sources are the kernel's documentation, the servers' sources and manuals, or measurements on builds that are named.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _SOME_WAITING_FOR_MEMORY = 0.01
 
 def findings(facts: Facts, space_needed: int) -> list[Finding]:
     """Return the findings, the most severe first; `space_needed` is the bytes of disk that a study takes."""
-    results = [look(facts, space_needed) for look in _LOOKS.values()]
+    results = [check(facts, space_needed) for check in _CHECKS.values()]
     order = [Severity.BAD, Severity.NOTICE, Severity.GOOD]
     return sorted((finding for finding in results if finding), key=lambda finding: order.index(finding.severity))
 
 
 def unknown_subjects(facts: Facts) -> list[str]:
     """Return the subjects on which this machine gives no facts."""
-    return [subject for subject, look in _LOOKS.items() if look(facts, 0) is None]
+    return [subject for subject, check in _CHECKS.items() if check(facts, 0) is None]
 
 
 def other_load(load: LoadFacts, cpus: int) -> Finding | None:
@@ -86,7 +86,7 @@ def steal(load: LoadFacts) -> Finding | None:
     )
 
 
-_LOOKS: dict[str, Callable[[Facts, int], Finding | None]] = {
+_CHECKS: dict[str, Callable[[Facts, int], Finding | None]] = {
     "CPUs": lambda facts, _: fitness_machine.cpus(facts.cpu),
     "CPU governor": lambda facts, _: fitness_machine.governor(facts.cpu),
     "turbo": lambda facts, _: fitness_machine.turbo(facts.cpu),
@@ -107,4 +107,4 @@ _LOOKS: dict[str, Callable[[Facts, int], Finding | None]] = {
     "container": lambda facts, _: fitness_limits.container(facts.limits, facts.place, facts.cpu.usable),
     "hypervisor": lambda facts, _: fitness_limits.hypervisor(facts.place),
 }
-"""What is looked at, by its subject."""
+"""The checks, by subject; each takes the facts and the bytes of disk that a study needs."""

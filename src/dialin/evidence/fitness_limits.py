@@ -7,10 +7,10 @@ from dialin.model.trial import LOST_GAP
 from dialin.text import counted, size, visible
 
 _FILES_MYSQL, _FILES_MARIADB = 8_161, 32_184
-"""Open files that MySQL 8.0 and 9.7, and MariaDB 10.11 and 11.4, request with nothing set, as measured."""
+"""Open files that MySQL 8.0 and 9.7, and MariaDB 10.11 and 11.4, request with default settings, as measured."""
 
 _AIO_NEEDED = 2_661
-"""Asynchronous requests that a server reserves with nothing set: 2,048 (MariaDB 11.4) to 2,661 (MySQL 5.6), as counted."""
+"""Asynchronous requests that a server reserves with default settings, as counted: 2,048 (MariaDB 11.4) to 2,661 (MySQL 5.6)."""
 
 
 def open_files(limits: LimitFacts) -> Finding | None:
@@ -20,9 +20,9 @@ def open_files(limits: LimitFacts) -> Finding | None:
     if limits.may_raise:
         return Finding.good("open files", f"{limits.files:,}, and more on request")
     mysql, mariadb = (
-        # A server asks for all that it wants, and where that is refused keeps what it has.
-        wanted if limits.files < wanted <= limits.files_most else limits.files
-        for wanted in (_FILES_MYSQL, _FILES_MARIADB)
+        # A server requests all the files that it needs at once; where that is refused, its limit stays as it is.
+        needed if limits.files < needed <= limits.files_most else limits.files
+        for needed in (_FILES_MYSQL, _FILES_MARIADB)
     )
     cuts = [cut for cut in (_mysql_cut(mysql), _mariadb_cut(mariadb)) if cut]
     if not cuts:

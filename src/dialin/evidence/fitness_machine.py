@@ -8,7 +8,7 @@ from dialin.text import counted, listed, number, percent, size, visible
 _FEW_CPUS = 2
 
 _SLOW_CLOCK = 0.5e-6
-"""Seconds; a reading that asks no device takes a fifth of that, the interpreter's own time included."""
+"""Seconds; a clock reading without access to a device takes a fifth of that, including the Python interpreter's overhead."""
 
 _FAST_CLOCKS = ("tsc", "kvm-clock")
 _LEAST_MEMORY = 1024**3
@@ -44,7 +44,7 @@ def governor(cpu: CpuFacts) -> Finding | None:
         "The clock follows the load, so a second after a stall, or a candidate that leaves CPUs idle, is measured at a "
         "lower clock."
     )
-    # These two drivers call what follows the load powersave; with all others it is the lowest clock.
+    # In these two drivers, powersave is a governor that follows the load; in all others it sets the lowest clock.
     if "powersave" in names and cpu.driver not in ("intel_pstate", "amd-pstate-epp"):
         severity = Severity.BAD
         effect = "powersave keeps CPUs at their lowest clock, which then limits every candidate."
@@ -79,7 +79,7 @@ def turbo(cpu: CpuFacts) -> Finding | None:
 def clock(cpu: CpuFacts) -> Finding | None:
     if cpu.clock_source is None or cpu.clock_read is None:
         return None
-    observed = f"{visible(cpu.clock_source)}, {number(cpu.clock_read * 1e9)} ns a reading"
+    observed = f"{visible(cpu.clock_source)}, {number(cpu.clock_read * 1e9)} ns per reading"
     if cpu.clock_read < _SLOW_CLOCK:
         return Finding.good("clock source", observed)
     effect = (
@@ -127,7 +127,7 @@ def memory(facts: MemoryFacts) -> Finding | None:
 
 
 def swap(facts: MemoryFacts, swapped: float | None) -> Finding | None:
-    """Judge whether parts of a server could be swapped out; `swapped` is pages per second, both ways."""
+    """Judge whether parts of a server could be swapped out; `swapped` is pages per second, in and out together."""
     if facts.swap_total is None:
         return None
     if facts.swap_total == 0:

@@ -18,8 +18,8 @@ _Counts = Mapping[float, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _OfTrial:
-    """One kind of transaction in one trial: how many took how many milliseconds, and in how many seconds."""
+class _KindInTrial:
+    """One kind of transaction in one trial: the number of transactions by milliseconds, and the seconds that they cover."""
 
     counts: _Counts
     seconds: float
@@ -27,36 +27,36 @@ class _OfTrial:
 
 def latencies(record: StudyRecord, trials: Sequence[Measured]) -> list[TransactionLatency]:
     """Return the latency of all transactions and of each kind; empty where no trial has a histogram."""
-    kinds = {name for one in trials for name in _by_kind(one.trial)}
-    several = sorted(kinds - {ALL_KINDS}) if len(kinds - {ALL_KINDS}) > 1 else []
-    every = []
+    single_kinds = {name for one in trials for name in _by_kind(one.trial)} - {ALL_KINDS}
+    several = sorted(single_kinds) if len(single_kinds) > 1 else []
+    rows = []
     for kind in [ALL_KINDS, *several]:
         for name in measured.names(trials, record):
             of_candidate = [_of(one.trial, kind) for one in trials if one.trial.candidate == name]
             known = [one for one in of_candidate if one is not None]
             if known:
-                every.append(_figures(kind, name, known, 1 - record.spec.confidence))
-    return every
+                rows.append(_figures(kind, name, known, 1 - record.spec.confidence))
+    return rows
 
 
-def _by_kind(trial: Trial) -> dict[str, _OfTrial]:
+def _by_kind(trial: Trial) -> dict[str, _KindInTrial]:
     return {
-        one.name: _OfTrial(dict(one.counts), sum(count for _, count in one.counts) / one.per_second)
+        one.name: _KindInTrial(dict(one.counts), sum(count for _, count in one.counts) / one.per_second)
         for one in trial.transaction_times
         if one.counts and one.per_second > 0
     }
 
 
-def _of(trial: Trial, kind: str) -> _OfTrial | None:
-    """Return a kind of transaction in a trial, or all kinds together; None where the trial has no histogram of it."""
+def _of(trial: Trial, kind: str) -> _KindInTrial | None:
+    """Return a kind of transaction in a trial, or all kinds together; None where the trial has no histogram of that kind."""
     kinds = _by_kind(trial)
     if kind != ALL_KINDS or ALL_KINDS in kinds or not kinds:
         return kinds.get(kind)
     together = sum((Counter(one.counts) for one in kinds.values()), Counter[float]())
-    return _OfTrial(together, max(one.seconds for one in kinds.values()))
+    return _KindInTrial(together, max(one.seconds for one in kinds.values()))
 
 
-def _figures(kind: str, candidate: str, trials: Sequence[_OfTrial], alpha: float) -> TransactionLatency:
+def _figures(kind: str, candidate: str, trials: Sequence[_KindInTrial], alpha: float) -> TransactionLatency:
     counts = [one.counts for one in trials]
     count = sum(sum(one.values()) for one in counts)
     p50, p95, p99, p999 = (percentile_between_trials(counts, share, alpha) for share in (0.5, 0.95, 0.99, 0.999))

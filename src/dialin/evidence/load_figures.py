@@ -1,4 +1,4 @@
-"""Figures of a study's load beside their limits."""
+"""Figures of a study's load that have a limit, compared with it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ class LoadFigure:
     """A figure of the load in the trials of a study.
 
     Attributes:
-        gauges: by trial.
-        judged: what has the limit: the largest share of all trials; of a ratio, the mean of the candidate that is nearest to 1,
-            because a candidate may change it: a smaller buffer pool misses more pages of the same load.
-        beyond: the trials that are beyond the limit.
+        gauges: the figure's gauge in each trial that reports it, by trial id.
+        judged: the value that is compared with the limit. For a share it is the largest of all trials. For a ratio it is the
+            mean of the candidate whose mean is nearest to 1, because a candidate may change the ratio: with a smaller buffer
+            pool the same load misses more pages.
+        beyond: the ids of the trials whose figure exceeds the limit.
     """
 
     limit: LoadLimit
@@ -32,7 +33,7 @@ class LoadFigure:
 def load_figures(
     limits: Sequence[LoadLimit], done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]
 ) -> list[LoadFigure]:
-    """Return the figures that have a limit, those that no trial has left out."""
+    """Return the figures that have a limit; a figure that no trial reports is left out."""
     figures = []
     for limit in limits:
         gauges = {trial.id: gauge for trial in done if (gauge := load_gauge(watched.get(trial.id, {}), limit.gauge))}

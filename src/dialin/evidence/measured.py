@@ -1,4 +1,4 @@
-"""The figures of each trial beside what its probes read: the input of all evidence."""
+"""The figures of each completed trial with the readings of its probes: the input of all evidence."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Measured:
 
     Attributes:
         value: the figure that the goal compares candidates by, the higher the better.
-        transactions: per second, over every measured second; seconds that the host lost count, as the probes count them too.
-        queries: per second likewise; of a timed query, its runs.
-        watched: by probe.
+        transactions: per second, over every measured second; seconds that the host lost count, because the probes include them.
+        queries: per second, over the same seconds; for a timed query, its runs.
+        watched: what each probe read, by the probe's name.
         windows: the number of measured stretches: one for each number of threads.
         server_cpus: how many CPUs the server may use; None for all.
     """
@@ -49,7 +49,7 @@ class Measured:
         return None if watched is None else watched.gauges.get(name)
 
     def setting(self, name: str) -> float | None:
-        """Return a variable in force as a number; None where it is unknown or no number."""
+        """Return the effective value of a variable as a number; None where it is unknown or not a number."""
         try:
             return float(self.trial.in_force[name])
         except (KeyError, ValueError):
@@ -60,11 +60,11 @@ class Measured:
 
 
 FigureOf = Callable[[Measured], float | None]
-"""Returns a trial's figure, zero or more; None where it is not known of this trial."""
+"""Returns a trial's figure, zero or more; None where the trial does not have it."""
 
 
 def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
-    """Return the completed trials of a purpose that measured something, in the order that they ran."""
+    """Return the completed trials of a purpose that measured at least one second, in the order that they ran."""
     trials = []
     for trial in record.trials:
         samples = [sample for sample in record.samples.get(trial.id, ()) if sample.step is Step.MEASURE]
@@ -92,7 +92,7 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
 
 
 def names(trials: Sequence[Measured], record: StudyRecord) -> list[str]:
-    """Return the candidates that have such trials, in the order of the study."""
+    """Return the candidates of these trials, in the order of the study."""
     present = {one.trial.candidate for one in trials}
     return [name for name in record.spec.names if name in present]
 

@@ -1,4 +1,4 @@
-"""Two candidates compared in throughput and in steadiness, by their own trials."""
+"""Compares two candidates in throughput and in coefficient of variation, by their trials alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a probe could not read, in a sentence made of its code and figures when it is shown."""
+"""The text of a probe's notes, such as what it could not read: a sentence made from a note's code and figures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CONTENTS = {
     "SHOW ENGINE INNODB MUTEX": _INNODB_LOCKS,
     "InnoDB": _INNODB_LOCKS,
 }
-"""What is not available without a table or statement, in the plural."""
+"""The data that is not available without a table or statement, by its name; a phrase in the plural."""
 
 Figures = Mapping[str, Any]
 """The figures of a note."""
@@ -39,14 +39,13 @@ def _contents(figures: Figures) -> str:
 
 
 def _no_privilege(figures: Figures) -> str:
-    # One privilege for all of its tables: one sentence for all of them.
+    # All tables of the performance schema need one privilege, so they share one sentence.
     contents = _WAITS_AND_STATEMENTS if figures["source"].startswith(f"{_SCHEMA}.") else _contents(figures)
     return f"The account lacks {figures['privilege']}, so {contents} are not available"
 
 
 def _unreadable(figures: Figures) -> str:
-    cause = figures["cause"]
-    return f"{figures['probe']} could not be read: {sentence(Cause.read(cause))}"
+    return f"{figures['probe']} could not be read: {sentence(Cause.read(figures['cause']))}"
 
 
 def _backward(figures: Figures) -> str:
@@ -87,10 +86,10 @@ _SENTENCES: Mapping[ProbeNoteCode, str | Callable[[Figures], str]] = {
         "Only root and the server's own user may read the I/O counters of its process, so they are not available"
     ),
     ProbeNoteCode.DISK_UNKNOWN: "The disk of the data is unknown, so its figures are not available",
-    ProbeNoteCode.NO_INSTRUMENT: "No instrument of this server is like {pattern}",
-    ProbeNoteCode.INSTANCES_LOST: "Some objects could not be watched for want of room: {counter} is {lost:,}",
+    ProbeNoteCode.NO_INSTRUMENT: "No instrument of this server matches {pattern}",
+    ProbeNoteCode.INSTANCES_LOST: "Some objects could not be instrumented: {counter} is {lost:,}",
     ProbeNoteCode.RING_UNREADABLE: lambda figures: (
-        f"The ring could not be read while the load ran: {sentence(Cause.read(figures['cause']))}"
+        f"The wait history could not be read while the load ran: {sentence(Cause.read(figures['cause']))}"
     ),
     ProbeNoteCode.MOST_WAITS: (
         "Reading stopped: a trial stores at most about {most:,} waits, to limit the memory for their summary"

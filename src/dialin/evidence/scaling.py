@@ -14,11 +14,11 @@ from dialin.stats.trial_figures import by_threads
 
 
 def scaling(record: StudyRecord, trials: Sequence[Measured]) -> list[Scaling]:
-    """Return throughput by number of threads of every candidate, where a trial measured several numbers.
+    """Return the throughput of every candidate by number of threads; empty where each trial measured one number of threads.
 
-    The intervals of all points together hold at the study's confidence; drift from block to block counts as noise in them.
-    Candidates are compared within blocks instead, as ratios to the highest of each number of threads. No law is fitted at a
-    rate, because throughput is then the rate wherever it is reached.
+    The intervals of all points hold together at the study's confidence, and drift between blocks counts as noise in them.
+    Ratios to the highest throughput at each number of threads are compared within blocks, without that drift. At a requested
+    rate no scalability law is fitted, because throughput then equals the rate wherever the rate is reached.
     """
     if len(record.spec.workload.levels) < 2:
         return []

@@ -1,4 +1,4 @@
-"""Waits for InnoDB's semaphores by place, and spins, from its status."""
+"""Waits for InnoDB's semaphores by place, and spins by kind of lock, from InnoDB's status."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dialin.model.why import SemaphorePlace, Semaphores, SpinRow
 from dialin.text import listed, visible
 
 SEEN = "semaphore_seen/"
-"""What the counters begin with that add up the threads seen waiting at a place, over readings."""
+"""The prefix of the counters that add up, over readings, the threads that waited at a place."""
 
 MOST_PLACES = 8
 
@@ -23,7 +23,7 @@ LOCK_KINDS = {
     "rw_excl": "exclusive locks",
     "rw_sx": "shared-exclusive locks",
 }
-"""What each kind of lock is called."""
+"""The name of each kind of lock in a sentence."""
 
 _PROBE = "innodb"
 _SPIN = "spin/"
@@ -36,7 +36,7 @@ _ZEROS = (
 
 
 def semaphores(record: StudyRecord, trials: Sequence[Measured]) -> Semaphores:
-    """Return what InnoDB's status reports on semaphores, by candidate, from completed trials of the race."""
+    """Return what InnoDB's status reports on semaphores, by candidate, from the completed trials of the race."""
     names = measured.names(trials, record)
     watched = _by_name([one for one in trials if _is_watched(one)], names)
     reporting = _by_name([one for one in trials if _reports_spins(one)], names)
@@ -56,8 +56,9 @@ def semaphores(record: StudyRecord, trials: Sequence[Measured]) -> Semaphores:
 def waiting_threads(counter: str) -> FigureOf:
     """Return the mean number of threads waiting at a place per reading; None where the server does not report semaphores.
 
-    The first reading of each measured window is what the next is compared with, so what it saw is in no counter. A reading that
-    failed is counted among the readings of a probe and saw nobody: where some did, the mean is too low by their share.
+    Counters hold the rises from one reading to the next, so the threads of the first reading of each measured window are in no
+    counter, and those readings are not counted. A failed reading is counted but reports no threads: where readings failed, the
+    mean is too low by their share.
     """
 
     def figure(one: Measured) -> float | None:
@@ -71,7 +72,7 @@ def waiting_threads(counter: str) -> FigureOf:
 
 
 def _places(trials: Sequence[Measured], names: Sequence[str]) -> list[SemaphorePlace]:
-    """Return the places at which most threads waited with some candidate, by the mean of its trials."""
+    """Return the places with the most waiting threads of any candidate, by the mean over its trials."""
     counters = sorted({name for one in trials for name in _counters(one) if name.startswith(SEEN)})
     places = []
     for counter in counters:
@@ -115,7 +116,7 @@ def _is_watched(one: Measured) -> bool:
 
 
 def _reports_spins(one: Measured) -> bool:
-    # A server that reports semaphores always writes its spins, even where they are zero.
+    # A server that reports semaphores always writes the counts of spins, even where they are zero.
     return any(name.startswith((_SPIN, SEEN)) for name in _counters(one))
 
 

@@ -1,6 +1,6 @@
-"""What a server and its machine did beside each second of throughput: CPU, disk, checkpoint age, dirty pages, history list.
+"""Metrics of a server and its machine over time: throughput, CPU, disk, checkpoint age, dirty pages, history list.
 
-The probes read at their own pace, so each trial's readings are brought to steps of time that are the same for all of them.
+Each probe has its own period, so the readings of a trial are converted to equal steps of time.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ from dialin.stats.time_steps import TimeSteps, gauges, lowest, rates, time_steps
 Values = list[float | None]
 
 _STEPS_OF_A_STUDY = 3_000
-"""How many steps of time all trials may have together, so that a report stays small."""
+"""The most steps of time that all trials may have together, so that a report stays small."""
 _FEWEST, _MOST = 60, 240
-"""How many steps of time one trial may have."""
+"""The bounds of the most steps of time that one trial may have."""
 
-_BEATS = {"status": "Questions", "machine": "context_switches"}
-"""By probe, a counter that rises with every reading. Counters that stood still have no point at that time: they are 0 there."""
+_ALWAYS_RISING = {"status": "Questions", "machine": "context_switches"}
+"""By probe, a counter that rises with every reading. A counter that did not rise has no point at the time of a reading: the
+points of this counter give the times at which the rate of the others is 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where a line comes from.
+    """The counters or the gauge that the values of a line come from.
 
     Attributes:
-        names: of the counters that are added up, or of one gauge.
-        factor: what a reading is multiplied by.
-        whole: the name of a gauge whose mean is 100 %; empty for none.
+        names: the names of the counters that are added up, or of one gauge.
+        factor: multiplies each reading.
+        whole: the name of a gauge; values are divided by its mean. Empty for none.
     """
 
     probe: str
@@ -45,7 +46,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class MetricLine:
-    """A line of a panel; of its sources the first one counts that a trial has."""
+    """A line of a panel; its values come from the first source that a trial has."""
 
     key: str
     label: str
@@ -57,8 +58,8 @@ class MetricPanel:
     """A metric, drawn as a panel of its own.
 
     Attributes:
-        unit: of its values.
-        only_without: the key of a panel that says the same better; this one is shown where a study does not have that.
+        unit: the unit of its values.
+        only_without: the key of a better panel on the same subject; this panel is shown only where a study lacks that one.
     """
 
     key: str
@@ -153,23 +154,23 @@ PANELS = (
         ),
     ),
 )
-"""The metrics that a trial may have, in their order."""
+"""The metrics that a trial may have, in the order of their panels."""
 
 READINGS = frozenset(
     {(source.probe, name) for panel in PANELS for line in panel.lines for source in line.sources for name in source.names}
-    | set(_BEATS.items())
+    | set(_ALWAYS_RISING.items())
 )
-"""The figures over time that these metrics are made of, each by its probe and name."""
+"""The figures over time that these metrics are made of, as pairs of a probe and a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialMetrics:
-    """One trial over its measured time, in equal steps; None stands where nothing was measured or read.
+    """One trial over its measured time, in equal steps; the value of a step without a measurement or reading is None.
 
     Attributes:
-        throughput: transactions per second.
-        least: the lowest second of each step; empty where a step is a second.
-        lines: by the key of a line.
+        throughput: transactions per second, in each step.
+        least: the throughput of the slowest second of each step; empty where a step is a second.
+        lines: the values in each step, by the key of a line.
     """
 
     trial: Trial
@@ -193,25 +194,25 @@ class TrialMetrics:
 
 @dataclass(frozen=True, slots=True)
 class ServerMetrics:
-    """The metrics of a study: the panels that some trial has, and the trials, in the order they ran."""
+    """The metrics of a study: the panels for which some trial has values, and the trials in the order they ran."""
 
     panels: Sequence[MetricPanel] = ()
     trials: Sequence[TrialMetrics] = ()
 
 
 def server_metrics(record: StudyRecord) -> ServerMetrics:
-    """Return the metrics of every completed trial without costly instruments whose readings over time the record has."""
+    """Return the metrics of every completed trial without costly instruments that has readings over time in the record."""
     trials = [
         trial
         for trial in record.trials
         if trial.id in record.over_time and trial.state is TrialState.DONE and trial.purpose is not Purpose.WAITS
     ]
     most = min(_MOST, max(_FEWEST, _STEPS_OF_A_STUDY // max(1, len(trials))))
-    every = [one for trial in trials if (one := _of_trial(trial, record, most)) is not None]
-    known = {key for one in every for key in one.lines}
+    metrics = [one for trial in trials if (one := _of_trial(trial, record, most)) is not None]
+    known = {key for one in metrics for key in one.lines}
     panels = [panel for panel in PANELS if any(line.key in known for line in panel.lines)]
     keys = {panel.key for panel in panels}
-    return ServerMetrics([panel for panel in panels if panel.only_without not in keys], every)
+    return ServerMetrics([panel for panel in panels if panel.only_without not in keys], metrics)
 
 
 def _of_trial(trial: Trial, record: StudyRecord, most: int) -> TrialMetrics | None:
@@ -240,13 +241,13 @@ def _of_trial(trial: Trial, record: StudyRecord, most: int) -> TrialMetrics | No
 
 
 def _windows(samples: Sequence[Sample]) -> list[list[Sample]]:
-    """Return the measured samples, those of each number of threads together."""
+    """Return the measured samples, grouped by number of threads."""
     grouped = groupby(samples, key=lambda sample: (sample.step, sample.threads))
     return [list(window) for (step, _), window in grouped if step is Step.MEASURE]
 
 
 def _within(values: Values, windows: Sequence[Sequence[Sample]], steps: TimeSteps) -> Values:
-    """Return values without those of the steps that lie outside of what was measured."""
+    """Return the values, with None in each step that lies outside of the measured windows."""
     spans = [(window[0].at - window[0].seconds, window[-1].at) for window in windows]
     middles = [steps.begin + steps.length * (place + 0.5) for place in range(steps.count)]
     return [
@@ -285,8 +286,8 @@ def _values(source: _Source, readings: _Readings, watched: Mapping[str, Watched]
 def _summed(source: _Source, readings: _Readings, summary: Watched, steps: TimeSteps) -> Values | None:
     if not any(name in summary.counters for name in source.names):
         return None
-    beats, _ = readings.get((source.probe, _BEATS.get(source.probe, "")), ([], []))
-    total = dict.fromkeys(beats, 0.0)
+    times_of_readings, _ = readings.get((source.probe, _ALWAYS_RISING.get(source.probe, "")), ([], []))
+    total = dict.fromkeys(times_of_readings, 0.0)
     for name in source.names:
         for at, value in zip(*readings.get((source.probe, name), ([], [])), strict=True):
             total[at] = total.get(at, 0.0) + source.factor * value

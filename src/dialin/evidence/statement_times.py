@@ -1,4 +1,4 @@
-"""The statements that the server spent most time on, and how long statements took, by candidate."""
+"""The statements that took most of the server's time, and percentiles of statement times, by candidate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST = 5
 """The most statements that are shown."""
 
 _LEAST = 0.01
-"""The share of the time of all statements below which a statement is left out."""
+"""The share of the total statement time below which a statement is left out."""
 
 _PROBE = "statements"
 _BUCKETS = "histogram"
@@ -27,11 +27,11 @@ _Sums = dict[str, float]
 
 
 def statements(record: StudyRecord, trials: Sequence[Measured]) -> list[StatementRow]:
-    """Return the statements that took most time, with what each did by candidate.
+    """Return the statements that took most time, with the figures of each candidate.
 
-    Candidates weigh alike: their seconds are divided by the measured seconds. Statements with less than a hundredth of the
-    time of all are left out. A candidate's figures are sums over its completed trials of the race, divided by its executions
-    or by its measured seconds.
+    All candidates have the same weight: the seconds of statements are divided by the candidate's measured seconds. A statement
+    with less than 1 % of the total time is left out. A candidate's figures are sums over its completed trials of the race,
+    divided by the executions of the statement or by the measured seconds.
     """
     seconds, sums = _sums(record, trials)
     seconds_of: dict[str, float] = {}
@@ -48,15 +48,15 @@ def statements(record: StudyRecord, trials: Sequence[Measured]) -> list[Statemen
                 if digest in by_digest and by_digest[digest]["count"] > 0
             },
         )
-        for digest, took in sorted(seconds_of.items(), key=lambda item: -item[1])[:MOST]
-        if took > 0 and took >= least
+        for digest, seconds_per_second in sorted(seconds_of.items(), key=lambda item: -item[1])[:MOST]
+        if seconds_per_second > 0 and seconds_per_second >= least
     ]
 
 
 def statement_times(record: StudyRecord, trials: Sequence[Measured]) -> list[StatementTimes]:
-    """Return percentiles of how long statements took, of each candidate whose server has a histogram of them.
+    """Return percentiles of statement times, for each candidate whose server has a histogram of them.
 
-    The histogram counts whole buckets, so a percentile is no finer than these. All statements of the server are in it.
+    A percentile is the upper end of a bucket of the histogram. The histogram covers all statements of the server.
     """
     buckets: defaultdict[str, defaultdict[float, float]] = defaultdict(lambda: defaultdict(float))
     for one in trials:
@@ -76,7 +76,7 @@ def _sums(record: StudyRecord, trials: Sequence[Measured]) -> tuple[dict[str, fl
             continue
         seconds[name] = seconds.get(name, 0.0) + watched.seconds
         for counter, rise in watched.counters.items():
-            digest, _, figure = counter.rpartition("/")  # a digest may hold any character
+            digest, _, figure = counter.rpartition("/")  # the text of a digest may contain any character
             if figure in _FIGURES:
                 sums[name].setdefault(digest, dict.fromkeys(_FIGURES, 0.0))[figure] += rise
     return seconds, sums
@@ -105,6 +105,6 @@ def _times(name: str, buckets: Mapping[float, float]) -> StatementTimes:
 
 
 def percentile(buckets: Mapping[float, float], share: float) -> float | None:
-    """Return the bucket's upper end at or below which a share (0 to 1) of all lies; None where that bucket has no end."""
+    """Return the upper end of the bucket that a percentile (a share, 0 to 1) lies in; None where that bucket is unbounded."""
     upper = counted_times.percentile(buckets, share)
     return upper if upper is not None and math.isfinite(upper) else None

@@ -1,4 +1,4 @@
-"""Raw waits by candidate, and what collecting them cost."""
+"""Raw waits by candidate, and the throughput that collecting them cost."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _Collected = tuple[RawWaits, WaitRow]
 def summaries(record: StudyRecord) -> list[WaitSummary]:
     """Return the raw waits by candidate, instrument and operation, the largest total of each candidate first.
 
-    Over several trials of one candidate counts, totals and histograms are added up, and the longest wait is that of all;
-    percentiles are the trials' own, weighted by their waits, and shares of the total are weighted by the totals. The rate per
-    second includes lost waits, as if each instrument and operation had lost the same share.
+    Over several trials of one candidate, counts, totals and histograms are added up, and the longest wait is the longest of all
+    trials. Percentiles are the means of the trials' percentiles, weighted by their numbers of waits; shares of the total are
+    weighted by the totals. The rate per second includes lost waits, assuming the same share of loss for each instrument and
+    operation.
     """
     grouped: dict[tuple[str, str, str], list[_Collected]] = {}
     for trial, raw in _collected(record):
@@ -37,7 +38,7 @@ def summaries(record: StudyRecord) -> list[WaitSummary]:
 
 
 def _collected(record: StudyRecord) -> list[tuple[Trial, RawWaits]]:
-    # A trial that was interrupted is run again: only those that completed count.
+    # Only completed trials count: an interrupted trial is run again.
     done = [trial for trial in record.trials if trial.state is TrialState.DONE]
     return [(trial, raw) for trial in done if (raw := record.waits.get(trial.id)) is not None]
 
@@ -56,7 +57,7 @@ def _summary(key: tuple[str, str, str], rows: Sequence[_Collected]) -> WaitSumma
         instrument=key[1],
         operation=key[2],
         count=sum(counts),
-        per_second=sum(row.count * _events_per_stored_one(raw) for raw, row in rows) / seconds if seconds > 0 else 0.0,
+        per_second=sum(row.count * _waits_per_stored_wait(raw) for raw, row in rows) / seconds if seconds > 0 else 0.0,
         total_ms=sum(totals) / _PICOSECONDS_PER_MILLISECOND,
         total_cycles=sum(raw.cycles(row.total) for raw, row in rows),
         worst_share=_weighed([row.worst_share for _, row in rows], totals),
@@ -67,7 +68,7 @@ def _summary(key: tuple[str, str, str], rows: Sequence[_Collected]) -> WaitSumma
     )
 
 
-def _events_per_stored_one(raw: RawWaits) -> float:
+def _waits_per_stored_wait(raw: RawWaits) -> float:
     return (raw.events + raw.lost) / raw.events if raw.events > 0 else 1.0
 
 
@@ -77,11 +78,11 @@ def _weighed(values: Sequence[float], weights: Sequence[float]) -> float:
 
 
 def wait_trials(record: StudyRecord, trials: Sequence[Measured]) -> list[WaitTrial]:
-    """Return the trials that collected raw waits, each with what that cost against the candidate's clean trials."""
+    """Return the trials that collected raw waits, each with its slowdown against the candidate's clean trials."""
     clean: dict[str, list[float]] = {}
     for one in trials:
         clean.setdefault(one.trial.candidate, []).append(one.transactions)
-    slowed = {one.trial.id: one for one in measured.of(record, Purpose.WAITS)}
+    instrumented = {one.trial.id: one for one in measured.of(record, Purpose.WAITS)}
     return [
         WaitTrial(
             candidate=trial.candidate,
@@ -92,13 +93,13 @@ def wait_trials(record: StudyRecord, trials: Sequence[Measured]) -> list[WaitTri
             timer=raw.timer,
             notes=list(map(probe_note_text, raw.notes)),
             ticks_per_second=raw.frequency,
-            tps=slowed[trial.id].transactions if trial.id in slowed else None,
-            slowdown=_slowdown(slowed.get(trial.id), clean.get(trial.candidate, [])),
+            tps=instrumented[trial.id].transactions if trial.id in instrumented else None,
+            slowdown=_slowdown(instrumented.get(trial.id), clean.get(trial.candidate, [])),
         )
         for trial, raw in _collected(record)
     ]
 
 
 def _slowdown(one: Measured | None, clean: Sequence[float]) -> float | None:
-    usual = statistics.fmean(clean) if clean else 0.0
-    return None if one is None or usual <= 0 else 1 - one.transactions / usual
+    mean_of_clean = statistics.fmean(clean) if clean else 0.0
+    return None if one is None or mean_of_clean <= 0 else 1 - one.transactions / mean_of_clean

@@ -19,9 +19,9 @@ from dialin.model.why import Reason, Why
 
 
 def explain(record: StudyRecord) -> Why:
-    """Return what explains a study's verdict, from what its probes read.
+    """Return what explains a study's verdict, from the readings of its probes.
 
-    Without a verdict it explains the candidate that differs most from the baseline so far.
+    Where there is no verdict yet, explain the candidate that differs most from the baseline so far.
     """
     trials = measured.of(record)
     compared = pair(record, trials)
@@ -31,9 +31,9 @@ def explain(record: StudyRecord) -> Why:
     raw: list[Reason] = []
     count_of_changes = 0
     if compared:
-        every = all_changes(rules, record, trials, compared)
-        count_of_changes = len(every)
-        changes = [with_longest(one, summaries, compared) for one in strongest(every)]
+        all_changed = all_changes(rules, record, trials, compared)
+        count_of_changes = len(all_changed)
+        changes = [with_longest(one, summaries, compared) for one in strongest(all_changed)]
         raw = [one for one in raw_reasons(summaries, compared) if not is_explained_by(one, changes)]
     return Why(
         summary=summary(record, trials, changes, count_of_changes, compared),

@@ -1,7 +1,7 @@
-"""What runs the blocks of a study: a worker on a host."""
+"""Runs the blocks of a study: workers on one or several hosts."""
 
 import os
 
-# Ray prints what it logs of a node that has died on standard output, where dialin's JSON may go; dialin itself reports lost
-# hosts. Ray reads this when it is imported, and its other switch for that (`log_to_driver`) does not cover it.
+# Ray prints its log lines about a dead node to standard output, where dialin's JSON may go; dialin itself reports lost hosts.
+# Ray reads this variable when it is imported. Its option `log_to_driver` does not cover these lines.
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")

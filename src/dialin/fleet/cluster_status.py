@@ -1,4 +1,4 @@
-"""What the nodes of a Ray cluster are as hosts: asked beside the studies that run there, without holding a node."""
+"""The state of the nodes of a Ray cluster as hosts, read without holding a node, even while studies run there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WITHIN = 60.0
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """A node that offers the resource; `state` is None where it did not answer, for the reason `trouble`."""
+    """A node that offers the resource; `state` is None if the node did not answer, and `trouble` is then the reason."""
 
     name: str
     state: HostState | None
@@ -33,7 +33,7 @@ class ClusterStatus:
     Attributes:
         nodes: those that may be hosts, by name.
         held: how many of them studies hold now.
-        asks_for_token: False where whoever reaches the cluster may use it.
+        asks_for_token: False if anyone who can reach the cluster may use it.
     """
 
     nodes: Sequence[NodeStatus]
@@ -42,25 +42,25 @@ class ClusterStatus:
 
 
 def cluster_status(address: str) -> ClusterStatus:
-    """Return what the nodes of a cluster are, and how it is used.
+    """Return the state of a cluster's nodes, and how many of them studies hold.
 
     Raises:
         UserError: the cluster cannot be reached.
     """
     with connected(address):
         agents = {node.name: _agent_on(node.id) for node in named_nodes()}
-        asked = {name: agent.state.remote() for name, agent in agents.items()}
+        states = {name: agent.state.remote() for name, agent in agents.items()}
         statuses = []
         for name, agent in agents.items():
             try:
-                statuses.append(NodeStatus(name, ray.get(asked[name], timeout=_WITHIN)))
+                statuses.append(NodeStatus(name, ray.get(states[name], timeout=_WITHIN)))
                 ray.get(agent.stop.remote(), timeout=_WITHIN)
             except GONE as error:
                 statuses.append(NodeStatus(name, None, str(error).splitlines()[0]))
             with suppress(*GONE):
                 ray.kill(agent)
         held = round(ray.cluster_resources().get(RESOURCE, 0) - ray.available_resources().get(RESOURCE, 0))
-        return ClusterStatus(sorted(statuses, key=lambda one: one.name), held, gives_token())
+        return ClusterStatus(sorted(statuses, key=lambda status: status.name), held, gives_token())
 
 
 def _agent_on(node_id: str) -> Any:

@@ -36,7 +36,7 @@ class HostJoined:
 
 @dataclass(frozen=True, slots=True)
 class HostLost:
-    """A host runs no more blocks; the one that it had does not go on there."""
+    """A host runs no more blocks; its current block does not continue there."""
 
     host: str
     cause: Cause
@@ -55,7 +55,7 @@ FleetEvent = Reported | BlockEnded | HostJoined | HostLost | HostRefused
 
 
 class Fleet(Protocol):
-    """Workers on any number of hosts. It numbers nothing and stores nothing: whoever uses it does."""
+    """Workers on any number of hosts. A fleet neither numbers nor stores anything: its caller does."""
 
     @property
     def hosts(self) -> Sequence[WorkerHost]:
@@ -68,18 +68,18 @@ class Fleet(Protocol):
         """Wait for the next event of any host.
 
         Raises:
-            DialinError: the study cannot go on, for example because no host is left.
+            DialinError: the study cannot continue, for example because no host is left.
         """
 
     def leave_out(self, host: str) -> None:
-        """Give a host no more blocks: what it runs is ended, and it is no longer among `hosts`."""
+        """Give a host no more blocks: the block that it runs is ended, and it is no longer among `hosts`."""
 
     def break_off(self) -> None:
         """End the trials under way on all hosts; their servers are gone when this returns, where a host can be reached."""
 
 
 class FleetOfOne:
-    """One worker, whose events are taken one by one: it works only while somebody waits for the next one."""
+    """A fleet of one worker, which works only while the caller waits for the next event."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker

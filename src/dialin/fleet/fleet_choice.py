@@ -25,7 +25,7 @@ class FleetChoice:
 
     Attributes:
         address: `local` for this machine; `auto` for the Ray cluster that it belongs to, or the address of another one.
-        most: how many hosts the study takes; None for all that there are.
+        most: how many hosts the study takes at most; None for all that there are.
     """
 
     address: str = LOCAL
@@ -70,12 +70,12 @@ def open_fleet(
     tools: Tools,
     say: Callable[[str], None],
 ) -> Iterator[Fleet]:
-    """Make the hosts of a study ready; at the end nothing that was started is left on any of them.
+    """Prepare the hosts of a study; at the end nothing that was started is left on any of them.
 
-    `begun_on` is what was written down of the load when the study began; files of trials go to `directory`.
+    `begun_on` is what was recorded about the load when the study began; files of trials go to `directory`.
 
     Raises:
-        DialinError: the data cannot be made ready here, or the cluster cannot be reached.
+        DialinError: the data cannot be prepared here, or the cluster cannot be reached.
     """
     if choice.is_local:
         with local_worker(ready, begun_on, directory, tools, say) as worker:

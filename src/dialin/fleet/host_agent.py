@@ -1,4 +1,4 @@
-"""What the coordinator calls on a host: it says what is there, takes copies, and keeps the process that runs trials."""
+"""The agent that the coordinator calls on a host: it reports the host's state, receives copies, and runs the trial process."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ from dialin.servers.ledger import Ledger
 from dialin.workloads import load_binary
 
 _PROGRAM = "from dialin.fleet.host_process import main; main()"
-"""Not `python -m`, in which what is reported would belong to a module of another name."""
+"""Not `python -m`: the classes of the pickled reports would then belong to the module `__main__`."""
 
 _TRIAL = 30.0
-"""Seconds of the trial whose noise is shown."""
+"""The length, in seconds, of the trials whose noise is shown."""
 
 _WITHIN = 60.0
-"""Seconds that the process may take to end its trial and server; then it is killed, and they are ended after it."""
+"""Seconds that the process may take to end its trial and server; after that it is killed, and then they are ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """What there is on a host before it is prepared.
+    """The state of a host before it is prepared.
 
     Attributes:
-        version: of dialin.
-        machine: the kind of processor, as the kernel names it.
-        facts: what the machine is; see `probes.host.inventory`.
-        noise: trial-to-trial standard deviation of a trial of half a minute, by the newest study that dialin ran there;
-            None where there was none.
+        version: the version of dialin.
+        machine: the processor architecture, as the kernel names it.
+        facts: the inventory of the machine; see `probes.host.inventory`.
+        noise: trial-to-trial standard deviation for trials of 30 s, from the newest study that dialin ran there; None if there
+            is none.
         now: the host's clock, seconds since the epoch.
     """
 
@@ -68,7 +68,7 @@ class HostState:
 
 
 class HostAgent:
-    """Serves one study on one host. Every method returns soon, but for `wait` seconds of `reports` and the end of `stop`."""
+    """Serves one study on one host. Every method returns soon, except `stop`, and `reports` while it waits for a report."""
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._environment = {**os.environ, **(environment or {})}
@@ -79,11 +79,11 @@ class HostAgent:
         self._arrivals: dict[str, Arrival] = {}
 
     def is_there(self) -> bool:
-        """Answer: the agent runs, and holds its node if that was asked for. `__ray_ready__` is not there over `ray://`."""
+        """Return True: an answer shows that the agent runs and has its resources. `__ray_ready__` is missing over `ray://`."""
         return True
 
     def state(self) -> HostState:
-        """Return what there is here; nothing is started but the servers' own `--version`."""
+        """Return the state of this host; of the servers, only `--version` is run."""
         root = next(path for path in (self._home.root, *self._home.root.parents) if path.is_dir())
         return HostState(
             version=dialin.__version__,
@@ -97,28 +97,28 @@ class HostAgent:
         )
 
     def digest_of(self, place: str) -> str | None:
-        """Return the digest of what is at a place of dialin's home; None where nothing is."""
+        """Return the digest of the file or directory at a place in dialin's home; None if there is none."""
         path = self._path(place)
         return digest(path) if path.exists() else None
 
     def drop_dataset(self, key: str) -> bool:
-        """Remove prepared data that is other than the coordinator's; False where a study uses it."""
+        """Remove prepared data that differs from the coordinator's; return False if a study uses it."""
         return DatasetCache(self._home, SystemClock()).remove(key)
 
     def driver_digest(self) -> str | None:
-        """Return the digest of the load driver that is installed here; None where there is none."""
+        """Return the digest of the load driver that is installed here; None if none is."""
         program = load_binary.find(self._environment)
         return digest(program) if program else None
 
     def use_driver(self, place: str) -> None:
-        """Use the load driver at a place of dialin's home from now on."""
+        """Use the load driver at a place in dialin's home from now on."""
         self._environment[load_binary.VARIABLE] = str(self._path(place))
 
     def take(self, place: str, piece: bytes, size: int) -> None:
-        """Take a piece of what is copied to a place of dialin's home.
+        """Receive a piece of a copy for a place in dialin's home; `size` is the bytes of the whole copy.
 
         Raises:
-            DialinError: the disk has no room for `size` bytes, those of the whole.
+            DialinError: the disk has no room for the copy.
         """
         if place not in self._arrivals:
             check_space(self._home.root, 2 * size)
@@ -126,10 +126,10 @@ class HostAgent:
         self._arrivals[place].add(piece)
 
     def finish(self, place: str, expected: str) -> None:
-        """Put what was copied to its place.
+        """Move a complete copy to its place.
 
         Raises:
-            DialinError: its digest is not the expected one.
+            DialinError: the digest of the copy is not the expected one.
         """
         self._arrivals.pop(place).finish(expected)
 
@@ -139,12 +139,12 @@ class HostAgent:
         return self._home.root / place
 
     def start(self, study: HostStudy) -> None:
-        """Start the process that runs trials, after the servers that a dead one left are ended; it reports when it is ready."""
+        """End the servers that a dead process left, and start the process that runs trials; it reports when it is ready."""
         Ledger(self._home.ledger).end_orphans()
-        words = [sys.executable, "-c", _PROGRAM, str(self._directory)]
+        command = [sys.executable, "-c", _PROGRAM, str(self._directory)]
         log = (self._directory / "log").open("wb")
         self._process = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=log, stderr=log, env=self._environment, start_new_session=True
+            command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=self._environment, start_new_session=True
         )
         self._order(study)
 
@@ -156,9 +156,9 @@ class HostAgent:
         self._order(BreakOff(turn))
 
     def reports(self, after: int, wait: float) -> tuple[list[bytes], bool]:
-        """Return what the process reports after a number, and whether it still runs; waits for something new.
+        """Return the reports after a number, and whether the process still runs; wait up to `wait` seconds for a new report.
 
-        Whoever asks again for what was lost on the way gets it again. Asking says to the process that somebody is there.
+        Reports that were lost on the way can be requested again. Each call is a sign of life for the process.
         """
         self._order(StillThere())
         until = time.monotonic() + wait
@@ -170,7 +170,7 @@ class HostAgent:
             time.sleep(0.02)
 
     def last_words(self) -> str:
-        """Return the last lines of what the process wrote beside its journal."""
+        """Return the last lines of the process's log, which holds its output and errors."""
         return "\n".join((self._directory / "log").read_text(encoding="utf-8", errors="replace").splitlines()[-5:])
 
     def stop(self) -> None:
@@ -193,4 +193,4 @@ class HostAgent:
             self._process.stdin.write(pickle.dumps(order))
             self._process.stdin.flush()
         except OSError:
-            pass  # it has ended, and `reports` says so
+            pass  # the process has ended, as `reports` shows

@@ -1,7 +1,7 @@
-"""The process on a host that runs trials. Orders come through its standard input; what it reports goes into a journal.
+"""The process on a host that runs trials. It reads orders from its standard input, and writes its reports to a journal.
 
-It ends by itself, with its trial and server, when nothing comes for a while: then nobody is there who waits for its trials.
-Started by `host_agent` with the directory of the journal.
+If no order comes for a while, nobody waits for its trials any more, and it ends by itself, with its trial and server.
+`host_agent` starts it with the directory of the journal.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads import kinds
 
 SILENCE = 20.0
-"""Seconds without a word after which nobody is taken to be there; the trial under way ends within a few more."""
+"""Seconds without an order after which the coordinator counts as gone; the trial under way ends a few seconds later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class HostStudy:
     """What a host must know of a study, before its first block; it can be pickled.
 
     Attributes:
-        begun_on: what was written down of the load when the study began.
+        begun_on: what was recorded about the load when the study began.
     """
 
     host: str
@@ -70,12 +70,12 @@ class BreakOff:
 
 @dataclass(frozen=True, slots=True)
 class StillThere:
-    """No order: somebody still waits for what this host reports."""
+    """A sign of life and not an order: somebody still waits for the reports of this host."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A line about what is being prepared."""
+    """A line of text about the preparation."""
 
     text: str
 
@@ -89,7 +89,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """An event of a turn; `file` holds the raw waits that it brings."""
+    """An event of a turn; `file` is the content of its file of raw waits, if it has one."""
 
     turn: int
     event: Event
@@ -115,26 +115,26 @@ Report = Said | Ready | Happened | TurnEnded | Unable
 
 
 class Orders:
-    """Orders from a stream, read by a thread; the process is told to stop where the stream ends or nothing comes."""
+    """Orders from a stream, read by a thread; SIGTERM stops the process if the stream ends, or falls silent for too long."""
 
     def __init__(self, stream: BinaryIO, silence: float = SILENCE) -> None:
         self._stream = stream
         self._silence = silence
-        self._heard = time.monotonic()
+        self._last_order = time.monotonic()
         self._queue: queue.Queue[RunBlock | HostStudy] = queue.Queue()
         self.broken_off = 0
         for work in (self._read, self._watch):
             threading.Thread(target=work, daemon=True).start()
 
     def next(self) -> Any:
-        """Wait for the next order that is not carried out at once."""
+        """Wait for the next order that is not carried out at once: first the study, then its blocks."""
         return self._queue.get()
 
     def _read(self) -> None:
         with suppress(EOFError, OSError, pickle.UnpicklingError):
             while True:
                 order = pickle.load(self._stream)  # noqa: S301 - from the process that started this one
-                self._heard = time.monotonic()
+                self._last_order = time.monotonic()
                 if isinstance(order, BreakOff):
                     self.broken_off = max(self.broken_off, order.turn)
                 elif not isinstance(order, StillThere):
@@ -142,21 +142,21 @@ class Orders:
         os.kill(os.getpid(), signal.SIGTERM)
 
     def _watch(self) -> None:
-        while time.monotonic() - self._heard < self._silence:
+        while time.monotonic() - self._last_order < self._silence:
             time.sleep(self._silence / 20)
         os.kill(os.getpid(), signal.SIGTERM)
 
 
 def serve(orders: Orders, journal: JournalWriter, directory: Path) -> None:
-    """Make the site of a study ready, then run its blocks until the process is told to stop."""
+    """Prepare the site of a study, then run its blocks until a signal stops the process."""
     study: HostStudy = orders.next()
     tools, workload = Tools.open(lambda text: journal.append(Said(text))), kinds.make_workload(study.spec.workload)
     check_cpus(study.spec)
     workload.check()
-    began_with = study.begun_on.get(FIRST_DRIVER)
-    if began_with is not None and workload.version() != began_with:
+    first_driver = study.begun_on.get(FIRST_DRIVER)
+    if first_driver is not None and workload.version() != first_driver:
         raise DialinError(
-            f"The load driver here is {workload.version()}, and the study's is {began_with}", "Install the same version"
+            f"The load driver here is {workload.version()}, and the study's is {first_driver}", "Install the same version"
         )
     ready = resume_sandboxed(study.spec, plan(study.spec), tools, workload, study.inspected)
     with local_worker(ready, study.begun_on, directory, tools, tools.say, name=study.host) as worker:
@@ -175,7 +175,7 @@ def _run(worker: LocalWorker, order: RunBlock, orders: Orders, journal: JournalW
 
 
 def _happened(turn: int, event: Event) -> Happened:
-    """Return an event with the file that it names, which is of no use on another host."""
+    """Return the report of an event, with the content of the file that it names: the path is of no use on another host."""
     if not isinstance(event, TrialEnded) or event.evidence.waits_file is None:
         return Happened(turn, event)
     content = event.evidence.waits_file.read_bytes()
@@ -184,7 +184,7 @@ def _happened(turn: int, event: Event) -> Happened:
 
 
 def _raise_priority(journal: JournalWriter) -> None:
-    """Run with the usual priority, so that servers and load do, too: Ray lowers that of its programs."""
+    """Raise this process, and so servers and load, to normal priority: Ray lowers the priority of its processes."""
     try:
         os.setpriority(os.PRIO_PROCESS, 0, 0)
     except PermissionError:

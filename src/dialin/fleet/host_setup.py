@@ -1,4 +1,4 @@
-"""What a host must have before its first block, brought there by the coordinator: builds, prepared data, load driver."""
+"""What a host must have before its first block, copied there by the coordinator: builds, prepared data, load driver."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class HostNeeds:
     """What every host of a study must have.
 
     Attributes:
-        home: of the coordinator.
+        home: the coordinator's home.
         builds: those that the study uses.
         driver: the load driver that the study uses; None where it is not dialin-load.
-        begun_on: what was written down of the load when the study began.
+        begun_on: what was recorded about the load when the study began.
     """
 
     home: Home
@@ -56,7 +56,7 @@ def _digest(path: Path) -> str:
 
 
 def set_up(call: Call, needs: HostNeeds, name: str) -> HostState:
-    """Bring what a host lacks, and start the process there; it reports when it is ready. Returns what was there before.
+    """Copy what a host lacks, and start its process, which reports when it is ready. Return the host's state before that.
 
     Raises:
         UnfitHostError: the host cannot run the study.
@@ -94,7 +94,7 @@ def _copy_build(call: Call, home: Home, build: Build) -> None:
 
 
 def copy_to(call: Call, source: Path, place: str) -> None:
-    """Copy a directory or a file to a place of the host's home, where it appears once it is whole."""
+    """Copy a directory or a file to a place in the host's home, where it appears once it is complete."""
     size = tree_size(source) if source.is_dir() else source.stat().st_size
     for piece in pieces(source):
         call("take", place, piece, size)

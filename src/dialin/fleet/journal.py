@@ -1,4 +1,4 @@
-"""What a host reports, numbered and kept in a file there until the coordinator has it: a network that is cut loses nothing."""
+"""The numbered reports of a host, kept in a file there, so that no report is lost when the network fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LENGTH = struct.Struct("<Q")
 
 
 class JournalWriter:
-    """Appends what is reported to a file. A record is whole in the file, or is not read."""
+    """Appends reports to a file. An incomplete record is not read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -23,24 +23,24 @@ class JournalWriter:
 
 
 class JournalReader:
-    """Reads records by their numbers, from 1, also those that were read before."""
+    """Reads records by number, from 1; a record can be read again."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._begins = [0]
+        self._offsets = [0]
 
     def after(self, number: int, most: int = 500) -> list[bytes]:
-        """Return the records after a number, pickled; at most so many, in their order.
+        """Return the pickled records after a number, in order.
 
         Args:
-            number: 0 for those from the first on; at most the number of the last record that was read.
-            most: of the records.
+            number: 0 to start with the first record; at most the number of the last record that was read.
+            most: the maximum number of records.
         """
         records: list[bytes] = []
         if not self._path.exists():
             return records
         with self._path.open("rb") as file:
-            file.seek(self._begins[number])
+            file.seek(self._offsets[number])
             while len(records) < most:
                 head = file.read(_LENGTH.size)
                 if len(head) < _LENGTH.size:
@@ -50,6 +50,6 @@ class JournalReader:
                 if len(record) < length:
                     break
                 records.append(record)
-                if len(self._begins) == number + len(records):
-                    self._begins.append(file.tell())
+                if len(self._offsets) == number + len(records):
+                    self._offsets.append(file.tell())
         return records

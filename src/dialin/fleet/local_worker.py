@@ -24,7 +24,7 @@ from dialin.workloads import load_identity
 
 
 class LocalWorker:
-    """Runs blocks here, on a site that was made ready."""
+    """Runs blocks in this process, on a prepared site."""
 
     def __init__(self, site: OpenSite, context: TrialContext, host: WorkerHost) -> None:
         self.host = host
@@ -35,7 +35,7 @@ class LocalWorker:
         self._site.take_in(request.spec, request.effective)
         counted = {name: settings.real for name, settings in request.effective.items()}
         plan = self._context.plan if request.measure is None else replace(self._context.plan, measure=request.measure)
-        if request.spec.live is not None and request.spec.warmup is not None:  # it may have been lengthened
+        if request.spec.live is not None and request.spec.warmup is not None:  # the warm-up may have been lengthened
             plan = replace(plan, warmup=request.spec.warmup)
         context = replace(self._context, spec=request.spec, plan=plan, counted=counted, floor=request.floor)
         choices = request.driver_choices
@@ -56,13 +56,13 @@ def local_worker(
     *,
     name: str = "",
 ) -> Iterator[LocalWorker]:
-    """Make the data of a study ready here, and give a worker; at the end the site is left as it was.
+    """Prepare the data of a study here, and yield a worker; at the end the site is restored.
 
-    `begun_on` is what was written down of the load when the study began; files of trials go to `directory`.
-    `name` is that of the host, by default the machine's own.
+    `begun_on` is what was recorded about the load when the study began; files of trials go to `directory`.
+    `name` is the name of the host, by default the machine's host name.
 
     Raises:
-        DialinError: the site cannot be made ready, or not be put back at the end.
+        DialinError: the site cannot be prepared, or cannot be restored at the end.
     """
     spec, clock = ready.spec, tools.clock
     probes = by_probes(clock) if spec.probes else nothing

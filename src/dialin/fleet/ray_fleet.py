@@ -1,7 +1,7 @@
 """A fleet on a Ray cluster: an actor on each node that offers the resource `dialin`, and a thread here for each of them.
 
-An actor holds the whole resource of its node, so that no two studies share a host. Its reports are asked for again and again,
-each time with the number of the last one that arrived, so that a call that fails loses nothing and repeats nothing.
+An actor holds the whole resource of its node, so that no two studies share a host. Its thread polls it for reports, each time
+with the number of the last report that arrived, so that a failed call neither loses nor repeats a report.
 """
 
 from __future__ import annotations
@@ -37,25 +37,26 @@ AUTO = "auto"
 """The address of the cluster that this machine belongs to."""
 
 GONE = (RayError, ConnectionError)
-"""What a call raises whose node, or cluster, cannot be reached; the second one over `ray://`."""
+"""The errors of a call whose node, or cluster, cannot be reached; ConnectionError comes over `ray://`."""
 
 _WAIT = 1.0
 """Seconds that an actor waits for something to report."""
 
 _CALL = 600.0
-"""Seconds that any other call may take: a digest of much data is the longest."""
+"""Seconds that any other call may take: the digest of a large dataset takes longest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long what is waited for, in seconds.
+    """Time limits, in seconds.
 
     Attributes:
-        unreachable: a host whose actor does not answer is lost then.
-        silent: a host that runs a block and reports nothing is lost then; restoring much data is a trial's longest silence.
-        no_host: the study ends then, where no host is left.
-        ending: a trial that is broken off is not waited for any longer.
-        look: between two looks at which nodes there are.
+        unreachable: after this time without an answer of its actor, a host is lost.
+        silent: after this time without a report, a host that runs a block is lost; a trial is silent longest while it restores
+            much data.
+        no_host: after this time without any host, the study ends.
+        ending: how long to wait for a trial that is broken off to end.
+        look: the time between two checks which nodes exist.
     """
 
     unreachable: float = 60.0
@@ -67,7 +68,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node that is alive and offers the resource; no other one has its name."""
+    """A node that is alive and offers the resource; its name is unique."""
 
     id: str
     name: str
@@ -75,7 +76,7 @@ class Node:
 
 
 class _Host:
-    """One node as a host: its thread sets it up, then takes what it reports."""
+    """One node as a host: its thread sets it up, then takes its reports."""
 
     def __init__(self, fleet: RayFleet, node: Node) -> None:
         self.name = node.name
@@ -83,12 +84,12 @@ class _Host:
         self.turn = 0
         self.at_work = False
         self.is_admitted = False
-        self.heard = time.monotonic()
+        self.last_report = time.monotonic()
         self._fleet = fleet
         self._stopping = threading.Event()
         agent = ray.remote(HostAgent).options(
             resources={RESOURCE: 1},
-            num_cpus=node.cpus,  # all, so that nothing else of Ray's runs beside a trial
+            num_cpus=node.cpus,  # all CPUs, so that no other Ray task runs beside a trial
             max_concurrency=4,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False),
         )
@@ -100,7 +101,7 @@ class _Host:
         return ray.get(getattr(self._actor, method).remote(*arguments), timeout=_CALL)
 
     def order(self, method: str, *arguments: Any) -> None:
-        """Call a method and wait for nothing: where it fails, the thread notices."""
+        """Call a method without waiting for it; if it fails, the thread notices."""
         with suppress(*GONE):
             getattr(self._actor, method).remote(*arguments)
 
@@ -111,7 +112,7 @@ class _Host:
                 self._fleet.forget(self)
                 return
             state = set_up(self.call, self._fleet.needs, self.name)
-            self._take_reports({"findings": [one.subject for one in state.findings if one.severity == "bad"]})
+            self._take_reports({"findings": [finding.subject for finding in state.findings if finding.severity == "bad"]})
         except UnfitHostError as error:
             put(HostRefused(self.name, error.cause))
         except RayTaskError as error:
@@ -122,7 +123,7 @@ class _Host:
             put(HostLost(self.name, error.cause))
         except GONE:
             put(HostLost(self.name, Cause(CauseCode.HOST_GONE)))
-        except Exception as error:  # else nobody would wait for this host in vain
+        except Exception as error:  # otherwise the study would wait for this host in vain
             put(HostRefused(self.name, Cause.quoted(f"A fault of dialin itself: {type(error).__name__}: {error}")))
         finally:
             with suppress(*GONE):
@@ -132,7 +133,7 @@ class _Host:
                 ray.kill(self._actor)
 
     def _hold_node(self) -> bool:
-        """Wait until no other study holds the node; False where this one does not need it any more."""
+        """Wait until this study holds the node; return False if the study does not need it any more."""
         ready = self._actor.is_there.remote()
         while not self._stopping.is_set():
             if ray.wait([ready], timeout=_WAIT)[0]:
@@ -154,12 +155,12 @@ class _Host:
             answered = time.monotonic()
             for record in records:
                 after += 1
-                self.heard = answered
+                self.last_report = answered
                 self._take(pickle.loads(record), findings)  # noqa: S301 - from the agent of the same dialin
             if not runs and not records:
                 raise DialinError(Cause(CauseCode.HOST_PROCESS_ENDED, {"words": self.call("last_words")}))
-            if self.at_work and answered - self.heard > self._fleet.patience.silent:
-                raise DialinError(Cause(CauseCode.HOST_SILENT, {"seconds": answered - self.heard}))
+            if self.at_work and answered - self.last_report > self._fleet.patience.silent:
+                raise DialinError(Cause(CauseCode.HOST_SILENT, {"seconds": answered - self.last_report}))
 
     def _take(self, report: Report, findings: dict[str, Any]) -> None:
         put = self._fleet.put
@@ -214,7 +215,7 @@ class RayFleet:
         self._queue.put(text)
 
     def with_file(self, report: Happened) -> Event:
-        """Return an event with the file that came with it, which is here now."""
+        """Return the event of a report; the file that came with it is stored here, and the event has its path."""
         event = report.event
         if report.file is None or not isinstance(event, TrialEnded):
             return event
@@ -225,7 +226,7 @@ class RayFleet:
     def begin_block(self, host: str, request: BlockRequest) -> None:
         worker = self._hosts[host]
         worker.turn += 1
-        worker.heard = time.monotonic()
+        worker.last_report = time.monotonic()
         worker.at_work = True
         worker.order("run_block", worker.turn, request)
 
@@ -242,11 +243,11 @@ class RayFleet:
                 continue
             if isinstance(event, str):
                 self._say(event)
-            elif (taken := self._taken(event)) is not None:
-                return taken
+            elif (applied := self._apply(event)) is not None:
+                return applied
 
-    def _taken(self, event: FleetEvent) -> FleetEvent | None:
-        """Return an event once the hosts are as it says; None where it is of a host that is no longer one."""
+    def _apply(self, event: FleetEvent) -> FleetEvent | None:
+        """Update the hosts by an event and return the event; None if its machine is not a host any more."""
         if isinstance(event, HostJoined):
             self._ready[event.host.name] = event.host
             return event
@@ -259,7 +260,7 @@ class RayFleet:
             self._lost[host.node_id] = self._lost.get(host.node_id, 0) + 1
             if isinstance(event, HostRefused) or self._lost[host.node_id] > 2:
                 self._refused.add(host.node_id)
-            # One that was lost before it had joined never was a host.
+            # A machine that was lost before it joined never was a host.
             return event if was_ready or isinstance(event, HostRefused) else HostRefused(event.host, event.cause)
         return event if event.host in self._ready else None
 
@@ -277,7 +278,9 @@ class RayFleet:
 
     def _no_host(self) -> DialinError:
         if self._refused and not self._hosts:
-            return DialinError("No host is left: none is fit", "Correct what the lines above say of each", resumable=True)
+            return DialinError(
+                "No host is left: none can run the study", "Fix the problem reported above for each host", resumable=True
+            )
         why = f"no node offers the resource {RESOURCE!r}, or other studies hold it"
         return DialinError(
             f"No host is left: {why}",
@@ -286,20 +289,20 @@ class RayFleet:
         )
 
     def _look_for_nodes(self) -> None:
-        """Begin to set up nodes that are new; those that another study holds join once it has ended."""
+        """Start to set up new nodes; a node that another study holds joins once that study has ended."""
         if time.monotonic() - self._looked < self.patience.look:
             return
         self._looked = time.monotonic()
         if self._is_complete():
             return
         known = {host.node_id for host in self._hosts.values()} | self._refused
-        with suppress(*GONE):  # whether hosts are lost, their threads say
+        with suppress(*GONE):  # the threads report lost hosts
             for node in named_nodes():
                 if node.id not in known and node.name not in self._hosts:
                     self._hosts[node.name] = _Host(self, node)
 
     def forget(self, host: _Host) -> None:
-        """Let go of a node that is not needed; it may be asked again."""
+        """Drop a node that is not needed; it may be set up again later."""
         self._hosts.pop(host.name, None)
 
     def leave_out(self, host: str) -> None:
@@ -309,7 +312,7 @@ class RayFleet:
         self._ready.pop(host, None)
 
     def break_off(self) -> None:
-        """End the trials under way on all hosts, and wait for that; what hosts report of them is left aside."""
+        """End the trials under way on all hosts, and wait for that; the reports of these trials are dropped."""
         ending = {host.name: host for host in self._hosts.values() if host.at_work}
         for host in ending.values():
             host.order("break_off", host.turn)
@@ -324,7 +327,7 @@ class RayFleet:
             elif isinstance(event, BlockEnded):
                 ending.pop(event.host, None)
             elif not isinstance(event, Reported):
-                self._taken(event)
+                self._apply(event)
                 ending.pop(event.host if isinstance(event.host, str) else event.host.name, None)
 
     def close(self) -> None:
@@ -352,22 +355,22 @@ def named_nodes() -> list[Node]:
 
 
 OPEN_TO_ALL = (
-    "The Ray cluster asks for no token, so that whoever reaches its ports can run programs on its hosts: start Ray with "
+    "The Ray cluster requires no token, so anyone who can reach its ports can run programs on its hosts: start Ray with "
     "RAY_AUTH_MODE=token (docs/fleet.md)"
 )
 
 
 def gives_token() -> bool:
-    """Return whether this process gives Ray's token; a cluster that it is connected to without one asks for none."""
+    """Return whether this process sends Ray's token; a cluster that it can connect to without one requires none."""
     return os.environ.get("RAY_AUTH_MODE", "").lower() == "token"
 
 
 @contextmanager
 def connected(address: str) -> Iterator[None]:
-    """Be connected to a cluster.
+    """Connect to a cluster for the `with` block.
 
     Raises:
-        UserError: it cannot be reached.
+        UserError: the cluster cannot be reached.
     """
     try:
         ray.init(address=address, namespace="dialin", log_to_driver=False, logging_level="error")
@@ -401,7 +404,7 @@ def ray_fleet(
         directory: where files of trials go until the store takes them.
         say: takes a line for each step of preparing hosts.
         most: how many hosts the study takes; None for all.
-        patience: how long what is waited for.
+        patience: the time limits; None for the defaults.
 
     Raises:
         UserError: the cluster cannot be reached.

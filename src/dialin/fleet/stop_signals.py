@@ -12,19 +12,20 @@ from types import FrameType
 def stopping_cleanly() -> Iterator[None]:
     """Take SIGTERM and SIGHUP like Ctrl-C: the trial under way is given up, its server ended, the rest is safe.
 
-    From the first of the three on SIGTERM and SIGHUP do nothing, so that being told twice cuts no tidying short; Ctrl-C does.
+    After the first of the three, SIGTERM and SIGHUP do nothing, so that a second one does not cut the cleanup short; a second
+    Ctrl-C does.
     """
     signals = [signal.SIGTERM, signal.SIGHUP]
 
-    def nothing(_number: int, _frame: FrameType | None) -> None:
-        """Not SIG_IGN, which what is started while tidying would inherit."""
+    def ignore(_number: int, _frame: FrameType | None) -> None:
+        """Do nothing. This is not SIG_IGN, which programs that are started during the cleanup would inherit."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, nothing)
+            signal.signal(number, ignore)
         raise KeyboardInterrupt
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell has what it starts in the background ignore it
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # background jobs of a shell ignore it
         signals.append(signal.SIGINT)
     before = {number: signal.signal(number, stop) for number in signals}
     try:
@@ -36,10 +37,10 @@ def stopping_cleanly() -> Iterator[None]:
 
 @contextmanager
 def not_suspended(say: Callable[[str], None]) -> Iterator[None]:
-    """Refuse Ctrl-Z (SIGTSTP): the server and its load would go on while nobody reads what they do."""
+    """Refuse Ctrl-Z (SIGTSTP): the server and its load would keep running while nothing records them."""
 
     def refuse(_number: int, _frame: FrameType | None) -> None:
-        with suppress(RuntimeError):  # it came in the middle of another line
+        with suppress(RuntimeError):  # the signal came in the middle of another line
             say("A study cannot be suspended, because its server and load would run on. Ctrl-C stops it, and it can be resumed")
 
     before = signal.signal(signal.SIGTSTP, refuse)

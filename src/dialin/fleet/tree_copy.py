@@ -1,4 +1,4 @@
-"""Copies directories from the coordinator to hosts, in pieces; what arrives has the digest of what was sent, or is refused."""
+"""Copies directories from the coordinator to hosts, in pieces; a copy without the digest of the original is refused."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ PIECE = 32 * 1024**2
 
 def digest(root: Path) -> str:
     """Return the SHA-256 of a directory, or of a file: names, executable bits, targets of links and contents."""
-    whole = hashlib.sha256()
+    checksum = hashlib.sha256()
     for path in [root] if root.is_file() else sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
         if path.is_symlink():
-            whole.update(f"link {name} {path.readlink()}\n".encode())
+            checksum.update(f"link {name} {path.readlink()}\n".encode())
         elif path.is_file():
             with path.open("rb") as file:
                 content = hashlib.file_digest(file, "sha256").hexdigest()
-            whole.update(f"file {name} {os.access(path, os.X_OK)} {content}\n".encode())
+            checksum.update(f"file {name} {os.access(path, os.X_OK)} {content}\n".encode())
         elif path.is_dir():
-            whole.update(f"directory {name}\n".encode())
-    return whole.hexdigest()
+            checksum.update(f"directory {name}\n".encode())
+    return checksum.hexdigest()
 
 
 def pieces(root: Path) -> Iterator[bytes]:
@@ -44,7 +44,7 @@ def pieces(root: Path) -> Iterator[bytes]:
 
 
 class Arrival:
-    """A copy that arrives at `target`, piece by piece; it is there only once it is whole."""
+    """A copy that arrives piece by piece, and appears at `target` only once it is complete."""
 
     def __init__(self, target: Path) -> None:
         self._target = target
@@ -58,10 +58,10 @@ class Arrival:
             file.write(piece)
 
     def finish(self, expected: str) -> None:
-        """Unpack the archive, and put its content in place of what is there.
+        """Unpack the archive, and replace the target by its content.
 
         Raises:
-            DialinError: it is not what was sent.
+            DialinError: the digest of the content is not the expected one.
         """
         try:
             with tarfile.open(self._archive) as archive:

@@ -1,4 +1,4 @@
-"""What a worker is asked for, and what it answers."""
+"""The protocol of a worker: the requests to it, its host, and the blocks that it runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class BlockRequest:
     Attributes:
         spec: the study, with every candidate that has entered so far.
         effective: the effective settings of its candidates when they were inspected.
-        trials: in the order that they run, with their numbers; the worker fills in their host, and when each began.
+        trials: in the order in which they run, with their numbers; the worker fills in their host, and when each began.
         driver_choices: what the load driver chose in the study's first completed trial; where it is empty, the first trial of
             this block that completes chooses for those after it.
         measure: seconds to measure in each trial; None for as many as the study's plan says.
@@ -41,7 +41,7 @@ class WorkerHost:
 
     Attributes:
         name: the host of the worker's trials.
-        facts: what the machine is; see `probes.host.inventory`.
+        facts: the inventory of the machine; see `probes.host.inventory`.
     """
 
     name: str
@@ -53,13 +53,13 @@ class Worker(Protocol):
 
     @property
     def host(self) -> WorkerHost:
-        """The machine that it runs on."""
+        """The machine that the worker runs on."""
 
     def run_block(self, request: BlockRequest) -> Generator[Event, None, None]:
-        """Run trials one after another, and yield what they report.
+        """Run trials one after another, and yield their events.
 
-        Whoever closes the generator early ends the trial under way: its load and its server are gone when `close` returns.
+        Closing the generator early ends the trial under way: its load and its server are gone when `close` returns.
 
         Raises:
-            DialinError: the block cannot go on; the trial under way has no end.
+            DialinError: the block cannot continue; the trial under way has no `TrialEnded`.
         """

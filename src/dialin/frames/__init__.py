@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Format(StrEnum):
-    """What samples are written as."""
+    """The file format of exported samples."""
 
     PARQUET = "parquet"
     CSV = "csv"

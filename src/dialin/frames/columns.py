@@ -1,4 +1,4 @@
-"""What the columns of each frame are, with their units: the frames and their tables in `docs/` are made from it."""
+"""The columns of each frame, with types, meanings and units: the frames, and their tables in `docs/`, are made from them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PURPOSE = FrameColumn(
     "its study)",
 )
 _OF_A_TRIAL = {"trial": _TRIAL, "block": _BLOCK, "candidate": _CANDIDATE, "purpose": _PURPOSE}
-_PROBE = FrameColumn(pl.String, "what read it, such as status (docs/probes.md)")
+_PROBE = FrameColumn(pl.String, "the probe that read it, such as status (docs/probes.md)")
 _FIGURE = FrameColumn(pl.String, "the figure's name, as the server or the probe calls it")
 _SECONDS = FrameColumn(pl.Float64, "seconds of wall clock between the first and the last reading")
 
@@ -62,13 +62,13 @@ TRIALS: Columns = {
     "started": FrameColumn(TIME, "when it started, UTC"),
     "wait_s": FrameColumn(pl.Float64, "seconds until an attached server that had gone away answered again; else null"),
     "pause_s": FrameColumn(pl.Float64, "seconds that a live server kept the baseline until it could be changed; else null"),
-    "restore_s": FrameColumn(pl.Float64, "seconds that each step took; null where it did not happen"),
-    "boot_s": FrameColumn(pl.Float64, "starting the server"),
-    "set_s": FrameColumn(pl.Float64, "setting the variables of a running server"),
-    "verify_s": FrameColumn(pl.Float64, "reading back what is in force"),
-    "warm_up_s": FrameColumn(pl.Float64, "load that is not measured yet"),
-    "measure_s": FrameColumn(pl.Float64, "the measured window"),
-    "stop_s": FrameColumn(pl.Float64, "ending the server"),
+    "restore_s": FrameColumn(pl.Float64, "seconds of restoring the data; null, as for each step, where it did not happen"),
+    "boot_s": FrameColumn(pl.Float64, "seconds of starting the server"),
+    "set_s": FrameColumn(pl.Float64, "seconds of setting the variables of a running server"),
+    "verify_s": FrameColumn(pl.Float64, "seconds of reading back the effective values"),
+    "warm_up_s": FrameColumn(pl.Float64, "seconds of load that is not measured yet"),
+    "measure_s": FrameColumn(pl.Float64, "seconds of the measured window"),
+    "stop_s": FrameColumn(pl.Float64, "seconds of stopping the server"),
     "warm_up_end": FrameColumn(pl.String, "why the warm-up ended: steady or limit"),
     "window_s": FrameColumn(pl.Float64, "seconds of the window that CPU was counted over"),
     "driver_cpu_s": FrameColumn(pl.Float64, "CPU seconds of the load driver in it"),
@@ -87,7 +87,7 @@ VARIABLES: Columns = {
     "variable": FrameColumn(pl.String, "a server variable"),
     "asked": FrameColumn(pl.String, "the requested value; null if none was requested"),
     "in_force": FrameColumn(pl.String, "the value that the server reported when it was ready"),
-    "real": FrameColumn(pl.String, "what was counted of the real objects behind it, where it could be"),
+    "real": FrameColumn(pl.String, "the number of real objects behind it, where they can be counted"),
 }
 
 SAMPLES: Columns = {
@@ -97,7 +97,7 @@ SAMPLES: Columns = {
     "purpose": _PURPOSE,
     "state": FrameColumn(pl.String, "the trial's: running, done, failed or interrupted"),
     "step": FrameColumn(pl.String, "warm_up or measure"),
-    "second": FrameColumn(pl.Int32, "counted from 1 within the trial, warm-up included; of a timed query, the run"),
+    "second": FrameColumn(pl.Int32, "counted from 1 within the trial, warm-up included; for a timed query, the run"),
     "time": FrameColumn(TIME, "when it arrived, UTC"),
     "threads": FrameColumn(pl.Int32, "connections that worked at once"),
     "seconds": FrameColumn(pl.Float64, "seconds that it covers: 1, or the time of a run of a timed query"),
@@ -112,7 +112,7 @@ SAMPLES: Columns = {
     "reconnects": FrameColumn(pl.Float64, "reconnects per second"),
     "gap_s": FrameColumn(pl.Float64, "longest stall of the host itself within it, seconds"),
     "stolen": FrameColumn(pl.Float64, "share of the CPU time that the hypervisor gave to others, 0 to 1; null if unknown"),
-    "pressure": FrameColumn(pl.Float64, "share of it in which some task waited for a CPU, 0 to 1; null if unknown"),
+    "pressure": FrameColumn(pl.Float64, "share of the second in which some task waited for a CPU, 0 to 1; null if unknown"),
     "lost": FrameColumn(pl.Boolean, "the host itself stalled: the second is excluded from every figure of the verdict"),
 }
 
@@ -126,7 +126,7 @@ VERDICT: Columns = {
     **_with_interval("typical_ratio", "typical speed, which forgives stalls, as a ratio to the baseline's"),
     "stall_cost": FrameColumn(pl.Float64, "share of the typical speed that stalls cost, 0 to 1"),
     **_with_interval("goal_ratio", "the measure of the goal as a ratio to the baseline's"),
-    "probability": FrameColumn(pl.Float64, "of being within what is worthwhile of the best, 0 to 1"),
+    "probability": FrameColumn(pl.Float64, "probability of being within the worthwhile difference of the best, 0 to 1"),
     **_with_interval("cv", "coefficient of variation of the seconds of a typical trial: 0.04 is 4 %"),
     **_with_interval("stalls_per_1000", "measured seconds below half of their trial's median, per 1000"),
     **_with_interval("latency_ms", "the percentile of latency of a typical trial, milliseconds"),
@@ -167,10 +167,10 @@ GAUGES: Columns = {
     "probe": _PROBE,
     "name": _FIGURE,
     "first": FrameColumn(pl.Float64, "its value at the start of the measured window, in its own unit"),
-    "last": FrameColumn(pl.Float64, "when it ended"),
-    "least": FrameColumn(pl.Float64, "the lowest that was read"),
-    "most": FrameColumn(pl.Float64, "the highest that was read"),
-    "mean": FrameColumn(pl.Float64, "of all readings"),
+    "last": FrameColumn(pl.Float64, "its value at the end of the window"),
+    "least": FrameColumn(pl.Float64, "the lowest reading"),
+    "most": FrameColumn(pl.Float64, "the highest reading"),
+    "mean": FrameColumn(pl.Float64, "the mean of all readings"),
 }
 
 EVIDENCE: Columns = {
@@ -178,7 +178,7 @@ EVIDENCE: Columns = {
     "time": FrameColumn(TIME, "when it was read, UTC"),
     "probe": _PROBE,
     "name": _FIGURE,
-    "value": FrameColumn(pl.Float64, "of a counter its increase per second since the previous reading; of a gauge its value"),
+    "value": FrameColumn(pl.Float64, "a counter's increase per second since the previous reading; a gauge's value"),
 }
 
 WAITS: Columns = {
@@ -186,14 +186,14 @@ WAITS: Columns = {
     "instrument": FrameColumn(pl.String, "the performance schema's, such as wait/synch/mutex/innodb/buf_pool_mutex"),
     "operation": FrameColumn(pl.String, "such as shared_lock; (all) for all of the instrument together"),
     "count": FrameColumn(pl.Int64, "how many waits"),
-    "seconds": FrameColumn(pl.Float64, "in which they were collected"),
-    "mean_ns": FrameColumn(pl.Float64, "of their times, nanoseconds"),
-    "p50_ns": FrameColumn(pl.Float64, "half were no longer"),
-    "p90_ns": FrameColumn(pl.Float64, "nine in ten were no longer"),
-    "p99_ns": FrameColumn(pl.Float64, "99 in 100 were no longer"),
-    "p999_ns": FrameColumn(pl.Float64, "999 in 1000 were no longer"),
+    "seconds": FrameColumn(pl.Float64, "seconds in which they were collected"),
+    "mean_ns": FrameColumn(pl.Float64, "their mean time, nanoseconds"),
+    "p50_ns": FrameColumn(pl.Float64, "the median"),
+    "p90_ns": FrameColumn(pl.Float64, "the 90th percentile"),
+    "p99_ns": FrameColumn(pl.Float64, "the 99th percentile"),
+    "p999_ns": FrameColumn(pl.Float64, "the 99.9th percentile"),
     "max_ns": FrameColumn(pl.Float64, "the longest"),
-    "total_ns": FrameColumn(pl.Float64, "all of them together"),
+    "total_ns": FrameColumn(pl.Float64, "the sum of all"),
     "worst_share": FrameColumn(pl.Float64, "share of the total that the longest 1 % are, 0 to 1"),
     "ten_share": FrameColumn(pl.Float64, "share of the total that the ten longest are, 0 to 1"),
 }
@@ -291,5 +291,5 @@ def schema(columns: Columns) -> dict[str, Kind]:
 
 
 def kind(column: FrameColumn) -> str:
-    """Return in a word or three what a column holds."""
+    """Return the type of a column's values in words, such as `whole number`."""
     return _KINDS.get(column.kind, "whole number")

@@ -1,4 +1,4 @@
-"""Every second of every trial, with whose it is."""
+"""Every second of every trial, labelled with its trial, block and candidate."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dialin.model.trial import LOST_GAP, LOST_OF_A_RUN, LOST_STOLEN, Trial
 from dialin.store.store import Store
 
 _PIECE = 50_000
-"""Rows that are taken from the store at a time."""
+"""Rows that are read from the store at a time."""
 
 
 def pieces(store: Store, rows: int = _PIECE) -> Iterator[pl.DataFrame]:
-    """Yield the samples of a study in order of trial and second, some thousands at a time; nothing where there are none."""
+    """Yield the samples of a study in order of trial and second, at most `rows` at a time."""
     trials = {trial.id: trial for trial in store.trials()}
-    owners = _owners(trials)
+    labels = _labels(trials)
     for piece in store.sample_columns(rows):
-        yield _with_trials(pl.DataFrame(piece), owners)
+        yield _with_trials(pl.DataFrame(piece), labels)
 
 
 def whole(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -28,18 +28,18 @@ def whole(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat([frame(columns.SAMPLES, ()), *parts], rechunk=False)
 
 
-def _owners(trials: Mapping[int, Trial]) -> pl.DataFrame:
+def _labels(trials: Mapping[int, Trial]) -> pl.DataFrame:
     kinds = columns.schema(columns.SAMPLES)
     names = ("trial", "block", "candidate", "purpose", "state")
     rows = [(*of_trial(trial), str(trial.state)) for trial in trials.values()]
     return pl.DataFrame(rows, schema={name: kinds[name] for name in names}, orient="row")
 
 
-def _with_trials(piece: pl.DataFrame, owners: pl.DataFrame) -> pl.DataFrame:
+def _with_trials(piece: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     kinds = columns.schema(columns.SAMPLES)
     joined = (
         piece.with_columns(pl.col("trial").cast(kinds["trial"]))
-        .join(owners, on="trial", how="inner", maintain_order="left")
+        .join(labels, on="trial", how="inner", maintain_order="left")
         .with_columns(
             (pl.col("at") * 1_000_000).round().cast(pl.Int64).cast(columns.TIME).alias("time"),
             pl.col("gap").alias("gap_s"),
@@ -50,5 +50,5 @@ def _with_trials(piece: pl.DataFrame, owners: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lost() -> pl.Expr:
-    stood_still = pl.col("gap") >= pl.max_horizontal(pl.lit(LOST_GAP), LOST_OF_A_RUN * pl.col("seconds"))
-    return stood_still | (pl.col("stolen").cast(pl.Float64).fill_null(0.0) >= LOST_STOLEN)
+    stalled = pl.col("gap") >= pl.max_horizontal(pl.lit(LOST_GAP), LOST_OF_A_RUN * pl.col("seconds"))
+    return stalled | (pl.col("stolen").cast(pl.Float64).fill_null(0.0) >= LOST_STOLEN)

@@ -1,7 +1,8 @@
 """`samples.parquet` and `samples.csv`: every second of every trial, for other programs.
 
-Parquet holds all text as it is. CSV is opened by spreadsheets and shown by terminals, which obey what they find: there the text
-of a cell is made visible, and one that a spreadsheet would take for a formula begins with an apostrophe. Numbers stay numbers.
+Parquet holds all text as it is. CSV is opened in spreadsheets and shown in terminals, which run formulas and obey control
+characters: there, control characters are written as escapes, and text that a spreadsheet would take for a formula begins with
+an apostrophe. Numbers stay numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from dialin.store.store import Store
 from dialin.text import visible
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
-_REPLACED = tuple(f".{form}" for form in Format)
+_REPLACEABLE = tuple(f".{form}" for form in Format)
 _DIRECTORIES = ("evidence", "waits")
 """The directories beside a study's database."""
 
@@ -32,18 +33,18 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def check_place(path: Path, directory: Path) -> None:
-    """Raise UserError where writing samples to a place would replace anything but samples."""
+    """Raise UserError where writing samples to a path would replace anything but samples."""
     if path.is_dir():
         raise UserError(f"{path} is a directory", "Name a file with --out")
-    if _is_the_study_s(path, directory):
+    if _belongs_to_study(path, directory):
         raise UserError(f"{path} belongs to the study itself", "Name another file with --out")
-    if os.path.lexists(path) and path.suffix.lower() not in _REPLACED:
+    if os.path.lexists(path) and path.suffix.lower() not in _REPLACEABLE:
         raise UserError(
             f"{path} already exists, and its name ends in neither .csv nor .parquet", "Name another file with --out"
         )
 
 
-def _is_the_study_s(path: Path, directory: Path) -> bool:
+def _belongs_to_study(path: Path, directory: Path) -> bool:
     place, home = (Path(os.path.realpath(each)) for each in (path.parent, directory))
     if place == home:
         return path.name in (STUDY_FILE, lock.LOCK_FILE, requests.STOP_FILE) or path.name.startswith(f"{STUDY_FILE}-")
@@ -51,25 +52,25 @@ def _is_the_study_s(path: Path, directory: Path) -> bool:
 
 
 def write(store: Store, path: Path, form: Format) -> int:
-    """Write the samples of a study to a file, which is there whole or not at all, and return how many there are.
+    """Write the samples of a study to a file, which appears complete or not at all, and return how many there are.
 
     Raises:
         UserError: it cannot be written.
     """
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with fresh.open("wb") as stream, _as_os_errors():
+        with temporary.open("wb") as stream, _as_os_errors():
             count = write_csv(store, stream) if form is Format.CSV else _write_parquet(store, stream)
             stream.flush()
             os.fsync(stream.fileno())
-        fresh.replace(path)
+        temporary.replace(path)
     except OSError as error:
         raise UserError(
             f"{path} cannot be written: {error.strerror}", "Name another file with --out, or free disk space"
         ) from error
     finally:
         with suppress(OSError):
-            fresh.unlink()
+            temporary.unlink()
     return count
 
 

@@ -1,4 +1,4 @@
-"""A study, opened to look at: `dialin.open_study`."""
+"""A stored study, opened for reading: `dialin.open_study`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Read = TypeVar("Read")
 class Study:
     """A study as polars frames.
 
-    Each frame is read when it is first asked for. Of a study that runs, asking again gives what has come since. A frame is
-    yours: changing it changes neither the study nor what the next one gives. `columns` tells what each column is.
+    Each frame is read when it is first used. While the study runs, later uses include the data that was added since. A frame
+    is a copy: changing it changes neither the study nor later frames. `columns` describes the columns of a frame.
 
     Raises:
         UserError: the directory holds no study, or a damaged one.
@@ -46,7 +46,7 @@ class Study:
 
     @property
     def headline(self) -> str:
-        """The verdict in one sentence, or how far the study is."""
+        """The verdict in one sentence; the progress of the study while there is no verdict."""
         return verdict_sentences.headline(self._record())
 
     @property
@@ -66,12 +66,12 @@ class Study:
 
     @property
     def command(self) -> str:
-        """The command line that began the study."""
+        """The command line that started the study."""
         return self._record().command
 
     @property
     def candidates(self) -> pl.DataFrame:
-        """What is compared, a row each; each variable that is studied has a column of its own."""
+        """The candidates, a row each; each variable under test has a column of its own."""
         return self._frame("candidates", lambda record: tables.candidates(record.spec, record.trials))
 
     @property
@@ -81,7 +81,7 @@ class Study:
 
     @property
     def samples(self) -> pl.DataFrame:
-        """Every second of every trial, warm-up and failed trials too: throughput, latency, errors, what the host did."""
+        """Every second of every trial, warm-up and failed trials too: throughput, latency, errors, host disturbances."""
 
         def read_all(store: Store) -> pl.DataFrame:
             return samples.whole(samples.pieces(store))
@@ -95,12 +95,12 @@ class Study:
 
     @property
     def variables(self) -> pl.DataFrame:
-        """Every variable of every trial as the server reported it, beside what was asked for."""
+        """Every variable of every trial as the server reported it, beside the requested value."""
         return self._frame("variables", lambda record: tables.variables(record.spec, record.trials))
 
     @property
     def looks(self) -> pl.DataFrame:
-        """When the data was looked at to decide, and whether that ended the study."""
+        """The looks at the data: how much of it there was, and whether the look ended the study."""
         return self._frame("looks", lambda record: tables.looks(record.looks))
 
     @property
@@ -110,22 +110,22 @@ class Study:
 
     @property
     def counters(self) -> pl.DataFrame:
-        """What probes counted over the measured window of each trial: rise, seconds, and rise a second."""
+        """Counters of the probes over the measured window of each trial: increase, seconds, and increase per second."""
         return self._frame("counters", lambda record: watched.counters(record.trials, record.watched))
 
     @property
     def gauges(self) -> pl.DataFrame:
-        """Figures that go up and down, over the measured window of each trial."""
+        """Gauges of the probes, which go up and down, over the measured window of each trial."""
         return self._frame("gauges", lambda record: watched.gauges(record.trials, record.watched))
 
     @property
     def evidence(self) -> pl.DataFrame:
-        """What probes saw over time, all of it; `scan_evidence` reads only what is asked for."""
+        """All readings of the probes over time; `scan_evidence` reads only what a query needs."""
         return self.scan_evidence().collect()
 
     @property
     def waits(self) -> pl.DataFrame:
-        """What the raw waits of each trial for waits come to, by instrument and operation; times in nanoseconds."""
+        """Statistics of the raw waits that trials collected, by instrument and operation; times in nanoseconds."""
         return self._frame("waits", lambda record: watched.waits(record.trials, record.waits))
 
     @property
@@ -140,16 +140,16 @@ class Study:
 
     @property
     def tune_variables(self) -> pl.DataFrame:
-        """The variables of a tune: what is recommended, by how much each matters, and what each change carries."""
+        """The variables of a tune: the recommended value, the effect of each, and how much each change contributes."""
         return self._frame("tune_variables", lambda record: tune_tables.tune_variables(_findings(record.course)))
 
     @property
     def tune_responses(self) -> pl.DataFrame:
-        """What each value of each variable of a tune does by the model, with its interval."""
+        """The modelled effect of each value of each variable of a tune, with its interval."""
         return self._frame("tune_responses", lambda record: tune_tables.tune_responses(_findings(record.course)))
 
     def scan_evidence(self) -> pl.LazyFrame:
-        """Return what probes saw over time, read once it is collected.
+        """Return the readings of the probes over time as a lazy frame, which is read when it is collected.
 
         Example:
             >>> import polars as pl
@@ -159,12 +159,12 @@ class Study:
         return watched.scan_evidence(self._record().trials, self._once("series", lambda store: store.directory_of_series))
 
     def scan_waits(self) -> pl.LazyFrame:
-        """Return every raw wait, one by one, read once it is collected: there may be millions; see `columns("raw_waits")`."""
+        """Return every raw wait as a lazy frame, for there may be millions; see `columns("raw_waits")`."""
         return watched.scan_waits(self._record().trials, self._once("raw waits", lambda store: store.directory_of_waits))
 
     @staticmethod
     def columns(name: str) -> pl.DataFrame:
-        """Return what the columns of a frame are, with their units."""
+        """Return the columns of a frame, with their types, meanings and units."""
         if name not in columns.EVERY:
             raise UserError(f"There is no frame {name}", f"There are {', '.join(columns.EVERY)}")
         rows = [(column, columns.kind(column_of), column_of.meaning) for column, column_of in columns.EVERY[name].items()]
@@ -191,21 +191,21 @@ class Study:
             ]
         )
 
-    def _frame(self, name: str, made: Callable[[StudyRecord], pl.DataFrame]) -> pl.DataFrame:
+    def _frame(self, name: str, make: Callable[[StudyRecord], pl.DataFrame]) -> pl.DataFrame:
         record = self._record()
         if name not in self._cache:
-            self._cache[name] = made(record)
+            self._cache[name] = make(record)
         return cast("pl.DataFrame", self._cache[name]).clone()
 
     def _record(self) -> StudyRecord:
         return self._once("record", lambda store: store.read(samples=False, whole=True))
 
     def _course(self) -> TuneCourse | None:
-        """Return the course of a tune with the figures of its trials, which takes all of its samples."""
+        """Return the course of a tune with the figures of its trials, for which all samples are read."""
         return self._once("course", lambda store: store.read().course)
 
     def _once(self, name: str, ask: Callable[[Store], Read]) -> Read:
-        """Return the answer to a question, cached until the study is written to."""
+        """Return what `ask` reads from the store, cached until the study is written to."""
         signature = read_only.signature(self.directory)
         if signature != self._signature:
             self._cache.clear()

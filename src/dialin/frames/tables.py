@@ -1,4 +1,4 @@
-"""The frames of what a study is, ran and found: candidates, trials, variables, the verdict, looks and the log."""
+"""The frames of a study: candidates, trials, variables, the verdict, looks and the log."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from dialin.report.log_sentences import log_text
 
 
 def frame(of: Columns, rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
-    """Return a frame of these columns, and none other, whatever the rows hold."""
+    """Return a frame with exactly these columns and types."""
     return pl.DataFrame(list(rows), schema=columns.schema(of), orient="row", strict=False)
 
 
 def at(epoch: float) -> datetime:
-    """Return an instant, to the microsecond."""
+    """Return seconds since the epoch as a time in UTC."""
     return datetime.fromtimestamp(epoch, UTC)
 
 
 def of_trial(trial: Trial) -> tuple[int, int, str, str]:
-    """Return what tells whose a row is: trial, block, candidate and purpose."""
+    """Return the cells that identify the trial of a row: trial, block, candidate and purpose."""
     return trial.id, trial.block, trial.candidate, str(trial.purpose)
 
 
 def candidates(spec: StudySpec, trials: Sequence[Trial]) -> pl.DataFrame:
-    """Return what is compared; each variable that some candidate sets has a column of its own at the end.
+    """Return the candidates; each variable under test has a column of its own at the end.
 
-    Such a column holds numbers where every value is one to a server (`8G` is 8589934592), else the values as they were
+    Such a column holds numbers if a server reads every value as a number (`8G` is 8589934592), else the values as they were
     requested; null where a candidate leaves the variable as it is.
     """
     ended = Counter((trial.candidate, trial.state) for trial in trials)
@@ -54,12 +54,12 @@ def candidates(spec: StudySpec, trials: Sequence[Trial]) -> pl.DataFrame:
         for one in spec.candidates
     ]
     table = frame(columns.CANDIDATES, rows)
-    free = [name for name in spec.variables_under_test if name not in columns.CANDIDATES]
-    return table.with_columns(values_column(name, [one.setting.get(name) for one in spec.candidates]) for name in free)
+    names = [name for name in spec.variables_under_test if name not in columns.CANDIDATES]
+    return table.with_columns(values_column(name, [one.setting.get(name) for one in spec.candidates]) for name in names)
 
 
 def values_column(name: str, values: Sequence[Value | None]) -> pl.Series:
-    """Return a column of numbers where every value is one to a server, else of text; null where a value is None."""
+    """Return a column of numbers if a server reads every value as a number, else of text; null where a value is None."""
     numbers = [None if value is None else as_number(value) for value in values]
     if any(number is None and value is not None for number, value in zip(numbers, values, strict=True)):
         return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)

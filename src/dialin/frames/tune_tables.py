@@ -1,4 +1,4 @@
-"""The frames of a tune: its trials with their settings and figures, its variables, and what each value does by the model."""
+"""The frames of a tune: its trials with their settings and figures, its variables, and the modelled effect of each value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from dialin.report.charts.search_course import course_points
 def tune_trials(spec: StudySpec, course: TuneCourse | None) -> pl.DataFrame:
     """Return each trial of a tune that ended, in order; each variable that is tuned has a column of its own at the end.
 
-    Such a column has the requested value of every trial, the baseline's too; numbers as in the frame of candidates.
+    Such a column has the value of every trial, the baseline's where a trial does not set it; numbers as in the frame of
+    candidates.
     """
     points = course_points(course, spec.goal) if course else []
     rows = []
@@ -37,14 +38,14 @@ def tune_trials(spec: StudySpec, course: TuneCourse | None) -> pl.DataFrame:
     if course is None or spec.tune is None:
         return table
     settings = [course.settings.get(point.trial.candidate, {}) for point in points]
-    free = [one for one in spec.tune.variables if one.name not in columns.TUNE_TRIALS]
+    variables = [one for one in spec.tune.variables if one.name not in columns.TUNE_TRIALS]
     return table.with_columns(
-        values_column(one.name, [setting.get(one.name, one.default) for setting in settings]) for one in free
+        values_column(one.name, [setting.get(one.name, one.default) for setting in settings]) for one in variables
     )
 
 
 def tune_variables(findings: TuneFindings | None) -> pl.DataFrame:
-    """Return a row for each variable that is tuned: what is recommended of it, its effect, and what it carries."""
+    """Return a row for each tuned variable: its recommended value, its effect, and how much its change contributes."""
     return frame(
         columns.TUNE_VARIABLES,
         (
@@ -63,7 +64,7 @@ def tune_variables(findings: TuneFindings | None) -> pl.DataFrame:
 
 
 def tune_responses(findings: TuneFindings | None) -> pl.DataFrame:
-    """Return a row for each value of each variable whose effect the model was asked for."""
+    """Return a row for each value for which the model gives the effect of a variable."""
     return frame(
         columns.TUNE_RESPONSES,
         (

@@ -1,4 +1,4 @@
-"""The frames of what probes saw: counters and gauges by trial, figures over time, raw waits and what they come to."""
+"""The frames of probe readings: counters and gauges by trial, figures over time, raw waits and their statistics."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def counters(trials: Sequence[Trial], watched: WatchedByTrial) -> pl.DataFrame:
 
 
 def gauges(trials: Sequence[Trial], watched: WatchedByTrial) -> pl.DataFrame:
-    """Return where each gauge stood over the measured window of each trial."""
+    """Return the first, last, least, most and mean value of each gauge in the measured window of each trial."""
     return frame(
         columns.GAUGES,
         (
@@ -50,7 +50,7 @@ def _by_trial(trials: Sequence[Trial], watched: WatchedByTrial) -> Iterable[tupl
 
 
 def waits(trials: Sequence[Trial], waits_of: Mapping[int, RawWaits]) -> pl.DataFrame:
-    """Return what the raw waits of each trial come to, by instrument and operation."""
+    """Return statistics of the raw waits of each trial, by instrument and operation."""
     return frame(
         columns.WAITS,
         (
@@ -91,13 +91,13 @@ def scan_waits(trials: Sequence[Trial], directory: Path) -> pl.LazyFrame:
     return _scanned(columns.RAW_WAITS, trials, directory, [])
 
 
-def _scanned(of: Columns, trials: Sequence[Trial], directory: Path, made: Sequence[pl.Expr]) -> pl.LazyFrame:
+def _scanned(of: Columns, trials: Sequence[Trial], directory: Path, computed: Sequence[pl.Expr]) -> pl.LazyFrame:
     parts = [frame(of, ()).lazy()]
     for trial in trials:
         path = directory / series.file_name(trial.id)
         if path.is_file():
             values: dict[str, Any] = dict(zip(("trial", "block", "candidate", "purpose"), of_trial(trial), strict=True))
             labels = [pl.lit(value).alias(name) for name, value in values.items()]
-            lazy = pl.scan_parquet(path).with_columns(*labels, *made)
+            lazy = pl.scan_parquet(path).with_columns(*labels, *computed)
             parts.append(lazy.select(pl.col(name).cast(kind) for name, kind in columns.schema(of).items()))
     return pl.concat(parts)

@@ -1,1 +1,1 @@
-"""Logs of runs that were made elsewhere, from their files to a verdict."""
+"""Analyzes the logs of benchmark runs that dialin did not make: from the files to a verdict."""

@@ -13,7 +13,7 @@ from dialin.stats.runs import Standings
 from dialin.text import change, exact_percent, listed, number, span
 
 MEASURE = {Goal.THROUGHPUT: "throughput", Goal.STABILITY: "steadiness", Goal.LATENCY: "latency"}
-"""What a goal is about."""
+"""The name of each goal's measure in a sentence."""
 
 _FIGURE = {Goal.THROUGHPUT: "", Goal.STABILITY: " coefficient of variation", Goal.LATENCY: " latency"}
 _AGAIN = "Run each candidate three times or more in each cell, in random order (`dialin sweep` does)."
@@ -31,8 +31,8 @@ def headline(
 ) -> str:
     """Return the verdict in one sentence.
 
-    Nothing is claimed of the `barred` pairs, since one ran after the other. `failing` are the notes of candidates of which more
-    transactions failed than of another.
+    Nothing is claimed about the `barred` pairs of candidates, because all runs of one came before those of the other. `failing`
+    are the notes on candidates whose transactions failed more often.
     """
     measure, names, by = MEASURE[goal], list(standings.states), {one.name: one for one in candidates}
     if standings.outcome is Outcome.WINNER:
@@ -51,9 +51,9 @@ def headline(
 
 
 def reason(standings: Standings, worthwhile: float, proposals: Sequence[tuple[str, tuple[str, ...]]], *, by_cell: bool) -> str:
-    """Return what limits the verdict, or what to do next; first of all how to name candidates, if nobody named them.
+    """Return what limits the verdict, or what to do next; where nobody named candidates, how to group the runs.
 
-    `proposals` are expressions that name candidates, with the candidates that they find, the best first.
+    `proposals` are expressions for `--by`, each with the candidates that it finds, the best expression first.
     """
     if standings.outcome is Outcome.INCONCLUSIVE:
         worse = [name for name, state in standings.states.items() if state is CandidateState.LOSES]
@@ -72,18 +72,18 @@ def reason(standings: Standings, worthwhile: float, proposals: Sequence[tuple[st
 
 
 def is_by_cell(standings: Standings, cells: Cells) -> bool:
-    """Return whether no candidate is the best because that depends on the cell."""
+    """Return whether the verdict is inconclusive because the best candidate depends on the cell."""
     if standings.outcome is not Outcome.INCONCLUSIVE or set(cells.comparison.repeated) != set(standings.states):
         return False
-    best, rivals = _open(standings, cells)
+    best, rivals = _leader_and_rivals(standings, cells)
     return any(cells.comparison.depends_on_cell(name, best) for name in rivals)
 
 
-def _open(standings: Standings, cells: Cells) -> tuple[str, list[str]]:
-    """Return the leader and the candidates that were not shown to be worse, where all of them were repeated."""
-    still_open = [name for name, state in standings.states.items() if state is not CandidateState.LOSES]
-    best = max(still_open, key=cells.comparison.ranks.__getitem__)
-    return best, [name for name in still_open if name != best]
+def _leader_and_rivals(standings: Standings, cells: Cells) -> tuple[str, list[str]]:
+    """Return the leader and the candidates that were not shown to be worse; all candidates must have been repeated."""
+    not_worse = [name for name, state in standings.states.items() if state is not CandidateState.LOSES]
+    best = max(not_worse, key=cells.comparison.ranks.__getitem__)
+    return best, [name for name in not_worse if name != best]
 
 
 def _gain(goal: Goal, winner: CandidateAnalysis, baseline: str) -> str:
@@ -114,16 +114,16 @@ def _why(standings: Standings, cells: Cells, baseline: str, barred: Collection[f
     comparison, names = cells.comparison, list(standings.states)
     if not comparison.names:
         return "because no two candidates ran under the same conditions"
-    alone = [name for name in names if name not in comparison.repeated]
-    if alone:
-        who = "no candidate has" if len(alone) == len(names) else f"{listed(alone)} {'has' if len(alone) == 1 else 'have'}"
-        which = "a second run" if len(alone) == len(names) else "no second run"
+    single = [name for name in names if name not in comparison.repeated]
+    if single:
+        who = "no candidate has" if len(single) == len(names) else f"{listed(single)} {'has' if len(single) == 1 else 'have'}"
+        which = "a second run" if len(single) == len(names) else "no second run"
         text = f"because {who} {which} in a cell"
         other = next((name for name in names if name != baseline), baseline)
         if len(names) == 2 and len(cells_shared := comparison.shared(other, baseline)) > 1:
             text += f"; {other} against {baseline} is {_range(cells, other, baseline)} in {len(cells_shared)} cells"
         return text
-    best, rivals = _open(standings, cells)
+    best, rivals = _leader_and_rivals(standings, cells)
     if varying := [name for name in rivals if comparison.depends_on_cell(name, best)]:
         ranges = "; ".join(_by_cell(cells, name, best, baseline) for name in varying[:_SHOWN])
         return f"because the better one depends on the cell: {ranges}"
@@ -135,7 +135,7 @@ def _why(standings: Standings, cells: Cells, baseline: str, barred: Collection[f
 
 
 def _by_cell(cells: Cells, name: str, best: str, baseline: str) -> str:
-    """Return the ratios of two candidates by cell; if one of them is the baseline, the other against it."""
+    """Return the ratios of two candidates by cell, against the baseline if one of them is the baseline."""
     one, other = (name, best) if best == baseline else (best, name)
     text = f"{one} against {other} is {_range(cells, one, other)}"
     if clear := claims(cells, one, other):

@@ -1,4 +1,4 @@
-"""From runs to the verdict on them: what can be compared, and what may be claimed. Pure."""
+"""Reaches the verdict on runs from their logs: which runs can be compared, and what may be claimed. Pure."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _NEVER_ZERO = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is named of logs.
+    """The options of an analysis of logs.
 
     Attributes:
-        rule: how names say what candidate a run is of.
-        baseline: the candidate that others are measured against; None for the first.
-        confidence: how sure all intervals together are.
-        worthwhile: the smallest relative difference that matters; None for the goal's own.
-        skip: seconds to leave out at the start of each run; None where the end of its warm-up is to be found.
+        rule: assigns each run to a candidate by its name.
+        baseline: the candidate that the others are compared with; None for the first.
+        confidence: the confidence, 0 to 1, with which all intervals hold together.
+        worthwhile: the smallest relative difference that matters; None for the default of the goal.
+        skip: seconds to leave out at the start of each run; None to detect the end of its warm-up.
     """
 
     rule: AssignmentRule = AssignmentRule()  # noqa: RUF009 - frozen
@@ -47,47 +47,48 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """The runs that count, and what they say of candidates.
+    """The runs that count, and the comparison of their candidates.
 
     Attributes:
-        throughput: candidates compared by it.
-        decisive: candidates compared by what the goal is about, more being better.
-        alike: whether all logs report at the same interval, so that variation and stalls can be compared.
-        latency: whether all logs hold the same percentile of latency.
+        throughput: the candidates compared by throughput.
+        decisive: the candidates compared by the goal's figure, the higher the better.
+        same_interval: whether all logs report at the same interval, so that variation and stalls can be compared.
+        same_percentile: whether all logs hold the same percentile of latency.
     """
 
     counted: Sequence[RunFigures]
     throughput: Comparison
     decisive: Comparison
-    alike: bool
-    latency: bool
+    same_interval: bool
+    same_percentile: bool
 
 
 def analyze(folder: Folder, request: Request, options: Values | None = None) -> Analysis:
-    """Judge runs by their logs; `options` are those that the files beside each log set, by the run's name.
+    """Judge runs by their logs; `options` are the options that the files beside each log set, by the run's name.
 
     Raises:
-        UserError: a candidate, an expression or a pattern fits nothing, or the logs do not hold what the goal is about.
+        UserError: a candidate, an expression or a pattern matches nothing, or the logs lack the figure that the goal compares.
     """
     runs = folder.runs
     headers = factors.differing_headers({run.name: run.log.header for run in runs if run.copy_of is None})
-    beside = options or {}
-    assigned = sort(runs, request.rule, {run.name: {**headers.get(run.name, {}), **beside.get(run.name, {})} for run in runs})
+    file_options = options or {}
+    run_options = {run.name: {**headers.get(run.name, {}), **file_options.get(run.name, {})} for run in runs}
+    assigned = sort(runs, request.rule, run_options)
     summed_up = [
         sum_up_run(run, assigned.labels[run.name], assigned.of.get(run.name), assigned.others.get(run.name, {}), request.skip)
         for run in runs
     ]
-    broken = [text for run in runs if run.name in assigned.settings and (text := incomplete(run))]
-    return _judge(summed_up, assigned, request, folder.files, [notes.incomplete(text) for text in broken])
+    gaps = [text for run in runs if run.name in assigned.settings and (text := incomplete(run))]
+    return _judge(summed_up, assigned, request, folder.files, [notes.incomplete(text) for text in gaps])
 
 
 def _judge(
-    summed_up: Sequence[RunFigures], assigned: Sorted, request: Request, files: Sequence[FileEntry], reading: Sequence[Note]
+    summed_up: Sequence[RunFigures], assigned: Sorted, request: Request, files: Sequence[FileEntry], gap_notes: Sequence[Note]
 ) -> Analysis:
-    """Judge runs that are summed up; `reading` are the notes of logs that are not whole.
+    """Judge runs that are summed up; `gap_notes` are the notes on incomplete logs.
 
     Raises:
-        UserError: the baseline is no candidate, or the logs do not hold what the goal is about.
+        UserError: the baseline is not a candidate, or the logs lack the figure that the goal compares.
     """
     baseline = _baseline(request.baseline, assigned)
     compared = _compare([one for one in summed_up if one.run.file in assigned.settings], assigned, request.goal)
@@ -101,7 +102,7 @@ def _judge(
     depends = cells.dependence(table, names, baseline, barred)
     failing = notes.more_errors(counted, names, baseline, compared.throughput)
     by_file = request.rule.by_file
-    by_steadiness = compared.alike and not (by_file and len(names) > notes.MOST_UNSORTED)
+    by_steadiness = compared.same_interval and not (by_file and len(names) > notes.MOST_UNSORTED)
     proposals = factors.propose_by(assigned.settings) if by_file and len(assigned.settings) > 1 else []
     return Analysis(
         verdict=standings.outcome,
@@ -143,7 +144,7 @@ def _judge(
             *course_notes.courses(counted),
             *course_notes.dips(counted),
             *notes.different_logs(counted),
-            *reading,
+            *gap_notes,
             *notes.errors(counted),
         ],
     )
@@ -152,7 +153,7 @@ def _judge(
 def _baseline(named: str | None, assigned: Sorted) -> str:
     if named is None:
         return assigned.names[0]
-    baseline = assigned.of.get(named, named)  # the name of its log says which candidate is meant as well
+    baseline = assigned.of.get(named, named)  # the name of a log also identifies its candidate
     if baseline not in assigned.names:
         shown = listed(assigned.names) if len(assigned.names) <= 12 else f"{', '.join(assigned.names[:12])} and others"
         raise UserError(f"The baseline {named!r} is not one of the candidates", f"They are {shown}")
@@ -161,24 +162,24 @@ def _baseline(named: str | None, assigned: Sorted) -> str:
 
 def _compare(counted: Sequence[RunFigures], assigned: Sorted, goal: Goal) -> _Compared:
     runs = [one.run for one in counted]
-    alike = len({run.interval for run in runs}) == 1 and runs[0].interval > 0
-    latency = len({run.percentile for run in runs} - {None}) <= 1 and all(run.latency_ms is not None for run in runs)
-    if goal is Goal.STABILITY and not alike:
+    same_interval = len({run.interval for run in runs}) == 1 and runs[0].interval > 0
+    same_percentile = len({run.percentile for run in runs} - {None}) <= 1 and all(run.latency_ms is not None for run in runs)
+    if goal is Goal.STABILITY and not same_interval:
         raise UserError("The logs report at different intervals, so variation cannot be compared", "Use logs with one interval")
-    if goal is Goal.LATENCY and not latency:
+    if goal is Goal.LATENCY and not same_percentile:
         raise UserError("The logs do not all hold the same percentile of latency", "Use logs with one --percentile")
     throughput = compare(_observations(runs, Goal.THROUGHPUT), assigned.names)
     return _Compared(
         counted=counted,
         throughput=throughput,
         decisive=throughput if goal is Goal.THROUGHPUT else compare(_observations(runs, goal), assigned.names),
-        alike=alike,
-        latency=latency,
+        same_interval=same_interval,
+        same_percentile=same_percentile,
     )
 
 
 def _observations(runs: Sequence[RunAnalysis], goal: Goal) -> list[Observation]:
-    """Return one observation for each run, in its cell; more of it is better. Throughput is the plain mean."""
+    """Return one observation for each run, in its cell, the higher the better. Throughput is the plain mean."""
     figure: dict[Goal, Callable[[RunAnalysis], float]] = {
         Goal.THROUGHPUT: lambda run: run.tps,
         Goal.STABILITY: lambda run: 1 / max(run.cv or 0.0, _NEVER_ZERO) if run.tps > 0 else _NEVER_ZERO,
@@ -193,11 +194,11 @@ def _candidate(
     throughput = compared.throughput
     all_runs = [one for one in compared.counted if one.run.candidate == name]
     shared = throughput.shared(name, baseline) if name != baseline else throughput.cells
-    beside = [one for one in all_runs if one.run.cell in shared]
-    shown = beside or all_runs
+    in_shared_cells = [one for one in all_runs if one.run.cell in shared]
+    shown = in_shared_cells or all_runs
     runs = [one.run for one in shown]
     better = compared.decisive.ratio(name, baseline, alpha)
-    each = alpha / max(1, len(throughput.names))  # so that all of them hold together
+    each = alpha / max(1, len(throughput.names))  # so that the intervals of all candidates hold together
     seconds = sum(run.measured_seconds for run in runs)
     longest = max((length for one in compared.counted for length in one.stalls), default=0.0)
     stalls = [length for one in shown for length in one.stalls]
@@ -206,30 +207,30 @@ def _candidate(
         name=name,
         runs=len(all_runs),
         compared=throughput.met[name],
-        cells=len({one.run.cell for one in beside}),
+        cells=len({one.run.cell for one in in_shared_cells}),
         tps=_level(runs, throughput.level(name, baseline) if is_compared else None, each),
         baseline_tps=throughput.level(baseline, name) if is_compared else None,
         ratio=throughput.ratio(name, baseline, alpha),
         goal_ratio=goal_ratio(better, goal),
-        cv=typical([run.cv for run in runs if run.cv is not None], each) if compared.alike else None,
-        stall_seconds_per_1000=stall_seconds_per_1000(stalls, seconds, longest, each) if compared.alike else None,
+        cv=typical([run.cv for run in runs if run.cv is not None], each) if compared.same_interval else None,
+        stall_seconds_per_1000=stall_seconds_per_1000(stalls, seconds, longest, each) if compared.same_interval else None,
         worst_tps=min((run.worst_tps for run in runs if run.worst_tps is not None), default=None),
-        latency_ms=typical([run.latency_ms or 0.0 for run in runs], each) if compared.latency else None,
+        latency_ms=typical([run.latency_ms or 0.0 for run in runs], each) if compared.same_percentile else None,
         errors_per_s=sum(run.errors_per_s for run in runs) / len(runs),
         state=state,
     )
 
 
 def _level(runs: Sequence[RunAnalysis], level: float | None, alpha: float) -> Estimate:
-    """Return the throughput of a candidate: the level over its cells, else that of its runs, each cell counting once.
+    """Return the throughput of a candidate: `level` where it is given, else the mean of its runs, each cell counting once.
 
-    It has Student's interval where all runs are of one cell and none stood still.
+    It has Student's interval where all runs are in one cell and each completed transactions.
     """
-    by: dict[tuple[str, ...], list[float]] = {}
+    by_cell: dict[tuple[str, ...], list[float]] = {}
     for run in runs:
-        by.setdefault(run.cell, []).append(run.tps)
-    if len(by) == 1 and min(run.tps for run in runs) > 0:
+        by_cell.setdefault(run.cell, []).append(run.tps)
+    if len(by_cell) == 1 and min(run.tps for run in runs) > 0:
         (estimate,) = levels(_observations(runs, Goal.THROUGHPUT), [runs[0].candidate or ""], alpha).values()
         return estimate
-    mean = geometric_mean([geometric_mean(values) for values in by.values()]) if level is None else level
+    mean = geometric_mean([geometric_mean(values) for values in by_cell.values()]) if level is None else level
     return Estimate(mean=mean, low=None, high=None)

@@ -1,4 +1,4 @@
-"""Which candidate each run is of, which runs count, and what else is not alike in them. Pure."""
+"""Assigns each run to a candidate, selects the runs that count, and finds what else differs between them. Pure."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class AssignmentRule:
-    """How the names of logs say what candidate a run is of: by one of the first two, else each run is a candidate of its own.
+    """Assigns runs to candidates by the names of their logs: by `by` or by `table`; without either, each run is a candidate.
 
     Attributes:
         by: a regular expression that finds the candidate in a name.
         table: patterns of names, by candidate.
-        where: the file that the table stands in.
-        ignored: what varies but changes nothing.
+        where: the file that holds the table, for error messages.
+        ignored: factors that vary between runs but have no effect.
     """
 
     by: str | None = None
@@ -43,14 +43,15 @@ class Sorted:
 
     Attributes:
         names: the candidates that have runs, in order.
+        labels: a short label of each run, by the run's name.
         of: the candidate of each run that counts or is a copy of one that does, by the run's name.
-        settings: what else is not alike in the runs that count, for each of them.
-        others: that part of it that must be alike in runs to compare them: the cell.
-        options: what the files beside the logs set differently.
+        settings: the factors that differ between the runs that count, with the value in each run.
+        others: the part of `settings` in which runs must agree to be compared: the cell.
+        options: the options that differ between the logs' headers, or between the files beside the logs.
         stamps: the dates in the names of the runs that count.
-        ordered: these runs in the order of their dates; None where that is not known.
-        confounds: what differs between candidates together with what they are named by.
-        warnings: what was left out, and why.
+        ordered: the names of these runs in the order of their dates; None where the order is unknown.
+        confounds: notes on factors that differ between candidates together.
+        warnings: notes on the runs that were left out or counted once, and why.
     """
 
     names: tuple[str, ...]
@@ -66,19 +67,19 @@ class Sorted:
 
 
 def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = None) -> Sorted:
-    """Sort runs by candidate; a copy counts for nothing, and one that stands for two candidates takes its original along.
+    """Assign runs to candidates. A copy does not count, nor does its original where the two belong to different candidates.
 
-    `options` are those that the files beside each log set, by the run's name.
+    `options` are the options of each log's header and of the files beside it, by the run's name.
 
     Raises:
-        UserError: an expression or a pattern is wrong or fits nothing, or no run is left.
+        UserError: an expression or a pattern is invalid or matches nothing, or no run is left.
     """
     labels = run_names.short([run.name for run in runs])
     of = _candidates(runs, rule, labels)
-    torn = _torn(runs, of)
-    warnings = _copy_notes(runs, of, labels, torn)
+    ambiguous = _ambiguous_runs(runs, of)
+    warnings = _copy_notes(runs, of, labels, ambiguous)
     warnings += [_unassigned([run.name for run in runs if run.name not in of], labels)] if len(of) < len(runs) else []
-    of = {name: candidate for name, candidate in of.items() if name not in torn}
+    of = {name: candidate for name, candidate in of.items() if name not in ambiguous}
     counting = [run for run in runs if run.copy_of is None and run.name in of]
     if not counting:
         raise UserError(warnings[0].text, "Remove the copies: a run belongs to one candidate")
@@ -90,9 +91,9 @@ def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = Non
     others: Values = {name: {} for name in settings} if rule.by_file else settings
     confounds: list[Note] = []
     if rule.table is not None:
-        others, confounds = _without_what_defines(settings, of)
+        others, confounds = _without_defining_factors(settings, of)
     order = list(rule.table) if rule.table is not None else sorted({*of.values()}, key=natural_order)
-    stamps = {name: one.stamp for name, one in parts.items()}
+    stamps = {name: name_parts.stamp for name, name_parts in parts.items()}
     return Sorted(
         names=tuple(name for name in order if any(of[run.name] == name for run in counting)),
         labels=labels,
@@ -108,38 +109,40 @@ def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = Non
 
 
 def _candidates(runs: Sequence[Run], rule: AssignmentRule, labels: Mapping[str, str]) -> dict[str, str]:
-    every = [run.name for run in runs]
+    names = [run.name for run in runs]
     if rule.by is not None:
-        return run_names.by_expression(every, rule.by)
+        return run_names.by_expression(names, rule.by)
     if rule.table is not None:
-        return run_names.by_patterns(every, rule.table, rule.where)
+        return run_names.by_patterns(names, rule.table, rule.where)
     return {run.name: labels[run.copy_of or run.name] for run in runs}
 
 
-def _torn(runs: Sequence[Run], of: Mapping[str, str]) -> set[str]:
+def _ambiguous_runs(runs: Sequence[Run], of: Mapping[str, str]) -> set[str]:
     """Return the runs with a copy in another candidate, and these copies: it is unknown which candidate they belong to."""
-    torn = set()
+    ambiguous = set()
     for run in runs:
         if run.copy_of is not None and of.get(run.name) != of.get(run.copy_of) and run.name in of and run.copy_of in of:
-            torn |= {run.copy_of, *(other.name for other in runs if other.copy_of == run.copy_of)}
-    return torn
+            ambiguous |= {run.copy_of, *(other.name for other in runs if other.copy_of == run.copy_of)}
+    return ambiguous
 
 
-def _copy_notes(runs: Sequence[Run], of: Mapping[str, str], labels: Mapping[str, str], torn: Collection[str]) -> list[Note]:
+def _copy_notes(
+    runs: Sequence[Run], of: Mapping[str, str], labels: Mapping[str, str], ambiguous: Collection[str]
+) -> list[Note]:
     notes = []
     for original in runs:
         copies = [run for run in runs if run.copy_of == original.name]
         if not copies:
             continue
         alike = "byte for byte" if all(run.exact for run in copies) else "in every figure"
-        named, label = listed([labels[run.name] for run in copies]), labels[original.name]
+        copy_labels, label = listed([labels[run.name] for run in copies]), labels[original.name]
         are = "is a copy" if len(copies) == 1 else "are copies"
-        text = f"{named} {are} of {label}, {alike}: counted as one run"
+        text = f"{copy_labels} {are} of {label}, {alike}: counted as one run"
         data = {"run": original.name, "copies": [run.name for run in copies], "exact": all(run.exact for run in copies)}
-        if original.name in torn:
+        if original.name in ambiguous:
             candidates = listed(sorted({of[run.name] for run in (original, *copies) if run.name in of}, key=natural_order))
-            text = f"{named} {are} of {label}, {alike}, but they are assigned to {candidates}: left out"
-        notes.append(Note(code="copy_in_two_candidates" if original.name in torn else "copies", text=text, data=data))
+            text = f"{copy_labels} {are} of {label}, {alike}, but they are assigned to {candidates}: left out"
+        notes.append(Note(code="copy_in_two_candidates" if original.name in ambiguous else "copies", text=text, data=data))
     return notes
 
 
@@ -150,8 +153,8 @@ def _unassigned(files: Sequence[str], labels: Mapping[str, str]) -> Note:
     return Note(code="left_out", text=text, data={"files": files})
 
 
-def _without_what_defines(settings: Values, of: Mapping[str, str]) -> tuple[dict[str, dict[str, str]], list[Note]]:
-    """Remove the factors that are constant within each candidate, and note it if there are several: a table defines them."""
+def _without_defining_factors(settings: Values, of: Mapping[str, str]) -> tuple[dict[str, dict[str, str]], list[Note]]:
+    """Remove the factors that are constant within each candidate, which define it; return a note where there are several."""
     defining = []
     for key in factors.keys(settings):
         values: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""What candidates did in each cell, and whether their ratio depends on it. Pure."""
+"""Compares candidates in each cell, and tests whether their ratio depends on the cell. Pure."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from dialin.text import change, listed, span
 
 _ERROR = 0.05
 _MORE_THAN_DRIFT = 1.25
-"""How far apart the ratios of two groups of single runs must be before they are said to depend on a factor.
+"""The factor between the ratios of two groups of single runs from which the ratios are reported to depend on a factor.
 
-Single runs of one cell after the other cannot tell a factor from drift while they ran. Published servers drift by up to 9 % per
-hour; two candidates that drift against each other for an hour or so come to about 20 %.
+Single runs of cells one after the other cannot separate the effect of a factor from drift during the runs. Published servers
+drift by up to 9 % per hour; two candidates that drift in opposite directions for about an hour differ by about 20 %.
 """
 _SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The cells of a comparison, with the names of what they differ in.
+    """The cells of a comparison, with the names of the factors in which they differ.
 
     Attributes:
         keys: the factors, in the order of a cell's values.
-        comparison: of the goal's figure, more of it being better.
-        goal: what that figure is.
-        alpha: the error that all intervals together may make.
+        comparison: the comparison by the goal's figure, the higher the better.
+        goal: the goal that selects the figure.
+        alpha: the probability of error that all intervals together may have.
     """
 
     keys: tuple[str, ...]
@@ -48,9 +48,9 @@ class Cells:
         return sorted(cells, key=lambda cell: [natural_order(value) for value in cell])
 
     def ratio(self, cell: Hashable, name: str, baseline: str) -> Estimate | None:
-        """Return the goal's own figure of a candidate as a ratio to the baseline's in a cell.
+        """Return the goal's measure of a candidate as a ratio to the baseline's in a cell.
 
-        The intervals of all cells hold together: each is allowed its share of the error.
+        The intervals of all cells hold together: each has an equal share of `alpha`.
         """
         number = max(1, len(self.comparison.repeated_cells()))
         ratio = self.comparison.cell_ratio(cell, name, baseline, self.alpha / number)
@@ -84,10 +84,11 @@ def analyze_factors(settings: Values, of: Mapping[str, str], names: Sequence[str
 
 
 def dependence(cells: Cells, names: Sequence[str], baseline: str, barred: Collection[frozenset[str]]) -> list[Note]:
-    """Return the notes of candidates whose ratio to the baseline depends on the cell, or has to be read cell by cell.
+    """Return notes on candidates whose ratio to the baseline depends on the cell, or can only be read cell by cell.
 
-    Candidates with repeats are tested against their noise, others by a permutation test of the cells' ratios; both tests of all
-    candidates together err with a probability of 5 %. Of candidates that ran one after the other nothing is said.
+    Candidates with repeats are tested against the noise of their runs, others by a permutation test of the cells' ratios. The
+    tests of all candidates together have an error probability of 5 %. Candidates that ran entirely before or after the baseline
+    have no note.
     """
     others = [
         name
@@ -144,8 +145,8 @@ def _groups(split: Split) -> str:
 
 
 def _ranges(cells: Cells, shared: Sequence[tuple[str, ...]], ratios: Sequence[float]) -> str:
-    by: Mapping[float, tuple[str, ...]] = dict(zip(ratios, shared, strict=True))
-    lowest, highest = (f"{change(pick(ratios))} ({cells.label(by[pick(ratios)])})" for pick in (min, max))
+    cell_of: Mapping[float, tuple[str, ...]] = dict(zip(ratios, shared, strict=True))
+    lowest, highest = (f"{change(pick(ratios))} ({cells.label(cell_of[pick(ratios)])})" for pick in (min, max))
     return f"{lowest} to {highest} in {len(shared)} cells"
 
 

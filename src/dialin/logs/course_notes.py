@@ -1,4 +1,4 @@
-"""What each run did over its time, as notes: what was left out at its start, and how its speed changed after that."""
+"""Notes on the course of each run: what was left out at its start, and how its throughput changed afterwards."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dialin.text import change, duration, listed, number, percent, span
 _LONG = 0.2
 """The share of a run above which its warm-up is called long."""
 _SWING = 0.05
-"""The swing about its mean, relative, above which an oscillation is pointed out."""
+"""The swing about the mean, relative to the mean, from which an oscillation has a note."""
 _CYCLES = 2
-"""Cycles of an oscillation from which on its mean can stand for the run."""
+"""Cycles of an oscillation from which the mean represents the run."""
 _MINUTE = 60.0
 _SHOWN = 12
 
@@ -26,7 +26,7 @@ def unsettled(runs: Sequence[RunAnalysis]) -> list[Note]:
 
 
 def long_warm_up(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Return the note of runs that spent much of their time warming up."""
+    """Return a note on the runs whose warm-up took a large share of their time."""
     slow = [run for run in runs if run.cv is not None and run.settled and run.start_change <= 0 and _is_long(run)]
     if not slow:
         return []
@@ -37,7 +37,7 @@ def long_warm_up(runs: Sequence[RunAnalysis]) -> list[Note]:
 
 
 def faster_starts(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Return a note for each run that was faster in the seconds left out at its start: it slowed down, and did not warm up."""
+    """Return a note for each run that was faster in the seconds left out at its start: it slowed down instead of warming up."""
     return [
         Note(
             code="faster_start",
@@ -61,7 +61,7 @@ def courses(runs: Sequence[RunAnalysis]) -> list[Note]:
 
 
 def dips(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Return a note for each period in whose same seconds runs are slow."""
+    """Return a note for each period, such as a minute, in which runs are slow in the same seconds each time."""
     periods = sorted({run.dip.period for run in runs if run.dip})
     return [_dips_of(period, [run for run in runs if run.dip and run.dip.period == period], runs) for period in periods]
 
@@ -71,7 +71,7 @@ def _is_long(run: RunAnalysis) -> bool:
 
 
 def _sentence(run: RunAnalysis) -> str | None:
-    """Return the predicate of a sentence on what a run did; None if it was steady, or swung by little."""
+    """Return the predicate of a sentence on the course of a run; None if the run was steady, or swung only a little."""
     first, last = (number(level) for level in run.levels or (0.0, 0.0))
     movement = f"{'rose' if run.change > 0 else 'fell'} from {first} to {last} tps"
     at = number(run.shift_at)

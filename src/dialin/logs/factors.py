@@ -1,4 +1,4 @@
-"""What is not alike in runs beside the candidate: factors of names, of the logs, and of the files beside them. Pure."""
+"""Finds the factors in which runs differ besides the candidate: in names, in logs, and in files beside the logs. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dialin.logs.stamps import Stamp, take_stamps
 
 THREADS = "threads"
 _NO_SETTINGS = ("Number of threads", "time")
-"""Entries of a log's header that are no options of the run."""
+"""Entries of a log's header that are not compared as options."""
 
 Values = Mapping[str, Mapping[str, str]]
 """The value of each factor, by the run's name."""
@@ -20,13 +20,14 @@ Values = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class DifferingOptions:
-    """DifferingOptions of run scripts and option files that are not alike in all runs.
+    """The options of log headers, run scripts and option files that differ between runs.
 
     Attributes:
-        values: their values in each run.
-        factors: those that no other factor stands for and that differ between runs of one candidate: they make cells.
-        same_as: of those that another factor stands for, which one; `candidate` where that is the candidate.
-        defining: those that differ between candidates and are alike in all runs of each.
+        values: the values of these options in each run.
+        factors: the options that differ between runs of one candidate and group the runs as no other factor does: they make
+            cells.
+        same_as: for an option that groups the runs as another factor does, that factor; `candidate` for the candidate.
+        defining: the options that have one value within each candidate, so that they only differ between candidates.
     """
 
     values: Values
@@ -38,7 +39,7 @@ class DifferingOptions:
 def with_threads(
     factors: Values, threads: Mapping[str, str], of: Mapping[str, str], ignored: Collection[str]
 ) -> dict[str, dict[str, str]]:
-    """Return factors with the threads that the logs report, where these are not alike and no other factor stands for them."""
+    """Return factors with the threads that the logs report, where these differ and no factor groups the runs as they do."""
     extended = {name: dict(values) for name, values in factors.items()}
     if (
         len(set(threads.values())) < 2
@@ -50,7 +51,7 @@ def with_threads(
     twin = next((key for key in keys(factors) if _groups(column(factors, key)) == _groups(threads)), None)
     if twin is not None and not twin.startswith((NUMBER, WORDING)):
         return extended
-    if twin is not None:  # a name without a key, such as `64th`: the log says what it is
+    if twin is not None:  # a factor without a name of its own, such as `64th`: the log shows that it is the threads
         return {
             name: {THREADS if key == twin else key: threads[name] if key == twin else value for key, value in values.items()}
             for name, values in factors.items()
@@ -62,10 +63,10 @@ def with_threads(
 
 
 def differing_headers(headers: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Return what the logs' own headers say differently: the version of sysbench, and options such as a rate.
+    """Return the entries in which the logs' headers differ: the version of sysbench, and options such as a rate.
 
-    Threads have a factor of their own, and a length of time is no setting. A log without a header says nothing, so only values
-    that two logs have and that differ count.
+    Threads are a separate factor, and the length of a run is not a setting. A log without an entry is not compared: an entry
+    differs only where two logs have it with different values.
     """
     named = dict.fromkeys(key for header in headers.values() for key in header if key not in _NO_SETTINGS)
     differing = [key for key in named if len({header[key] for header in headers.values() if key in header}) > 1]
@@ -75,9 +76,9 @@ def differing_headers(headers: Mapping[str, Mapping[str, str]]) -> dict[str, dic
 def sort_options(options: Values, factors: Values, of: Mapping[str, str], ignored: Collection[str]) -> DifferingOptions:
     """Return the options that differ between runs, and which of them make cells.
 
-    An option that holds a date or the log's own name differs in each run and says nothing of the server; it is left out.
-    `factors` are the other differences between these runs, `of` has the candidate of each, and `ignored` names options that
-    change nothing.
+    An option whose value contains a date or the name of its log differs in each run and says nothing about the server; it is
+    left out. `factors` are the other differences between these runs, `of` has the candidate of each run, and `ignored` names
+    options without an effect.
     """
     runs = list(factors)
     values: dict[str, dict[str, str]] = {}
@@ -118,10 +119,10 @@ def factor_levels(factors: Values, key: str) -> list[str]:
 
 
 def propose_by(factors: Values) -> list[tuple[str, tuple[str, ...]]]:
-    """Return expressions for `--by` with the candidates that they find, the one that fits best first.
+    """Return expressions for `--by`, each with the candidates that it finds, the best expression first.
 
-    One fits the better the more runs it leaves with a run of another candidate to be compared with, all else alike; then the
-    more repeats there are; then the fewer candidates.
+    The best one lets the most runs be compared with a run of another candidate in the same cell; of equal ones, that with the
+    most repeats, then that with the fewest candidates.
     """
     proposals = []
     for key in keys(factors):
@@ -141,7 +142,7 @@ def propose_by(factors: Values) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def comparable_stamps(runs: Sequence[str], stamps: Mapping[str, Stamp]) -> dict[str, tuple[int, ...]]:
-    """Return the dates of those runs whose dates have the form that most of them have."""
+    """Return the dates of the runs whose dates have the most frequent form."""
     forms = [stamps[name].form for name in runs if stamps[name].form]
     if not forms:
         return {}
@@ -150,18 +151,18 @@ def comparable_stamps(runs: Sequence[str], stamps: Mapping[str, Stamp]) -> dict[
 
 
 def _expression(key: str, values: Mapping[str, str]) -> str | None:
-    """Return a regular expression that finds the value of a factor in every name; None if there is no plain one."""
+    """Return a regular expression that finds the value of a factor in every name; None if no simple one does."""
     alternatives = set(values.values())
     if NONE in alternatives:
         return None
     if key == WORDING:
         if any(" " in value for value in alternatives):
             return None
-        tried = [f"({'|'.join(sorted(map(re.escape, alternatives), key=len, reverse=True))})"]
+        expressions = [f"({'|'.join(sorted(map(re.escape, alternatives), key=len, reverse=True))})"]
     else:
         number = r"\d+" if all(value.isdigit() for value in alternatives) else r"\d+(?:\.\d+)*[KMGTkmgtiBb]*"
-        tried = [f"{re.escape(key)}{between}({number})" for between in ("", "[=_-]", "/", "[^A-Za-z0-9]*")]
-    return next((one for one in tried if all(_finds(one, name, value) for name, value in values.items())), None)
+        expressions = [f"{re.escape(key)}{between}({number})" for between in ("", "[=_-]", "/", "[^A-Za-z0-9]*")]
+    return next((one for one in expressions if all(_finds(one, name, value) for name, value in values.items())), None)
 
 
 def _finds(expression: str, name: str, value: str) -> bool:

@@ -1,4 +1,4 @@
-"""Logs of runs made elsewhere: where they are, what they are called, and which are copies of another."""
+"""Reads the logs of runs that dialin did not make: finds and names them, and marks copies."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from dialin.workloads.log_text import DAMAGED, members
 from dialin.workloads.sysbench_log import LogFile, RunLog, TooLargeError, read
 
 FEWEST = 20
-"""Lines below which nothing can be told of a run."""
+"""The smallest number of lines by which a run can be judged."""
 
 _WHOLE = 0.95
 """The share of the planned time below which a run ended early."""
 _ENOUGH_RUNS = 3
+"""Runs from which on a frequent length is taken as the planned time of a run."""
 _SAME = 20
-"""Lines at the start that tell two runs apart: no two runs of a server have twenty seconds alike to the hundredth."""
+"""Lines at the start that distinguish two runs: no two runs of a server have 20 seconds with identical figures."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """One run of sysbench, as a log tells of it.
+    """One run of sysbench, as its log reports it.
 
     Attributes:
-        name: of its file, with the directories in which names differ; `#2` for the second run in one file.
-        copy_of: the run that this is a copy of.
-        exact: whether that copy is one byte for byte; else only its figures are the same.
+        name: the path of its file below the common directory of all logs, with `#2` for the second run in one file.
+        copy_of: the name of the run that this run is a copy of; None where it is not a copy.
+        exact: whether the log of a copy is identical byte for byte; if not, only the figures are identical.
     """
 
     name: str
@@ -46,11 +47,11 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What was read.
+    """The runs and files that were read.
 
     Attributes:
-        runs: those that can be judged, in order of their names, copies marked.
-        files: every file, or every run of a file with several, and what became of it.
+        runs: the runs that can be judged, in order of their names, with copies marked.
+        files: the status of every file, or of every run in a file with several.
     """
 
     runs: tuple[Run, ...]
@@ -58,10 +59,10 @@ class Folder:
 
 
 def load(paths: Sequence[Path]) -> Folder:
-    """Read the logs that were named, and those in directories that were named. No file is left out without a word.
+    """Read the logs at the given paths and in the given directories. Each file that is left out is listed with the reason.
 
     Raises:
-        UserError: something that was named is not there, or nothing that can be judged was found.
+        UserError: a path does not exist, or no run that can be judged was found.
     """
     named, searched = _find(paths)
     paths_of = sorted({*named, *searched}, key=lambda path: natural_order(str(path)))
@@ -90,7 +91,7 @@ def load(paths: Sequence[Path]) -> Folder:
 
 
 def _read(path: Path, name: str, files: list[FileEntry]) -> Iterator[tuple[str, LogFile]]:
-    """Yield what a file holds, each member of an archive by itself; what cannot be read or is no log is added to `files`."""
+    """Yield the name and logs of a file, or of each member of an archive; add files that cannot be used to `files`."""
     try:
         for member in members(path):
             label = name if member is None else f"{name}/{member}"
@@ -98,7 +99,7 @@ def _read(path: Path, name: str, files: list[FileEntry]) -> Iterator[tuple[str, 
             if file.logs:
                 yield label, file
             else:
-                files.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail="no report of sysbench in it"))
+                files.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail="no sysbench report in it"))
     except UserError as error:
         status = FileStatus.TOO_LARGE if isinstance(error, TooLargeError) else FileStatus.UNREADABLE
         files.append(FileEntry(file=name, status=status, detail=error.what.removeprefix(f"{path} ")))
@@ -108,7 +109,7 @@ def _read(path: Path, name: str, files: list[FileEntry]) -> Iterator[tuple[str, 
 
 
 def is_summary_only(run: Run) -> bool:
-    """Return whether a log has no interval reports, so that the one figure of its summary stands for the run."""
+    """Return whether a log has no interval reports, so that the throughput in its summary is used for the run."""
     return not run.log.times.size and run.log.summary is not None and run.log.summary.tps > 0
 
 
@@ -120,29 +121,29 @@ def _unusable(run: Run) -> FileEntry | None:
     if is_summary_only(run):
         return None
     if log.times.size < FEWEST:
-        return FileEntry(file=run.name, status=FileStatus.TOO_SHORT, detail=f"{count}; {FEWEST} are the fewest")
+        return FileEntry(file=run.name, status=FileStatus.TOO_SHORT, detail=f"{count}; at least {FEWEST} are needed")
     if log.interval <= 0:
-        return FileEntry(file=run.name, status=FileStatus.UNREADABLE, detail="its time does not move on")
+        return FileEntry(file=run.name, status=FileStatus.UNREADABLE, detail="its timestamps do not increase")
     return None
 
 
 def _planned(run: Run, runs: Sequence[Run]) -> float | None:
-    """Return how long a run was to take, seconds: by its own log, else the length that most runs beside it have.
+    """Return the planned time of a run in seconds: by its log, else the length that more than half of the runs have.
 
-    None where neither is known: a length that less than half of at least three runs share is none.
+    None where neither is known; a common length needs at least three runs.
     """
     if (planned := run.log.header.get("time", "")).isdigit() and int(planned) > 0:
         return float(planned)
     lengths = Counter(round(float(one.log.times[-1]), -1) for one in runs if one.log.times.size)
-    length, often = lengths.most_common(1)[0] if lengths else (0.0, 0)
-    return length if len(runs) >= _ENOUGH_RUNS and 2 * often > len(runs) else None
+    length, count = lengths.most_common(1)[0] if lengths else (0.0, 0)
+    return length if len(runs) >= _ENOUGH_RUNS and 2 * count > len(runs) else None
 
 
 def _trimmed(run: Run, planned: float | None) -> tuple[Run, float | None]:
-    """Return a run without seconds in which it was only coming to its end, and how long it was to take.
+    """Return a run without the seconds at its end that do not represent it, and its planned time.
 
-    After the planned time connections finish what they began. The last report of a run that was killed may cover a server that
-    was being stopped.
+    After the planned time, connections only finish the transactions that they began. The last report of a run that was killed
+    may cover a server that was being stopped.
     """
     log, keep = run.log, run.log.times.size
     if planned is not None and "time" in log.header:
@@ -179,7 +180,7 @@ def natural_order(text: str) -> list[tuple[int, int, str]]:
 
 
 def incomplete(run: Run) -> str | None:
-    """Return what a log lacks, in a sentence: lines in between, or what its own summary counts; None where it is whole."""
+    """Return a sentence on what a log lacks: lines in between, or transactions that its summary counts; None where complete."""
     log = run.log
     if is_summary_only(run):
         return None
@@ -190,7 +191,8 @@ def incomplete(run: Run) -> str | None:
     in_lines = float(log.tps.sum()) * log.interval
     if in_summary and abs(in_lines / in_summary - 1) > 0.02:
         return (
-            f"{run.name}: its summary counts {number(in_summary)} transactions, its lines {number(in_lines)}; it is not whole"
+            f"{run.name}: its summary counts {number(in_summary)} transactions, its lines {number(in_lines)}; "
+            "the log is incomplete"
         )
     return None
 
@@ -201,8 +203,8 @@ def _find(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
         if path.is_dir():
             for directory, below, names in os.walk(path.absolute()):
                 below[:] = sorted(name for name in below if not name.startswith("."))
-                below_here = (Path(directory, name) for name in names if not name.startswith("."))
-                searched += [one for one in below_here if one.is_file()]
+                visible_paths = (Path(directory, name) for name in names if not name.startswith("."))
+                searched += [path_below for path_below in visible_paths if path_below.is_file()]
         elif path.is_file():
             named.append(path.absolute())
         elif path.exists():
@@ -213,15 +215,15 @@ def _find(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def _with_copies(runs: Sequence[Run], texts: dict[str, tuple[str, int]]) -> list[Run]:
-    """Mark the runs that are copies: with the same figures from the first line to the end of the shorter one.
+    """Mark the runs that are copies: two runs with the same figures from the first line to the end of the shorter one.
 
-    The longest of them is the original; among equally long ones that with the shortest name.
+    The longest run is the original; of equally long runs, the one with the shortest name.
     """
-    alike: dict[bytes, list[Run]] = {}
+    by_start: dict[bytes, list[Run]] = {}
     for run in runs:
-        alike.setdefault(_figures(run.log, _SAME), []).append(run)
+        by_start.setdefault(_figures(run.log, _SAME), []).append(run)
     copies = {}
-    for group in alike.values():
+    for group in by_start.values():
         originals: list[Run] = []
         for run in sorted(group, key=lambda one: (-one.log.times.size, len(one.name))):
             length = run.log.times.size

@@ -1,4 +1,4 @@
-"""What limits the verdict on logs, or stands beside it: each a code, a sentence and its figures. Pure."""
+"""The notes on the verdict on logs: findings, confounds and warnings, each a code, a sentence and its figures. Pure."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from dialin.stats.runs import Comparison, all_below, spread
 from dialin.text import counted, duration, listed, number, percent, span
 
 _LENGTHS = 1.5
-"""How many times as long as another a run is before that is pointed out."""
+"""The ratio of the longest run to the shortest from which different lengths have a note."""
 _AS_MUCH = 0.5
-"""The share of what candidates differ by from which on a difference between runs of one of them is pointed out."""
+"""The share of the difference between candidates from which a difference between runs of one of them has a note."""
 _NUMBERING = 100
 """Numbers below this may only number the runs."""
-_CALMEST = 3
-"""With how many of the steadiest candidates each one is compared."""
+_MOST_STEADIER = 3
+"""The number of steadier candidates that each candidate is compared with, the steadiest first."""
 MOST_UNSORTED = 12
-"""Logs that are candidates of their own are not compared one by one where there are more of them."""
+"""Where each log is its own candidate, the most candidates that are compared in steadiness."""
 _SHOWN = 12
 _ERRORS = 0.01
-"""The share of transactions above which errors are pointed out, and by which candidates have to differ in it."""
+"""The share of failed transactions above which errors have a note, and the difference in that share between candidates that has
+one."""
 
 
 def incomplete(text: str) -> Note:
@@ -37,7 +38,7 @@ def incomplete(text: str) -> Note:
 
 
 def errors(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Return the note of runs in which a noticeable share of the transactions failed."""
+    """Return a note on the runs in which more than 1 % of the transactions failed."""
     many = [run for run in runs if error_share(run) > _ERRORS]
     if not many:
         return []
@@ -47,9 +48,10 @@ def errors(runs: Sequence[RunAnalysis]) -> list[Note]:
 
 
 def more_errors(runs: Sequence[RunAnalysis], names: Sequence[str], baseline: str, comparison: Comparison) -> list[Note]:
-    """Return the notes of candidates whose transactions failed more often than the baseline's, or less often, in every cell.
+    """Return notes on candidates whose transactions failed more often than the baseline's, or less often, in every cell.
 
-    All runs of one lie above all runs of the other in each cell that they share, by a share of transactions that matters.
+    In each cell that the two share, every run of one has a failed share that exceeds every run of the other by more than 1 %
+    of the transactions.
     """
     notes = []
     for name in names:
@@ -79,7 +81,7 @@ def error_share(run: RunAnalysis) -> float:
 
 
 def differing_factors(runs: Sequence[RunAnalysis], names: Sequence[str], comparison: Comparison) -> list[Note]:
-    """Return a note for each factor whose values are not the same for all candidates; a crossed factor confounds nothing."""
+    """Return a note for each factor whose values are not the same for all candidates; a crossed factor is no confound."""
     notes = []
     for key in runs[0].others if len(names) > 1 else ():
         values = {name: sorted({run.others[key] for run in runs if run.candidate == name}, key=natural_order) for name in names}
@@ -87,25 +89,26 @@ def differing_factors(runs: Sequence[RunAnalysis], names: Sequence[str], compari
             continue
         shown = "; ".join(f"{name}: {', '.join(levels)}" for name, levels in itertools.islice(values.items(), _SHOWN))
         shared = set.intersection(*map(set, values.values()))
-        then = f"only runs of the same {key} are compared" if comparison.names else "nothing can be compared"
+        consequence = f"only runs of the same {key} are compared" if comparison.names else "nothing can be compared"
         if not shared and not comparison.names:
-            then = f"a difference may come from either (if {key} changes nothing: --ignore {key!r})"
+            consequence = f"a difference may come from either (if {key} changes nothing: --ignore {key!r})"
         data = {"name": key, "values": values}
-        notes.append(Note(code="differs_too", text=f"{key} differs between candidates ({shown}): {then}", data=data))
+        notes.append(Note(code="differs_too", text=f"{key} differs between candidates ({shown}): {consequence}", data=data))
     return notes
 
 
 def differing_options(assigned: Sorted) -> list[Note]:
     options = assigned.options
     notes = []
-    apart = [key for key in options.values and factors.keys(options.values) if key not in options.defining]
-    if apart:
+    differing = [key for key in options.values and factors.keys(options.values) if key not in options.defining]
+    if differing:
         shown = "; ".join(
-            f"{key}: {', '.join(factors.factor_levels(options.values, key))}{_same(key, assigned)}" for key in apart[:_SHOWN]
+            f"{key}: {', '.join(factors.factor_levels(options.values, key))}{_same(key, assigned)}"
+            for key in differing[:_SHOWN]
         )
         text = f"Log headers or option files next to the logs set options differently ({shown}): "
         text += "only runs with the same options are compared"
-        data = {"values": {key: factors.factor_levels(options.values, key) for key in apart}}
+        data = {"values": {key: factors.factor_levels(options.values, key) for key in differing}}
         notes.append(Note(code="options_differ", text=text, data=data))
     if options.defining:
         shown = "; ".join(f"{key}: {_by_candidate(assigned, key)}" for key in options.defining[:_SHOWN])
@@ -117,9 +120,9 @@ def differing_options(assigned: Sorted) -> list[Note]:
 
 
 def one_after_the_other(runs: Sequence[RunAnalysis], assigned: Sorted, comparison: Comparison) -> frozenset[frozenset[str]]:
-    """Return the pairs of repeated candidates of which all runs of one came before those of the other, in each cell they share.
+    """Return the pairs of repeated candidates where, in each shared cell, all runs of one came before those of the other.
 
-    Dates of one form are compared; a date that both share is neither before nor after. Cells without dates do not count.
+    Only dates of the most frequent form are compared. A cell without such dates, or with the same dates for both, is skipped.
     """
     pairs = set()
     for a, b in itertools.combinations(comparison.repeated, 2):
@@ -149,76 +152,83 @@ def in_order(barred: Collection[frozenset[str]]) -> list[Note]:
 
 
 def less_steady(figures: Sequence[RunFigures], names: Sequence[str], comparison: Comparison, alpha: float) -> list[Note]:
-    """Return the notes of candidates that stalled more, or varied more, than a steadier one, in every cell they share."""
-    by = {name: [one for one in figures if one.run.candidate == name] for name in names}
-    calmest = sorted(names, key=lambda name: median(one.run.cv or 0.0 for one in by[name]))
+    """Return notes on candidates that stalled more, or varied more, than a steadier candidate, in every cell they share."""
+    by_candidate = {name: [one for one in figures if one.run.candidate == name] for name in names}
+    steadiest_first = sorted(names, key=lambda name: median(one.run.cv or 0.0 for one in by_candidate[name]))
     notes: list[Note] = []
     for name in names:
-        calmer = (other for other in calmest[: calmest.index(name)] if comparison.shared(name, other))
-        steadier = (_less_steady_than(by, name, other, comparison, alpha) for other in itertools.islice(calmer, _CALMEST))
-        notes += itertools.islice((note for note in steadier if note), 1)
+        steadier = (other for other in steadiest_first[: steadiest_first.index(name)] if comparison.shared(name, other))
+        compared = (
+            _less_steady_than(by_candidate, name, other, comparison, alpha)
+            for other in itertools.islice(steadier, _MOST_STEADIER)
+        )
+        notes += itertools.islice((note for note in compared if note), 1)
     return notes
 
 
 def _less_steady_than(
-    by: Mapping[str, Sequence[RunFigures]], name: str, calm: str, comparison: Comparison, alpha: float
+    by_candidate: Mapping[str, Sequence[RunFigures]], name: str, steadier: str, comparison: Comparison, alpha: float
 ) -> Note | None:
-    cells = comparison.shared(name, calm)
-    rough_runs, calm_runs = ({cell: [one for one in by[who] if one.run.cell == cell] for cell in cells} for who in (name, calm))
-    varies = all(all_below(_cvs(calm_runs[cell]), _cvs(rough_runs[cell]), WORTHWHILE[Goal.STABILITY]) for cell in cells)
-    shares = [_stalled(rough_runs[cell], calm_runs[cell], alpha / len(cells)) for cell in cells]
-    stalls = any(clearly for _, _, clearly in shares) and all(rough >= quiet for rough, quiet, _ in shares)
+    cells = comparison.shared(name, steadier)
+    by_cell, steadier_by_cell = (
+        {cell: [one for one in by_candidate[each] if one.run.cell == cell] for cell in cells} for each in (name, steadier)
+    )
+    varies = all(all_below(_cvs(steadier_by_cell[cell]), _cvs(by_cell[cell]), WORTHWHILE[Goal.STABILITY]) for cell in cells)
+    shares = [_stalled(by_cell[cell], steadier_by_cell[cell], alpha / len(cells)) for cell in cells]
+    stalls = any(clearly for _, _, clearly in shares) and all(share >= other for share, other, _ in shares)
     if not (varies or stalls):
         return None
-    rough, quiet = ([one.run for cell in cells for one in runs[cell]] for runs in (rough_runs, calm_runs))
+    runs, steadier_runs = ([one.run for cell in cells for one in grouped[cell]] for grouped in (by_cell, steadier_by_cell))
     per_1000 = [
-        1000 * sum(run.stall_seconds for run in runs) / sum(run.measured_seconds for run in runs) for runs in (rough, quiet)
+        1000 * sum(run.stall_seconds for run in group) / sum(run.measured_seconds for run in group)
+        for group in (runs, steadier_runs)
     ]
     differences = []
     if stalls:
         differences.append(f"more stalls ({number(per_1000[0])} against {number(per_1000[1])} seconds per 1000)")
     if varies:
-        cvs = [span([run.cv or 0.0 for run in runs], percent) for runs in (rough, quiet)]
+        cvs = [span([run.cv or 0.0 for run in group], percent) for group in (runs, steadier_runs)]
         differences.append(f"a higher coefficient of variation ({cvs[0]} against {cvs[1]})")
-    where = f"in {counted(len(rough), 'run')} of {name} and {len(quiet)} of {calm}"
-    where = "in one run each" if len(rough) == len(quiet) == 1 else where
+    where = f"in {counted(len(runs), 'run')} of {name} and {len(steadier_runs)} of {steadier}"
+    where = "in one run each" if len(runs) == len(steadier_runs) == 1 else where
     where += f", in each of {len(cells)} cells" if len(cells) > 1 else ""
     return Note(
         code="less_steady",
-        text=f"{name} had {' and '.join(differences)} than {calm}, {where}",
+        text=f"{name} had {' and '.join(differences)} than {steadier}, {where}",
         data={
             "candidate": name,
-            "steadier": calm,
-            "cv": [run.cv for run in rough],
-            "steadier_cv": [run.cv for run in quiet],
+            "steadier": steadier,
+            "cv": [run.cv for run in runs],
+            "steadier_cv": [run.cv for run in steadier_runs],
             "stall_seconds_per_1000": per_1000[0],
             "steadier_stall_seconds_per_1000": per_1000[1],
         },
     )
 
 
-def _stalled(rough: Sequence[RunFigures], calm: Sequence[RunFigures], alpha: float) -> tuple[float, float, bool]:
-    """Return the share of stalled seconds of two candidates in a cell, and whether their intervals are apart."""
-    longest = max((length for one in (*rough, *calm) for length in one.stalls), default=0.0)
-    one, two = (
+def _stalled(runs: Sequence[RunFigures], steadier: Sequence[RunFigures], alpha: float) -> tuple[float, float, bool]:
+    """Return the stalled seconds per 1000 of two candidates in a cell, and whether the interval of the first lies above."""
+    longest = max((length for one in (*runs, *steadier) for length in one.stalls), default=0.0)
+    stalled, stalled_steadier = (
         stall_seconds_per_1000(
-            [length for each in runs for length in each.stalls], sum(each.run.measured_seconds for each in runs), longest, alpha
+            [length for one in group for length in one.stalls], sum(one.run.measured_seconds for one in group), longest, alpha
         )
-        for runs in (rough, calm)
+        for group in (runs, steadier)
     )
-    return one.mean, two.mean, two.high is not None and one.low is not None and two.high < one.low
+    is_above = stalled_steadier.high is not None and stalled.low is not None and stalled_steadier.high < stalled.low
+    return stalled.mean, stalled_steadier.mean, is_above
 
 
 def single_runs(names: Sequence[str], runs: Sequence[RunAnalysis], comparison: Comparison) -> list[Note]:
-    """Return the note of candidates without a second run in a cell, and which factor may only number the runs."""
-    alone = [name for name in names if name not in comparison.repeated and comparison.met[name]]
-    if not alone or len(names) < 2:
+    """Return a note on candidates without a second run in any cell, with the factors that may only number the runs."""
+    single = [name for name in names if name not in comparison.repeated and comparison.met[name]]
+    if not single or len(names) < 2:
         return []
-    who = f"{listed(alone)} {'has' if len(alone) == 1 else 'have'}" if len(alone) < len(names) else "Each candidate has"
-    met = {name: sum(run.candidate == name and run.cell in comparison.cells for run in runs) for name in alone}
-    if max(met.values()) == 1:
-        every = {name: sum(run.candidate == name for run in runs) for name in alone}
-        of = f" (of {every[alone[0]]})" if len(alone) == 1 and every[alone[0]] > 1 else ""
+    who = f"{listed(single)} {'has' if len(single) == 1 else 'have'}" if len(single) < len(names) else "Each candidate has"
+    compared = {name: sum(run.candidate == name and run.cell in comparison.cells for run in runs) for name in single}
+    if max(compared.values()) == 1:
+        total = {name: sum(run.candidate == name for run in runs) for name in single}
+        of = f" (of {total[single[0]]})" if len(single) == 1 and total[single[0]] > 1 else ""
         start = f"{who} one run to compare{of}"
     else:
         start = f"{who} one run per cell, and cells are no repeats, since one server start may have served several"
@@ -227,11 +237,11 @@ def single_runs(names: Sequence[str], runs: Sequence[RunAnalysis], comparison: C
     if numbering:
         text += f". If {listed(numbering)} only number{'s' if len(numbering) == 1 else ''} the runs, add "
         text += " ".join(f"--ignore {key!r}" for key in numbering)
-    return [Note(code="single_runs", text=text, data={"candidates": alone, "ignore": numbering})]
+    return [Note(code="single_runs", text=text, data={"candidates": single, "ignore": numbering})]
 
 
 def _numbering(runs: Sequence[RunAnalysis]) -> list[str]:
-    """Return the factors without which runs would be repeats and whose values are small numbers, or different in each run."""
+    """Return the factors without which some runs would be repeats, and whose values are small numbers or differ in each run."""
     numbering = []
     for key in runs[0].others:
         values = [run.others[key] for run in runs]
@@ -243,7 +253,7 @@ def _numbering(runs: Sequence[RunAnalysis]) -> list[str]:
 
 
 def moved_between_runs(runs: Sequence[RunAnalysis], assigned: Sorted, comparison: Comparison, *, by_file: bool) -> list[Note]:
-    """Return the notes of runs of one setting that lie about as far apart as candidates do: the level moved between them."""
+    """Return notes on runs of one setting that differ at least half as much as candidates do: the level moved between them."""
     cells: dict[tuple[str, ...], list[RunAnalysis]] = {}
     for run in runs:
         values = assigned.settings[run.file] if by_file else assigned.others[run.file]
@@ -269,7 +279,7 @@ def moved_between_runs(runs: Sequence[RunAnalysis], assigned: Sorted, comparison
 
 
 def not_random(runs: Sequence[RunAnalysis], ordered: Sequence[str] | None, names: Sequence[str]) -> list[Note]:
-    """Return the note that nobody randomised these runs, and in what order they came, where the names say so."""
+    """Return the note that dialin did not randomize the order of these runs, with the order where the names hold it."""
     if len(names) < 2:
         return []
     text = "The order of these runs was not randomized by dialin: anything that changed between them counts as a difference"
@@ -280,7 +290,7 @@ def not_random(runs: Sequence[RunAnalysis], ordered: Sequence[str] | None, names
 
 
 def different_logs(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Return the notes of differing report intervals, percentiles and lengths."""
+    """Return notes on report intervals, percentiles and lengths that differ between logs."""
     notes = []
     intervals = sorted({run.interval for run in runs if run.interval})
     if len(intervals) > 1:
@@ -289,7 +299,7 @@ def different_logs(runs: Sequence[RunAnalysis]) -> list[Note]:
         notes.append(Note(code="different_intervals", text=text, data={"intervals": intervals}))
     percentiles = sorted({run.percentile for run in runs if run.percentile is not None})
     if len(percentiles) > 1:
-        shown = listed([str(one) for one in percentiles])
+        shown = listed([str(percentile) for percentile in percentiles])
         text = f"The logs report different percentiles of latency ({shown}); they are not compared"
         notes.append(Note(code="different_percentiles", text=text, data={"percentiles": percentiles}))
     lengths = [run.seconds for run in runs if run.seconds] or [1.0]

@@ -1,4 +1,4 @@
-"""One run's log in figures: where its measurement begins, what it did from there on. Pure."""
+"""Sums up a run's log in figures: where its measurement begins, and its throughput, stalls and course from there. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dialin.text import counted
 from dialin.workloads.sysbench_log import RunLog
 
 _DAY = 86_400
-"""Lines of a log beyond which its warm-up and its course are found on means of successive lines, in bounded memory."""
+"""Lines of a log above which its warm-up and its course are determined by means of successive lines, to limit memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class RunFigures:
 def sum_up_run(run: Run, label: str, candidate: str | None, others: Mapping[str, str], skip: float | None) -> RunFigures:
     """Sum up a run.
 
-    `candidate` is None where the run is left out; `others` are the factors that are not alike in all runs; `skip` is seconds
-    to leave out at its start, None to find the end of its warm-up.
+    `candidate` is None where the run is left out; `others` are the factors of its cell, with their values; `skip` is the number
+    of seconds to leave out at its start, None to detect the end of its warm-up.
 
     Raises:
         UserError: too few lines remain.
@@ -54,8 +54,10 @@ def sum_up_run(run: Run, label: str, candidate: str | None, others: Mapping[str,
     start = replace(start, length=start.length * step)
     if skip is not None:
         start = Start(int(np.searchsorted(log.times, skip, side="right")), settled=True)
-        if (left := log.times.size - start.length) < FEWEST:
-            raise UserError(f"--skip {skip:g} leaves {counted(left, 'line')} of {run.name}", "Skip less, or exclude that run")
+        if (remaining := log.times.size - start.length) < FEWEST:
+            raise UserError(
+                f"--skip {skip:g} leaves {counted(remaining, 'line')} of {run.name}", "Skip less, or exclude that run"
+            )
     begin = start.length
     measured = log.tps[begin:]
     dip = find_dip(measured, log.interval)
@@ -108,7 +110,7 @@ def _means(tps: NDArray[np.float64], step: int) -> NDArray[np.float64]:
 
 
 def _effective_lines(tps: NDArray[np.float64]) -> float:
-    """Return the number of independent lines; of a run longer than a day it is extrapolated from the last day."""
+    """Return the number of independent lines; beyond `_DAY` lines it is extrapolated from the last `_DAY` of them."""
     last = tps[-_DAY:]
     return effective_seconds(last) * tps.size / last.size
 

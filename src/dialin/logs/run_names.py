@@ -1,4 +1,4 @@
-"""The names of logs: the candidate, what else was set, and when the run was made. Pure."""
+"""Reads the names of logs: the candidate, other settings, and the date of the run. Pure."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _REPEAT = re.compile(
 )
 """Words that number the runs of one setting."""
 _MOST_REPEATS = 100
-"""A larger number behind such a word is a setting."""
+"""A number of this size or larger after such a word is a setting."""
 NUMBER = "number"
-"""The factor of a number that no word goes before."""
+"""The factor of a number without a word before it."""
 WORDING = "wording"
 """The factor of all words that are not in every name."""
 NONE = "none"
@@ -36,13 +36,13 @@ _WILDCARDS = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True, slots=True)
 class NameParts:
-    """What a name says beside the candidate.
+    """The parts of a name besides the candidate.
 
     Attributes:
-        settings: what looks like a setting: `io5000` and `io/5000` are `io` of `5000`. Every number is one, except dates and
-            the numbers of repeats.
-        words: the words without a number, and those in which letters and figures are mixed; a letter alone is none.
-        stamp: its dates and times.
+        settings: values by name: `io5000` and `io/5000` are `io` with `5000`. Every number is a setting, except dates and the
+            numbers of repeats.
+        words: the words without a number, and those that mix letters and digits; a single letter is not a word.
+        stamp: the dates and times.
     """
 
     settings: Mapping[str, str]
@@ -51,10 +51,10 @@ class NameParts:
 
 
 def by_expression(names: Sequence[str], expression: str) -> dict[str, str]:
-    """Return the candidate of each name in which an expression finds one: its groups, joined by a slash, else all it finds.
+    """Return the candidate of each name that an expression matches: its groups, joined by a slash, else the whole match.
 
     Raises:
-        UserError: it is no regular expression, or finds nothing in any name.
+        UserError: it is not a regular expression, or it matches no name.
     """
     try:
         pattern = re.compile(expression)
@@ -72,10 +72,10 @@ def by_expression(names: Sequence[str], expression: str) -> dict[str, str]:
 
 
 def by_patterns(names: Sequence[str], table: Mapping[str, Sequence[str]], where: str) -> dict[str, str]:
-    """Return the candidate of each name that one of a table's patterns fits; see `fits_pattern`.
+    """Return the candidate of each name that one of a table's patterns matches; see `fits_pattern`.
 
     Raises:
-        UserError: a pattern fits no name, or a name fits those of two candidates.
+        UserError: a pattern matches no name, or a name matches patterns of two candidates.
     """
     candidates: dict[str, str] = {}
     for candidate, patterns in table.items():
@@ -95,13 +95,13 @@ def by_patterns(names: Sequence[str], table: Mapping[str, Sequence[str]], where:
 
 
 def fits_pattern(name: str, pattern: str) -> bool:
-    """Return whether a pattern fits a log's name.
+    """Return whether a pattern matches a log's name.
 
-    - With a wildcard (`*`, `?`, `[...]`) it has to fit the whole name, or the name of the file; `*` fits slashes too.
-    - `^` in front binds it to the start of a directory or file name, `$` at the end to the end of one; where only one of the
-      two is there, the other side is free. `*` then stays inside that one part of the path.
-    - Without any of these it has to be the name, or whole parts of its path: `10.11` fits `10.11/a.log` and `b/10.11.log`, and
-      not `10.11.10/a.log`.
+    - With a wildcard (`*`, `?`, `[...]`) it must match the whole name, or the name of the file; `*` also matches slashes.
+    - A leading `^` anchors it to the start of a directory or file name, a trailing `$` to the end of one; with only one of the
+      two, anything may stand on the other side. `*` then stays within that part of the path.
+    - Otherwise it must equal the name, or whole parts of its path: `10.11` matches `10.11/a.log` and `b/10.11.log`, but not
+      `10.11.10/a.log`.
     """
     file = name.rpartition("/")[2]
     parts = [*name.split("/")[:-1], file, _ENDINGS.sub("", file)]
@@ -115,7 +115,10 @@ def fits_pattern(name: str, pattern: str) -> bool:
 
 
 def short(names: Sequence[str]) -> dict[str, str]:
-    """Return each name without what all begin and end with, as far as they stay different."""
+    """Return a short label for each name: without its ending and without the beginning and end that all names share.
+
+    The names themselves are returned where labels without endings would be equal.
+    """
     bare = [_ENDINGS.sub("", name) for name in names]
     if len(set(bare)) < len(names):
         return {name: name for name in names}
@@ -127,7 +130,7 @@ def short(names: Sequence[str]) -> dict[str, str]:
 
 
 def read_name(name: str, expression: str | None) -> NameParts:
-    """Return what a name says, without what an expression for the candidate finds in it."""
+    """Return the parts of a name, without the part that the expression for the candidate matches."""
     rest = re.sub(expression, "/", name, count=1) if expression is not None else name
     stamp, rest = take_stamps(_ENDINGS.sub("", _INDEX.sub("", rest)))
     settings: dict[str, str] = {}
@@ -150,7 +153,7 @@ def read_name(name: str, expression: str | None) -> NameParts:
 
 
 def find_factors(parts: Mapping[str, NameParts], ignored: Collection[str]) -> dict[str, dict[str, str]]:
-    """Return for each name what is not alike in all, in order of first mention; what a name lacks is `none`."""
+    """Return for each name the factors that differ between names, in order of first occurrence; a missing value is `none`."""
     keys = dict.fromkeys(key for one in parts.values() for key in one.settings)
     shared = frozenset.intersection(*(one.words for one in parts.values())) if parts else frozenset()
     table = {key: {name: one.settings.get(key, NONE) for name, one in parts.items()} for key in keys if key not in ignored}
@@ -175,7 +178,7 @@ def _unused(key: str, settings: Collection[str]) -> str:
 
 
 def _common(texts: Sequence[str]) -> int:
-    """Return how many characters all texts begin with, up to the last one that is neither letter nor figure."""
+    """Return the length of the beginning that all texts share, up to the last character that is neither letter nor digit."""
     length = 0
     for index, characters in enumerate(zip(*texts, strict=False)):
         if len(set(characters)) > 1:

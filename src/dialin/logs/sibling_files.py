@@ -1,4 +1,4 @@
-"""Files beside logs that say how runs were made: `params.txt`, option files, run scripts."""
+"""Reads options from the files beside logs that show how runs were made: `params.txt`, option files, run scripts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 SIBLINGS = ("params.txt", "*.cnf", "run*.sh")
-"""The names of files that are read, one kind after the other."""
+"""The patterns of the file names that are read, in this order; a later kind overrides an earlier one."""
 _LARGEST = 1024**2
 _OPTION = re.compile(r"(?<![\w-])--([A-Za-z][\w-]*)(?:[=\s]+(\"[^\"]*\"|'[^']*'|[^\s\"'\\;|&-][^\s\"'\\;|&]*))?")
 _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z]\w*)=(\"[^\"]*\"|'[^']*'|[^\s;|&]*)")
@@ -20,13 +20,13 @@ _ON = "on"
 def read_options(logs: Mapping[str, Path], roots: Sequence[Path]) -> dict[str, dict[str, str]]:
     """Return the options that the files beside each log set.
 
-    Of each kind the files in the log's own directory count, else those of the nearest directory above it that has any, up to
-    the root that holds the log. Where a directory has several of a kind, those count whose names share the most words with
-    the log's; an option that these set differently is left out. A file that cannot be read sets nothing.
+    For each kind, the files in the log's directory are used, else those of the nearest directory above it that has any, up to
+    the root that contains the log. Where a directory has several files of a kind, those are used whose names share the most
+    words with the name of the log; an option that these set differently is left out. A file that cannot be read sets nothing.
 
     Args:
         logs: the path of each run's log, by the run's name.
-        roots: directories above which nothing is read; for a log that is in none of them only its own directory counts.
+        roots: directories above which nothing is read; for a log outside of all of them, only its own directory is searched.
     """
     absolute = [root.absolute() for root in roots]
     listings: dict[Path, dict[str, list[Path]]] = {}
@@ -48,9 +48,9 @@ def parse_options(text: str, file_name: str) -> dict[str, str]:
     """Return the options that a file sets, their names in lower case with underscores, the last value of each.
 
     Args:
-        text: what the file holds.
-        file_name: says what it is: of a script the assignments and the `--options` of its commands are read, of other files
-            the lines `key=value`, `--key=value`, `key: value` and `key value`.
+        text: the content of the file.
+        file_name: determines the format: in a script (`.sh`), assignments and the `--options` of commands are read; in other
+            files, lines `key=value`, `--key=value`, `key: value` and `key value`.
     """
     is_script = file_name.endswith(".sh")
     options: dict[str, str] = {}
@@ -113,8 +113,8 @@ def _words(name: str) -> frozenset[str]:
 
 def _agreed(options: Sequence[Mapping[str, str]]) -> dict[str, str]:
     values: dict[str, set[str]] = {}
-    for one in options:
-        for key, value in one.items():
+    for of_file in options:
+        for key, value in of_file.items():
             values.setdefault(key, set()).add(value)
     return {key: next(iter(distinct)) for key, distinct in values.items() if len(distinct) == 1}
 

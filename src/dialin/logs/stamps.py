@@ -16,10 +16,10 @@ _CANDIDATE = re.compile(
 _YEAR, _DAY, _TIME = "Y", "d", "HMS"
 _RANGES = {"Y": (1990, 2099), "y": (10, 39), "m": (1, 12), "d": (1, 31), "H": (0, 23), "M": (0, 59), "S": (0, 59)}
 _LAYOUTS = ("YmdHMS", "YmdHM", "Ymd", "dmY", "mdY", "ymdHMS", "ymdHM", "mdHMS", "mdHM", "ymd", "dmy", "mdy", "HMS")
-"""What the parts of a date may be, the longest first: year, short year, month, day, hour, minute, second."""
+"""The layouts of a date, in the order in which they are tried: year, short year, month, day, hour, minute, second."""
 _ORDER = "YymdHMS"
 _EPOCH = (1_200_000_000, 2_100_000_000)
-"""Unix times from 2008 to 2036. A round number of that size is a count, and no time."""
+"""Unix times from 2008 to 2036. A multiple of 1000 in that range is a count, not a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class Stamp:
     """The dates and times in a name.
 
     Attributes:
-        form: what its parts are; stamps of different forms have no order.
-        key: its parts, the year first; later stamps of one form have larger keys. Empty where a name has no date.
+        form: the layout of each date or time; stamps of different forms cannot be ordered.
+        key: the parts of each date, the year first; later stamps of one form have larger keys. Empty where a name has no date.
     """
 
     form: tuple[str, ...] = ()
@@ -38,8 +38,8 @@ class Stamp:
 def take_stamps(text: str) -> tuple[Stamp, str]:
     """Return all dates and times in a text, and the text with a slash in the place of each.
 
-    What only looks like a date is left where it is: `10.11.10` is a version, `10000000` a number of rows, `16-32-64` three
-    numbers. Two digits each that can be a date or a time are taken for one.
+    Text that only resembles a date is left in place: `10.11.10` is a version, `10000000` a number of rows, `16-32-64` three
+    numbers. Groups of two digits that can be a date or a time are read as one.
     """
     form: list[str] = []
     key: list[int] = []
@@ -53,14 +53,14 @@ def take_stamps(text: str) -> tuple[Stamp, str]:
         key.extend(part for _, part in sorted(zip(layout, parts, strict=True), key=lambda pair: _ORDER.index(pair[0])))
         return f"/{rest}"
 
-    left = _CANDIDATE.sub(replace, text)
-    return Stamp(tuple(form), tuple(key)), left
+    remaining = _CANDIDATE.sub(replace, text)
+    return Stamp(tuple(form), tuple(key)), remaining
 
 
 def _read(match: re.Match[str], *, has_date: bool) -> tuple[str, list[int], str] | None:
-    """Return the layout of a date, its parts, and what follows it that is no part of it; None where it is no date.
+    """Return the layout of a date, its parts, and the rest of the match, which is not part of the date; None for no date.
 
-    Behind a date three numbers are a time, if they can be one.
+    Three numbers after a date are read as a time, if they can be one.
     """
     if match["epoch"]:
         seconds = int(match["epoch"])

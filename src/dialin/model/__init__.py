@@ -1,1 +1,1 @@
-"""The nouns of dialin, typed: no I/O, and nothing of ours is imported here."""
+"""The data types of dialin: they do no I/O, and import nothing else of dialin."""

@@ -1,4 +1,4 @@
-"""What `dialin advise` prints: what was read of a server, and the experiments that are worth a try there."""
+"""What `dialin advise` prints: what was read from a server, and the experiments that are worthwhile there."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Experiment(FrozenModel):
 
     @property
     def weight(self) -> Weight:
-        """The weight of its strongest trigger."""
+        """The weight of the strongest trigger."""
         return self.triggers[0].weight
 
 

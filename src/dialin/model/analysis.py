@@ -1,4 +1,4 @@
-"""What the logs of runs made elsewhere say: each run by itself, each candidate, and how far candidates can be told apart.
+"""Results from the logs of runs made elsewhere: each run, each candidate, and how the candidates compare.
 
 `Analysis` is the contract of `dialin analyze --json`; its JSON Schema is published in `schema/`.
 """
@@ -16,11 +16,11 @@ from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 
 _FASTER = 0.05
-"""By how much faster than the rest, relative, a start must be to be pointed out."""
+"""How much faster than the rest of its run a start must be to be reported; relative."""
 
 
 class FileStatus(StrEnum):
-    """What became of a file that was looked at."""
+    """How a file was used, or why it was not."""
 
     USED = "used"
     COPY = "copy"
@@ -34,7 +34,7 @@ class FileStatus(StrEnum):
 
 
 class FileEntry(FrozenModel):
-    """One file, or one run in it, and how it was used. Of a run that ended early, what there is of it is used."""
+    """One file, or one run in it, and how it was used. A run that ended early is used as far as it goes."""
 
     file: str
     status: FileStatus
@@ -90,7 +90,7 @@ class RunAnalysis(FrozenModel):
 
     @property
     def cell(self) -> tuple[str, ...]:
-        """What must be alike in runs to compare them."""
+        """The values that runs must share to be compared."""
         return tuple(self.others.values())
 
     @property
@@ -99,7 +99,7 @@ class RunAnalysis(FrozenModel):
 
     @property
     def slowed_down(self) -> bool:
-        """Whether what was left out at its start was clearly faster than the rest: no warm-up."""
+        """Whether the seconds left out at the start were clearly faster than the rest, so that they are no warm-up."""
         return self.start_change >= _FASTER
 
 

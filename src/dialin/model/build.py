@@ -18,7 +18,7 @@ class Flavour(StrEnum):
 
 
 Version = tuple[int, ...]
-"""A version as numbers, e.g. `(9, 7, 4)`; a prefix such as `(9, 7)` stands for all that begin so."""
+"""A version as numbers, e.g. `(9, 7, 4)`; a prefix such as `(9, 7)` stands for all versions that begin with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class Build:
     Attributes:
         flavour: MySQL or MariaDB, read from the binary.
         version: its version, read from the binary.
-        launcher: what stands before the binary on a command line (a private loader with its library path), often nothing.
-        basedir: the root that share and plugin directories are found under, or None where the binary knows its own.
-        messages: the directory of error messages, or None where the binary knows its own.
+        launcher: what precedes the binary on a command line (a private loader with its library path); often empty.
+        basedir: the root of the share and plugin directories, or None where the binary finds them itself.
+        messages: the directory of error messages, or None where the binary finds it itself.
         origin: where it was found, in words: "installed by dialin", "on PATH".
     """
 

@@ -1,4 +1,4 @@
-"""A capture: what its first line says, what its statements come to, and what the server counted before and after."""
+"""A capture: its first line, the summary of its statements, and the server's counters before and after it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CaptureHeader(FrozenModel):
 
 
 class Coverage(FrozenModel):
-    """What was logged of what the server counted between two readings of its counters."""
+    """How much of what the server counted between two readings of its counters was logged."""
 
     questions: int = Field(description="Questions, counted by the server")
     logged: int = Field(description="statements and other commands in the logs that the server counts as Questions")
@@ -97,7 +97,7 @@ class NotReplayed(FrozenModel):
 
 
 class Unread(FrozenModel):
-    """What of the logs could not be read."""
+    """The parts of the logs that could not be read."""
 
     skipped_bytes: int = Field(description="bytes that belong to no entry")
     cut_off: int = Field(description="entries whose end is not in the logs")
@@ -106,7 +106,7 @@ class Unread(FrozenModel):
 
 
 class CaptureSummary(FrozenModel):
-    """What a capture comes to: digests and figures, no values."""
+    """The summary of a capture: digests and figures, no values."""
 
     schema_: Literal["dialin/capture-summary/1"] = Field(alias="schema")
     capture: CaptureHeader
@@ -125,16 +125,16 @@ class CaptureSummary(FrozenModel):
 
 
 class Fitness(StrEnum):
-    """How well a replay of a capture can be the load that was captured."""
+    """How well a replay of a capture can represent the load that was captured."""
 
     GOOD = "good"
     LIMITED = "limited"
     POOR = "poor"
-    """It is another load: what a replay says is not said of production's."""
+    """A replay is another load: its results do not hold for production."""
 
 
 class CheckCode(StrEnum):
-    """What a capture shows of how well it can be replayed; each with its figures."""
+    """The checks of how well a capture can be replayed, each with its figures."""
 
     COVERAGE = "coverage"
     """`share` of the server's Questions that is in the logs; null where it is not known."""
@@ -145,19 +145,19 @@ class CheckCode(StrEnum):
     CUT_TRANSACTIONS = "cut-transactions"
     """`transactions` whose end is not in the logs, and their `share`."""
     TIMES = "times"
-    """The `clock` of the logs: to the second, the order of transactions within one is not known."""
+    """The `clock` of the logs: if it counts seconds, the order of transactions within a second is not known."""
     ERRORS = "errors"
     """Whether errors are `known`: without them, a transaction that the server rolled back looks committed."""
     DURATIONS = "durations"
-    """Whether durations and rows are `known`: without them, a replay's cannot be compared."""
+    """Whether durations and rows are `known`: without them, those of a replay cannot be compared with them."""
 
 
 class CheckFinding(FrozenModel):
-    """One thing that a capture shows of how well it can be replayed."""
+    """The result of one check of how well a capture can be replayed."""
 
     code: CheckCode
     fitness: Fitness
-    figures: dict[str, float | int | str | bool | None] = Field(description="what the code says that there is")
+    figures: dict[str, float | int | str | bool | None] = Field(description="the figures that the code names")
 
 
 class CaptureCheck(FrozenModel):

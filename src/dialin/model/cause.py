@@ -68,8 +68,8 @@ class Cause:
     """What went wrong, by its code.
 
     Attributes:
-        figures: what its sentence is made of. `words` is text of a server, a program or the operating system; `exit` says how
-            a server ended: its `signal`, its `exit_code`, or its own last `words`.
+        figures: the values in its sentence. `words` is text from a server, a program or the operating system; `exit` says how
+            a server ended: its `signal`, its `exit_code`, or its last `words`.
     """
 
     code: CauseCode
@@ -84,7 +84,7 @@ class Cause:
 
     @classmethod
     def quoted(cls, words: str) -> Cause:
-        """Return a cause without a code of its own: its sentence is the words themselves."""
+        """Return a cause that has no code of its own: `words` are its sentence."""
         return cls(CauseCode.OTHER, {"words": words})
 
 

@@ -1,4 +1,4 @@
-"""What the speed of a run did over its time: the names of courses, which reports key on."""
+"""How the throughput of a run changed over time: the kinds of course, which reports use as keys."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from dialin.model.setting import Value, as_number, same_value
 
 CATEGORY = 2.0
-"""A coordinate from here on is a category."""
+"""Coordinates from here on are categories; those of a range are 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +19,14 @@ class Dimension:
         low: the lowest value of the range; unused where `values` are given.
         high: the highest one.
         log: whether the range has a log scale.
-        step: what a number is rounded to a multiple of; 0 for a variable that takes fractions.
+        step: numbers are rounded to a multiple of it; 0 for a variable that takes fractions.
         values: the values of a variable that has no range: words of an enumeration, ON and OFF, or a list.
         special: values outside of the range's order, e.g. 0 for "the server decides".
-        static: whether a change takes a start of the server.
+        static: whether a change requires a start of the server.
         default: the value of the baseline.
         rule: the value that a rule of thumb recommends; None where there is no such rule.
-        source: where that rule is from.
-        reason: why the variable is in the space, and what its range is from.
+        source: where that rule comes from.
+        reason: why the variable is in the space, and where its range comes from.
     """
 
     name: str

@@ -61,12 +61,12 @@ class Watched:
 
     Attributes:
         probe: its name, such as `status`.
-        seconds: of wall clock that lie between the first and the last reading of each measured window, all windows together.
+        seconds: wall-clock seconds from the first to the last reading of each measured window, all windows together.
         counters: by how much each cumulative figure rose in these seconds; those that did not change are 0.
         gauges: figures that go up and down.
-        readings: how often it was read.
-        waited: seconds of wall clock that reading took, the most that the server spent on it.
-        cpu: CPU seconds that dialin itself spent on it.
+        readings: how often the probe was read.
+        waited: wall-clock seconds that the readings took: the most that the server can have spent on them.
+        cpu: CPU seconds that dialin itself spent on the readings.
     """
 
     probe: str
@@ -86,14 +86,13 @@ def load_gauge(watched: Mapping[str, Watched], name: str) -> Gauge | None:
 
 @dataclass(frozen=True, slots=True)
 class PointColumns:
-    """Figures over time, by column: a trial of hours has millions.
-
-    A counter has its rate per second since the reading before, a gauge its value.
+    """Figures over time, stored by column because a trial of hours has millions.
 
     Attributes:
         names: the probe and the name of each figure.
-        at: when each was read, seconds since the epoch.
-        which: its place in `names`.
+        at: when each point was read, seconds since the epoch.
+        which: the index of each point's figure in `names`.
+        value: of a counter, its rate per second since the previous reading; of a gauge, its value.
     """
 
     names: Sequence[tuple[str, str]] = ()
@@ -136,9 +135,9 @@ class RawWaits:
 
     Attributes:
         pattern: the requested instruments, as the user wrote them.
-        seconds: in which they were collected.
-        events: how many were stored.
-        lost: how many the server counted and the ring no longer held when it was read.
+        seconds: seconds in which they were collected.
+        events: how many waits were stored.
+        lost: how many waits the server counted but the ring no longer held when it was read.
         timer: the timer that measured them, such as `CYCLE`.
         frequency: its ticks per second, for times in cycles; 0 where unknown.
         rows: by instrument and operation, the largest total first; each instrument has a row `(all)`.

@@ -16,16 +16,16 @@ class CpuFacts:
 
     Attributes:
         usable: how many CPUs this process may use.
-        governors: what chooses the clock, with the number of CPUs that it does so for.
-        driver: what the governor works through, such as `intel_pstate`.
-        turbo: whether the clock may go above its base.
-        turbo_switch: the file that turns that on and off.
-        base_hz: the clock that is kept without it.
-        clock_source: what the kernel reads the time from.
-        clock_sources: what it could read it from.
-        clock_read: seconds that one reading takes, those of the interpreter included.
+        governors: the frequency governors, each with the number of CPUs that use it.
+        driver: the frequency driver, such as `intel_pstate`.
+        turbo: whether the clock may exceed the base frequency.
+        turbo_switch: the file that turns turbo on and off.
+        base_hz: the frequency without turbo.
+        clock_source: the source that the kernel reads the time from.
+        clock_sources: the sources that it could use.
+        clock_read: seconds that one reading of the time takes, those of the interpreter included.
         nodes: the CPUs of each NUMA node, as `0-15`.
-        distance: how far the farthest node's memory is, as firmware puts it, a node's own being 1.
+        distance: the largest NUMA distance that the firmware reports, where a node's own memory has 1.
     """
 
     usable: int
@@ -48,8 +48,8 @@ class MemoryFacts:
 
     Attributes:
         available: what can be used without swapping, a container's limit taken into account.
-        swap_total: room for what is swapped out.
-        swap_used: what is swapped out now.
+        swap_total: the size of the swap space.
+        swap_used: the swap space in use.
         swappiness: how readily the kernel swaps, 0 to 200.
         huge_pages: when transparent huge pages are used: `always`, `madvise` or `never`.
         huge_pages_defrag: when memory is compacted for them.
@@ -69,8 +69,8 @@ class DiskFacts:
     """The disk below a directory.
 
     Attributes:
-        rotational: whether the kernel takes it for one with turning platters.
-        scheduler: what orders its requests.
+        rotational: whether the kernel reports a disk with rotating platters.
+        scheduler: the I/O scheduler.
         write_cache: `write back` where the kernel must flush a cache of the device, else `write through`.
         free: bytes that may still be written.
         fsyncs: seconds that each of a few small fsyncs in the directory took.
@@ -99,18 +99,19 @@ class Busy:
 
 @dataclass(frozen=True, slots=True)
 class LoadFacts:
-    """What the machine does now, over a second without load of ours.
+    """The activity of the machine over a short time without load by dialin.
 
     Attributes:
+        seconds: the length of that time.
         busy: the share of the usable CPUs that was used.
-        runnable: how many tasks wanted a CPU at its end, ours left out.
+        runnable: how many tasks wanted a CPU at its end, dialin's left out.
         stolen: the share of all CPUs' time that a hypervisor gave to others.
-        stolen_since_boot: the share of what programs wanted of the CPUs that it gave to others, since the machine started.
+        stolen_since_boot: since boot, the share of the CPU time wanted by programs that a hypervisor gave to others.
         waited_cpu: the share of the time in which some task waited for a CPU.
         waited_io: the same for a disk.
         waited_memory: the same for memory.
         swapped: pages that went to swap or came back, per second.
-        busiest: the processes that used most CPU, ours left out; the first is the busiest.
+        busiest: the processes that used most CPU, dialin's left out; the first is the busiest.
     """
 
     seconds: float
@@ -127,15 +128,15 @@ class LoadFacts:
 
 @dataclass(frozen=True, slots=True)
 class LimitFacts:
-    """What servers may have.
+    """The limits on what servers may use.
 
     Attributes:
-        files: open files that a process has leave for.
-        files_most: how many it may give itself leave for.
-        may_raise: whether it may go above that too, as root mostly does.
-        aio_used: asynchronous requests that are reserved on this machine.
-        aio_most: how many can be.
-        cpu_quota: CPUs' worth of time that the control group may use; None also where there is no quota.
+        files: the soft limit of open files of a process.
+        files_most: the hard limit, up to which a process may raise the soft limit itself.
+        may_raise: whether a process may raise the hard limit too, as root usually may.
+        aio_used: asynchronous I/O requests that are reserved on this machine.
+        aio_most: how many can be reserved.
+        cpu_quota: how many CPUs' time the control group may use; None also where there is no quota.
         memory_limit: bytes that the control group may use; None also where there is no limit.
     """
 
@@ -154,8 +155,8 @@ class PlaceFacts:
 
     Attributes:
         virtual: whether it runs on a hypervisor.
-        maker: what the firmware calls the machine.
-        container: what contains it, such as `docker`; empty where nothing hints at a container.
+        maker: the machine's name in the firmware.
+        container: the kind of container, such as `docker`; empty where nothing indicates one.
     """
 
     virtual: bool | None = None
@@ -183,13 +184,13 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check of a machine.
 
     Attributes:
-        observed: what it is here, with its figures.
-        effect: what it does to a measurement; may be empty where it is good.
-        remedy: what to do about it; empty where it is good.
-        command: one line to type for that; empty where no one line does.
+        observed: what was observed, with its figures.
+        effect: its effect on a measurement; may be empty for a good finding.
+        remedy: how to fix it; empty for a good finding.
+        command: a command line that fixes it; empty where no single one does.
     """
 
     subject: str

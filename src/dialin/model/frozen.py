@@ -1,4 +1,4 @@
-"""What every published and stored model has in common."""
+"""The base class of all published and stored models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class FrozenModel(BaseModel):
-    """A model that never changes and knows all of its fields."""
+    """An immutable model that rejects unknown fields."""
 
-    # What checks a model is built when it is first used: a command uses few of them, and waits for each.
+    # A model's validator is built at its first use: a command uses few models, and building each takes time.
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)

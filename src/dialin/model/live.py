@@ -1,4 +1,4 @@
-"""A study on a live server under its own traffic: what may be changed when, and what puts the baseline back at once."""
+"""The options of a study on live traffic: when the server may be changed, and when the guard restores the baseline."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dialin.model.frozen import FrozenModel
 from dialin.model.option_types import LIVE, Fraction
 
 PERIOD = 60.0
-"""Seconds of a period that count, where nothing else is asked for."""
+"""The default measured seconds of a period."""
 
 DEFAULT_WASHOUT = 5.0
-"""Seconds at the start of a period that are left out, of variables that settle at once."""
+"""The default seconds left out at the start of a period, for variables whose effect settles at once."""
 
 MOST_CANDIDATES = 4
-"""More of them would leave each too little of a server's hours."""
+"""The most candidates of a study on live traffic: with more, each would have too little of the time."""
 
 
 class LiveOptions(FrozenModel):
@@ -87,15 +87,15 @@ def hours_between(text: str) -> tuple[int, int]:
     Raises:
         ValueError: they are not written so, or begin when they end.
     """
-    found = re.fullmatch(r"\s*(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})\s*", text)
-    numbers = [int(number) for number in found.groups()] if found else []
+    match = re.fullmatch(r"\s*(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})\s*", text)
+    numbers = [int(number) for number in match.groups()] if match else []
     if not numbers or max(numbers[0], numbers[2]) > 23 or max(numbers[1], numbers[3]) > 59 or numbers[:2] == numbers[2:]:
         raise ValueError("must be hours of the day such as 01:00-05:00")
     return (60 * numbers[0] + numbers[1]) * 60, (60 * numbers[2] + numbers[3]) * 60
 
 
 class LatencySource(StrEnum):
-    """Where the latency of statements is read: the best that a server has."""
+    """Where the latency of statements is read: the best source that a server has."""
 
     HISTOGRAM = "histogram"
     SUMMARY = "summary"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 FIRST_DRIVER = "load_driver"
-"""The fact of a study that says which driver and build applied its load at first."""
+"""The fact of a study that names the load driver, with its build, that applied the load first."""
 
 LATER_DRIVERS = "load_driver_later"
-"""The fact that lists those that applied it after the study was resumed."""
+"""The fact of a study that lists the load drivers that applied the load after the study was resumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class DriverChoice:
     Attributes:
         threads: how many connections work at once.
         load_threads: how many threads of the driver these are divided among.
-        gather: whether these threads wait a little for further answers before they work through those that are there; None
+        gather: whether these threads wait a little for further answers before they handle those that have arrived; None
             while the driver has not decided.
     """
 
@@ -45,9 +45,10 @@ class TransactionTimes:
     Attributes:
         name: such as `new-order`; `ALL_KINDS` where the workload has only one kind.
         per_second: how many succeeded per second.
-        p95_ms: the 95th percentile of their latency, milliseconds; None where they were too few for it.
-        p99_ms: the 99th.
-        counts: how many took how many milliseconds, times within 1 % counted together as the longest of these.
+        p95_ms: the 95th percentile of their latency, milliseconds; None where there were too few transactions for it.
+        p99_ms: the 99th percentile, likewise.
+        counts: pairs of a latency in milliseconds and the number of transactions that had it; latencies within 1 % are
+            counted together, as the longest of them.
     """
 
     name: str
@@ -62,7 +63,7 @@ def describe_driver(begun: Mapping[str, Any], choices: Sequence[DriverChoice]) -
 
     Args:
         begun: the facts of the study, `FIRST_DRIVER` among them.
-        choices: of the first completed trial, which all later ones use; empty where the driver chooses nothing.
+        choices: the choices of the first completed trial, which all later ones use; empty where the driver chooses nothing.
     """
     if FIRST_DRIVER not in begun:
         return ""

@@ -1,4 +1,4 @@
-"""What a verdict is about: the goal's own measure, which way it is better, and the ratio that decides."""
+"""The measure that decides a verdict: its name, whether higher or lower is better, and the ratio that is compared."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Measure:
 
     @property
     def phrase(self) -> str:
-        """What a sentence calls it before `against the baseline`; its direction is said where lower is better."""
+        """The noun as it stands in a sentence before `against the baseline`, with the direction where lower is better."""
         return self.noun if self.higher_is_better else f"{self.noun}, {self.direction},"
 
 
@@ -50,14 +50,14 @@ def measure(goal: Goal, percentile: int) -> Measure:
 
 
 def figure_title(spec: StudySpec) -> str:
-    """Return the title of a column with latency, or with what a statement costs."""
+    """Return the title of the column of latency, or of the cost per statement where that is the goal."""
     if spec.goal in _COSTS:
         return f"{_COSTS[spec.goal][1]} {cost_unit(spec.goal)}".rstrip()
     return f"{latency_name(spec.workload.percentile)} ms"
 
 
 def cost_unit(goal: Goal) -> str:
-    """Return the unit of what a statement costs: milliseconds of CPU; numbers of the others have none."""
+    """Return the unit of the cost per statement: ms for CPU; empty for the other costs, which are numbers."""
     return "ms" if goal is Goal.CPU else ""
 
 
@@ -66,7 +66,7 @@ def measure_of(verdict: Verdict) -> Measure:
 
 
 def deciding(candidate: CandidateVerdict, verdict: Verdict) -> Estimate | None:
-    """Return the candidate's ratio to the baseline by which the verdict was found."""
+    """Return the candidate's ratio to the baseline that decides the verdict."""
     return candidate.ratio if verdict.goal is Goal.THROUGHPUT else candidate.goal_ratio
 
 

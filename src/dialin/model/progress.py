@@ -17,13 +17,13 @@ class Standing:
     """A candidate's figures so far.
 
     Attributes:
-        trials: completed ones.
+        trials: the number of completed trials.
         tps: throughput over the completed trials, at the machine's mean state, or None.
-        ratio: to the baseline, as far as the two can be compared, or None: of the goal's measure where that
-            is latency or what a statement costs, else of tps.
+        ratio: the ratio to the baseline's, of latency or cost where that is the goal, else of tps; None where the two cannot
+            be compared.
         out: whether it gets no further trials, because it is unsafe or could never be measured.
         latency: over the completed trials, milliseconds, where it is the goal.
-        cost: what a statement costs, where that is the goal; see `model.traffic.TrafficTotals.cost`.
+        cost: the cost per statement, where that is the goal; see `model.traffic.TrafficTotals.cost`.
     """
 
     trials: int
@@ -41,7 +41,7 @@ class Standing:
 
 
 class SessionState(StrEnum):
-    """How a run of dialin on a study stands. One that was killed still says that it runs."""
+    """The state of a run of dialin on a study. A run that was killed stays `RUNNING`."""
 
     RUNNING = "running"
     FINISHED = "finished"
@@ -54,9 +54,9 @@ class HostProgress:
     """What a host of a study does now.
 
     Attributes:
-        trials: how many ended there in this session.
-        trial: the number of the one that runs; None where the host is idle.
-        step: of that trial; None until its first step begins.
+        trials: how many trials ended there in this session.
+        trial: the number of the running trial; None where the host is idle.
+        step: the step of that trial; None until its first step begins.
         since: when that step, the trial or the pause began, seconds since the epoch.
     """
 
@@ -73,10 +73,10 @@ class Progress:
     """How far a study has come, stored for other processes.
 
     Attributes:
-        began: when it began or went on, seconds since the epoch.
-        blocks: how many blocks are planned, about; 0 until its trials begin.
+        began: when it began or was resumed, seconds since the epoch.
+        blocks: about how many blocks are planned; 0 until its trials begin.
         ends: when it is estimated to end; None until its trials begin.
-        step: of the trial that runs; None between trials.
+        step: the step of the running trial; None between trials.
     """
 
     session: SessionState
@@ -115,7 +115,7 @@ class Watcher(Protocol):
         """A second of the running trial was measured."""
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
-        """A trial ended, well or not."""
+        """A trial ended, completed or not."""
 
     def study_ended(self, verdict: Verdict) -> None:
-        """The verdict is there."""
+        """The study has a verdict."""

@@ -64,7 +64,7 @@ class LogLine:
 
     Attributes:
         at: seconds since the epoch.
-        figures: what its sentence is made of; of `TEXT` it is the sentence itself, `text`.
+        figures: the values in its sentence; for `TEXT`, the sentence itself as `text`.
     """
 
     at: float
@@ -73,13 +73,13 @@ class LogLine:
 
     @classmethod
     def of_text(cls, at: float, text: str) -> LogLine:
-        """Return a line that is a sentence already, such as a note on the checks before the study."""
+        """Return a line whose text is given, such as a note on the checks before the study."""
         return cls(at, LogCode.TEXT, {"text": text})
 
 
 @dataclass(frozen=True, slots=True)
 class CourseFigures:
-    """A completed trial of a tune: mean throughput, percentile of latency in ms (None where nothing was done), and CV."""
+    """A completed trial of a tune: mean throughput, percentile of latency in ms (None if nothing was done), and CV."""
 
     throughput: float
     latency: float | None
@@ -94,10 +94,11 @@ class TuneCourse:
     """How the search of a tune went.
 
     Attributes:
-        asks: the trials that it asked for, in order.
+        asks: the trials that the search requested, in order.
         trials: all trials, those of the proof included.
-        figures: of each completed trial, by its id.
-        findings: what it found so far; None before its first trial ended.
+        settings: per candidate, its setting.
+        figures: the figures of each completed trial, by its id.
+        findings: the results so far; None before the first trial ended.
     """
 
     asks: Sequence[TuneAsk] = ()
@@ -113,16 +114,16 @@ class StudyRecord:
 
     Attributes:
         created: when it began, seconds since the epoch.
-        dialin_version: what ran it.
+        dialin_version: the version of dialin that ran it.
         host: the inventory of the first host, and what applied the load.
         hosts: per host that ran trials, its inventory.
         servers: per build id, what is known of it: `version`, `origin`.
         catalogues: per build id, its catalogue of the requested variables, as text (`variables.catalogue`).
         samples: per trial id, in order of time.
         watched: per trial id, what its probes saw, by probe.
-        over_time: per trial id, the readings of its probes over time that were asked for.
+        over_time: per trial id, the requested readings of its probes over time.
         waits: per trial id, the raw waits that it collected.
-        course: how the search went, where the study is a tune: then all else is of its proof.
+        course: how the search of a tune went; the other attributes then describe its proof. None in other studies.
     """
 
     directory: str

@@ -1,4 +1,4 @@
-"""Whether a server does all that it can: then its clients wait for it, and throughput is the server's own."""
+"""Whether a server is saturated: only then do its clients wait for it, so that throughput is a property of the server."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ ALL_SATURATED = 0.9
 """The share of periods that must be saturated before throughput is compared."""
 
 _CPU = 0.9
-"""The share of the machine's CPU from which on a server has none left."""
+"""The share of the machine's CPU from which on a server counts as saturated."""
 _THREADS_PER_CPU = 4.0
-"""Threads that run per CPU from which on most of them wait, for a CPU or for the disk."""
+"""Running threads per CPU from which on most of them wait for a CPU or for the disk."""
 _OF_CONNECTIONS = 0.9
 _FEWEST_CONNECTIONS = 16
-"""On a machine that is not seen: nearly all of so many connections run, so that hardly a client waits for anything else."""
+"""For a server on another machine: if nearly all of so many connections run, hardly any client waits for anything else."""
 
 
 def is_saturated(*, cpu_share: float | None, cpus: int | None, running: float, connected: float | None) -> bool:
     """Return whether a server is saturated, by its CPU or by the threads that run.
 
     Args:
-        cpu_share: what it used of its machine's CPU; None where that is not seen.
-        cpus: how many the machine has; None where they are not seen.
-        running: threads that ran, mean.
-        connected: connections; None where that is not known.
+        cpu_share: the share of its machine's CPU that it used; None where unknown.
+        cpus: how many CPUs the machine has; None where unknown.
+        running: the mean number of running threads.
+        connected: the number of connections; None where unknown.
     """
     if cpu_share is not None and cpu_share >= _CPU:
         return True

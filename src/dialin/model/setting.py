@@ -94,5 +94,5 @@ def share_of(text: str) -> float:
 
 
 def changed(setting: Setting, base: Setting) -> dict[str, Value]:
-    """Return what a setting changes of another one; what only the other one has is left out."""
+    """Return the variables of a setting whose values differ from those of `base`, or that `base` lacks."""
     return {name: value for name, value in setting.items() if name not in base or not same_value(value, base[name])}

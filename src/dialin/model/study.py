@@ -33,7 +33,7 @@ class Goal(StrEnum):
 
 
 COST_GOALS = (Goal.CPU, Goal.IO, Goal.PAGES, Goal.ROWS)
-"""Goals that are what a statement costs the server; only live traffic has them."""
+"""Goals that are a cost per statement; only studies on live traffic have them."""
 LOWER_IS_BETTER = (Goal.LATENCY, *COST_GOALS)
 """Goals whose figure is shown beside throughput, the lower the better."""
 
@@ -52,11 +52,11 @@ class Until(StrEnum):
 
 
 WORTHWHILE = {Goal.THROUGHPUT: 0.01, Goal.STABILITY: 0.25, Goal.LATENCY: 0.05, **dict.fromkeys(COST_GOALS, 0.05)}
-"""The smallest relative difference that matters, where nobody says: what varies more takes more to matter."""
+"""The default of the smallest relative difference that matters: larger for a figure that varies more."""
 
 
 class Switch(StrEnum):
-    """How one candidate's trial follows another's: a server started anew, or one that lives on and is set."""
+    """How one candidate's trial follows another's: a server is started again, or a running one is set by SET GLOBAL."""
 
     RESTART = "restart"
     SET = "set"
@@ -99,7 +99,7 @@ class Attachment(FrozenModel):
 
 
 class MethodOptions(FrozenModel):
-    """The options of how a study measures and decides; those of its file, and what is stored with it, are the same fields."""
+    """The options of how a study measures and decides; the same fields in its file and in the store."""
 
     minutes: Annotated[float, METHOD] = Field(
         default=30.0, gt=0, le=10_080, description="wall-clock budget of the trials; preparing data does not count"
@@ -171,22 +171,22 @@ class MethodOptions(FrozenModel):
 class StudySpec(MethodOptions):
     """All that decides how a study runs; stored with it, so that it can be resumed and repeated.
 
-    `measure` and `warmup` are those that were planned. Beside the options of the method:
+    `measure` and `warmup` hold the planned values. The attributes beside the options of the method:
 
     Attributes:
         candidates: what is compared, in the order that tables show.
         baseline: the name of the candidate that the others are measured against.
         fixed: variables set alike for every candidate.
-        held: variables that differ between candidates though they are not under test, and the value that pins them for all.
+        held: variables that would differ between candidates though they are not under test, and the values that pin them.
         worthwhile: the smallest relative difference that matters, e.g. 0.01.
-        switch: how trials on sandboxes follow each other; an attached server has ways of its own.
+        switch: how trials on sandboxes follow each other; an attached server is restarted only where a variable requires it.
         expected_noise: the standard deviation of a trial that was expected before the study, on the log scale; None where
-            nothing was known of it.
-        aa: the candidates are one setting under several names, measured as if they were not: the noise itself is the question.
-        attachment: the server that is studied, where dialin did not start it.
+            it was unknown.
+        aa: the candidates are one setting under several names, to measure the noise.
+        attachment: the server under study, where dialin did not start it.
         initial: the candidate whose values the attached server had before the study; None where there is none.
         space: the variables that candidates which enter later may set, beside those that the first ones set.
-        live: the guards of a server that is studied under its own traffic; None of all other studies.
+        live: the options of a study on live traffic; None in other studies.
         tune: what a search changes; None where the candidates were named. A tune begins with its baseline alone, and each
             setting that the search tries enters as a candidate.
     """

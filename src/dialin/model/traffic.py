@@ -1,4 +1,4 @@
-"""What a live server did under its own traffic: in one second, and in a period of it."""
+"""What a live server did under its own traffic: in one second, and in one period."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ALL_STATEMENTS = "all"
 """The one kind of statement of a server that does not count them by kind."""
 
 PROBE = "traffic"
-"""The name by which a period's figures are stored."""
+"""The name under which a period's figures are stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +19,19 @@ class TrafficSecond:
     """What a server did between two readings; statements of dialin itself are left out.
 
     Attributes:
-        seconds: between the readings.
-        counts: by kind of statement, how many ended, the largest digests as kinds of their own; `times` is what they took
-            together, ms.
+        seconds: the seconds between the readings.
+        counts: by kind of statement, how many ended; the largest digests are kinds of their own.
+        times: by kind of statement, the sum of their durations, ms.
         figures: by how much counters rose: `cpu` (seconds of the server's process), `rows` read, `pages` requested of the
-            buffer pool, `io` (reads, writes and syncs of data and log), `errors`, `aborted`, `connections`, and `own`, the
-            seconds that dialin's own readings took.
-        buckets: by the upper bound of a time, ms, how many statements ended in it; empty where the server has no histogram.
+            buffer pool, `io` (reads, writes and syncs of data and log), `errors`, `aborted`, `connections`, `selects`,
+            `changes`, and `own`, the seconds that dialin's own readings took.
+        buckets: by upper bound of their duration, ms, how many statements ended; empty where the server has no histogram.
         running: threads that run, without dialin's own.
-        connected: connections.
-        lag: seconds behind the source; None of a server that is no replica, or where it is unknown.
+        connected: the number of connections.
+        lag: seconds behind the source; None for a server that is no replica, or where it is unknown.
         has_stopped: it is a replica, and its replication does not run.
-        free_disk: the share of the data directory's disk that is free, and `free_memory` that of the memory; None elsewhere.
+        free_disk: the share of the data directory's disk that is free; None for a server on another machine.
+        free_memory: the share of its machine's memory that is free; None for a server on another machine.
     """
 
     seconds: float
@@ -56,7 +57,7 @@ class TrafficSecond:
 
     @property
     def p95_ms(self) -> float | None:
-        """The 95th percentile of their latency, as the bound of its bucket; None without a histogram or a statement."""
+        """The 95th percentile of latency, as the bound of its bucket; None without a histogram or a statement."""
         return percentile(self.buckets, 0.95)
 
     @property
@@ -78,7 +79,7 @@ def percentile(buckets: Mapping[float, float], share: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class TrafficTotals:
-    """Seconds of a period together; the attributes are those of a second."""
+    """The sum of several seconds; the attributes are those of `TrafficSecond`."""
 
     seconds: float
     counts: Mapping[str, float]
@@ -101,7 +102,7 @@ class TrafficTotals:
         return changes / (reads + changes) if reads + changes else 0.0
 
     def cost(self, figure: str) -> float:
-        """Return what a statement cost: `cpu` in ms, or `io`, `pages` or `rows`; 0 where it is not known."""
+        """Return the cost per statement: `cpu` in ms, or `io`, `pages` or `rows`; 0 where it is not known."""
         scale = 1000.0 if figure == "cpu" else 1.0
         return scale * self.figures.get(figure, 0.0) / self.statements if self.statements else 0.0
 
@@ -110,10 +111,10 @@ class TrafficTotals:
         """Return the sum of some seconds, or of totals."""
         listed = list(parts)
         return cls(
-            seconds=sum(one.seconds for one in listed),
-            counts=_added(one.counts for one in listed),
-            times=_added(one.times for one in listed),
-            figures=_added(one.figures for one in listed),
+            seconds=sum(part.seconds for part in listed),
+            counts=_added(part.counts for part in listed),
+            times=_added(part.times for part in listed),
+            figures=_added(part.figures for part in listed),
         )
 
     def latency(self, mix: Mapping[str, float]) -> float | None:
@@ -139,11 +140,11 @@ class TrafficPeriod:
     """The measured seconds of a period.
 
     Attributes:
-        halves: the first half of its seconds, and the second.
-        p95_ms: of all its statements; None without a histogram.
-        running: threads that ran, mean.
-        connected: connections, mean; None of periods that were stored without them.
-        washout: seconds that were left out before them; None of periods that were stored without it.
+        halves: the totals of the first and of the second half of these seconds.
+        p95_ms: the 95th percentile of latency of all statements; None without a histogram.
+        running: the mean number of running threads.
+        connected: the mean number of connections; None for periods that were stored without it.
+        washout: seconds that were left out before them; None for periods that were stored without it.
     """
 
     halves: tuple[TrafficTotals, TrafficTotals]
@@ -187,7 +188,7 @@ def as_watched(seconds: Sequence[TrafficSecond], washout: float) -> Watched:
 
 
 def of_watched(watched: Mapping[str, Watched]) -> TrafficPeriod | None:
-    """Return what was stored of a period; None of a trial that has no such figures."""
+    """Return a period as it was stored; None for a trial that has no such figures."""
     stored = watched.get(PROBE)
     if stored is None or not stored.readings:
         return None

@@ -11,7 +11,7 @@ from dialin.model.load_driver import DriverChoice, TransactionTimes
 
 
 class Step(StrEnum):
-    """The steps of a trial, in their order: a sandbox is restored and booted; a server that runs is set, attached or not.
+    """The steps of a trial, in order: a sandbox is restored and booted; a running server, attached or not, is set.
 
     `WAIT` is for an attached server that does not answer when the trial is about to begin. In a `PAUSE` a live server keeps the
     baseline: until hours in which it may be changed, or until it is as usual again.
@@ -38,10 +38,10 @@ class TrialState(StrEnum):
 
 
 class Purpose(StrEnum):
-    """What a trial is for. Only those of the race decide; those that confirm are fresh, for a figure without selection.
+    """What a trial is for. Only trials of the race decide; those that confirm are fresh, so that selection does not bias them.
 
-    Trials for waits run with costly instruments on, so that they tell why and never who. Those of a search find the settings
-    that a race then proves. A live server is observed before anything is changed.
+    Trials for waits run with costly instruments on: they explain a verdict, and never decide it. Those of a search find the
+    settings that a race then proves. A live server is observed before anything is changed.
     """
 
     RACE = "race"
@@ -68,10 +68,10 @@ class WarmUpEnd(StrEnum):
 
 
 LOST_GAP = 0.3
-"""Seconds that a host must stand still in one go for the second to be lost: a tenth of that is ordinary scheduling."""
+"""Seconds that one stall of the host must last for the second to be lost: a tenth of that is ordinary scheduling."""
 
 LOST_OF_A_RUN = 0.02
-"""The share of a long run that its host must stand still in one go for the run to be lost: what is less changes it little."""
+"""The share of a long run that one stall of the host must last for the run to be lost: a shorter one changes it little."""
 
 LOST_STOLEN = 0.25
 """The share of a second's CPU time that a hypervisor must steal for the second to be lost."""
@@ -82,7 +82,7 @@ class Sample:
     """One second of a trial, as the load driver reported it; of a timed query, one run of it.
 
     Attributes:
-        second: counted from 1 as they arrive; a driver's own clock may name one twice when it is late.
+        second: counted from 1 as samples arrive, because a driver that is late may report one of its own seconds twice.
         at: when it arrived, seconds since the epoch.
         step: `WARM_UP` or `MEASURE`.
         tps: transactions per second.
@@ -90,11 +90,11 @@ class Sample:
         latency_ms: the second's percentile of transaction latency (`WorkloadSpec.percentile`), milliseconds.
         errors: ignored errors per second (deadlocks, lock wait time-outs).
         reconnects: new connections per second.
-        gap: the longest that the host itself stood still within this second, seconds, by a heartbeat beside the load.
+        gap: the longest stall of the host itself within this second, seconds, by a heartbeat beside the load.
         stolen: the share of the machine's CPU time that its hypervisor gave to others, 0 to 1; None where unknown.
         pressure: the share of the second in which some task waited for a CPU, 0 to 1; None where unknown.
         threads: how many connections worked at once.
-        seconds: that it covers: 1, or the time of a run of a timed query.
+        seconds: the seconds that it covers: 1, or the time of a run of a timed query.
     """
 
     second: int
@@ -140,7 +140,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class VariableChange:
-    """A variable that was found to have another value than before, though dialin did not change it.
+    """A variable whose value changed though dialin did not change it.
 
     Attributes:
         before: its value when dialin read it last.
@@ -179,11 +179,11 @@ class Costs:
 
     def plus(self, other: Costs) -> Costs:
         """Return what two windows of the same machine cost together."""
-        mine, its = self.server_cpu, other.server_cpu
+        first, second = self.server_cpu, other.server_cpu
         return Costs(
             seconds=self.seconds + other.seconds,
             driver_cpu=self.driver_cpu + other.driver_cpu,
-            server_cpu=None if mine is None or its is None else mine + its,
+            server_cpu=None if first is None or second is None else first + second,
             machine_busy=self.machine_busy + other.machine_busy,
             cpus=self.cpus,
             driver_cpus=self.driver_cpus,
@@ -204,13 +204,13 @@ class Trial:
         steps: wall-clock seconds of each step that ended.
         warm_up_end: why the warm-up ended, once it has.
         in_force: every variable that the server reported once it was ready.
-        real: what was counted of the real objects behind variables, by variable: `{"innodb_buffer_pool_instances": "1"}` where
-            there is one pool, whatever the variable says. Only what this build lets us count.
-        costs: of the measured window, once it has ended.
+        real: the number of real objects behind variables, by variable: `{"innodb_buffer_pool_instances": "1"}` where there is
+            one pool, whatever the variable says. Only those that this build lets dialin count.
+        costs: the costs of the measured window, once it has ended.
         host: the name of the machine whose worker ran it.
-        driver_choices: what the load driver chose or was asked to use, for each number of threads; empty of one that chooses
+        driver_choices: what the load driver chose or was asked to use, for each number of threads; empty for one that chooses
             nothing.
-        transaction_times: of each kind of transaction; empty where the load driver reports no histograms.
+        transaction_times: the times of each kind of transaction; empty where the load driver reports no histograms.
     """
 
     id: int
@@ -234,12 +234,12 @@ class Trial:
 
     @property
     def seconds(self) -> float:
-        """Wall-clock seconds of its steps, without those in which it waited."""
+        """Wall-clock seconds of its steps, without the waiting time."""
         return sum(self.steps.values()) - self.waited
 
     @property
     def waited(self) -> float:
-        """Seconds that it waited for a server that went away, or until a live one may be changed; no budget counts them."""
+        """Seconds that it waited for a server that went away, or until a live one could be changed; no budget counts them."""
         return self.steps.get(Step.WAIT, 0.0) + self.steps.get(Step.PAUSE, 0.0)
 
     @property
@@ -260,7 +260,7 @@ class Trial:
 
     @property
     def stratum(self) -> tuple[int, int, str]:
-        """What the trial ran close together with, and is compared within: its block, session and host."""
+        """The group of trials that it is compared within, because they ran close together: its block, session and host."""
         return self.block, self.session, self.host
 
     @property

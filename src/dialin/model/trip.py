@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Danger(StrEnum):
-    """What a guard looks at."""
+    """What a guard watches for."""
 
     LATENCY = "latency"
     STALLED = "stalled"
@@ -25,10 +25,10 @@ class Trip:
     """A guard restored the baseline.
 
     Attributes:
-        value: what was seen; `limit` is what it exceeded, or fell below; both in the unit of the danger: ms, statements or
-            errors per second, threads, seconds, shares.
-        usual: the usual level of the same; None where there is none.
-        after: seconds from the change of the variable to the second that was bad.
+        value: the observed value, in the unit of the danger: ms, statements or errors per second, threads, seconds, shares.
+        limit: the limit that it exceeded, or fell below; in the same unit.
+        usual: the usual level of the same figure; None where there is none.
+        after: seconds from the change of the variable to the bad second.
         restored_in: seconds from then until the baseline's values were read back; None where they could not be restored.
     """
 

@@ -21,7 +21,7 @@ class MemoryFormula:
     Attributes:
         constant: bytes that the server takes in any case.
         factors: bytes for each unit of a variable: 1 for a pool, the number of connections for a buffer of each.
-        limit: bytes that there are.
+        limit: bytes that are available.
     """
 
     constant: float
@@ -29,12 +29,12 @@ class MemoryFormula:
     limit: float
 
     def needed(self, values: Mapping[str, Value]) -> float:
-        """Return the estimate for effective values; what is no number takes none."""
+        """Return the estimate for effective values; a value that is not a number counts as 0."""
         return self.constant + sum(factor * as_size(values.get(name, 0)) for name, factor in self.factors.items())
 
 
 def as_size(value: Value) -> float:
-    """Return a value as a number that costs memory; 0 for what is no number, or below 0."""
+    """Return a value as an amount of memory; 0 for one that is not a number, or is below 0."""
     return max(0.0, float(as_number(value) or 0.0))
 
 
@@ -51,13 +51,13 @@ class TunePlan(FrozenModel):
     """What a tune searches, and what its trials cost.
 
     Attributes:
-        search_seconds: measured in a trial of the search, for each number of threads.
-        proof_seconds: measured in a trial of the proof, for each number of threads.
-        start_seconds: what a start of the server takes before it can be measured, about.
-        set_seconds: what a change by SET GLOBAL takes before it can be measured, about.
-        memory: None where memory is not limited.
-        searched: trials up to this number are material of the search, whatever they were for: a tune that was resumed with a
-            larger budget searches on, and proves what it finds anew.
+        search_seconds: seconds measured in a trial of the search, for each number of threads.
+        proof_seconds: seconds measured in a trial of the proof, for each number of threads.
+        start_seconds: about how many seconds pass from a start of the server until it can be measured.
+        set_seconds: about how many seconds pass from a change by SET GLOBAL until it can be measured.
+        memory: the estimate of the memory of a setting; None where memory is not limited.
+        searched: trials up to this number count as trials of the search, whatever they were for: a tune that is resumed with
+            a larger budget continues its search, and repeats the proof.
     """
 
     variables: tuple[Dimension, ...] = Field(min_length=1)
@@ -71,7 +71,7 @@ class TunePlan(FrozenModel):
 
     @property
     def at_start(self) -> frozenset[str]:
-        """The variables that take a start of the server."""
+        """The variables that only a start of the server can set."""
         return frozenset(variable.name for variable in self.variables if variable.static)
 
 
@@ -91,15 +91,15 @@ class TuneStage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TuneAsk:
-    """A trial that a tune asked for; written down before it begins.
+    """A trial that a tune requested; stored before it begins.
 
     Attributes:
-        number: from 1.
-        candidate: of the study.
-        seconds: to measure, for each number of threads.
+        number: its place in the order, from 1.
+        candidate: the name of the candidate in the study.
+        seconds: the seconds to measure, for each number of threads.
         improvement: by how much it was expected to improve on the best setting, log scale; None where that was not its aim.
-        block: of the proof, as the study numbers it; 0 elsewhere.
-        subset: what the search calls the candidate of the proof; empty elsewhere.
+        block: the number of its block in the proof, as the study counts them; 0 for other trials.
+        subset: the search's name for the candidate of the proof; empty for other trials.
     """
 
     number: int
@@ -112,7 +112,7 @@ class TuneAsk:
 
 
 def ask_finder(asks: Sequence[TuneAsk]) -> Callable[[Trial], TuneAsk | None]:
-    """Return a function that names what a trial answers; None for a trial that none of these asked for."""
+    """Return a function that finds the request that a trial answers; it returns None for any other trial."""
     searched = {ask.number: ask for ask in asks if ask.stage is not TuneStage.PROOF}
     proven = {(ask.block, ask.candidate): ask for ask in asks if ask.stage is TuneStage.PROOF}
 

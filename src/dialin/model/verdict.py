@@ -305,7 +305,7 @@ class LiveCandidate(FrozenModel):
     latency: Estimate | None = Field(
         default=None, description="where latency is not the goal: latency as a ratio, with the load and its mix as covariates"
     )
-    disagrees: bool = Field(default=False, description="these two disagree, so that nothing is claimed")
+    disagrees: bool = Field(default=False, description="`with_load` and `without_load` disagree: nothing is claimed")
     costs: dict[LiveCost, Estimate] = Field(
         default_factory=dict,
         description="per statement, as a ratio: CPU seconds of the server (cpu), reads, writes and syncs of files (io), pages "
@@ -319,7 +319,7 @@ class LiveCandidate(FrozenModel):
         description="the goal's measure in a period that follows one of this candidate as a ratio to one that follows the "
         "baseline",
     )
-    carries_over: bool = Field(default=False, description="one of these two is clearly not 1")
+    carries_over: bool = Field(default=False, description="`settling` or `after_other` is clearly not 1")
     lasts: bool = Field(
         default=False,
         description="most of the effect may be still to come when a period ends, or its direction changes within one: it has "

@@ -1,4 +1,4 @@
-"""Why a verdict came out as it did: what `dialin explain` and the reports tell."""
+"""Why a verdict came out as it did: what `dialin explain` and the reports show."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Reason(FrozenModel):
 
 
 class CostRow(FrozenModel):
-    """What one query, or one transaction, costs of something; by candidate."""
+    """How much one query, or one transaction, uses of one resource; by candidate."""
 
     name: str = Field(description="such as `server CPU`")
     unit: str = Field(description="such as `µs`")
@@ -141,7 +141,7 @@ class WaitTrial(FrozenModel):
 
 
 class StatementFigures(FrozenModel):
-    """What one statement did with one candidate; all but the first by the execution."""
+    """Figures of one statement with one candidate; all but `per_second` are per execution."""
 
     per_second: float = Field(description="executions per second")
     mean_us: float = Field(description="microseconds per execution")

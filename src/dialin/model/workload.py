@@ -13,7 +13,7 @@ from dialin.model.frozen import FrozenModel
 from dialin.model.option_types import LOAD, Addresses
 
 TRANSACTION = "transaction"
-"""What most loads are counted in."""
+"""The unit that most loads are counted in."""
 
 MOST_THREADS = 65_535
 
@@ -59,7 +59,7 @@ class LoadLimit(FrozenModel):
     is_ratio: bool = False
 
     def distance(self, figure: float) -> float:
-        """Return what has the limit: the share itself; of a ratio 0 where it is 1, and 0.5 for one half or 2."""
+        """Return the number that the limit applies to: a share itself; for a ratio, 0 where it is 1, and 0.5 for 1/2 or 2."""
         if not self.is_ratio:
             return figure
         return 1 - min(figure, 1 / figure) if figure > 0 else 1.0
@@ -104,7 +104,7 @@ def latency_name(percentile: int) -> str:
 
 
 class LoadOptions(FrozenModel):
-    """The options of a load that no kind has another default of: the one home of each, for study files and the store."""
+    """The options of a load that have one default for all kinds: the one home of each, for study files and the store."""
 
     rate: Annotated[int, LOAD] = Field(
         default=0, ge=0, description="transactions per second to start; 0 for as many as possible"
@@ -145,10 +145,10 @@ class WorkloadSpec(LoadOptions):
         levels: several numbers of threads, each of which every trial measures in turn; empty where there is one only.
         tables: how many tables are asked for.
         table_size: rows that are asked for in each of them.
-        percentile: that of latency which is reported; 0 for the mean.
+        percentile: the percentile of latency to report; 0 for the mean.
         rand_type: the distribution that row numbers are drawn from; None leaves the driver's default.
         options: further options of the workload, by name without dashes in front.
-        traits: what the study has to know of it; its workload says so.
+        traits: what the study has to know of it, as its workload declares.
     """
 
     name: str = "oltp_read_write"

@@ -23,8 +23,8 @@ def checked_candidate(spec: StudySpec, candidate: Candidate, catalogue_of: Calla
     """Return a candidate whose variables are named as its build names them.
 
     Raises:
-        UserError: its name or its setting is there already, its build is none of the study's, it sets a variable outside the
-            study's space, or its build does not take a value.
+        UserError: its name or its setting is taken already, its build is not one of the study's, it sets a variable outside
+            the study's space, or its build does not take a value.
     """
     if any(candidate.name == other.name for other in spec.candidates):
         raise UserError(f"{candidate.name} is a candidate already", "Give it another name")
@@ -33,7 +33,7 @@ def checked_candidate(spec: StudySpec, candidate: Candidate, catalogue_of: Calla
     builds = {other.server for other in spec.candidates}
     if candidate.server not in builds:
         raise UserError(
-            f"{candidate.name} is of {candidate.server}, but the study uses {listed(sorted(builds))}", "Use that build"
+            f"{candidate.name} runs on {candidate.server}, but the study uses {listed(sorted(builds))}", "Use that build"
         )
     catalogue = catalogue_of(candidate.server)
     named = candidate.model_copy(
@@ -42,8 +42,8 @@ def checked_candidate(spec: StudySpec, candidate: Candidate, catalogue_of: Calla
     space = {known_name(name, catalogue) for name in spec.variables_under_test}
     if outside := sorted(named.setting.keys() - space):
         raise UserError(f"{candidate.name} sets {listed(outside)}, which the study does not vary", "Declare it in its space")
-    if same := check.duplicates([*spec.candidates, named]):
-        raise UserError(f"{candidate.name} is the same setting as {same[0][0]}", "Propose another one")
+    if duplicates := check.duplicates([*spec.candidates, named]):
+        raise UserError(f"{candidate.name} is the same setting as {duplicates[0][0]}", "Propose another one")
     check.check_setting(named.setting, catalogue, {})
     return named
 

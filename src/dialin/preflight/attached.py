@@ -122,7 +122,7 @@ def check_on_server(
     admits later candidates.
 
     Raises:
-        UserError: a variable takes a restart that is not allowed, or the server is in use and that is not allowed.
+        UserError: a variable requires a restart that is not allowed, or the server is in use and that is not allowed.
     """
     if spec.attachment is None:
         raise RuntimeError("the study is not about an attached server")
@@ -145,7 +145,7 @@ def check_on_server(
 
 
 def check_options(question: StudyOptions) -> None:
-    """Raise UserError where something is asked for that dialin does with servers of its own only."""
+    """Raise UserError where an option is given that is for sandboxes only."""
     for option, given in (
         ("--hold", question.hold),
         ("--server-cpus", question.server_cpus is not None),
@@ -189,10 +189,10 @@ def reach_again(spec: StudySpec, attachment: Attachment, tools: Tools, known: Ma
         ServerError: it does not answer.
     """
     attached = reach_server(attachment, tools, is_written=spec.live is None)
-    was = spec.candidates[0].server
-    if attached.build.id != was:
-        raise UserError(f"The server runs {attached.build.id} now, but the study started on {was}", "Start a new study")
-    if attached.build.instance != known[was].get("instance"):
+    build = spec.candidates[0].server
+    if attached.build.id != build:
+        raise UserError(f"The server runs {attached.build.id} now, but the study started on {build}", "Start a new study")
+    if attached.build.instance != known[build].get("instance"):
         raise UserError(
             f"{attached.account} is not the server that the study started on",
             "Give the account of that server, or start a new study",
@@ -208,9 +208,9 @@ def _check_tables(attached: Attached, database: str, workload: Workload) -> None
     """
     statement = "SELECT table_name FROM information_schema.tables WHERE table_schema = %s"
     with attached.connect() as query:
-        found = {str(name) for (name,) in query(statement, (database,))}
-    missing = [name for name in workload.table_names if name not in found]
-    if missing or not found:
+        existing = {str(name) for (name,) in query(statement, (database,))}
+    missing = [name for name in workload.table_names if name not in existing]
+    if missing or not existing:
         tables = f"the table {missing[0]}" if missing else "any table"
         more = f" (and {len(missing) - 1} more of the load)" if len(missing) > 1 else ""
         raise UserError(
@@ -220,10 +220,10 @@ def _check_tables(attached: Attached, database: str, workload: Workload) -> None
 
 
 def _check_load_hosts(attached: Attached, workload: Workload, database: str) -> None:
-    """Make sure that each host which applies the load logs in to this server: it has an account of its own.
+    """Make sure that each host that applies the load, with an account of its own, logs in to this server.
 
     Raises:
-        UserError: one cannot be reached, or logs in elsewhere.
+        UserError: one cannot be reached, or logs in to another server.
     """
     with attached.connect() as query:
         before = status(query, "Connections")
@@ -238,7 +238,7 @@ def _check_load_hosts(attached: Attached, workload: Workload, database: str) -> 
 
 
 def _admission(site: AttachedServer) -> Admit:
-    """Candidates are admitted without an inspection: their trials show their effective settings."""
+    """Return what admits candidates without an inspection: their trials show their effective settings."""
 
     def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, None]:
         named = checked_candidate(spec, candidate, lambda _: read_catalogue(site.attached))
@@ -249,7 +249,7 @@ def _admission(site: AttachedServer) -> Admit:
 
 
 def reach_server(attachment: Attachment, tools: Tools, *, is_written: bool = True) -> Attached:
-    """Return the attached server, after it has answered; where the load is `is_written`, it must take writes.
+    """Return the attached server, after it has answered; with `is_written`, it must accept writes.
 
     Raises:
         UserError: its account is not found.
@@ -272,7 +272,12 @@ def make_site(
     tools: Tools,
     permission: Permission,
 ) -> AttachedServer:
-    """Ask the server which variables only a start can set; nothing is set."""
+    """Return the place where trials run; the server is asked which variables only a start can set, and nothing is set.
+
+    Raises:
+        UserError: the load changes the amount of data in the user's schema, a variable requires a restart that is not allowed,
+            or a value would prevent the server from starting.
+    """
     if spec.workload.traits.grows and attachment.database:
         raise UserError(
             f"{spec.workload.name} changes how much data there is, and dialin does not restore the tables of the schema "
@@ -294,7 +299,7 @@ def make_site(
 
 
 def _check_starts(spec: StudySpec, candidate: Candidate, site: AttachedServer) -> None:
-    """Refuse values that keep a server from starting: a sandbox may die of them, somebody's server must not."""
+    """Refuse values that prevent a server from starting: a sandbox may fail to start, but a user's server must not."""
     build = site.attached.build.id
     for name, value in spec.setting_of(candidate.name).items():
         if name in site.at_start and (why := behaviour.kills(build, name, value)):
@@ -313,7 +318,7 @@ def check_live(attached: Attached, permission: Permission) -> list[str]:
 
 
 def read_catalogue(attached: Attached) -> Catalogue:
-    """Return what a server says of its variables; nothing is set to find out more."""
+    """Return the catalogue of a server's variables as it reports them; nothing is set to find out more."""
     with attached.connect() as query:
         return catalogue.read(query, attached.build.id)
 

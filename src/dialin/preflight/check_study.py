@@ -1,4 +1,4 @@
-"""What a study needs, checked before anything is started: for one that begins, and for one that is resumed."""
+"""Checks of all that a study needs, before anything is started: for a new study, and for one that is resumed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def check_question(
         ServerError: a build does not start with nothing set, or an attached server does not answer.
     """
     if question.tune is not None:
-        parse_named(question.tune)  # what is misspelled is refused before anything is looked for
+        parse_named(question.tune)  # refuses misspelled text before anything else is checked
     if question.tune is None and question.worst is not None:
         raise UserError("--worst is for a tune", "Leave it out, or use dialin tune")
     if question.attach:
@@ -79,7 +79,7 @@ def check_question(
         ready = check_sandboxed(request, tools) if question.tune is None else check_tuned(request, tools)
     at_rate = rates.before(question.rate, question.goal)
     ready = _with_notes(ready, note, at_rate)
-    return ready if ready.spec.tune is not None or ready.spec.live is not None else _expecting(ready, tools)
+    return ready if ready.spec.tune is not None or ready.spec.live is not None else _with_expected_noise(ready, tools)
 
 
 def check_resume(
@@ -97,8 +97,8 @@ def check_resume(
     fresh measurement of the choice in addition to what the study asked for.
 
     Raises:
-        UserError: there is no such study, a live dialin runs it, its build or a CPU is gone, or its attached server or the file
-            of its load is another one now.
+        UserError: there is no such study, another dialin process runs it, its build or a CPU is gone, or its attached server
+            or the file of its load is another one now.
         ServerError: an attached server does not answer.
     """
     if not directory.is_dir():
@@ -115,10 +115,10 @@ def check_resume(
     load_identity.check(spec, record.host, workload)
     drivers = load_identity.notes({**record.host, **load_identity.later(record.host, workload.version())})
     texts = [note_text(spec, note) for note in drivers]
-    return _with_notes(_where_it_runs(spec, allowed, tools, workload, permission, record), *texts)
+    return _with_notes(_resume_by_kind(spec, allowed, tools, workload, permission, record), *texts)
 
 
-def _where_it_runs(
+def _resume_by_kind(
     spec: StudySpec, allowed: Plan, tools: Tools, workload: Workload, permission: Permission, record: StudyRecord
 ) -> CheckedStudy:
     if spec.live is not None:
@@ -138,10 +138,10 @@ def _where_it_runs(
     return resume_sandboxed(spec, allowed, tools, workload, inspected)
 
 
-def _expecting(ready: CheckedStudy, tools: Tools) -> CheckedStudy:
+def _with_expected_noise(ready: CheckedStudy, tools: Tools) -> CheckedStudy:
     noise = machine_noise.recall(tools.home.noise, ready.spec)
-    promised = machine_noise.promise(ready.spec, ready.plan, noise)
-    return replace(ready, spec=machine_noise.expecting(ready.spec, ready.plan, noise), promise=promised)
+    promise = machine_noise.promise(ready.spec, ready.plan, noise)
+    return replace(ready, spec=machine_noise.expecting(ready.spec, ready.plan, noise), promise=promise)
 
 
 def _with_notes(ready: CheckedStudy, *first: str) -> CheckedStudy:
@@ -150,7 +150,7 @@ def _with_notes(ready: CheckedStudy, *first: str) -> CheckedStudy:
 
 
 def _with_budget(record: StudyRecord, minutes: float) -> StudySpec:
-    """Return a study with another budget; a tune whose proof had begun searches on, and proves what it finds anew."""
+    """Return a study with another budget; a tune whose proof had begun continues its search, and repeats the proof."""
     spec, spent = record.spec, sum(trial.seconds for trial in record.trials) / 60
     if minutes < spent:
         raise UserError(

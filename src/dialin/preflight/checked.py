@@ -73,10 +73,10 @@ class StudyRequest:
     base_file: Path | None = None
 
     def specify(self, candidates: Sequence[Candidate], defaults: Mapping[str, Mapping[str, str]]) -> StudySpec:
-        """Return the study, once its candidates are known; `defaults` holds, per build, the values without it.
+        """Return the study, once its candidates are known; `defaults` holds, per build, the values without the study.
 
         Raises:
-            UserError: two candidates are the same setting, the baseline is none of them, or a CPU is not there.
+            UserError: two candidates are the same setting, the baseline is not one of them, or a CPU does not exist.
         """
         question = self.question
         _check_duplicates(question, candidates)
@@ -87,7 +87,7 @@ class StudyRequest:
 
 
 def with_plan(spec: StudySpec) -> tuple[StudySpec, Plan]:
-    """Return a study that stores its plan, and the plan: a larger budget must not change how its trials are made.
+    """Return a study that stores its plan, and the plan: a later, larger budget must not change how trials are measured.
 
     Raises:
         UserError: the budget holds fewer blocks than a verdict needs.
@@ -113,11 +113,11 @@ def _choose_baseline(requested: str | None, candidates: Sequence[Candidate], bef
 
 
 def _check_duplicates(question: StudyOptions, candidates: Sequence[Candidate]) -> None:
-    """Refuse duplicate settings, but not in option files, which may be alike to measure the noise (A/A)."""
+    """Refuse duplicate settings, but not in option files and A/A studies, which may repeat one to measure the noise."""
     if question.compare or question.aa:
         return
-    if same := check.duplicates(candidates):
-        a, b = same[0]
+    if duplicates := check.duplicates(candidates):
+        a, b = duplicates[0]
         raise UserError(f"{a} and {b} are the same setting", "Remove one of them")
 
 
@@ -125,14 +125,14 @@ def check_cpus(spec: StudySpec) -> None:
     """Make sure that the requested CPUs exist and that a process can be bound to them.
 
     Raises:
-        UserError: they do not, or it cannot.
+        UserError: a CPU does not exist, or the program taskset is missing.
     """
     available = os.sched_getaffinity(0)
     for option, text in (("server-cpus", spec.server_cpus), ("load-cpus", spec.load_cpus)):
         if text is None:
             continue
         if missing := parse_cpus(text) - available:
-            here = f"There are {min(available)} to {max(available)}"
-            raise UserError(f"--{option} {text}: this machine has no CPU {min(missing)}", here)
+            remedy = f"There are {min(available)} to {max(available)}"
+            raise UserError(f"--{option} {text}: this machine has no CPU {min(missing)}", remedy)
         if shutil.which("taskset") is None:
             raise UserError(f"--{option} needs the program taskset", "Install it: apt-get install util-linux")

@@ -19,14 +19,13 @@ NOW = "now"
 def with_initial(
     settings: Sequence[Named], attached: Attached, reported: Mapping[str, str], *, is_added: bool
 ) -> tuple[list[Named], str | None, dict[str, str]]:
-    """Return the settings with the one that the server has, first where none of them is the same.
+    """Return the settings, with the one that the server has now in front unless one of them is the same.
 
-    `reported` holds every variable as the server reports it; `is_added` says whether what it has becomes a candidate where none
-    of the settings is the same.
+    `reported` holds every variable as the server reports it; `is_added` says whether the server's setting may be added.
 
     Returns:
-        The settings, the name of the one in force, and the exact values in force of the variables that they set. Variables that
-        the server lacks are left to the checks of the candidates, which suggest others.
+        The settings, the name of the one in force (None where it is not among them), and the exact values in force of the
+        variables that they set. Variables that the server lacks are left to the checks of the candidates, which suggest others.
     """
     variables = list(dict.fromkeys(name for _, setting in settings for name in setting))
     known = {name: spelled for name in variables if (spelled := reported_name(name, reported)) in reported}
@@ -47,6 +46,6 @@ def with_initial(
 
 
 def _as_written(name: str, value: Value) -> Value:
-    """Return a value as a user would write it, bytes with a letter where one fits exactly."""
+    """Return a value as a user would write it: bytes with a size letter where that is exact."""
     text = value_text(name, value)
     return parse_value(text if same_value(text, value) else str(value))

@@ -1,7 +1,7 @@
 """Inspection before measuring: each candidate's server is started once on empty data, and read.
 
-The effective settings decide whether like is compared with like, so they are known before an hour is spent, and what differs
-but is not under test can be pinned.
+The effective settings show whether candidates differ only in the variables under test. They are read before an hour of
+measuring is spent, so that other variables that differ can be pinned.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _TRIES = 4
 
 
 Inspect = Callable[[str, Setting], EffectiveSettings | None]
-"""Looks at a candidate with a setting; None where its server does not start."""
+"""Returns the effective settings of a candidate with a setting; None where its server does not start."""
 
 
 def make_inspect(tools: Tools, builds: Mapping[str, Build], requested: Iterable[str]) -> Inspect:
     """Return a function that inspects a candidate; `builds` is per candidate.
 
-    The objects behind the variables in `asked` are counted, with instruments where that takes some.
+    The objects behind the variables in `requested` are counted, with instruments where counting needs them.
     """
     names = dict.fromkeys(requested)
 
@@ -66,7 +66,7 @@ def _effective_settings(server: Instance, build: Build) -> EffectiveSettings:
 
 
 def inspect_by_setting(tools: Tools, build: Build, changes: Changes) -> dict[str, list[EffectiveSettings]]:
-    """Return the effective settings of each candidate on one server that is set to all in turn, and back again.
+    """Return the effective settings of each candidate, twice: on one running server that is set to all in turn, and back.
 
     Raises:
         ServerError: the server does not start, or refuses a value.
@@ -82,11 +82,11 @@ def inspect_by_setting(tools: Tools, build: Build, changes: Changes) -> dict[str
 
 
 def inspect_all(spec: StudySpec, inspect: Inspect) -> dict[str, EffectiveSettings]:
-    """Return the effective settings of each candidate whose server starts. In an A/A study one stands for all."""
+    """Return the effective settings of each candidate whose server starts; an A/A study inspects only the first."""
     if spec.aa and spec.candidates:
         first = spec.candidates[0]
-        one = inspect(first.name, spec.setting_of(first.name))
-        return {candidate.name: one for candidate in spec.candidates} if one is not None else {}
+        effective = inspect(first.name, spec.setting_of(first.name))
+        return {candidate.name: effective for candidate in spec.candidates} if effective is not None else {}
     inspected = {candidate.name: inspect(candidate.name, spec.setting_of(candidate.name)) for candidate in spec.candidates}
     return {name: settings for name, settings in inspected.items() if settings is not None}
 
@@ -94,7 +94,7 @@ def inspect_all(spec: StudySpec, inspect: Inspect) -> dict[str, EffectiveSetting
 def pin_confounds(
     spec: StudySpec, settings: Mapping[str, EffectiveSettings], inspect: Inspect
 ) -> tuple[StudySpec, dict[str, EffectiveSettings]]:
-    """Return the study in which every confound that can be pinned is, and the effective settings of its candidates then."""
+    """Return the study with every confound pinned that can be, and the effective settings of its candidates after that."""
     inspected = dict(settings)
     for _ in range(_TRIES):
         held: dict[str, Value] = {}

@@ -1,4 +1,4 @@
-"""Checks of a study on a live server under its own traffic; it is asked, watched (`live_state`), and not changed."""
+"""Checks of a study on a live server under its own traffic; the server is queried, watched (`live_state`), and not changed."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ def check_live(request: StudyRequest, tools: Tools) -> CheckedStudy:
     )
     _check_candidates(spec, question.baseline)
     names = spec.variables_under_test
-    settled = spec.warmup if spec.warmup is not None else live_safety.washout(names)
-    spec = spec.model_copy(update={"warmup": settled})
+    washout = spec.warmup if spec.warmup is not None else live_safety.washout(names)
+    spec = spec.model_copy(update={"warmup": washout})
     _check_safe(spec, live, values, attached)
     notes = [*left_out, *(note_text(spec, note) for note in check.check_study(spec, {known.build_id: known}, {}))]
     spec, allowed = with_plan(spec)
     state = live_state.watch(attached, tools)
     notes += live_state.check_state(spec, live, attached, state, values)
     site = _site(spec, live, attached, workload, tools, allowed, state, state.digests)
-    read = {"latency_source": state.source.value, "digests": [one.stored() for one in state.digests]}
+    facts = {"latency_source": state.source.value, "digests": [digest.stored() for digest in state.digests]}
     return CheckedStudy(
         spec=spec,
         plan=allowed,
-        servers={attached.build.id: {**facts_of_server(attached), **read}},
+        servers={attached.build.id: {**facts_of_server(attached), **facts}},
         workload=workload,
         site=site,
         notes=(*attached.account.notes, *notes),
@@ -109,7 +109,7 @@ def resume_live(
     _check_safe(spec, live, values, attached)
     state = live_state.watch(attached, tools)
     notes = live_state.check_state(spec, live, attached, state, values)
-    chosen = stored_digests(known.get(attached.build.id, {}))  # periods of one mix alone can be compared
+    chosen = stored_digests(known.get(attached.build.id, {}))  # only periods with the same mix can be compared
     return CheckedStudy(
         spec=spec,
         plan=allowed,

@@ -29,13 +29,13 @@ from dialin.workloads.traffic.meter import Meter
 from dialin.workloads.traffic.reader import LAG_STATEMENTS, Reader, Replication, replication_of
 
 WATCHED = 5
-"""Seconds for which the server is watched: whether there is any traffic, and how long sessions live."""
+"""Seconds for which the server is watched, to see whether there is any traffic and how long sessions live."""
 _LEAST_TRAFFIC = 1.0
 """Statements per second below which there is nothing to measure."""
 _FULL = 0.9
 """The share of max_connections from which on a server is at its limit."""
 _TURNOVER = 1 / 3
-"""The share of the washout in which sessions must end for a variable that each copies when it begins."""
+"""The share of the washout that sessions may live at most, for a variable that each session copies when it begins."""
 _NO_PRIVILEGE = (1227, 1044, 1045)
 
 _SOURCES: Mapping[LatencySource, str] = {
@@ -51,15 +51,17 @@ class LiveState:
     """What a server did while it was watched.
 
     Attributes:
-        digests: the largest ones, which are compared each by itself; none where they cost too much, or the server has none.
-        digests_ms: what reading them takes, ms; None where there are none.
-        replication: of a replica; None of any other server.
-        statements: per second; `busy_ms` is what they took together.
-        connections: new ones per second, and `connected` how many there were.
-        lifetime: seconds for which sessions live, at least, by those that lived through all of it and by the new ones.
-        running: threads that ran, in the median second.
-        cpu_share: of its machine's CPU; None where it runs elsewhere.
-        free_memory: bytes; None where it runs elsewhere.
+        digests: the largest digests, each compared by itself; empty where reading them takes too long, or there are none.
+        digests_ms: milliseconds that one reading of the largest digests takes; None where there are none.
+        replication: the replication of a replica; None for any other server.
+        statements: statements per second.
+        busy_ms: the sum of the durations of all statements, ms.
+        connections: new connections per second.
+        connected: the number of connections at the end.
+        lifetime: the estimated lifetime of sessions, seconds; see the function `lifetime`.
+        running: running threads, in the median second.
+        cpu_share: the share of its machine's CPU that the server used; None where it runs elsewhere.
+        free_memory: free bytes of its machine's memory; None where it runs elsewhere.
     """
 
     source: LatencySource
@@ -108,8 +110,8 @@ def watch(attached: Attached, tools: Tools) -> LiveState:
         source = meter.source
     if source is None:
         raise RuntimeError("a server was read without a source of latency")
-    took = sum(one.seconds for one in seconds)
-    connections = sum(one.figures.get("connections", 0.0) for one in seconds) / took
+    duration = sum(one.seconds for one in seconds)
+    connections = sum(one.figures.get("connections", 0.0) for one in seconds) / duration
     cpu = sum(one.figures["cpu"] for one in seconds) if all("cpu" in one.figures for one in seconds) else None
     with attached.connect() as query:
         after = {each.id for each in sessions(query)}
@@ -121,24 +123,24 @@ def watch(attached: Attached, tools: Tools) -> LiveState:
         digests=chosen if reading is not None and reading <= digests.LONGEST_READING_MS else (),
         digests_ms=reading,
         replication=replication,
-        statements=sum(one.statements for one in seconds) / took,
+        statements=sum(one.statements for one in seconds) / duration,
         busy_ms=sum(sum(one.times.values()) for one in seconds),
         connections=connections,
         connected=seconds[-1].connected,
-        lifetime=lifetime(sum(each in after for each in clients), len(clients), took, seconds[-1].connected, connections),
+        lifetime=lifetime(sum(each in after for each in clients), len(clients), duration, seconds[-1].connected, connections),
         running=statistics.median(one.running for one in seconds),
-        cpu_share=None if cpu is None else cpu / (took * (os.cpu_count() or 1)),
+        cpu_share=None if cpu is None else cpu / (duration * (os.cpu_count() or 1)),
         free_memory=None if attached.pid is None else host.memory_available(),
     )
 
 
 def lifetime(lasted: int, were: int, seconds: float, connected: float, connections: float) -> float:
-    """Return for how many seconds sessions live: the longer of two estimates, for a pool may live on beside short sessions.
+    """Return the lifetime of sessions, seconds: the longer of two estimates, for a pool may exist beside short sessions.
 
     Args:
-        lasted: how many of the sessions that were there at first were there at the end.
-        were: how many there were at first.
-        seconds: between the two.
+        lasted: how many of the first sessions were still there at the end.
+        were: how many sessions there were at first.
+        seconds: the seconds between the two.
         connected: sessions at the end.
         connections: new ones per second; `connected` divided by them is the mean (Little's law).
     """
@@ -187,7 +189,7 @@ def check_state(
     if limit and state.connected >= _FULL * limit:
         raise UserError(
             f"The server is at its limit: {state.connected:.0f} of max_connections = {limit:.0f} connections are open",
-            "Study it when it has room",
+            "Study it when fewer are open",
         )
     _check_replication(live, state)
     _check_goal(spec, state)
@@ -221,12 +223,12 @@ def _check_replication(live: LiveOptions, state: LiveState) -> None:
 def _check_goal(spec: StudySpec, state: LiveState) -> None:
     if spec.goal is Goal.CPU and state.cpu_share is None:
         raise UserError(
-            "--goal cpu takes a server on this machine: the CPU of one elsewhere is not seen",
+            "--goal cpu requires a server on this machine: the CPU of a server elsewhere cannot be read",
             "Run dialin where the server runs, or use --goal latency, io, pages or rows",
         )
     if spec.goal is Goal.THROUGHPUT and not state.is_saturated:
         raise UserError(
-            f"--goal throughput takes a saturated server: with {_level(state)}, clients decide what this one completes",
+            f"--goal throughput requires a saturated server: with {_level(state)}, clients decide what this one completes",
             "Leave it out: latency is compared, and the throughput is shown beside it",
         )
 
@@ -255,7 +257,7 @@ def _check_resizing(spec: StudySpec, live: LiveOptions, state: LiveState, values
         )
     if not resized:
         return []
-    unseen = "" if state.free_memory is not None else ". The memory of its machine is not seen"
+    unseen = "" if state.free_memory is not None else ". The free memory of its machine is unknown"
     return [f"{resized[0]} allocates or frees memory: clients may wait meanwhile, and restoring it may take longer{unseen}"]
 
 
@@ -285,7 +287,7 @@ def _check_sessions(spec: StudySpec, attached: Attached, state: LiveState) -> li
 
 def _session_variables(spec: StudySpec, attached: Attached) -> list[str]:
     """Return the variables of which each session has a copy of its own."""
-    found = []
+    names = []
     with attached.connect() as query:
         for name in spec.variables_under_test:
             try:
@@ -294,5 +296,5 @@ def _session_variables(spec: StudySpec, attached: Attached) -> list[str]:
                 if error.is_from_client:
                     raise
                 continue
-            found.append(name)
-    return found
+            names.append(name)
+    return names

@@ -20,17 +20,17 @@ from dialin.text import counted, exact_percent, percent
 from dialin.verdict import comparison
 from dialin.verdict.reach_verdict import figures_of
 
-_KEPT = 50
+_MOST_STUDIES = 50
 """How many studies are remembered."""
-_ENOUGH = 3
+_LEAST_FREEDOM = 3
 """Degrees of freedom from which on a study's noise is worth remembering."""
 ASSUMED = Noise(between=0.015, second=0.1)
-"""Where nothing is known: what an ordinary virtual machine showed (BENCHMARKS.md); 2.3 % for a trial of half a minute."""
+"""The noise assumed where none is known: that of an ordinary virtual machine (BENCHMARKS.md), 2.3 % for a trial of 30 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The noise that one study had; `load` describes its workload, `at` is in seconds since the epoch."""
+    """The noise of one study; `load` describes its workload, `at` is in seconds since the epoch."""
 
     noise: Noise
     build: str
@@ -49,7 +49,7 @@ def of_study(record: StudyRecord) -> Known | None:
         return None
     spec = record.spec
     dof = len(trials) - len(spec.candidates) - len({trial.run for trial in raced})
-    if dof < _ENOUGH:
+    if dof < _LEAST_FREEDOM:
         return None
     errors = [one.window.cv / math.sqrt(one.effective) for one in trials]
     noise = separate(verdict.trial_noise, errors, statistics.fmean(one.seconds for one in trials))
@@ -57,7 +57,7 @@ def of_study(record: StudyRecord) -> Known | None:
 
 
 def remember(path: Path, record: StudyRecord) -> None:
-    """Add the noise of a study to those of this machine, unless other programs disturbed it.
+    """Add the noise of a study to the noise stored for this machine, unless other programs disturbed the study.
 
     Errors of writing are ignored: only a forecast depends on it.
     """
@@ -70,15 +70,16 @@ def remember(path: Path, record: StudyRecord) -> None:
 def _keep(path: Path, known: Known) -> None:
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with locked(path.with_name(f".{path.name}.lock")):  # a study that ends at the same time adds its own
-            others = [one for one in _read(path) if one.at != known.at]  # a study that was resumed is the same one
-            replace_text(path, json.dumps([asdict(one) for one in [*others, known][-_KEPT:]], indent=1))
+        with locked(path.with_name(f".{path.name}.lock")):  # another study may end at the same time
+            others = [one for one in _read(path) if one.at != known.at]  # a resumed study replaces its earlier entry
+            replace_text(path, json.dumps([asdict(one) for one in [*others, known][-_MOST_STUDIES:]], indent=1))
 
 
 def recall(path: Path, spec: StudySpec) -> Known | None:
-    """Return the noise that a study may expect: that of the newest one with the same load and switch mode.
+    """Return the noise that a study may expect: that of the newest study with the same load and switch mode.
 
-    One on the same build goes first. None where there was none, or where another figure than throughput decides.
+    A study on the same build is preferred. None where there is no such study, the server is attached, or the goal is not
+    throughput.
     """
     if spec.goal is not Goal.THROUGHPUT or spec.attachment is not None:
         return None
@@ -96,7 +97,7 @@ def _read(path: Path) -> list[Known]:
     try:
         return [Known(**{**one, "noise": Noise(**one["noise"])}) for one in json.loads(path.read_text(encoding="utf-8"))]
     except (OSError, ValueError, TypeError, KeyError):
-        return []  # none yet, or of another dialin: a forecast is all that depends on it
+        return []  # no file yet, or one of another version: only a forecast depends on it
 
 
 def _load(spec: StudySpec) -> str:
@@ -108,7 +109,7 @@ def expecting(spec: StudySpec, plan: Plan, known: Known | None) -> StudySpec:
 
 
 _DIFFERENCES = (0.03, 0.10)
-"""What a forecast speaks of: a difference that is worth a change, and one that a chart shows."""
+"""The differences that a forecast is given for: one that is worth a change, and one that is visible in a chart."""
 
 
 def promise(spec: StudySpec, plan: Plan, known: Known | None) -> str:

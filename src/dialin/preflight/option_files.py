@@ -41,9 +41,9 @@ def base_setting(request: StudyRequest, catalogue: Catalogue, elsewhere: Elsewhe
     """
     files = [request.base_file] if request.base_file is not None else []
     loose = frozenset[str]().union(*(optionfile.read(path).loose for path in files))
-    asked = canonical(request.question.set)
-    unknown = [name for name in asked if name in loose and not known_as(name, catalogue)]
-    setting = {name: value for name, value in asked.items() if name not in unknown}
+    requested = canonical(request.question.set)
+    unknown = [name for name in requested if name in loose and not known_as(name, catalogue)]
+    setting = {name: value for name, value in requested.items() if name not in unknown}
     with naming_lines(files):
         check_setting(setting, catalogue, elsewhere)
     return setting, [_left_out(catalogue.build_id, unknown)] if unknown else []

@@ -60,7 +60,7 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     for candidate in spec.candidates:
         check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server])
     check_disk(tools, workload, len(used))
-    without = raw_waits.check(spec.waits, used, tools)
+    wait_notes = raw_waits.check(spec.waits, used, tools)
 
     inspect = inspect_of(spec, used, tools)
     tools.say(f"Inspecting the {len(spec.candidates)} candidates")
@@ -80,7 +80,7 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
         notes=(
             *left_out,
             *unknown,
-            *without,
+            *wait_notes,
             *(note_text(spec, note) for note in notes),
             *inspection_notes,
             *filter(None, [mode.reason]),
@@ -92,7 +92,7 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
 
 
 def _candidates(settings: Sequence[tuple[str, Variables]], chosen: Mapping[str, Build]) -> list[Candidate]:
-    """The candidates carry the exact version of their builds, which a resumed study must find again."""
+    """Return the candidates with the exact versions of their builds, which a resumed study must find again."""
     return [one.model_copy(update={"server": chosen[one.server].id}) for one in candidates_of(settings, list(chosen))]
 
 
@@ -106,8 +106,8 @@ def resume_sandboxed(
     """
     installed = builds.discover(tools.home, os.environ)
     used = {name: builds.find(name, installed) for name in {candidate.server for candidate in spec.candidates}}
-    unseen = spec.model_copy(update={"candidates": tuple(c for c in spec.candidates if c.name not in inspected)})
-    all_inspected = {**inspected, **inspection.inspect_all(unseen, inspect_of(spec, used, tools))}
+    uninspected = spec.model_copy(update={"candidates": tuple(c for c in spec.candidates if c.name not in inspected)})
+    all_inspected = {**inspected, **inspection.inspect_all(uninspected, inspect_of(spec, used, tools))}
     changes = None
     if spec.switch is Switch.SET:
         changes = changes_between(spec, all_inspected, tools.catalogue(used[spec.candidates[0].server]))
@@ -135,7 +135,7 @@ def admission(used: Mapping[str, Build], workload: Workload, tools: Tools) -> Ad
         check_disk(tools, workload, 1)
         settings = inspect_of(larger, used, tools)(named.name, larger.setting_of(named.name))
         if settings is None:
-            raise ServerError(f"No server starts as {named.name}", "Propose another setting")
+            raise ServerError(f"The server of {named.name} does not start", "Propose another setting")
         return named, settings
 
     return admit
@@ -164,7 +164,7 @@ def _inspection_notes(
 
 
 def check_candidate(spec: StudySpec, candidate: Candidate, build: Build, defaults: Mapping[str, str]) -> None:
-    """Raise UserError where a build does not take a candidate's values, or memory does not hold it."""
+    """Raise UserError where a build does not take a candidate's values, or its server does not fit into memory."""
     setting = spec.setting_of(candidate.name)
     dry_run.check(build, setting)
     values: dict[str, Value] = {**defaults, **setting}

@@ -19,7 +19,7 @@ from dialin.verdict import effective_settings
 from dialin.verdict.effective_settings import EffectiveSettings
 
 Request = Literal["auto", "restart", "set"]
-"""What `--switch` says."""
+"""The values of `--switch`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class SwitchMode:
     """How trials follow each other.
 
     Attributes:
-        inspected: the effective settings of each candidate by it.
-        changes: what turns a running server from one candidate into another; None where each trial starts one.
-        reason: it, and why, in a sentence; empty where that was the user's choice.
+        inspected: the effective settings of each candidate in this mode.
+        changes: what turns a running server from one candidate into another; None where each trial starts a server.
+        reason: the mode, and why it was chosen, in a sentence; empty where the user chose restarts.
     """
 
     inspected: Mapping[str, EffectiveSettings]
@@ -62,7 +62,7 @@ def expect_switch(request: Request, spec: StudySpec, catalogues: Mapping[str, Ca
     """Return how trials will follow each other, before any server is asked.
 
     Raises:
-        UserError: SET GLOBAL is requested, and does not give what a start gives.
+        UserError: SET GLOBAL is requested, and does not have the same effect as a start.
     """
     if request == "restart":
         return ExpectedSwitch(request)
@@ -85,7 +85,7 @@ def choose_switch_mode(
     `inspected` holds the effective settings of each candidate after a start of its own; `build` is that of the first candidate.
 
     Raises:
-        UserError: SET GLOBAL is requested, and is not what a start with the values gives.
+        UserError: SET GLOBAL is requested, and does not have the same effect as a start with these values.
     """
     if expected.request == "restart":
         return SwitchMode(inspected)
@@ -100,10 +100,10 @@ def choose_switch_mode(
             why = disagreement(spec, inspected, after_set)
             if why is None:
                 last = {name: each[-1] for name, each in after_set.items()}
-                real = {
+                combined = {
                     name: EffectiveSettings(one.in_force, {**inspected[name].real, **one.real}) for name, one in last.items()
                 }
-                return SwitchMode(real, changes, _why_set(spec))
+                return SwitchMode(combined, changes, _why_set(spec))
     if expected.request == "set":
         raise _refused(why)
     instead = "Each trial restores the data and starts a server, instead of SET GLOBAL on a running one"
@@ -132,7 +132,7 @@ def obstacle(spec: StudySpec, catalogues: Mapping[str, Catalogue], *, is_request
 def disagreement(
     spec: StudySpec, started: Mapping[str, EffectiveSettings], was_set: Mapping[str, list[EffectiveSettings]]
 ) -> str | None:
-    """Return where SET GLOBAL gives other effective settings than a start, without its full stop; None if nowhere.
+    """Return where SET GLOBAL and a start give different effective settings, without a full stop; None if nowhere.
 
     `was_set` holds the effective settings of each candidate every time that a running server was set to it.
     """

@@ -1,4 +1,4 @@
-"""From the variables that a user named, or from none, to what a tune searches: names, values and ranges that the build takes.
+"""The space that a tune searches: the variables that the user named or dialin proposes, with ranges that the build takes.
 
 What is known of variables beyond the catalogue (rules of thumb, ranges that make sense on this machine, memory) is in
 `dialin.search.variable_choice`.
@@ -25,12 +25,12 @@ from dialin.variables.check import Elsewhere
 from dialin.variables.size_units import BYTES, unit_of
 
 _LOGS_OF_DATA = ("innodb_log_file_size", "innodb_log_files_in_group")
-"""Part of prepared data, but made anew at the start by every server that can resize its redo log."""
+"""Redo log files are part of prepared data, but a server that can resize its redo log creates them again when it starts."""
 _MIB, _KIB = 2**20, 2**10
 
 
 def parse_named(texts: Sequence[str]) -> list[RequestedVariable]:
-    """Read what a user named, as it is written.
+    """Parse the variables that a user named, without looking at a build.
 
     Raises:
         UserError: a text is neither a name, nor one with a range or a list; or a variable is named twice.
@@ -48,7 +48,7 @@ def resolve(named: Sequence[RequestedVariable], catalogue: Catalogue, elsewhere:
     """Return the variables in the build's own spelling.
 
     Raises:
-        UserError: one is no variable of the build, is named twice, cannot be tuned, or has values that the build does not take.
+        UserError: one is not a variable of the build, is named twice, cannot be tuned, or has a value that the build refuses.
     """
     resolved: dict[str, RequestedVariable] = {}
     for requested in named:
@@ -90,7 +90,7 @@ def name_variables(
     for one in requested:
         known = catalogue.variables[one.name]
         facts = _facts(known, catalogue, situation, weaker=weaker)
-        if one.low is not None and known.kind in NUMBERS:  # whatever values dialin itself would try
+        if one.low is not None and known.kind in NUMBERS:  # the user's range replaces dialin's own
             facts = replace(facts, choices=(), minimum=known.minimum, maximum=known.maximum)
         if not one.values and one.low is None and not facts.choices and known.kind not in NUMBERS:
             raise UserError(f"No values are known for {one.name}", f"List them: {one.name}=VALUE,VALUE")
@@ -125,16 +125,16 @@ def memory_and_order(
     memory = constraints.memory
     if memory is None or not memory.factors:
         return None, constraints.order
-    # The baseline runs whatever the estimate says of it.
+    # The baseline must be allowed even if its estimate exceeds the limit.
     return replace(memory, limit=max(memory.limit, memory.needed(space.defaults))), constraints.order
 
 
 def ends_of(variables: Sequence[Dimension]) -> list[dict[str, Value]]:
-    """Return settings that hold each end of every range and each listed value once, for a server to look at."""
-    tried = [list(one.values) or [one.value(0.0), one.value(1.0)] for one in variables]
-    count = max(map(len, tried), default=0)
+    """Return settings that hold each end of every range and each listed value once, for a server to check."""
+    ends = [list(one.values) or [one.value(0.0), one.value(1.0)] for one in variables]
+    count = max(map(len, ends), default=0)
     return [
-        {one.name: values[place % len(values)] for one, values in zip(variables, tried, strict=True)} for place in range(count)
+        {one.name: values[place % len(values)] for one, values in zip(variables, ends, strict=True)} for place in range(count)
     ]
 
 
@@ -162,7 +162,7 @@ def _weakens(name: str, value: Value, in_force: Mapping[str, str]) -> bool:
 
 
 def _variable(dimension: Dimension, known: Variable, reason: str) -> Dimension:
-    """Return a variable of a plan: what a running server cannot be set to as a start would have it takes a start."""
+    """Return a variable of the plan: it is static where SET GLOBAL does not have the same effect as a start."""
     dimension = replace(dimension, static=set_global.why_not(known.name, known) is not None, reason=reason)
     return _with_whole_ends(replace(dimension, step=_step(dimension)))
 
@@ -176,7 +176,7 @@ def _with_whole_ends(dimension: Dimension) -> Dimension:
 
 
 def _step(dimension: Dimension) -> float:
-    """Return what values are rounded to: whole MiB or KiB of what counts bytes, where the range leaves room."""
+    """Return the step that values are rounded to: whole MiB or KiB for a variable in bytes, where the range is wide enough."""
     if dimension.values or unit_of(dimension.name) != BYTES or dimension.step == 0:
         return dimension.step
     least = next((unit for unit in (_MIB, _KIB) if dimension.low >= unit and dimension.high >= 8 * unit), 1)
@@ -184,7 +184,7 @@ def _step(dimension: Dimension) -> float:
 
 
 def split_base(setting: Setting, variables: Sequence[Dimension]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """Return what of a setting is the baseline's own, because it is tuned, and what all candidates have alike."""
+    """Split the baseline's setting into the variables that are tuned and those that all candidates have in common."""
     tuned = {one.name for one in variables}
     return (
         {name: value for name, value in setting.items() if name in tuned},

@@ -44,16 +44,16 @@ from dialin.workloads.base import Workload
 BASELINE = "baseline"
 
 SECONDS = {Goal.THROUGHPUT: 15.0, Goal.LATENCY: 15.0, Goal.STABILITY: 30.0}
-"""Measured in a trial of the search, where nobody says: more short trials beat fewer long ones."""
-_OF_SEVERAL = 10.0
-"""Measured at each of several numbers of threads, where nobody says."""
+"""The default seconds measured in a trial of the search: more short trials beat fewer long ones."""
+_SECONDS_PER_LEVEL = 10.0
+"""The default seconds measured at each of several numbers of threads."""
 WORTHWHILE_OF_TUNE = {**WORTHWHILE, Goal.THROUGHPUT: 0.02}
-"""The smallest gain that matters, where nobody says: every variable that changes has to be maintained."""
+"""The default of the smallest gain that matters: every variable that changes has to be maintained."""
 _LONGEST_PROOF = 60.0
-_COPIED = 200e6
-"""Bytes of prepared data that are restored in a second, about."""
+_RESTORED_PER_SECOND = 200e6
+"""About how many bytes of prepared data are restored per second."""
 _BOOT = 4.0
-"""Seconds that a server takes to start and to stop, about."""
+"""About how many seconds a server takes to start and to stop."""
 
 
 def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
@@ -68,7 +68,7 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
     installed = builds.discover(tools.home, os.environ)
     chosen = tools.choose(question.servers, installed)
     if len(chosen) > 1:
-        raise UserError("A tune is of one build, and there are several", "Name one --server")
+        raise UserError("A tune runs on one build, and several are given", "Name one --server")
     (build,) = chosen.values()
     catalogue = tools.catalogue(build)
     elsewhere = {other.id: functools.partial(tools.catalogue, other) for other in installed if other.id != build.id}
@@ -80,7 +80,7 @@ def check_tuned(request: StudyRequest, tools: Tools) -> CheckedStudy:
     inspect = inspection.make_inspect(tools, {BASELINE: build}, [one.name for one in requested])
     baseline = inspect(BASELINE, setting)
     if baseline is None:
-        raise ServerError("No server starts as the baseline", "Correct --set")
+        raise ServerError("The baseline's server does not start", "Correct --set")
 
     situation = situation_of(request, tools, baseline)
     weaker = question.accept_weaker_durability
@@ -107,7 +107,7 @@ def resume_tuned(spec: StudySpec, allowed: Plan, tools: Tools, workload: Workloa
     build = builds.find(spec.candidates[0].server, builds.discover(tools.home, os.environ))
     baseline = inspect_of(spec, {build.id: build}, tools)(spec.baseline, spec.setting_of(spec.baseline))
     if baseline is None:
-        raise ServerError("No server starts as the baseline", "See its log above")
+        raise ServerError("The baseline's server does not start", "See its log above")
     return _checked(spec, allowed, build, workload, tools, tools.catalogue(build), {spec.baseline: baseline})
 
 
@@ -139,10 +139,10 @@ def _checked(
 
 
 def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
-    """Refuse what a tune does not do.
+    """Refuse options that a tune does not have.
 
     Raises:
-        UserError: something of it is requested.
+        UserError: one of them is given.
     """
     requested = {
         "--waits": question.waits is not None,
@@ -166,7 +166,7 @@ def refuse_options(question: StudyOptions, request: StudyRequest) -> None:
 
 
 def _check_ends(build: Build, setting: Mapping[str, Value], ends: Mapping[str, Value]) -> None:
-    """Raise UserError where the server does not take a value, naming the one where it does not take it alone."""
+    """Raise UserError where the server refuses these values; it names the value that is refused alone, if there is one."""
     try:
         dry_run.check(build, {**setting, **ends})
     except UserError:
@@ -216,7 +216,7 @@ def measure_baseline(
     situation: Situation,
     purpose: str,
 ) -> TrialEnded:
-    """Run one trial of the baseline, watched by all probes; `purpose` says what for.
+    """Run one trial of the baseline, watched by all probes; `purpose` ends the message that announces it.
 
     Raises:
         ServerError: the trial fails.
@@ -250,16 +250,16 @@ def specify(
 ) -> StudySpec:
     """Return the tune that a question asks for, once its variables are known; `setting` is that of the baseline."""
     question = request.question
-    base, alike = tune_space.split_base(setting, variables)
+    base, common = tune_space.split_base(setting, variables)
     can_set = not request.workload.traits.restarts and any(not one.static for one in variables)
     if question.switch == "set" and any(one.static for one in variables):
         name = next(one.name for one in variables if one.static)
-        raise UserError(f"--switch set cannot be: {name} takes a start of the server", f"Leave {name} out, or --switch")
+        raise UserError(f"--switch set is not possible: {name} can be set only at startup", f"Leave out {name} or --switch")
     switch = Switch.SET if can_set and question.switch != "restart" else Switch.RESTART
     levels = request.load.number_of_levels
-    measure = question.measure or (SECONDS[question.goal] if levels == 1 else _OF_SEVERAL)
+    measure = question.measure or (SECONDS[question.goal] if levels == 1 else _SECONDS_PER_LEVEL)
     warmup = tune_warmup(measure) if question.warmup is None else question.warmup
-    start_seconds = (situation.data or 0.0) / _COPIED + _BOOT + levels * warmup
+    start_seconds = (situation.data or 0.0) / _RESTORED_PER_SECOND + _BOOT + levels * warmup
     is_set = switch is Switch.SET and not request.workload.traits.grows
     memory, order = tune_space.memory_and_order(variables, catalogue, situation)
     tune = TunePlan(
@@ -273,7 +273,7 @@ def specify(
     )
     candidate = Candidate(name=BASELINE, setting=base, server=build)
     worthwhile = question.worthwhile or WORTHWHILE_OF_TUNE[question.goal]
-    question = question.model_copy(update={"set": alike, "worthwhile": worthwhile})
+    question = question.model_copy(update={"set": common, "worthwhile": worthwhile})
     spec = question.spec([candidate], BASELINE, request.load, request.directory, tune=tune)
     check_cpus(spec)
     names = tuple(one.name for one in variables)
@@ -281,7 +281,7 @@ def specify(
 
 
 def tune_admission(catalogue: Catalogue) -> Admit:
-    """Return what admits the settings that a search tries: their values alone are checked, for a trial shows the rest."""
+    """Return what admits the settings that a search tries: only their values are checked, for a trial shows the rest."""
 
     def admit(_spec: StudySpec, candidate: Candidate) -> tuple[Candidate, EffectiveSettings | None]:
         check.check_setting(candidate.setting, catalogue, {})

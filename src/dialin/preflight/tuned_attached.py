@@ -1,4 +1,4 @@
-"""Checks of a tune on an attached server: dynamic variables alone, each of which is put back at the end."""
+"""Checks of a tune on an attached server: only dynamic variables, each of which is put back at the end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permis
     """Check a tune on an attached server; the server is asked, and not changed.
 
     Raises:
-        UserError: something is not there or does not fit, a variable takes a restart, or the server is in use by others and
+        UserError: something is not there or does not fit, a variable requires a restart, or the server is in use by others and
             that is not allowed.
         ServerError: the server does not answer.
     """
@@ -35,7 +35,7 @@ def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permis
     if permission.restart_command is not None:
         raise UserError("A tune of an attached server does not restart it", "Leave out --restart-command")
     if not question.tune:
-        raise UserError("Nothing is named to tune", "Name variables, e.g. innodb_io_capacity=200..20000")
+        raise UserError("No variable to tune is named", "Name variables, e.g. innodb_io_capacity=200..20000")
     attachment = question.attachment(request.directory)
     if attachment is None:
         raise RuntimeError("the question is not about an attached server")
@@ -46,11 +46,11 @@ def check_tuned_attached(request: StudyRequest, tools: Tools, permission: Permis
     if at_start := attached.needs_restart([one.name for one in requested]):
         raise UserError(
             f"{at_start[0]} can be set only when the server starts",
-            "Leave it out, for an attached server is tuned without a restart; or tune a sandbox: --server",
+            "Leave it out, because an attached server is tuned without a restart; or tune a sandbox: --server",
         )
     setting, left_out = base_setting(request, known, {})
     situation = Situation(
-        memory=host.memory_available() if attached.pid is not None else 0,  # elsewhere nothing may take more than it has
+        memory=host.memory_available() if attached.pid is not None else 0,  # 0: no more than the baseline
         disk=0,
         cpus=host.cpu_count(),
         connections=request.load.threads,

@@ -1,1 +1,1 @@
-"""What is watched while load runs, a file each; every one states its cost and the privileges it needs."""
+"""The probes that read the server and the machine while load runs. Each file states its cost and the privileges it needs."""

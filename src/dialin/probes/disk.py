@@ -1,6 +1,6 @@
-"""The disk below a directory: what the kernel says of it, and how long it takes to write.
+"""Reads facts on the disk below a directory from the kernel, and measures how long its fsyncs take.
 
-Cost: some reads of /proc and /sys, and 20 fsyncs of 4 KiB in a file without a name. Privileges: that of writing there.
+Cost: a few reads of /proc and /sys, and 20 fsyncs of 4 KiB in a file without a name. Privileges: to write in the directory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """What is mounted, and where."""
+    """A mounted file system: its device (major:minor), its mount point, its type, its source and its mount options."""
 
     device: str
     point: Path
@@ -58,13 +58,13 @@ def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> DiskFacts:
 
 
 def below(directory: Path, root: Path = Path("/")) -> tuple[Mount | None, Path | None]:
-    """Return what is mounted where a path lies, and the whole disk's directory in /sys; None for what is not known."""
+    """Return the file system that holds a path, and the directory in /sys of its whole disk; None for what is unknown."""
     mount = _mount_of(directory.resolve(), root)
     return mount, _device(mount, root) if mount else None
 
 
 def is_rotational(directory: Path, root: Path = Path("/")) -> bool | None:
-    """Return whether the kernel takes the disk below a directory for one with turning platters; None where it does not say."""
+    """Return whether the kernel reports the disk below a directory as rotating; None where it does not report that."""
     return _rotational(below(directory, root)[1])
 
 
@@ -73,11 +73,11 @@ def _rotational(device: Path | None) -> bool | None:
 
 
 def fsyncs(directory: Path, clock: Clock) -> tuple[float, ...] | None:
-    """Return how long each of some small fsyncs takes, in seconds; None where nothing can be written there.
+    """Return the seconds that each of `FSYNCS` small fsyncs takes; None where nothing can be written in the directory.
 
-    Pages of a file that is there already are written over, as a server writes its redo log.
+    Each one overwrites a page of an existing file, as a server does with its redo log.
     """
-    took = []
+    durations = []
     try:
         with tempfile.TemporaryFile(dir=directory, prefix=".dialin-") as file:
             descriptor = file.fileno()
@@ -86,31 +86,31 @@ def fsyncs(directory: Path, clock: Clock) -> tuple[float, ...] | None:
                 os.pwrite(descriptor, os.urandom(_PAGE * pages), _PAGE * max(0, turn))
                 began = clock.monotonic()
                 os.fsync(descriptor)
-                took.append(clock.monotonic() - began)
+                durations.append(clock.monotonic() - began)
     except OSError:
         return None
-    return tuple(took[1:])
+    return tuple(durations[1:])  # the first fsync wrote the file
 
 
 def _mount_of(place: Path, root: Path) -> Mount | None:
-    """Return what is mounted where a path lies; of several at one point the last, which hides the others."""
+    """Return the file system that holds a path; of several at one mount point the last, which hides the others."""
     mount = None
     for line in read(root / "proc/self/mountinfo").splitlines():
-        here, _, there = line.partition(" - ")
-        fields, behind = here.split(" "), there.split(" ")
-        if len(fields) < 6 or len(behind) < 3:
+        first_part, _, second_part = line.partition(" - ")
+        fields, more_fields = first_part.split(" "), second_part.split(" ")
+        if len(fields) < 6 or len(more_fields) < 3:
             continue
         point = Path(_ESCAPED.sub(lambda match: chr(int(match[1], 8)), fields[4]))
         if place.is_relative_to(point) and (mount is None or len(point.parts) >= len(mount.point.parts)):
-            options = (*fields[5].split(","), *behind[2].split(","))
-            mount = Mount(fields[2], point, behind[0], behind[1], options)
+            options = (*fields[5].split(","), *more_fields[2].split(","))
+            mount = Mount(fields[2], point, more_fields[0], more_fields[1], options)
     return mount
 
 
 def _device(mount: Mount, root: Path) -> Path | None:
     number = mount.device
     try:
-        if number.startswith("0:"):  # btrfs and others have numbers of their own, and name the device
+        if number.startswith("0:"):  # a virtual device number, as of btrfs: the device is the source of the mount
             if not mount.source.startswith("/dev/"):
                 return None
             device = Path(mount.source).stat().st_rdev

@@ -1,7 +1,7 @@
-"""Reads what decides whether a machine is fit to measure. What it does not tell is None; nothing is changed.
+"""Reads the facts that decide whether a machine is fit to measure. A fact that is not available is None; nothing is changed.
 
-Cost: a second of watching, some tens of reads of /proc and /sys, and 20 fsyncs of 4 KiB in a file that has no name.
-Privileges: none; what only root may read is None for others.
+Cost: a second of watching, some tens of reads of /proc and /sys, and 20 fsyncs of 4 KiB in a file without a name.
+Privileges: none; facts that only root may read are None for others.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ WATCHED = 1.0
 
 _BUSIEST = 3
 _LEAST_BUSY = 0.02
-"""CPUs; a process that takes less is not named."""
+"""CPUs; a process that uses less is not listed."""
 
 _MAY_RAISE_LIMITS = 1 << 24
-"""CAP_SYS_RESOURCE, among the kernel's capabilities."""
+"""The bit of CAP_SYS_RESOURCE in a set of capabilities."""
 
 _READINGS = 20_000
-"""Of the clock; they take some milliseconds."""
+"""The number of clock readings that are timed together; they take a few milliseconds."""
 
 Process = tuple[int, str]
-"""A process by its number and its name."""
+"""A process, by its id and its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class Counters:
 
     Attributes:
         busy: CPU seconds that the usable CPUs were busy.
+        lost: CPU time that was stolen, and the time in which tasks waited for a CPU.
         waited_io: seconds in which some task waited for a disk.
         waited_memory: seconds in which some task waited for memory.
         swapped: pages that went to swap or came back.
@@ -61,7 +62,7 @@ def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> Facts:
     return Facts(
         cpu=_cpu(clock, root),
         memory=memory,
-        # Watched before anything is written, so that our own writing is not taken for a load.
+        # The load is watched before the fsyncs are measured, so that dialin's own writes do not count as load.
         load=watch(clock, lambda: counters(root), used_by_others, root),
         disk=disk.facts(directory, clock, root),
         limits=_limits(memory.total, root),
@@ -70,7 +71,7 @@ def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> Facts:
 
 
 def counters(root: Path = Path("/")) -> Counters:
-    """Return the cumulative figures now."""
+    """Return the cumulative figures at this moment."""
     lines = [line.split() for line in read(root / "proc/vmstat").splitlines() if line.startswith(("pswpin ", "pswpout "))]
     return Counters(
         busy=host.busy_seconds(),
@@ -82,7 +83,7 @@ def counters(root: Path = Path("/")) -> Counters:
 
 
 def used_by_others() -> dict[Process, float]:
-    """Return the CPU seconds that each process but this one has used."""
+    """Return the CPU seconds that each process except this one has used."""
     used = {}
     for process in psutil.process_iter():
         with suppress(psutil.Error):
@@ -95,14 +96,17 @@ def used_by_others() -> dict[Process, float]:
 def watch(
     clock: Clock, count: Callable[[], Counters], used: Callable[[], dict[Process, float]], root: Path = Path("/")
 ) -> LoadFacts:
-    """Watch the machine for a while and return what it did."""
-    # Looking at every process costs CPU time itself, so that is done outside of the time that is watched.
+    """Watch the machine for `WATCHED` seconds and return its load; `count` and `used` read cumulative figures.
+
+    The facts are those of `LoadFacts`.
+    """
+    # Reading the times of all processes uses CPU itself, so it happens outside of the watched time.
     used_before, before, began = used(), count(), clock.monotonic()
     clock.sleep(WATCHED)
     seconds = clock.monotonic() - began
     after, running = count(), number(read(root / "proc/loadavg").partition("/")[0].rpartition(" ")[2])
-    took = {process: (spent - used_before.get(process, spent)) / seconds for process, spent in used().items()}
-    busiest = sorted(took, key=lambda process: -took[process])[:_BUSIEST]
+    cpus_used = {process: (total - used_before.get(process, total)) / seconds for process, total in used().items()}
+    busiest = sorted(cpus_used, key=lambda process: -cpus_used[process])[:_BUSIEST]
     return LoadFacts(
         seconds=seconds,
         busy=host.share(after.busy, before.busy, seconds * host.cpu_count()),
@@ -113,7 +117,7 @@ def watch(
         waited_io=host.share(after.waited_io, before.waited_io, seconds),
         waited_memory=host.share(after.waited_memory, before.waited_memory, seconds),
         swapped=None if after.swapped is None or before.swapped is None else (after.swapped - before.swapped) / seconds,
-        busiest=tuple(Busy(name, pid, took[pid, name]) for pid, name in busiest if took[pid, name] >= _LEAST_BUSY),
+        busiest=tuple(Busy(name, pid, cpus_used[pid, name]) for pid, name in busiest if cpus_used[pid, name] >= _LEAST_BUSY),
     )
 
 
@@ -141,7 +145,7 @@ def _cpu(clock: Clock, root: Path) -> CpuFacts:
 
 
 def _turbo(cpus: Path) -> tuple[bool | None, str | None]:
-    """Return whether the clock may go above its base, and the file that turns it on and off."""
+    """Return whether the clock may exceed its base frequency, and the file that turns that on and off."""
     for name, on in (("intel_pstate/no_turbo", "0"), ("cpufreq/boost", "1")):
         if value := read(cpus / name):
             return value == on, f"/sys/devices/system/cpu/{name}"

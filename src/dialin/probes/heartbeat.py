@@ -1,8 +1,8 @@
-"""Tells when the host itself stood still: a heartbeat beside the load, late only when nothing at all ran.
+"""Detects stalls of the host: a thread beside the load wakes at short intervals, and is late only when nothing could run.
 
-A server that stalls does not delay it; a hypervisor that pauses the machine, a frozen container or a laptop's lid does.
+A stall of the server does not delay it; a hypervisor that pauses the machine, a frozen container or a laptop's closed lid does.
 
-Cost: 10 wake-ups of one thread a second, about 0.1 % of one CPU. Privileges: none.
+Cost: 10 wake-ups per second of one thread, about 0.1 % of one CPU. Privileges: none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Self
 from dialin.clock import Clock
 
 PERIOD = 0.1
-"""Seconds from one beat to the next; a standstill may be reported as shorter than it was by so much."""
+"""Seconds from one beat to the next; a stall may be reported shorter than it was by up to that time."""
 
 
 class Heartbeat:
@@ -37,9 +37,9 @@ class Heartbeat:
         self._thread.join()
 
     def taken(self) -> float:
-        """Return the longest standstill since the last call, in seconds, one that has just ended included.
+        """Return the longest stall of the host since the last call in seconds, including one that has just ended.
 
-        Each standstill is reported once, whether the caller or the heartbeat wakes first.
+        Each stall is reported once, whether the caller or the heartbeat wakes first.
         """
         with self._lock:
             self._note()
@@ -53,7 +53,7 @@ class Heartbeat:
                 self._note()
 
     def _note(self) -> None:
-        # A thread that comes here runs, so that the machine does not stand still now.
+        # The host is not stalled now, because this thread runs.
         now = self._clock.monotonic()
         self._longest = max(self._longest, now - self._last - PERIOD)
         self._last = now

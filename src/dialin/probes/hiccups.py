@@ -1,6 +1,6 @@
-"""What the host took from each second of a trial: standstills, stolen CPU time, time in which tasks waited for a CPU.
+"""Measures what the host took from each second of a trial: stalls, stolen CPU time, time in which tasks waited for a CPU.
 
-Cost: that of the heartbeat, and two short reads of /proc for each second. Privileges: none.
+Cost: that of the heartbeat, and two short reads of /proc per second. Privileges: none.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from dialin.probes.heartbeat import Heartbeat
 from dialin.probes.host import Lost
 
 _SHORTEST = 0.1
-"""Seconds; the kernel counts in hundredths, so that no share can be had of less."""
+"""Seconds from which shares are calculated: the kernel counts in hundredths of a second, too coarse for a shorter time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hiccups:
-    """What the host took since the last time it was asked.
+    """What the host took from the load since the previous call of `HiccupProbe.taken`.
 
     Attributes:
-        gap: the longest that it stood still, seconds.
-        stolen: the share of all CPUs' time that a hypervisor gave to others, 0 to 1; None where that is not known.
-        pressure: the share of the time in which some task waited for a CPU, 0 to 1; None where that is not known.
+        gap: the longest stall of the host, seconds.
+        stolen: the share of all CPUs' time that the hypervisor gave to other machines, 0 to 1; None where unknown.
+        pressure: the share of the time in which some task waited for a CPU, 0 to 1; None where unknown.
     """
 
     gap: float = 0.0

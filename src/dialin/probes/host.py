@@ -1,4 +1,4 @@
-"""The machine: what it is, and how it stood before and after a trial.
+"""Reads facts on the machine, and its cumulative CPU figures.
 
 Cost: a few reads of /proc. Privileges: none.
 """
@@ -24,9 +24,9 @@ _SOME = re.compile(r"^some .*\btotal=(\d+)", re.MULTILINE)
 
 
 def inventory(directory: Path) -> dict[str, Any]:
-    """Return what the machine is: CPU, memory, kernel, and the disk and file system that a directory lies on.
+    """Return facts on the machine: CPU, memory, kernel, and the disk and file system of a directory.
 
-    What cannot be found out is left out; nothing here names a person, an address or a secret.
+    Unknown facts are left out. No fact identifies a person or an address, or holds a secret.
     """
     facts: dict[str, Any] = {
         "system": _system(),
@@ -48,12 +48,12 @@ def inventory(directory: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """CPU time that programs wanted and did not get, since the start of the machine.
+    """CPU time that programs requested and did not get, since the boot of the machine.
 
     Attributes:
-        stolen: CPU seconds that a hypervisor gave to others; None where the kernel does not report it.
-        waited: seconds in which at least one task waited for a CPU; None where the kernel does not report it.
-        cpus: how many CPUs the stolen time is of.
+        stolen: CPU seconds that the hypervisor gave to other machines; None where the kernel does not report them.
+        waited: seconds in which at least one task waited for a CPU; None where the kernel does not report them.
+        cpus: the number of CPUs that `stolen` covers.
     """
 
     stolen: float | None
@@ -62,7 +62,7 @@ class Lost:
 
 
 def lost() -> Lost:
-    """Return the CPU time that was lost so far; cheap enough for each second of a trial."""
+    """Return the CPU time lost since the boot of the machine; cheap enough to call in each second of a trial."""
     stolen = getattr(psutil.cpu_times(), "steal", None)
     return Lost(
         stolen=None if stolen is None else float(stolen),
@@ -72,33 +72,33 @@ def lost() -> Lost:
 
 
 def pressure_total(text: str) -> float | None:
-    """Return the seconds in which some task waited, from the text of a file of /proc/pressure; None where it has none."""
+    """Return the seconds in which some task waited, from the text of a file in /proc/pressure; None where it lacks them."""
     match = _SOME.search(text)
     return int(match[1]) / 1e6 if match else None
 
 
 def share(now: float | None, before: float | None, of: float) -> float | None:
-    """Return the share that a cumulative figure rose by, 0 to 1; None where it is not known."""
+    """Return the rise of a cumulative figure as a share of `of`, 0 to 1; None where a figure is unknown or `of` is 0."""
     if now is None or before is None or of <= 0:
         return None
-    # Counters of stolen time have been seen to go back a little, and no two figures are read at the same instant.
+    # Counters of stolen time sometimes go back a little, and the figures are not read at the same instant.
     return min(1.0, max(0.0, (now - before) / of))
 
 
 def busy_seconds() -> float:
-    """Return the CPU seconds that the CPUs this process may use have been busy since the start of the machine.
+    """Return the busy time of the CPUs that this process may use, since the boot of the machine, in CPU seconds.
 
-    Waiting for a disk is not busy.
+    Waiting for a disk does not count as busy.
     """
-    every = psutil.cpu_times(percpu=True)
-    return sum(_busy(every[cpu]) for cpu in os.sched_getaffinity(0) if cpu < len(every))
+    times_of_cpus = psutil.cpu_times(percpu=True)
+    return sum(_busy(times_of_cpus[cpu]) for cpu in os.sched_getaffinity(0) if cpu < len(times_of_cpus))
 
 
 def _busy(times: Any) -> float:
     idle = times.idle + getattr(times, "iowait", 0.0)
-    # Guest time is part of user time already.
-    counted = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
-    return float(counted - idle)
+    # User time already includes guest time.
+    total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
+    return float(total - idle)
 
 
 def cpu_count() -> int:
@@ -107,7 +107,7 @@ def cpu_count() -> int:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the CPU seconds, user and system, that a process has used; 0 where it is gone."""
+    """Return the CPU seconds, user and system, that a process has used; 0 where the process has ended."""
     try:
         times = psutil.Process(pid).cpu_times()
     except psutil.Error:
@@ -116,7 +116,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def memory_available() -> int:
-    """Return the bytes of memory that can be used without swapping, a container's own limit taken into account."""
+    """Return the bytes of memory that can be used without swapping, within the limit of a container."""
     available = int(psutil.virtual_memory().available)
     left = control_groups.memory_left()
     return available if left is None else min(available, left)
@@ -130,10 +130,10 @@ def _system() -> str:
 
 def _processor() -> str:
     match = _MODEL.search(read(Path("/proc/cpuinfo")))
-    if match is None:  # only x86 kernels have it there
+    if match is None:  # only x86 kernels report the model name in that file
         with suppress(OSError, subprocess.TimeoutExpired):
-            plain = {**os.environ, "LC_ALL": "C"}
-            output = subprocess.run(["lscpu"], check=False, capture_output=True, env=plain, timeout=10).stdout
+            environment = {**os.environ, "LC_ALL": "C"}
+            output = subprocess.run(["lscpu"], check=False, capture_output=True, env=environment, timeout=10).stdout
             match = _MODEL.search(output.decode(errors="replace"))
     return " ".join(match[1].split()) if match else "unknown"
 

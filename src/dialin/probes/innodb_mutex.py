@@ -1,11 +1,11 @@
-"""What InnoDB counts at its own mutexes and locks: SHOW ENGINE INNODB MUTEX.
+"""Reads the counters of InnoDB's mutexes and rw-locks: SHOW ENGINE INNODB MUTEX.
 
-Cost: one statement at both ends of the measured window. The server walks every lock that it has, that of each page of
-the buffer pool, and lets no lock be made or freed meanwhile. With 32 threads on two CPUs that took 7 to 10 ms with a pool of
-1 GiB; it grows with the pool, so a server with a large one is not asked. Privileges: PROCESS.
+Cost: one statement at both ends of the measured window. The server visits every lock, including that of each page of the buffer
+pool, and no lock can be created or freed meanwhile. With 32 threads on two CPUs that took 7 to 10 ms with a pool of 1 GiB; the
+time grows with the pool, so the statement is not sent to a server with a large one. Privileges: PROCESS.
 
-Up to MariaDB 10.1 and MySQL 5.6 it lists mutexes and locks for reading and writing; MariaDB 10.2 and MySQL 8.0 and later list
-the latter, MySQL mutexes too where innodb_monitor_enable is `latch`; MariaDB 10.11 and later list nothing.
+Up to MariaDB 10.1 and MySQL 5.6 the statement lists mutexes and rw-locks. MariaDB 10.2 and MySQL 8.0 and later list rw-locks,
+and MySQL also lists mutexes where innodb_monitor_enable is `latch`. MariaDB 10.11 and later list nothing.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from dialin.probes.source import ProbeSource
 STATEMENT = "SHOW ENGINE INNODB MUTEX"
 
 MOST_POOL = 64 << 30
-"""Bytes of a buffer pool above which the server is not asked: it would be at it for half a second and more."""
+"""Bytes of a buffer pool above which the statement is not sent: it would take half a second or more."""
 
 _DIRECTORIES = re.compile(r"(?<!\S)/?(?:[^\s/]+/)+(?=[^\s/]+:\d+$)")
-"""Of the machine that the server was built on."""
+"""The directories of a source file on the machine that built the server."""
 
 _COUNT = re.compile(r"(\w{1,40})=(\d{1,20})")
 
 
 class InnodbMutexProbe:
-    """Reads the counters of InnoDB's mutexes and locks; those of one name are added up."""
+    """Reads the counters of InnoDB's mutexes and rw-locks; counters of locks with the same name are added up."""
 
     name = "mutex"
     period = 0.0
@@ -55,7 +55,7 @@ class InnodbMutexProbe:
         return Reading(counters={name: float(count) for name, count in counters.items()}, notes=(note,) if note else ())
 
     def _why_empty(self) -> ProbeNote | None:
-        """Return why there are no rows; a server that counts nothing looks like one on which nothing has waited yet."""
+        """Return a note where the server does not count waits; None where it may only have had no wait yet."""
         semaphores = innodb_text.parse(innodb_status.text_of(self._status.rows())).semaphores
         if semaphores is None or semaphores.is_reported:
             return None

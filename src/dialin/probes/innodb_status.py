@@ -1,10 +1,11 @@
-"""InnoDB's status text: SHOW ENGINE INNODB STATUS.
+"""Reads InnoDB's status text: SHOW ENGINE INNODB STATUS.
 
-Cost: one statement each 5 s. With 32 threads on two CPUs that took 0.7 to 3 ms; the list of transactions is locked while it is
-written. The text has some KiB, 1 MiB at the most, and takes dialin about 0.5 ms for each 20 KiB. Privileges: PROCESS.
+Cost: one statement every 5 s. With 32 threads on two CPUs that took 0.7 to 3 ms; the list of transactions is locked while it is
+written. The text has some KiB, 1 MiB at most, and parsing takes dialin about 0.5 ms per 20 KiB. Privileges: PROCESS.
 
-Each asking starts the averages in the text anew, for everybody who asks that server: the rates of index searches are those
-since somebody asked last. Pending reads and writes are those of the buffer pool, which every build reports.
+Each execution of the statement restarts the averages in the text, for all clients of the server: the rates of index searches
+cover the time since any client last executed it. Pending reads and writes are those of the buffer pool, which every build
+reports.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ STATEMENT = "SHOW ENGINE INNODB STATUS"
 class InnodbStatusProbe:
     """Reads the status text of InnoDB.
 
-    The text shows who waits at a semaphore for one instant only, so the probe adds up the waits of its readings.
+    The text shows the threads that wait for a semaphore at one instant only, so the probe adds up the waits over its readings.
     """
 
     name = "innodb"
@@ -50,7 +51,7 @@ class InnodbStatusProbe:
         return Reading(counters, gauges, tuple(_notes(status)))
 
     def _waiting(self, semaphores: SemaphoreText) -> dict[str, float]:
-        """Return how many threads wait at each place now, 0 where some did before; they are added to what was seen."""
+        """Return the number of threads that wait at each place now, 0 for earlier places, and add them to the sums."""
         now: Counter[str] = Counter()
         for wait in semaphores.waits:
             place = f"{wait.file}:{wait.line}/{wait.kind}"
@@ -61,7 +62,7 @@ class InnodbStatusProbe:
 
 
 def text_of(rows: Sequence[Sequence[Any]]) -> str:
-    """Return the text in the answer of the statement; empty where the server has no InnoDB."""
+    """Return the text from the rows of the statement; empty where the server has no InnoDB."""
     return str(rows[0][2]) if rows else ""
 
 

@@ -45,13 +45,13 @@ _INSIDE = re.compile(rf"{_N} queries inside InnoDB, {_N} queries in queue")
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A thread that waits for a lock of InnoDB's own.
+    """A thread that waits for one of InnoDB's internal locks.
 
     Attributes:
-        file: of the source, where it waits; without its directory.
-        line: in that file.
+        file: the source file where it waits, without the directory.
+        line: the line in that file.
         kind: `S-lock`, `X-lock`, `X-lock (wait_ex)`, `SX-lock` or `Mutex`; empty where the text does not say.
-        seconds: that it has waited so far; 5.x and MariaDB give hundredths, MySQL 8.0 and later whole seconds.
+        seconds: the time that it has waited so far; MySQL 5.x and MariaDB report hundredths, MySQL 8.0 and later whole seconds.
     """
 
     file: str
@@ -62,7 +62,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Spins:
-    """Waits for locks of one kind since the server started; MySQL 8.0 and later write zeros whatever happens."""
+    """Waits for locks of one kind since the server started; MySQL 8.0 and later always report zeros."""
 
     spins: int
     rounds: int
@@ -71,11 +71,12 @@ class Spins:
 
 @dataclass(frozen=True, slots=True)
 class SemaphoreText:
-    """Waits for InnoDB's own locks.
+    """Waits for InnoDB's internal locks.
 
     Attributes:
-        is_reported: whether the server reports anything of them; MariaDB from 10.6 on leaves the section empty.
-        spins: by `mutex`, `rw_shared`, `rw_excl` and `rw_sx`, those that the server has.
+        is_reported: whether the server reports these waits; MariaDB 10.6 and later leave the section empty.
+        waits: the threads that wait at the moment of the reading.
+        spins: by kind of lock, `mutex`, `rw_shared`, `rw_excl` or `rw_sx`, where the server has the kind.
     """
 
     is_reported: bool
@@ -85,13 +86,14 @@ class SemaphoreText:
 
 @dataclass(frozen=True, slots=True)
 class InnodbStatus:
-    """What the text says; what it does not say is missing.
+    """The figures of a status text; figures that the text lacks are missing.
 
     Attributes:
-        log_bytes: written to the redo log since the server was made.
-        gauges: the other figures by the names that they are stored under. Of the pool they are numbers of pages, of searches by
-            the adaptive hash index averages over what has passed since somebody asked last.
-        cut: whether the end of the text is missing; then what stands behind users' statements is not known.
+        semaphores: None where the text has no such section.
+        log_bytes: the log sequence number: bytes written to the redo log since the data directory was created.
+        gauges: the other figures, by the names that they are stored under. Figures of the pool are numbers of pages. Searches
+            by the adaptive hash index are averages over the time since any client last read the status.
+        cut: whether the end of the text is missing, so that the sections after users' statements are unknown.
     """
 
     semaphores: SemaphoreText | None
@@ -101,7 +103,7 @@ class InnodbStatus:
 
 
 def parse(text: str) -> InnodbStatus:
-    """Return what a status text says; whatever is missing, cut or strange in it is left out, and nothing is raised."""
+    """Return the figures of a status text. Missing, cut or malformed parts are left out; nothing is raised."""
     split = innodb_sections.split(text)
 
     def section(name: str) -> Sequence[str]:
@@ -120,7 +122,7 @@ def parse(text: str) -> InnodbStatus:
         "pool_size_pages": _number(pool, _POOL_SIZE),
         **_pages(pool, ""),
     }
-    # Averages over less than a second are divided by next to nothing.
+    # Averages over less than a second, 0 in the text, are useless: the server divides by a time near 0.
     if _number(split.head, _SPAN):
         searches = changes or section("ADAPTIVE HASH INDEX")
         gauges |= _numbers(searches, _AHI, ("ahi_hash_searches_per_s", "ahi_other_searches_per_s"))
@@ -145,7 +147,7 @@ def _number(lines: Iterable[str], pattern: re.Pattern[str]) -> int | None:
 
 
 def _numbers(lines: Iterable[str], pattern: re.Pattern[str], names: Sequence[str]) -> dict[str, float]:
-    """Return the numbers of the first line that a pattern matches, by their names; none where no line does."""
+    """Return the numbers of the first line that a pattern matches, by their names; empty where no line matches."""
     match = _first(lines, pattern)
     return {name: float(number) for name, number in zip(names, match.groups(), strict=False) if number} if match else {}
 
@@ -170,7 +172,7 @@ def _waits(lines: Sequence[str]) -> list[Wait]:
 
 
 def _history(heads: Sequence[Sequence[str]]) -> int | None:
-    """Return the length of the history list; None where a user's statement looks like another one."""
+    """Return the length of the history list; None where a user's text imitates the line with another length."""
     lengths = {_number(head, _HISTORY) for head in heads}
     return lengths.pop() if len(lengths) == 1 else None
 

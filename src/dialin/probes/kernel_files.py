@@ -1,4 +1,4 @@
-"""Files of /proc and /sys, read so that one which is not there, or not ours to read, is merely empty."""
+"""Reads files of /proc and /sys. A file that does not exist, or that this user may not read, reads as empty."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 
 _MOST = 1 << 16
-"""Bytes asked for at once."""
+"""Bytes that are read at once."""
 
 
 def read(path: Path) -> str:
     """Return the text of a file, without the white space around it; empty where it cannot be read."""
-    # What `open` sets up for text takes three times as long as the kernel takes to tell it.
+    # `os.open` is used because the setup of Python's `open` takes three times as long as the kernel takes to produce the text.
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -31,7 +31,7 @@ def number(text: str) -> int | None:
 
 
 def chosen(text: str) -> str | None:
-    """Return the word that a kernel file marks, `b` of `a [b] c`; its only word where it marks none; else None."""
+    """Return the word that a kernel file marks, such as `b` in `a [b] c`; its only word where none is marked; else None."""
     if marked := text.partition("[")[2].partition("]")[0]:
         return marked
     return text if text and len(text.split()) == 1 else None

@@ -1,4 +1,4 @@
-"""The machine as a whole: its scheduler, what a hypervisor stole, what tasks waited for, and the disk below the data.
+"""Reads the machine as a whole: scheduler, CPU stolen by the hypervisor, pressure stall times, and the disk of the data.
 
 Cost: five short reads of /proc and /sys every two seconds, about 0.1 ms of CPU. Privileges: none.
 """
@@ -17,13 +17,13 @@ from dialin.probes.probe import Reading
 _TICKS = os.sysconf("SC_CLK_TCK")
 _SECTOR = 512
 _STEAL = 8
-"""The place of stolen time in the line of all CPUs, its name included."""
+"""The position of stolen time in the line of all CPUs, counted from the name `cpu` as 0."""
 
 _PRESSURES = ("cpu", "io", "memory")
 
 
 class MachineProbe:
-    """Reads the machine that dialin runs on, and the disk below the server's data directory where that is known."""
+    """Reads the machine that dialin runs on, and the disk of the server's data directory where that disk is known."""
 
     name = "machine"
     period = 2.0
@@ -55,7 +55,7 @@ class MachineProbe:
 
 
 def _disk(text: str) -> dict[str, float]:
-    """Return a disk's figures from its file `stat`, which counts sectors of 512 bytes and milliseconds, whatever the disk."""
+    """Return a disk's figures from its file `stat`, which counts milliseconds and sectors of 512 bytes for every disk."""
     fields = text.split()
     if len(fields) < 10:
         return {}

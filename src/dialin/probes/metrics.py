@@ -1,7 +1,7 @@
-"""information_schema.innodb_metrics: InnoDB's own counters, those that are on; none is turned on.
+"""Reads information_schema.innodb_metrics: the InnoDB metrics that are enabled. The probe enables none.
 
-Cost: one statement a second, which takes about 0.3 ms of CPU of the server and as much of dialin. Privileges: PROCESS. MySQL
-5.5 has no such table.
+Cost: one statement per second, which takes about 0.3 ms of server CPU and as much in dialin. Privileges: PROCESS. MySQL 5.5
+does not have the table.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dialin.model.query import Query
 from dialin.probes.probe import Reading
 from dialin.probes.source import ProbeSource
 
-_ASKED = "SELECT NAME, COUNT, TYPE FROM information_schema.innodb_metrics WHERE"
+_SELECT = "SELECT NAME, COUNT, TYPE FROM information_schema.innodb_metrics WHERE"
 
 _GAUGES = frozenset(
     {
@@ -26,13 +26,13 @@ _GAUGES = frozenset(
         "trx_active_transactions",
     }
 )
-"""What goes up and down although some builds call it a counter."""
+"""Metrics that rise and fall, although some builds report them as counters."""
 
 _COUNTERS = frozenset({"lock_deadlocks", "lock_timeouts"})
-"""What only rises although MariaDB 10.11 and later call it a value."""
+"""Metrics that only rise, although MariaDB 10.11 and later report them as values."""
 
-_NOTHING = ProbeNote(ProbeNoteCode.METRICS_OFF)
-"""MariaDB 10.1 shows an account without that privilege an empty table."""
+_NO_ROWS = ProbeNote(ProbeNoteCode.METRICS_OFF)
+"""The note on an empty table; MariaDB 10.1 also returns one to an account without the privilege."""
 
 
 class MetricsProbe:
@@ -43,7 +43,7 @@ class MetricsProbe:
 
     def __init__(self, query: Query) -> None:
         # MariaDB 10.5 and later have the column ENABLED, all others STATUS.
-        statements = [f"{_ASKED} STATUS = 'enabled'", f"{_ASKED} ENABLED = 1"]
+        statements = [f"{_SELECT} STATUS = 'enabled'", f"{_SELECT} ENABLED = 1"]
         self._source = ProbeSource(query, "information_schema.innodb_metrics", "PROCESS", statements)
 
     def read(self) -> Reading:
@@ -51,7 +51,7 @@ class MetricsProbe:
         gauges: dict[str, float] = {}
         rows = self._source.rows()
         for name, count, kind in rows:
-            gauge = name in _GAUGES or (kind == "value" and name not in _COUNTERS)
-            (gauges if gauge else counters)[name] = float(count)
-        note = self._source.note or (None if rows else _NOTHING)
+            is_gauge = name in _GAUGES or (kind == "value" and name not in _COUNTERS)
+            (gauges if is_gauge else counters)[name] = float(count)
+        note = self._source.note or (None if rows else _NO_ROWS)
         return Reading(counters, gauges, (note,) if note else ())

@@ -1,4 +1,4 @@
-"""What a probe is: something that is watched while load runs."""
+"""The protocol of a probe, which reads figures of the server or the machine while load runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from dialin.model.evidence import ProbeNote
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a probe read once.
+    """One reading of a probe.
 
     Attributes:
-        counters: figures that only rise, since whenever; the watch takes differences.
-        notes: what could not be read, and why; those that every reading repeats are stored once.
+        counters: figures that only rise, from any starting point; the watch calculates differences.
+        gauges: figures that rise and fall.
+        notes: what could not be read, and why; a note that readings repeat is stored once.
     """
 
     counters: Mapping[str, float] = field(default_factory=dict)
@@ -24,22 +25,19 @@ class Reading:
 
 
 class Probe(Protocol):
-    """Something that is watched while load runs; its module says what a reading costs and which privileges it takes.
-
-    A probe keeps nothing between readings but how to ask this server.
-    """
+    """Reads figures while load runs. The module of a probe states the cost of a reading and the privileges that it needs."""
 
     @property
     def name(self) -> str:
-        """What its figures are stored under."""
+        """The name under which its figures are stored."""
 
     @property
     def period(self) -> float:
-        """Seconds from one reading to the next; 0 where it is read at both ends of the measured window only."""
+        """Seconds from one reading to the next; 0 for readings only at both ends of the measured window."""
 
     def read(self) -> Reading:
-        """Read it once.
+        """Read the figures once.
 
         Raises:
-            DialinError: it could not be read; after two times in a row it is not asked again in this trial.
+            DialinError: they could not be read; after two failures in a row the probe is not read again in this trial.
         """

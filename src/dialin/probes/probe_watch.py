@@ -1,10 +1,10 @@
-"""Reads the probes of a trial beside its load, each at its own pace, and sums up what they saw.
+"""Reads the probes of a trial while its load runs, each at its period, and sums up their readings.
 
-A probe is read at both ends of every measured window and, where it has a period, in between. One that answers slowly is asked
-less often, so that reading it never takes more than a twentieth of the time; one that fails twice in a row is left alone. What
-a probe does wrong is noted and never costs a trial.
+A probe is read at both ends of every measured window and, where it has a period, in between. A slow probe is read less often,
+so that reading it takes at most a twentieth of the time; a probe that fails twice in a row is not read again. An error of a
+probe is stored as a note and never fails a trial.
 
-Cost: that of its probes, which is measured and kept with what they saw. Privileges: theirs.
+Cost: that of its probes, which is measured and stored with their readings. Privileges: those of its probes.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from dialin.model.evidence import Gauge, PointColumns, ProbeNote, ProbeNoteCode,
 from dialin.probes.probe import Probe, Reading
 
 _SHARE = 0.05
-"""The most of the time that reading a probe may take."""
+"""The largest share of the time that reading a probe may take."""
 
 _TRIES = 2
-_TICK, _NAP = 0.05, 0.5
-"""The least and the most seconds between two looks at what is due; whoever ends a watch waits for a nap to end."""
+_SHORTEST_SLEEP, _LONGEST_SLEEP = 0.05, 0.5
+"""Bounds of the seconds between two checks of which probes are due; the end of a watch waits for the current sleep to end."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class _Span:
 
 
 class Watch:
-    """Reads probes while a load is measured: a context manager around the load, `window` one around what is measured."""
+    """Reads probes while a load is measured: a context manager around the load; `window` is one around each measured window."""
 
     def __init__(self, probes: Sequence[Probe], clock: Clock, thread_cpu: Callable[[], float] = time.thread_time) -> None:
         self._clock = clock
@@ -88,9 +88,9 @@ class Watch:
 
     @contextmanager
     def window(self) -> Iterator[None]:
-        """Watch while this is open; what happens between two windows is nobody's.
+        """Watch while this context is open; rises of counters between two windows do not count.
 
-        Where an error ends it, probes are not asked again: the server may be in trouble, and nobody will read what they say.
+        Where an error ends it, probes are not read again: the server may be in trouble, and the readings would not be used.
         """
         with self._lock:
             for account in self._accounts:
@@ -108,7 +108,7 @@ class Watch:
                     self._read(account)
 
     def taken(self) -> list[Watched]:
-        """Return what each probe saw in all windows together."""
+        """Return the sums of each probe's readings over all windows."""
         with self._lock:
             return [
                 Watched(
@@ -125,25 +125,25 @@ class Watch:
             ]
 
     def points(self) -> PointColumns:
-        """Return every figure over time; counters that stood still are left out."""
+        """Return every figure over time; a counter has no point where it did not rise."""
         return PointColumns(tuple(self._names), self._at, self._which, self._value)
 
     def _run(self) -> None:
-        nap = _TICK
+        sleep = _SHORTEST_SLEEP
         while not self._ended.is_set():
-            self._clock.sleep(nap)
+            self._clock.sleep(sleep)
             with self._lock:
                 paced = [account for account in self._accounts if self._open and account.probe.period]
                 now = self._clock.monotonic()
                 for account in paced:
                     if now >= account.due:
                         self._read(account)
-                # Each look costs as much as a small reading does.
-                due = min((account.due for account in paced if account.failures < _TRIES), default=now + _NAP)
-                nap = min(_NAP, max(_TICK, due - self._clock.monotonic()))
+                # The thread sleeps until the next probe is due, because each check costs as much as a small reading.
+                due = min((account.due for account in paced if account.failures < _TRIES), default=now + _LONGEST_SLEEP)
+                sleep = min(_LONGEST_SLEEP, max(_SHORTEST_SLEEP, due - self._clock.monotonic()))
 
     def _read(self, account: _Account) -> None:
-        """Read a probe once, unless it is left alone, and count what that costs."""
+        """Read a probe once, unless it has failed too often, and add up the cost of the reading."""
         if account.failures >= _TRIES:
             return
         began, cpu = self._clock.monotonic(), self._thread_cpu()
@@ -153,7 +153,7 @@ class Watch:
         account.waited += ended - began
         account.due = began + max(account.probe.period, (ended - began) / _SHARE)
         if reading is not None:
-            # Halfway is the best guess of when the server looked.
+            # The middle of the call is the best estimate of when the server took the figures.
             self._take(account, reading, (began + ended) / 2, self._clock.now() - (ended - began) / 2)
         account.cpu += self._thread_cpu() - cpu
 
@@ -169,32 +169,34 @@ class Watch:
         account.failures = 0
         return reading
 
-    def _take(self, account: _Account, reading: Reading, at: float, noted: float) -> None:
-        """Add a reading, taken `at` (monotonic) or `noted` (epoch), and the rises since the one before it in this window."""
+    def _take(self, account: _Account, reading: Reading, at: float, epoch: float) -> None:
+        """Add a reading, and the rises since the previous one in this window; its time is `at` (monotonic) and `epoch`."""
         _add_notes(account, reading.notes)
         for name, value in reading.gauges.items():
             if name in account.gauges:
                 account.gauges[name].add(value)
             else:
                 account.gauges[name] = _Span(value, value, value, value, value, 1)
-            self._note(noted, account.probe.name, name, value)
+            self._add_point(epoch, account.probe.name, name, value)
         if account.last is not None:
-            before, past = account.last
+            before, previous = account.last
             account.seconds += at - before
-            self._add_rises(account, past, reading.counters, at - before, noted)
+            self._add_rises(account, previous, reading.counters, at - before, epoch)
         account.last = (at, reading)
 
-    def _add_rises(self, account: _Account, past: Reading, counters: Mapping[str, float], seconds: float, noted: float) -> None:
+    def _add_rises(
+        self, account: _Account, previous: Reading, counters: Mapping[str, float], seconds: float, epoch: float
+    ) -> None:
         for name, value in counters.items():
-            # One that is new began at nothing; one that fell was reset meanwhile (FLUSH STATUS, a table that was truncated).
-            rise = value - past.counters.get(name, 0.0)
+            # A new counter began at 0; a counter that fell was reset (FLUSH STATUS, a truncated table).
+            rise = value - previous.counters.get(name, 0.0)
             rise = value if rise < 0 else rise
             account.counters[name] = account.counters.get(name, 0.0) + rise
             if rise > 0 and seconds > 0:
-                self._note(noted, account.probe.name, name, rise / seconds)
+                self._add_point(epoch, account.probe.name, name, rise / seconds)
 
-    def _note(self, noted: float, probe: str, name: str, value: float) -> None:
-        self._at.append(noted)
+    def _add_point(self, epoch: float, probe: str, name: str, value: float) -> None:
+        self._at.append(epoch)
         self._which.append(self._names.setdefault((probe, name), len(self._names)))
         self._value.append(value)
 

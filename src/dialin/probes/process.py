@@ -1,8 +1,7 @@
-"""The server's own process as the kernel accounts for it, and the CPU time of the load driver.
+"""Reads the kernel's accounting of the server's process, and the CPU time of the load driver.
 
 Cost: every two seconds, three short reads of /proc and one for each thread of the server, about 10 µs of CPU each. Privileges:
-what the server read and wrote is visible to root and to the server's own user only; the rest to all, unless /proc is mounted
-to hide it.
+only root and the server's user may read its I/O counters; every user may read the rest, unless /proc is mounted to hide it.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ _IO = {
     "write_bytes": "write_bytes",
 }
 
-# Of /proc/PID/stat, counted behind the name of the program, which may hold spaces.
+# Positions of fields in /proc/PID/stat, counted after the name of the program, which may contain spaces.
 _MINOR, _MAJOR, _USER, _SYSTEM, _THREADS, _RESIDENT = 7, 9, 11, 12, 17, 21
 
 _VOLUNTARY, _INVOLUNTARY = b"\nvoluntary_ctxt_switches:", b"\nnonvoluntary_ctxt_switches:"
 
 
 class ProcessProbe:
-    """Reads what a server process on this machine has used, and the CPU seconds of the load driver."""
+    """Reads the CPU, I/O and memory use of a server process on this machine, and the CPU seconds of the load driver."""
 
     name = "process"
     period = 2.0
@@ -50,7 +49,7 @@ class ProcessProbe:
             stat = _bytes(f"{self._directory}/stat").rpartition(b") ")[2].split()
             self._follow_threads()
         except OSError as error:
-            raise ServerError(f"The server's process cannot be looked at: {error.strerror}") from error
+            raise ServerError(f"The server's process cannot be read: {error.strerror}") from error
         io, note = self._io()
         counters = {
             "server_cpu_user": int(stat[_USER]) / _TICKS,
@@ -74,9 +73,9 @@ class ProcessProbe:
         return {_IO[name]: float(value) for name, value in values.items() if name in _IO}, ()
 
     def _follow_threads(self) -> None:
-        """Add what each thread has switched since it was last looked at.
+        """Add the context switches of each thread since the previous reading.
 
-        The kernel has no sum that outlives threads: a plain sum over those that are there would fall whenever one ends.
+        The kernel has no sum that includes ended threads, and a plain sum over the current threads falls whenever one ends.
         """
         switched: dict[str, tuple[int, int]] = {}
         for thread in os.listdir(f"{self._directory}/task"):  # noqa: PTH208 - there may be thousands, and names are enough
@@ -86,7 +85,7 @@ class ProcessProbe:
                 continue
             now = (_value(text, _VOLUNTARY), _value(text, _INVOLUNTARY))
             before = self._switched.get(thread, (0, 0))
-            # A number that was given anew to another thread begins at nothing.
+            # A thread with the id of an ended one begins at 0.
             before = before if now[0] >= before[0] and now[1] >= before[1] else (0, 0)
             self._voluntary += now[0] - before[0]
             self._involuntary += now[1] - before[1]

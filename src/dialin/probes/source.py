@@ -1,4 +1,4 @@
-"""A table of the server that a probe reads for as long as the server lets it; a note says what stands in the way."""
+"""Reads tables of the server for probes; a note says why a table cannot be read."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dialin.model.query import Query
 _UNKNOWN_COLUMN = (1054,)
 _ABSENT = (1109, 1146, 1193)
 _FORBIDDEN = (1044, 1142, 1143, 1227)
-"""The server's own numbers of errors; they are the same in every build from MySQL 5.5.9 to 9.7.4 and MariaDB 11.4.5."""
+"""Error numbers of the server, which are the same in all builds from MySQL 5.5.9 to 9.7.4 and MariaDB 11.4.5."""
 
 
 class ProbeSource:
-    """Rows of one table, or of one statement, named `name`.
+    """Reads the rows of one table, or of one statement, that notes call `name`.
 
-    The first of `statements` reads it, the next one where this build lacks a column of the one before. `note` says why there
-    are no rows: this server has no such table, or the account lacks the `privilege`.
+    The first of `statements` reads the rows, or the next one where this build lacks a column of it. `note` says why there are
+    no rows: this server has no such table, or the account lacks the `privilege`.
     """
 
     def __init__(self, query: Query, name: str, privilege: str, statements: Sequence[str]) -> None:
@@ -30,7 +30,7 @@ class ProbeSource:
         self.note: ProbeNote | None = None
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Return its rows; none, and a `note`, where this server has no such table or the account may not read it."""
+        """Return the rows; none, with a `note`, where this server has no such table or the account may not read it."""
         while self.note is None:
             try:
                 return self._query(self._statements[0])
@@ -49,7 +49,7 @@ class ProbeSource:
 
 
 def number_of(error: ServerError) -> int:
-    """Return the server's own number of an error; 0 where it is none of the server's."""
+    """Return the number that the server gave an error; 0 where the error did not come from the server."""
     return int(getattr(error, "number", 0))
 
 
@@ -62,7 +62,7 @@ class PerformanceSchema:
         self.note: ProbeNote | None = None
 
     def runs(self) -> bool:
-        """Return whether it runs; the `note` says so where it does not. The server is asked once."""
+        """Return whether the performance schema runs; where it does not, `note` says so. The server is queried once."""
         if self._runs is None:
             source = ProbeSource(self._query, "performance schema", "", ["SELECT @@performance_schema"])
             rows = source.rows()
@@ -72,10 +72,10 @@ class PerformanceSchema:
         return self._runs
 
     def table(self, name: str, *statements: str) -> ProbeSource:
-        """Return one of its tables; see `ProbeSource`."""
+        """Return one of its tables, read by the given statements; see `ProbeSource`."""
         return ProbeSource(self._query, f"performance_schema.{name}", "SELECT on performance_schema", statements)
 
 
 def notes_of(*sources: ProbeSource) -> tuple[ProbeNote, ...]:
-    """Return why some tables have no rows."""
+    """Return the notes of the tables that could not be read."""
     return tuple(source.note for source in sources if source.note)

@@ -1,8 +1,8 @@
-"""The performance schema's summary of statements by digest, and the histogram of their times where the server has one.
+"""Reads the performance schema's summary of statements by digest, and the histogram of their times where the server has one.
 
-Cost: three statements at either end of a measured window, under 1 ms together; a server that keeps thousands of digests takes
-longer. Privileges: SELECT on performance_schema. What dialin's probes themselves ask is left out of the digests; the histogram,
-which MySQL 8.0 and later have, counts it too: some statements a second.
+Cost: three statements at either end of a measured window, under 1 ms together; a server with thousands of digests takes longer.
+Privileges: SELECT on performance_schema. The statements of dialin's probes are left out of the digests; the histogram, which
+MySQL 8.0 and later have, includes them: a few statements per second.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from dialin.probes.source import PerformanceSchema, notes_of
 
 _PICOSECONDS = 1e12
 _LONGEST = 200
-"""Characters of a digest's text that are its name."""
+"""The number of characters of a digest's text that serve as its name."""
 
 _OTHERS = "(statements beyond the digests that the server can keep)"
 _PREPARED = "(prepared statements together)"
 _PREPARED_NOTE = ProbeNote(ProbeNoteCode.PREPARED_TOGETHER)
 _EXECUTION = "EXECUTE "
-"""What the text of a prepared statement's executions begins with, where they have a digest of their own: in MySQL 9."""
+"""The beginning of the digest text of a prepared statement's executions, on servers that give them a digest: MySQL 9."""
 
 _NOT_BOUNDED = 1 << 63
-"""The last bucket of the histogram ends at the largest number of the server's."""
+"""Picoseconds from which a bucket counts as unbounded: the last one ends at the server's largest number."""
 
 _SUMS = "COUNT_STAR, SUM_TIMER_WAIT, SUM_ROWS_EXAMINED, SUM_ROWS_SENT, SUM_LOCK_TIME, SUM_CREATED_TMP_DISK_TABLES"
 _DIGESTS = f"SELECT SCHEMA_NAME, LEFT(DIGEST_TEXT, 400), {_SUMS} FROM performance_schema.events_statements_summary_by_digest"  # noqa: S608
-# On MySQL 5.6 and 8.0.33 and on MariaDB, what clients execute as prepared statements (load drivers do) has no digest.
+# On MySQL 5.6 and 8.0.33 and on MariaDB, executions of prepared statements, which load drivers use, have no digest.
 _EXECUTIONS = (
     f"SELECT NULL, NULL, {_SUMS} FROM performance_schema.events_statements_summary_global_by_event_name "  # noqa: S608
     "WHERE EVENT_NAME = 'statement/com/Execute' AND COUNT_STAR > 0"
@@ -39,11 +39,11 @@ _BUCKETS = (
     "SELECT BUCKET_TIMER_HIGH, COUNT_BUCKET FROM performance_schema.events_statements_histogram_global WHERE COUNT_BUCKET > 0"
 )
 _OURS = re.compile(r"SHOW |SELECT .*\b(performance_schema|information_schema)\b|SELECT @@")
-"""What probes ask, on a connection without a schema of its own."""
+"""The statements of probes, which run on a connection without a default schema."""
 
 
 class StatementProbe:
-    """Reads how often each statement ran, and what it cost."""
+    """Reads the number of executions of each statement, their time, rows, lock time and temporary tables on disk."""
 
     name = "statements"
     period = 0.0
@@ -73,11 +73,11 @@ class StatementProbe:
 
 
 def _add(counters: dict[str, float], name: str, sums: Sequence[int]) -> None:
-    """Add the figures of a row; several rows can have the same text, or the same first characters of it."""
-    count, took, examined, sent, locked, on_disk = sums
+    """Add the figures of a row; several rows can have the same name, which is the beginning of their text."""
+    count, time, examined, sent, locked, on_disk = sums
     figures = {
         "count": count,
-        "seconds": took / _PICOSECONDS,
+        "seconds": time / _PICOSECONDS,
         "rows_examined": examined,
         "rows_sent": sent,
         "lock_seconds": locked / _PICOSECONDS,

@@ -1,8 +1,8 @@
-"""SHOW GLOBAL STATUS: what the server counts of itself.
+"""Reads the status variables of the server: SHOW GLOBAL STATUS.
 
-Cost: one statement a second, which takes 0.3 to 0.8 ms of CPU of the server and 0.6 to 1.5 ms of dialin; a server with hundreds
-of connections takes longer, since it adds up the counters of each. The statement counts itself: one in `Questions`, and about
-500, its rows, in `Handler_read_rnd_next` or `Handler_write`; `Threads_running` has the probe in it. Privileges: none.
+Cost: one statement per second, which takes 0.3 to 0.8 ms of server CPU and 0.6 to 1.5 ms in dialin; a server with hundreds of
+connections takes longer, because it adds up the counters of each. The statement counts itself: one in `Questions`, and about
+500, its rows, in `Handler_read_rnd_next` or `Handler_write`; `Threads_running` includes the probe. Privileges: none.
 """
 
 from __future__ import annotations
@@ -63,17 +63,17 @@ _GAUGES = re.compile(
             "Tc_log_(max_pages_used|page_size)",
             "Threadpool_.*threads",
             "Threads_(cached|connected|running)",
-            # Galera's are states and averages, but for these.
+            # Variables of Galera are states and averages, except these.
             "wsrep(?!_(local_(bf_aborts|cert_failures|commits|replays)|repl|received|flow_control_(sent|recv|paused_ns))).*",
         )
     )
 )
-"""Status variables that go up and down, as the manuals of MySQL 9.7 and MariaDB 11.4 describe them; all others only rise."""
+"""Status variables that rise and fall, according to the manuals of MySQL 9.7 and MariaDB 11.4; all others only rise."""
 
 
 @functools.cache
 def is_gauge(name: str) -> bool:
-    """Tell whether a status variable goes up and down."""
+    """Return whether a status variable rises and falls; a counter only rises."""
     return _GAUGES.fullmatch(name) is not None
 
 
@@ -90,7 +90,7 @@ class StatusProbe:
         counters: dict[str, float] = {}
         gauges: dict[str, float] = {}
         for name, value in self._query("SHOW GLOBAL STATUS"):
-            # Most that are no numbers begin with a letter, so that the dear way to find out is seldom gone.
+            # Most values that are not numbers begin with a letter, so the expensive exception is rare.
             if value and value[0] in "-.0123456789":
                 try:
                     number = float(value)

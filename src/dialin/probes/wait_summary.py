@@ -1,8 +1,8 @@
-"""The performance schema's summaries of waits, files and tables: how often and how long, of the instruments that are on.
+"""Reads the performance schema's summaries of waits, files and tables: counts and times of the instruments that are on.
 
 Cost: three statements at either end of a measured window, 2 to 6 ms together; the server adds up every instance of every
-instrument, which takes longer where those of mutexes and locks are on. Privileges: SELECT on performance_schema. Nothing is
-turned on: with a server's own defaults that is file and table I/O and the locks of tables, and no mutex.
+instrument, which takes longer where the instruments of mutexes and locks are on. Privileges: SELECT on performance_schema. The
+probe turns no instrument on: with a server's defaults, file and table I/O and table locks are on, and mutexes are off.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FILES = (
     "SELECT EVENT_NAME, COUNT_READ, SUM_NUMBER_OF_BYTES_READ, SUM_TIMER_READ, COUNT_WRITE, SUM_NUMBER_OF_BYTES_WRITE, "
     "SUM_TIMER_WRITE, COUNT_MISC, SUM_TIMER_MISC FROM performance_schema.file_summary_by_event_name WHERE COUNT_STAR > 0"
 )
-# MySQL 5.5 counts reads and writes and times none.
+# MySQL 5.5 counts reads and writes, but does not time them.
 _FILES_UNTIMED = (
     "SELECT EVENT_NAME, COUNT_READ, SUM_NUMBER_OF_BYTES_READ, NULL, COUNT_WRITE, SUM_NUMBER_OF_BYTES_WRITE, "
     "NULL, NULL, NULL FROM performance_schema.file_summary_by_event_name WHERE COUNT_READ + COUNT_WRITE > 0"
@@ -37,10 +37,10 @@ _LOCKS_OFF = ProbeNote(ProbeNoteCode.LOCK_INSTRUMENTS_OFF)
 
 
 class WaitSummaryProbe:
-    """Reads the summaries.
+    """Reads the summaries of waits, files and tables.
 
-    What the performance schema calls misc of a file is reported as `others`: it is synced, opened, closed, lengthened or looked
-    at. Of the logs, which stay open, that is syncs alone.
+    The file operations that the performance schema counts as misc are reported as `others`: syncs, opening, closing, extending
+    and examining files. For the logs, which stay open, they are syncs alone.
     """
 
     name = "waits"

@@ -1,4 +1,4 @@
-"""From the requested comparison to the candidates and their baseline."""
+"""The candidates of a requested comparison, and their baseline."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def swept(sweep: Mapping[str, Sequence[Value]], *, least: int = 2) -> list[tuple
     """Return every combination of the values; a single variable's candidates are named by the value alone.
 
     Raises:
-        UserError: a variable has fewer values than `least`, or the same twice, or a name that none can have.
+        UserError: a variable has fewer values than `least`, or the same value twice, or a name that no variable can have.
     """
     variables = {_name(name): list(values) for name, values in sweep.items()}
     for name, values in variables.items():
@@ -98,7 +98,7 @@ def canonical(setting: Mapping[str, Value]) -> Variables:
     """Return a setting with its variables in the server's spelling.
 
     Raises:
-        UserError: one has a name that none can have.
+        UserError: one has a name that no variable can have.
     """
     return {_name(name): value for name, value in setting.items()}
 

@@ -210,7 +210,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
     @model_validator(mode="before")
     @classmethod
     def _defaults_of_live_traffic(cls, data: Any) -> Any:
-        """Return the options with what live traffic has by default: its own workload, and latency as the goal."""
+        """Return the options with the defaults of live traffic: its own workload, and latency as the goal."""
         if not isinstance(data, dict) or data.get("traffic") is None:
             return data
         if data.get("workload", DEFAULT_WORKLOAD) not in (DEFAULT_WORKLOAD, TRAFFIC):
@@ -245,7 +245,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         """Return the load; a path is taken relative to a directory.
 
         Raises:
-            UserError: something of it does not fit.
+            UserError: an option does not fit the workload.
         """
         kind, name = kinds.find_kind(self.workload)
         if kind.takes_path or kinds.is_path(name):

@@ -1,4 +1,4 @@
-"""How long each trial measures, and in which order the candidates of a block run. Pure: the seed decides."""
+"""How long each trial measures, and in which order the candidates of a block run. No I/O: the seed decides the order."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from dialin.model.tune import TunePlan
 from dialin.stats.switchback import QUADS_TO_DECIDE
 
 BLOCKS_WANTED = 6
-"""Blocks that a budget is divided into, where nothing else is asked for. More short trials beat fewer long ones: most of the
-spread lies between trials (docs/method.md)."""
+"""The default number of blocks that a budget is divided into. More short trials beat fewer long ones: most of the spread lies
+between trials (docs/method.md)."""
 
 BLOCKS_NEEDED = 3
-"""Fewer blocks carry no verdict: their spread is unknown."""
+"""The fewest blocks of a verdict: with fewer, the spread is unknown."""
 
 OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.2}
-"""Seconds that a trial takes beside its load on a small dataset, until the study has measured its own."""
+"""Seconds that a trial takes beside its load on a small dataset; used until the study has measured them."""
 
 WAIT_TRIALS = 1
-"""Trials of each candidate that collect raw waits, where these are asked for; they come out of the same budget."""
+"""Trials of each candidate that collect raw waits, where these are requested; they are part of the same budget."""
 
 _MEASURE_LEAST = 10.0
 _MEASURE_MOST = {Switch.RESTART: 60.0, Switch.SET: 30.0}
 """The longest window of a trial, seconds: more short ones beat fewer long ones where a switch costs little."""
 _WARMUP_SHARE = {Switch.RESTART: 0.6, Switch.SET: 0.4}
-"""Of the measured seconds; the pool is loaded before the load begins, so that what is left to settle settles quickly."""
+"""Warm-up as a share of the measured seconds; the buffer pool is loaded before the load begins, so the rest settles quickly."""
 
 LONGEST = 2
-"""How many times the planned seconds a trial measures at most, where it is not steady or the host lost some of them."""
+"""How many times the planned seconds a trial measures at most, where it is not steady or seconds were lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def plan(spec: StudySpec) -> Plan:
     wanted = loaded if spec.warmup is not None else loaded / (1 + share)
     measure = spec.measure or float(round(min(max(wanted, _MEASURE_LEAST), _MEASURE_MOST[spec.switch])))
     warmup = spec.warmup if spec.warmup is not None else float(round(share * measure))
-    # With the whole warm-up: noisy seconds mostly use it up.
+    # Trials are planned with the whole warm-up, because noisy ones mostly use it up.
     trial_seconds = overhead + levels * (warmup + measure)
     shorter = f", or a shorter --measure than {measure:.0f} s" if spec.measure else ""
     return Plan(measure, warmup, _blocks(spec, trial_seconds, shorter), trial_seconds)
@@ -84,14 +84,14 @@ def plan(spec: StudySpec) -> Plan:
 _LEAST_WASHOUT = 1.0
 
 _SWITCHING = 0.5
-"""Seconds that a period takes beside its washout and what counts: reading all variables, setting some, writing that down."""
+"""Seconds that a period takes beside its washout and its measured seconds: to read all variables, set some, and record that."""
 
 
 def _plan_of_live(spec: StudySpec, live: LiveOptions) -> Plan:
     """Return the plan of a study on live traffic; its washout is the warm-up.
 
     Raises:
-        UserError: the budget holds fewer periods than anything can be said of, or the washout is too short.
+        UserError: the budget holds too few periods for a verdict, or the washout is too short.
     """
     measure, washout = spec.measure or PERIOD, spec.warmup if spec.warmup is not None else DEFAULT_WASHOUT
     if washout < _LEAST_WASHOUT:
@@ -114,7 +114,7 @@ def _plan_of_live(spec: StudySpec, live: LiveOptions) -> Plan:
 
 
 FEWEST_OF_TUNE = 14
-"""Trials of a search that a tune has room for at least, beside its proof: below that it says nothing."""
+"""The fewest trials of a tune's search, beside its proof: with fewer, a tune says nothing."""
 
 
 def _plan_of_tune(spec: StudySpec, tune: TunePlan) -> Plan:
@@ -138,7 +138,7 @@ def _plan_of_tune(spec: StudySpec, tune: TunePlan) -> Plan:
 
 
 def tune_warmup(search_seconds: float) -> float:
-    """Return the most seconds that a trial of a tune warms up, where nothing else is asked for."""
+    """Return the default of the longest warm-up of a tune's trial, in seconds."""
     return float(round(_WARMUP_SHARE[Switch.RESTART] * search_seconds))
 
 
@@ -165,7 +165,7 @@ def wait_trial_seconds(spec: StudySpec, trial_seconds: float) -> float:
 
 
 def block_order(seed: int, block: int, names: Sequence[str], *, mirrored: bool = False) -> list[str]:
-    """Return the order of a block's trials, random for each block; `mirrored`, each second block reverses the one before it."""
+    """Return the order of a block's trials, random for each block; with `mirrored`, each even block reverses the one before."""
     order = list(names)
     number = (block + 1) // 2 if mirrored else block
     random.Random(f"{seed}/{number}").shuffle(order)  # noqa: S311 - an order, not a secret

@@ -38,9 +38,9 @@ def question(
 
     Args:
         data: keys as a study file has them.
-        where: the file that they stand in.
+        where: the file that they come from.
         spelled: returns a key as the user wrote it.
-        remedy: of the error.
+        remedy: the remedy that the error names.
 
     Raises:
         UserError: the first mistake, in one line.
@@ -59,8 +59,8 @@ def _mistake(error: ValidationError, where: str, spelled: Callable[[str], str], 
     keys_known = [kebab(name) for name in StudyOptions.model_fields]
     if first["type"] == "extra_forbidden":
         near = difflib.get_close_matches(kebab(key), keys_known, n=1, cutoff=0.5)
-        keys = f"Did you mean {near[0]!r}?" if near else f"The keys are {', '.join(keys_known)}"
-        return UserError(f"{place}unknown key {key!r}", keys)
+        hint = f"Did you mean {near[0]!r}?" if near else f"The keys are {', '.join(keys_known)}"
+        return UserError(f"{place}unknown key {key!r}", hint)
     text = _plain(first)
     value = first.get("input")
     shown = f" (given: {value!r})" if isinstance(value, (str, int, float)) and repr(value) not in text else ""

@@ -1,4 +1,4 @@
-"""Studies in which everything fails: what broke is not a candidate."""
+"""Detects studies in which everything fails, so that the cause is not a candidate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FAILURES_IN_A_ROW = 3
 def failed_in_a_row(state: RaceState, host: str) -> list[Failure]:
     """Return the failures of a host's newest trials where they are of several candidates that could be measured before.
 
-    Newest first; empty where they are too few to say that the host is what broke.
+    Newest first; empty where they are too few to conclude that the host is the cause.
     """
     measured = {t.candidate for t in state.trials if t.state is TrialState.DONE}
     ended = [t for t in state.trials if t.has_ended and t.host == host]

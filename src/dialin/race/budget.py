@@ -1,4 +1,4 @@
-"""What the budget of a study holds: minutes of wall clock, in which every host runs trials one after another."""
+"""The budget of a study: minutes of wall clock, in which every host runs trials one after another."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAY_OVERRUN = 1.03
 """By how much a budget may be overrun to finish a block."""
 
 _ROUNDING = 1e-9
-"""Of a trial: what floating point may be off where the budget holds a whole number of trials."""
+"""The share of a trial by which floating point may be off where the budget holds a whole number of trials."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ def without_waits(state: RaceState) -> list[str]:
 
 
 class Budget:
-    """The minutes of a study, as `state` and the clock say what was used of them; the session begins now.
+    """The minutes of a study, of which `state` and the clock show how many were used; the session begins now.
 
     `count_hosts` returns how many hosts run trials at once.
     """
@@ -57,7 +57,7 @@ class Budget:
         self._completed = _Run()
 
     def replan(self, plan: Plan) -> None:
-        """Go by another plan: trials so far no longer say how long one takes."""
+        """Use another plan: the trials so far no longer show how long one takes."""
         self._count()
         self._plan = plan
         self._completed = _Run()
@@ -70,7 +70,7 @@ class Budget:
         return hosts * (1 + (self._plan.blocks - 1) * count // min(SIZE, count))
 
     def fits(self, count: int) -> bool:
-        """Return whether one host can run the next trials within the budget, beside those for raw waits."""
+        """Return whether one host can run `count` more trials within the budget, in addition to those for raw waits."""
         return count <= self.trials_that_fit()
 
     def trials_that_fit(self) -> int:
@@ -79,9 +79,9 @@ class Budget:
         return max(0, math.floor(left / self.trial_seconds() + _ROUNDING))
 
     def seconds_used(self) -> float:
-        """Return the seconds of wall clock that were used: all of this session, and of those before the trials of their hosts.
+        """Return the seconds of wall clock that were used: all of this session, and the trials of earlier sessions.
 
-        Hosts run at the same time: a session before this one took as long as the host that had the most trials.
+        Hosts run at the same time: an earlier session counts as long as the trials of its busiest host.
         """
         busiest: dict[int, float] = defaultdict(float)
         self._count()

@@ -14,7 +14,7 @@ from dialin.race.state import Place
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a host was given: trials of a block, the last of which has the number `last`."""
+    """The trials of a block that a host was given; the last of them has the number `last`."""
 
     block: Block
     last: int
@@ -35,7 +35,7 @@ class HostBlocks:
 
     @property
     def inventory(self) -> Sequence[WorkerHost]:
-        """The hosts that are ready, with what each machine is."""
+        """The hosts that are ready, with the facts of each machine."""
         return self._fleet.hosts
 
     @property
@@ -67,12 +67,12 @@ class HostBlocks:
         self._fleet.begin_block(host, request)
 
     def next_event(self) -> tuple[FleetEvent, Trial | None, Work | None]:
-        """Wait for the next event of any host; returns it with the trial that it ends, and with the host's work that it ends.
+        """Wait for the next event of any host; return it with the trial and the host's work that it ends, if any.
 
         A trial that a host was running when it was lost ends as interrupted.
 
         Raises:
-            DialinError: the study cannot go on.
+            DialinError: the study cannot continue.
         """
         event = self._fleet.next_event()
         if isinstance(event, Reported):
@@ -84,7 +84,7 @@ class HostBlocks:
         return event, None, None
 
     def leave_out(self, host: str) -> None:
-        """Give a host that is idle no more blocks."""
+        """Give an idle host no more blocks."""
         self._fleet.leave_out(host)
 
     def break_off(self) -> None:

@@ -77,7 +77,7 @@ def resume(
     """Resume a study: no finished trial is repeated, and blocks that were begun keep their candidates.
 
     Raises:
-        UserError: a live dialin runs it.
+        UserError: another dialin is running it.
         DialinError: it could not be finished; what was measured is in the directory.
     """
     with sole_runner(directory, identity(os.getpid())), Store.open(directory) as store:

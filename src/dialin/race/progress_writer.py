@@ -18,7 +18,7 @@ from dialin.model.verdict import Verdict
 from dialin.store.store import Store
 
 _MANY_HOSTS = 8
-"""Hosts from which on what they do is stored once a second: with hundreds it changes much oftener than anybody reads it."""
+"""Number of hosts from which on progress is stored once per second: with hundreds it changes far more often than it is read."""
 
 
 class ProgressWriter:
@@ -62,24 +62,24 @@ class ProgressWriter:
         self._store_progress(hosts={name: self._progress.hosts.get(name, new) for name in hosts})
 
     def candidates_entered(self, spec: StudySpec) -> None:
-        """Pass it on; the store has the candidates already."""
+        """Pass the event on; the store has the candidates already."""
         self._watcher.candidates_entered(spec)
 
     def message(self, text: str) -> None:
-        """Pass it on; the store's log has it already."""
+        """Pass the text on; the store's log has it already."""
         self._watcher.message(text)
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
         self._watcher.trial_began(trial, seconds_left)
-        does = {"trial": trial.id, "block": trial.block, "candidate": trial.candidate, "step": None}
-        self._store_soon(ends=self._clock.now() + seconds_left, step=None, hosts=self._hosts(trial.host, **does))
+        running = {"trial": trial.id, "block": trial.block, "candidate": trial.candidate, "step": None}
+        self._store_soon(ends=self._clock.now() + seconds_left, step=None, hosts=self._hosts(trial.host, **running))
 
     def step_began(self, trial: Trial, step: Step) -> None:
         self._watcher.step_began(trial, step)
         self._store_soon(step=step, step_began=self._clock.now(), hosts=self._hosts(trial.host, step=step))
 
     def sampled(self, trial: Trial, sample: Sample) -> None:
-        """Pass it on; the store has it already, but perhaps not what its host does."""
+        """Pass the sample on; the store has it already, but perhaps not the progress of its host."""
         self._watcher.sampled(trial, sample)
         if self._is_behind:
             self._store_soon()
@@ -94,14 +94,14 @@ class ProgressWriter:
         self._watcher.study_ended(verdict)
 
     def _hosts(self, host: str, **changes: Any) -> dict[str, HostProgress]:
-        """Return what all hosts do after one has changed; one that was lost meanwhile is not among them."""
+        """Return the progress of all hosts after that of one has changed; a host that was lost meanwhile is not added."""
         hosts = dict(self._progress.hosts)
         if host in hosts or not hosts:
             hosts[host] = replace(hosts.get(host, HostProgress()), since=self._clock.now(), **changes)
         return hosts
 
     def _store_soon(self, **changes: Any) -> None:
-        """Store what has changed: at once, or with the next event a second after the last time, where there are many hosts."""
+        """Store what has changed at once; with many hosts, with the first event that is a second after the last write."""
         self._progress = replace(self._progress, **changes)
         self._is_behind = len(self._progress.hosts) >= _MANY_HOSTS and self._clock.now() < self._stored_at + 1
         if not self._is_behind:
@@ -110,6 +110,6 @@ class ProgressWriter:
     def _store_progress(self, **changes: Any) -> None:
         self._progress = replace(self._progress, **changes)
         self._stored_at = self._clock.now()
-        # A trial must end in its own order though the disk is full; storing its samples reports that soon enough.
+        # A full disk must not keep a trial from ending in order; storing its samples reports the problem soon enough.
         with suppress(DialinError, SQLAlchemyError):
             self._store.save_progress(self._progress)

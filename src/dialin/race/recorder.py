@@ -54,7 +54,7 @@ class Recorder:
             self._watcher.sampled(self._running, event.sample)
         else:
             self._store_evidence(event.trial.id, event.evidence)
-            self._running = event.trial  # a Ctrl-C that comes as it is saved leaves it as it ended
+            self._running = event.trial  # a Ctrl-C during the save keeps it as it ended
             self._store.save_trial(event.trial)
             self._running = None
             return event.trial
@@ -69,7 +69,7 @@ class Recorder:
         if ended.state is TrialState.RUNNING:
             ended = replace(ended, state=TrialState.INTERRUPTED, steps=dict(self._steps))
         self._running = None
-        # What broke it off is what the user must hear of, also where the disk is full and this cannot be saved.
+        # The user must see what interrupted the trial, even where the disk is full and the trial cannot be saved.
         with suppress(DialinError):
             self._store.save_trial(ended)
         return ended

@@ -40,13 +40,13 @@ _PROPOSALS = 3
 """The most times that a proposer is asked for one block, where its new candidates cannot enter."""
 
 _FEWEST_TRIALS = 2
-"""Of a block: one candidate alone is compared with nothing."""
+"""Fewest trials of a block: one candidate alone is compared with nothing."""
 
 _MANY_HOSTS = 8
-"""Hosts from which on figures and looks wait until each host had one more trial."""
+"""Number of hosts from which on figures and looks wait until there is one more trial per host."""
 
 _WAIT_TRIES = 2
-"""Times that a trial for raw waits is run where the host itself stood still for most of it."""
+"""Times that a trial for raw waits is run where it is interrupted, because the host itself stalled for most of it."""
 
 
 class Runner:
@@ -81,9 +81,9 @@ class Runner:
         self._refused: dict[str, str] = {}
         self._stop_asked = stop_asked
         self._hosts = HostBlocks(fleet, lambda: Recorder(store, clock, watcher, self._seconds_left), store.next_trial_id)
-        self._to_go: int | None = None
-        self._stood: Mapping[str, Standing] = {}
-        self._stood_at = 0
+        self._trials_to_go: int | None = None
+        self._last_standings: Mapping[str, Standing] = {}
+        self._trials_at_standings = 0
 
     @property
     def _spec(self) -> StudySpec:
@@ -133,7 +133,7 @@ class Runner:
 
     def _begin(self) -> None:
         self._state = RaceState(self._store)
-        while not self._hosts.hosts and not self._decided():  # the time that hosts take to get ready is not of the budget
+        while not self._hosts.hosts and not self._decided():  # the budget excludes the time that hosts take to get ready
             self._take_event()
         self._budget = Budget(self._state, self._plan, self._clock, self._session, lambda: len(self._hosts.hosts))
         washouts = [one.traffic.washout or 0.0 for one in self._state.figures.values() if one.traffic is not None]
@@ -141,9 +141,9 @@ class Runner:
             self._set_washout(max(washouts))
 
     def _lengthen_washout(self, verdict: Verdict) -> None:
-        """Go on with a longer washout where an effect on a live server settles slowly, if the budget holds a comparison so.
+        """Continue with a longer washout where an effect on a live server settles slowly, if a comparison fits the budget so.
 
-        Periods with the shorter one are not compared with the others.
+        Periods with the shorter washout are not compared with the others.
         """
         needed = verdict.live.washout_needed if verdict.live is not None else None
         if needed is None or needed <= self._plan.warmup or self._spec.aa:
@@ -165,8 +165,8 @@ class Runner:
     def _run_blocks(self, purpose: Purpose, since: int, propose: Callable[[str], Block | None]) -> None:
         """Give every host one block after another, until the study is decided or there are none.
 
-        Blocks that were begun and lack trials go first. `propose` begins the next block for a host; None where there is none.
-        `since` is the least number of a block.
+        Blocks that were begun and lack trials go first. `propose` begins the next block for a host, or returns None where
+        there is none. Blocks with numbers below `since` are left alone.
         """
         try:
             self._give_blocks(purpose, since, propose)
@@ -185,7 +185,7 @@ class Runner:
     def _give_blocks(self, purpose: Purpose, since: int, propose: Callable[[str], Block | None]) -> None:
         hosts, at_work = self._hosts.hosts, {work.block for work in self._hosts.at_work.values()}
         waiting = [block for block in self._state.incomplete(purpose, since) if block not in at_work]
-        may_begin = self._budget.fits(_FEWEST_TRIALS)  # asked once: towards the end of the budget hundreds of hosts may be idle
+        may_begin = self._budget.fits(_FEWEST_TRIALS)  # computed once: near the end of the budget hundreds of hosts may be idle
         for host in self._hosts.idle:
             block = self._state.unfinished(host, waiting, hosts)
             if block is not None:
@@ -193,9 +193,9 @@ class Runner:
             elif may_begin:
                 block = propose(host)
             if block is not None:
-                self._go_on(host, block)
+                self._run_missing(host, block)
 
-    def _go_on(self, host: str, block: Block) -> None:
+    def _run_missing(self, host: str, block: Block) -> None:
         """Have a host run the trials that a block still lacks there, if the budget holds them."""
         places = self._state.missing(block, host)
         if places and self._budget.fits(len(places)):
@@ -210,11 +210,11 @@ class Runner:
         self._hosts.begin(host, block, BlockRequest(spec, self._inspected, trials, choices, measure, floor))
 
     def _take_event(self) -> tuple[FleetEvent, Work | None]:
-        """Wait for the next event of any host; returns it with the work that it ends.
+        """Wait for the next event of any host; return it with the work that it ends, if any.
 
         Raises:
             ChangedByOthersError: somebody else keeps changing a variable under test.
-            DialinError: the study cannot go on.
+            DialinError: the study cannot continue.
         """
         event, trial, work = self._hosts.next_event()
         if isinstance(event, HostLost):
@@ -238,13 +238,16 @@ class Runner:
         changed_during_trial.check_not_contested(self._state.trials, self._session, in_a_row=in_a_row)
 
     def _end_work(self, host: str, block: Block) -> bool:
-        """Look at what a host's block has shown. False where the host goes on with it, or cannot within the budget."""
+        """Take the look that is due after a host's block; return whether the host is free for another block.
+
+        It is not while the block lacks trials, even if the budget does not hold them any more.
+        """
         self._check_still_running(host)
-        if self._state.missing(block, host):  # some were interrupted, because the host stood still
+        if self._state.missing(block, host):  # some were interrupted, because the host stalled
             if host in self._hosts.hosts:
-                self._go_on(host, block)
+                self._run_missing(host, block)
                 return False
-            return True  # it was left out, and another one takes its block
+            return True  # the host was left out, and another one takes its block
         if block.purpose is Purpose.RACE:
             self._look_if_due(block.number)
         return True
@@ -289,7 +292,7 @@ class Runner:
     def _begin_block(
         self, number: int, names: Collection[str], purpose: Purpose, entering: Sequence[Candidate] = ()
     ) -> Block | None:
-        """Write a block down with its order, after the budget was found to hold it; None where a stop was requested."""
+        """Store a block with its order, once the budget is known to hold it; return None where a stop was requested."""
         if self._is_stopping():
             return None
         candidates = (*self._spec.candidates, *entering)
@@ -305,7 +308,7 @@ class Runner:
         """Return whether a stop was requested while hosts are still at work; the blocks under way are finished first.
 
         Raises:
-            InterruptedStudyError: it was, and no host is at work.
+            InterruptedStudyError: a stop was requested, and no host is at work.
         """
         if not self._stop_asked():
             return False
@@ -315,7 +318,7 @@ class Runner:
         raise InterruptedStudyError("Stopped after a block, as requested", resumable=True)
 
     def _check_still_running(self, host: str) -> None:
-        """Leave out a host on which everything fails that did not before: what broke is not a candidate.
+        """Leave out a host on which candidates fail that could be measured before: the cause is not a candidate.
 
         Raises:
             ServerError: there is no other host.
@@ -359,12 +362,12 @@ class Runner:
             self.log(code, trial=ended.id, candidate=ended.candidate, changes=changes)
 
     def _standings(self) -> Mapping[str, Standing]:
-        """Return each candidate's figures so far; of many hosts those of a moment ago, since all trials are fitted."""
+        """Return each candidate's figures so far; with many hosts not always the newest, because each time fits all trials."""
         trials = len(self._state.trials)
-        if len(self._hosts.hosts) < _MANY_HOSTS or self._is_due(trials, self._stood_at):
-            self._stood_at = trials
-            self._stood = standings(self._spec, self._state.trials, self._state.figures)
-        return self._stood
+        if len(self._hosts.hosts) < _MANY_HOSTS or self._is_due(trials, self._trials_at_standings):
+            self._trials_at_standings = trials
+            self._last_standings = standings(self._spec, self._state.trials, self._state.figures)
+        return self._last_standings
 
     def log(self, code: LogCode, **figures: Any) -> None:
         """Add a line to the study's log, and pass its sentence on to the watcher."""
@@ -373,7 +376,7 @@ class Runner:
         self._watcher.message(log_text(line))
 
     def _look_if_due(self, block: int) -> None:
-        """Take a look, unless there is no room for another block: the last look is taken when the budget is over."""
+        """Take a look if one is due and the budget holds another block; the last look is taken when the budget is over."""
         looks = self._state.looks
         looked = looks[-1].trials if looks and looks[-1].decided is not None else 0
         ended = len(self._state.ended)
@@ -383,7 +386,7 @@ class Runner:
                 self._lengthen_washout(verdict)
 
     def _is_due(self, trials: int, before: int) -> bool:
-        """Return whether trials are to be fitted again; of many hosts not before each had one more."""
+        """Return whether to fit the trials again; with many hosts, not before there is one more trial per host."""
         hosts = len(self._hosts.hosts)
         return is_due(trials, before) and (hosts < _MANY_HOSTS or trials >= before + hosts)
 
@@ -394,10 +397,10 @@ class Runner:
             state.add_look(Look(len(taken) + 1, blocks, trials=len(ended)))
         judgement = reach_verdict(state.record, state.figures)
         state.save_verdict(judgement.verdict, decided=judgement.decided)
-        self._to_go = None
+        self._trials_to_go = None
         if not judgement.decided and not spec.aa and spec.until is Until.SAFE:
             needed = comparison.trials_needed(spec, state.raced, state.figures, judgement.verdict.decided_by)
-            self._to_go = None if needed is None else max(SIZE, needed - len(state.ended))
+            self._trials_to_go = None if needed is None else max(SIZE, needed - len(state.ended))
         return judgement.verdict
 
     def _conclude(self) -> Verdict:
@@ -413,7 +416,7 @@ class Runner:
         return state.verdict if state.verdict and judged else self._look(max(finished))
 
     def _confirm(self, verdict: Verdict) -> Verdict:
-        """Measure a choice other than the baseline afresh against it, as far as the budget goes; no look is spent on it."""
+        """Measure a choice other than the baseline again, against the baseline, within the budget; this spends no look."""
         chosen, baseline = verdict.recommended_candidate, verdict.baseline
         if chosen == baseline:
             return verdict
@@ -454,4 +457,4 @@ class Runner:
                 self.log(LogCode.WAITS_COLLECTED, candidate=name, **collected)
 
     def _seconds_left(self) -> float:
-        return self._budget.seconds_left(self._to_go)
+        return self._budget.seconds_left(self._trials_to_go)

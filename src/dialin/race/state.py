@@ -23,7 +23,7 @@ Place = tuple[int, str]
 class RaceState:
     """The trials of a study so far, their figures, and the looks that were taken.
 
-    The store is read once, at the start; from then on only what each trial adds.
+    The store is read once, at the start; after that, only what each trial adds is read.
     """
 
     def __init__(self, store: Store) -> None:
@@ -39,7 +39,7 @@ class RaceState:
         self._samples: dict[int, Sequence[Sample]] = dict(stored.samples)
         self._watched = dict(stored.watched)
         self._stored = stored
-        # A study that goes on with more minutes gives blocks the numbers that its trials for raw waits have.
+        # A study that is resumed with more minutes gives its new blocks the numbers that its trials for raw waits have.
         self._by_block: dict[tuple[int, Purpose], list[Trial]] = {}
         self._open = {(block.number, block.purpose): block for block in self.blocks}
         for trial in self.trials:
@@ -72,8 +72,8 @@ class RaceState:
         """Return what a proposer may know; `refused` holds candidates that could not enter, with the reasons."""
         raced = self.raced
         given_up = {name for name in self.spec.names if comparison.given_up(name, raced)}
-        out = given_up | comparison.unsafe_candidates(self.spec, raced)
-        return History(self.spec, raced, self.figures, out, refused, comparison.same_in_force(self.spec, raced))
+        excluded = given_up | comparison.unsafe_candidates(self.spec, raced)
+        return History(self.spec, raced, self.figures, excluded, refused, comparison.same_in_force(self.spec, raced))
 
     @property
     def in_the_race(self) -> tuple[Candidate, ...]:
@@ -96,25 +96,25 @@ class RaceState:
         return self.block(number, purpose) is not None and (number, purpose) not in self._open
 
     def incomplete(self, purpose: Purpose, since: int) -> list[Block]:
-        """Return the blocks that no host has run all trials of, in the order they began; their numbers are `since` at least."""
+        """Return the blocks, numbered `since` or higher, of which no host has run all trials, in the order they began."""
         return [block for block in self._open.values() if block.purpose is purpose and block.number >= since]
 
     def unfinished(self, host: str, blocks: Collection[Block], hosts: Collection[str]) -> Block | None:
-        """Return the one of some blocks that a host goes on with before it begins another; None where there is none.
+        """Return the block that a host must finish before it begins another one; None where there is none.
 
-        That is one that it began itself, else the first that no host of the fleet has begun; none of `blocks` runs now.
+        That is a block that it began itself, else the first that no host of the fleet has begun; none of `blocks` runs now.
         """
-        nobodys: Block | None = None
+        unclaimed: Block | None = None
         for block in blocks:
             ran_on = {t.host for t in self._by_block.get((block.number, block.purpose), ())}
             if host in ran_on:
                 return block
-            if nobodys is None and ran_on.isdisjoint(hosts):
-                nobodys = block
-        return nobodys
+            if unclaimed is None and ran_on.isdisjoint(hosts):
+                unclaimed = block
+        return unclaimed
 
     def add_host(self, name: str, facts: Mapping[str, Any]) -> None:
-        """Store what a host is, once: a study that is resumed keeps what was first stored."""
+        """Store the facts of a host, once: a study that is resumed keeps those that were stored first."""
         if name not in self.hosts:
             self._store.save_host(name, facts)
             self.hosts[name] = facts

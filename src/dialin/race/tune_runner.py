@@ -34,19 +34,20 @@ from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.tune_verdict import tune_verdict
 
 InspectCandidate = Callable[[StudySpec, str], EffectiveSettings | None]
-"""Returns the effective settings of a candidate after a start of its own; None where its server does not start."""
+"""Returns the effective settings of a candidate, for which it starts a server; None where the server does not start."""
 
 _TRIES = 3
-"""Times that a trial is run where the host stood still for most of it, or somebody else changed a variable."""
+"""Times that a trial is run where the host stalled for most of it, or somebody else changed a variable."""
 _FAILURES_IN_A_ROW = 8
-"""Failed trials in a row that end a tune: what broke is not a setting. Four in a row may share what only a start can change."""
+"""Failed trials in a row that end a tune, because a setting is not the cause then. Four in a row may share the values that only
+a start can change."""
 
 
 class TuneRunner(Runner):
     """Runs a tune, from its beginning or from where it was interrupted.
 
     `admit` checks a setting before it enters; one that it refuses is a failed trial. `inspect` reads the effective settings of
-    those that are proven.
+    the settings in the proof.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class TuneRunner(Runner):
         self._begin()
         self._tuner = StudyTuner(self._spec)
         answered = list(answers(self._store.asks(), self._state.trials))
-        self._asks = [answer.ask for answer in answered]  # one that has no end is asked for again
+        self._asks = [answer.ask for answer in answered]  # a trial that has not ended is asked for again
         self._tuner.replay(self._spec, answered, self._speeds())
         self._best = self._tuner.tuner.best()
         trials = len(self._asks) + round(self._seconds_left() / max(1.0, self._plan.trial_seconds))
@@ -124,7 +125,7 @@ class TuneRunner(Runner):
                 self._inspected[candidate.name] = effective
         purpose = Purpose.RACE if is_proof else Purpose.SEARCH
         block = ask.block if is_proof else number
-        position = 1 + sum(one.block == ask.block for one in self._asks) if is_proof else 1
+        position = 1 + sum(earlier.block == ask.block for earlier in self._asks) if is_proof else 1
         if refusal is not None:
             self._record_refusal(block, position, candidate.name, purpose, refusal, self._clock.monotonic() - began)
         else:
@@ -143,7 +144,7 @@ class TuneRunner(Runner):
         return None
 
     def _record_refusal(self, block: int, position: int, candidate: str, purpose: Purpose, reason: str, seconds: float) -> None:
-        """Store a setting that was refused as a failed trial: it is a point of the map like one that crashed."""
+        """Store a setting that was refused as a failed trial: to the search it is like one that crashed."""
         trial = Trial(
             self._store.next_trial_id(),
             block,
@@ -185,7 +186,7 @@ class TuneRunner(Runner):
         return (1 - self._spec.worst) * statistics.median(known) if self._spec.worst and known else 0.0
 
     def _check_whether_all_fail(self) -> None:
-        """End a tune in which everything fails, or its baseline.
+        """End a tune in which everything fails, or the baseline does.
 
         Raises:
             ServerError: the newest trials all failed, or all of the baseline.
@@ -203,7 +204,7 @@ class TuneRunner(Runner):
         raise ServerError(what, "Correct that", failures[-1].log_tail, resumable=True)
 
     def _speeds(self) -> dict[int, float]:
-        """Return the figure that decides of each completed trial: the higher the better."""
+        """Return the deciding figure of each completed trial, by trial number; higher is better."""
         decides = FIGURE_OF[self._spec.goal]
         return {number: value(of_trial, decides) for number, of_trial in self._state.figures.items()}
 
@@ -228,14 +229,14 @@ class TuneRunner(Runner):
         shown = latencies if self._spec.goal is Goal.LATENCY else means
         base = shown.get(self._spec.baseline)
         return {
-            one.name: Standing(
-                trials=len(speeds.get(one.name, ())),
-                failed=failed.get(one.name, 0),
-                tps=means.get(one.name),
-                ratio=shown[one.name] / base if base and one.name in shown else None,
-                latency=latencies.get(one.name),
+            candidate.name: Standing(
+                trials=len(speeds.get(candidate.name, ())),
+                failed=failed.get(candidate.name, 0),
+                tps=means.get(candidate.name),
+                ratio=shown[candidate.name] / base if base and candidate.name in shown else None,
+                latency=latencies.get(candidate.name),
             )
-            for one in self._spec.candidates
+            for candidate in self._spec.candidates
         }
 
     def _latencies(self) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Running a recipe: its studies one after the other, each in a directory of its own; what is finished is not run again."""
+"""Running a recipe: its studies one after the other, each in a directory of its own; finished studies are not run again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class StudyPlace:
 
     @property
     def begun(self) -> bool:
-        """Whether there is something to go on with."""
+        """Whether the study was begun before, so that it is resumed."""
         return (self.directory / STUDY_FILE).is_file()
 
     def __str__(self) -> str:
@@ -48,10 +48,10 @@ class RecipeStep:
     is_resumed: bool
 
     def run(self, watcher: Watcher, command: str) -> Verdict:
-        """Run the study to its verdict, begun by a command line; what was finished before is not run again.
+        """Run the study to its verdict; finished trials are not run again. `command` is the command line that is stored.
 
         Raises:
-            DialinError: it could not be finished; what was measured is in the directory.
+            DialinError: it could not be finished; the trials measured so far are in the directory.
         """
         if self.is_resumed:
             return resume(self.ready, self.place.directory, self.tools, watcher)
@@ -59,7 +59,7 @@ class RecipeStep:
 
 
 def places(recipe: Recipe, out: Path) -> list[StudyPlace]:
-    """Return where the studies of a recipe are written: one alone in the directory itself, several in one each below it."""
+    """Return where the studies of a recipe are written: a single one in the directory itself, several in subdirectories."""
     count = len(recipe.study)
     return [
         StudyPlace(number, count, study, out / study.name if count > 1 else out)
@@ -68,7 +68,7 @@ def places(recipe: Recipe, out: Path) -> list[StudyPlace]:
 
 
 def check(place: StudyPlace, scale: ScaleName, tools: Tools) -> RecipeStep:
-    """Check all that one study needs, or that it needs to go on.
+    """Check all that one study needs to begin, or to be resumed.
 
     Raises:
         UserError: something is not there, the directory holds something else, or a study of another scale.

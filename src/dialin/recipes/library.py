@@ -1,7 +1,7 @@
 """Recipes: published experiments as data, at the size of the paper, of a server and of a laptop.
 
-A recipe is a TOML file beside this module. Each of its studies is a study file in parts: what all scales share, and what each
-scale sets otherwise.
+A recipe is a TOML file beside this module. Each of its studies is a study file in parts: the keys that all scales share, and
+those that each scale adds or overrides.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from dialin.question import study_file
 from dialin.question.options import StudyOptions
 
 PREFIX = "recipe:"
-"""What a recipe's name follows where a study file's path could stand."""
+"""The prefix that tells a recipe's name from the path of a study file."""
 
 DIRECTORY = Path(__file__).parent
-"""Where the recipes are."""
+"""The directory of the recipes."""
 
 _NAME = r"[a-z0-9][a-z0-9.-]{0,60}"
 
@@ -50,7 +50,7 @@ class Ratio(StrEnum):
 
 _KEYS = [kebab(name) for name in StudyOptions.model_fields]
 Keys = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "propertyNames": {"enum": _KEYS}})]
-"""Keys of a study file, some of them."""
+"""Some of the keys of a study file, with their values."""
 
 
 class _Part(BaseModel):
@@ -108,7 +108,7 @@ class ExpectationRule(StrEnum):
 
 
 class Expectation(_Part):
-    """Something that the publication says, how a run of ours is held against it, and what is said of each outcome."""
+    """A claim of the publication, the rule that compares a run with it, and an explanation of each outcome."""
 
     study: str
     claim: str = Field(description="what was published, in a sentence")
@@ -129,7 +129,7 @@ class Expectation(_Part):
 
     @property
     def range(self) -> tuple[float, float]:
-        """The ratios of throughput to the baseline's that say the same: those of the rule, or those that were given."""
+        """The ratios of throughput to the baseline's that agree with the claim: `low` and `high`, or those of the rule."""
         if self.rule is ExpectationRule.ALIKE:
             return 1 - self.within, 1 + self.within
         low, high = (1.0, math.inf) if self.rule is ExpectationRule.FASTER else (0.0, 1.0)
@@ -177,14 +177,14 @@ class RecipeStudy(_Part):
     laptop: Keys = Field(default_factory=dict)
 
     def keys(self, scale: ScaleName) -> dict[str, Any]:
-        """Return the study file that this is at a scale."""
+        """Return the keys of the study file at a scale."""
         return _over(self.common, getattr(self, scale))
 
     def question(self, scale: ScaleName) -> StudyOptions:
         """Return the study at a scale.
 
         Raises:
-            UserError: it is not a right study file.
+            UserError: the keys are not a valid study file.
         """
         return study_file.question(self.keys(scale), where=f"study {self.name} at {scale}")
 
@@ -229,7 +229,7 @@ class Recipe(_Part):
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two tables merged: nested tables are merged too, any other value of the second one wins."""
+    """Return two tables merged: nested tables are merged too; any other value of `above` wins."""
     merged = dict(below)
     for key, value in above.items():
         under = merged.get(key)

@@ -1,4 +1,4 @@
-"""What `dialin recipes` says."""
+"""What `dialin recipes` prints."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A study's record, told to people and scripts: terminal, HTML, Markdown, JSON, option file. No statistics here."""
+"""Reports on a study's record, for people and scripts: terminal, HTML, Markdown, JSON, option file. No statistics here."""

@@ -1,4 +1,4 @@
-"""Advice in words, made of its codes and figures when it is shown."""
+"""Advice in words, built from its codes and figures when it is shown."""
 
 from __future__ import annotations
 
@@ -181,23 +181,23 @@ def unread_text(unread: Unread) -> str:
     if unread.code is UnreadCode.PROBE:
         note = ProbeNote(ProbeNoteCode(unread.figures["note"]), unread.figures["figures"])
         return probe_note_text(note)
-    known = _UNREAD[unread.code]
-    return known if isinstance(known, str) else known(unread.figures)
+    sentence = _UNREAD[unread.code]
+    return sentence if isinstance(sentence, str) else sentence(unread.figures)
 
 
 def with_texts(advice: Advice) -> Advice:
     """Return advice with its sentences, as `dialin advise --json` prints it."""
     return advice.model_copy(
         update={
-            "experiments": tuple(_experiment_with_texts(one) for one in advice.experiments),
-            "unread": tuple(one.model_copy(update={"text": f"{unread_text(one)}."}) for one in advice.unread),
+            "experiments": tuple(map(_experiment_with_texts, advice.experiments)),
+            "unread": tuple(unread.model_copy(update={"text": f"{unread_text(unread)}."}) for unread in advice.unread),
         }
     )
 
 
 def _experiment_with_texts(experiment: Experiment) -> Experiment:
     triggers = tuple(
-        one.model_copy(update={"text": f"{trigger_text(experiment.variable, one)}."}) for one in experiment.triggers
+        trigger.model_copy(update={"text": f"{trigger_text(experiment.variable, trigger)}."}) for trigger in experiment.triggers
     )
     return experiment.model_copy(update={"triggers": triggers})
 
@@ -212,7 +212,7 @@ def watch_text(watch: Watch) -> str:
 
 
 def values_text(experiment: Experiment) -> str:
-    """Return what an experiment compares: `16M, 64M against 4M, what it has now`."""
+    """Return the values that an experiment tries, and the present one: `try 16M and 64M; now 4M`."""
     name = experiment.variable
     tried = listed([value_text(name, value) for value in experiment.values])
     return f"try {tried}; now {value_text(name, experiment.now) or 'not set'}"

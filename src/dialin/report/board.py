@@ -1,4 +1,4 @@
-"""What a running study looks like at one instant: kept by events, drawn by `screen`."""
+"""The state of a running study at one instant: updated by events, drawn by `screen`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dialin.report.verdict_sentences import lost
 from dialin.text import counted, duration, number, visible
 
 _BEHIND = 0.75
-"""The share of the median host's trials below which a host is said to be behind."""
+"""A host with at most this share of the median number of trials of all hosts may be shown as behind."""
 
 STEP_LABELS = {
     Step.WAIT: "waiting for the server",
@@ -32,11 +32,11 @@ STEP_LABELS = {
     Step.MEASURE: "measuring",
     Step.STOP: "stopping the server",
 }
-"""A step of a trial, as something that goes on."""
+"""The label of each step of a trial while it runs."""
 
 
 def step_label(trial: Trial, step: Step, newest: Sample | None, levels: int) -> str:
-    """Return a step of a trial as something in progress, with the number of threads where a study has several levels."""
+    """Return the label of a running step, with the number of threads where a study has several levels."""
     words = "collecting waits" if trial.purpose is Purpose.WAITS and step is Step.MEASURE else STEP_LABELS[step]
     if levels and newest is not None and newest.step is step and newest.threads:
         return f"{words} with {counted(newest.threads, 'thread')}"
@@ -56,9 +56,9 @@ class Board:
     """The figures of a running study; a watcher writes them, a screen reads them.
 
     Attributes:
-        blocks: how many blocks are planned, about.
-        began: when the study began or went on, seconds since the epoch.
-        ends: when it is estimated to end.
+        blocks: about how many blocks are planned; of a tune, about how many trials.
+        began: when the study was started or resumed, seconds since the epoch.
+        ends: when the study is estimated to end, seconds since the epoch.
     """
 
     spec: StudySpec | None = None
@@ -83,14 +83,14 @@ class Board:
             self.hosts[host] = replace(self.hosts[host], since=now, **changes)
 
     def host_lines(self, now: float) -> list[str]:
-        """Return a line for each host where there are several: what it does, how many trials ended there, if it is behind."""
+        """Return a line for each of several hosts: what it does, how many trials ended there, and whether it is behind."""
         if len(self.hosts) < 2:
             return []
         names = naming(self.spec).full if self.spec else {}
-        usual = statistics.median(one.trials for one in self.hosts.values())
+        median = statistics.median(host.trials for host in self.hosts.values())
         return [
-            f"{visible(host)}: {_doing(one, names, now)}, {counted(one.trials, 'trial')} so far{_behind(one.trials, usual)}"
-            for host, one in self.hosts.items()
+            f"{visible(name)}: {_doing(host, names, now)}, {counted(host.trials, 'trial')} so far{_behind(host.trials, median)}"
+            for name, host in self.hosts.items()
         ]
 
     def begin(self, spec: StudySpec, blocks: int, seconds: float, now: float) -> None:
@@ -105,7 +105,7 @@ class Board:
         self.step, self.step_began = step, now
 
     def end_trial(self, ended: Trial, standings: Mapping[str, Standing], now: float) -> None:
-        """Note that a trial ended, which may be another one than that shown."""
+        """Record the end of a trial, which need not be the one that is shown."""
         self.standings = dict(standings)
         if self.trial is None or self.trial.id == ended.id:
             self.trial, self.step = None, None
@@ -113,7 +113,7 @@ class Board:
         self.note_host(ended.host, now, trials=before.trials + 1, trial=None, block=None, candidate="", step=None)
 
     def standing(self, candidate: str) -> Standing:
-        """Return how a candidate stands; one without a trial has no figures."""
+        """Return the standing of a candidate; it has no figures before the candidate's first trial."""
         return self.standings.get(candidate, Standing(0, 0, None, None))
 
     def seconds_left(self, now: float) -> float:
@@ -121,7 +121,7 @@ class Board:
 
     @property
     def block_progress(self) -> str:
-        """Which block of how many runs, as a screen says it."""
+        """The running block, or trial of a tune, and about how many are planned, as the screen shows it."""
         if self.trial is None:
             return "between trials"
         if self.trial.purpose is Purpose.WAITS:
@@ -133,13 +133,13 @@ class Board:
         return f"block {self.trial.block} of about {max(self.blocks, self.trial.block)}"
 
     def trial_progress(self, now: float) -> tuple[str, str, str]:
-        """Return which trial runs, of which candidate, and what it does for how long; empty between trials."""
+        """Return the running trial, its candidate, and its step with the time spent in it; empty texts between trials."""
         trial = self.trial
         if trial is None:
             return "", "", ""
         levels = len(self.spec.workload.levels) if self.spec else 0
         newest = self.seconds[-1] if self.seconds else None
-        does = (
+        activity = (
             f"{step_label(trial, self.step, newest, levels)} for {duration(now - self.step_began)}" if self.step else "starting"
         )
         which = {
@@ -151,7 +151,7 @@ class Board:
         }[trial.purpose]
         names = naming(self.spec).full if self.spec else {}
         name = names.get(trial.candidate, visible(trial.candidate))
-        return which, name, does
+        return which, name, activity
 
     def share_done(self, now: float) -> float:
         """Return how much of the estimated time has passed, from 0 to 1."""
@@ -159,9 +159,9 @@ class Board:
         return min(1.0, max(0.0, (now - self.began) / whole)) if whole > 0 else 0.0
 
 
-def _behind(trials: int, usual: float) -> str:
-    """Return whether a host is slower than the others, or came later, by more than a trial that is under way there."""
-    return f", behind (median of all hosts {usual:g})" if trials <= min(usual - 2, _BEHIND * usual) else ""
+def _behind(trials: int, median: float) -> str:
+    """Return the remark that a host is slower or joined later: it lacks at least two trials, since one may be running there."""
+    return f", behind (median of all hosts {median:g})" if trials <= min(median - 2, _BEHIND * median) else ""
 
 
 def _doing(host: HostProgress, names: Mapping[str, str], now: float) -> str:
@@ -178,7 +178,7 @@ def study_title(spec: StudySpec) -> str:
 
 
 def newest_figures(samples: Sequence[Sample], workload: WorkloadSpec) -> list[str]:
-    """Return the figures of the newest sample, and how many seconds of all of them the host lost."""
+    """Return the figures of the newest sample, and how many seconds of all samples were lost to the host."""
     newest, unit = samples[-1], units(workload)
     name = latency_name(workload.percentile)
     latency = f"{number(newest.seconds)} s/{unit.one}" if unit.by_run else f"{name} {number(newest.latency_ms)} ms"

@@ -23,7 +23,7 @@ def print_check(check: CaptureCheck, console: Console) -> None:
 
 
 def add_check(page: Page, check: CaptureCheck) -> None:
-    """Add how well a capture can be replayed, and what limits that, the worst first."""
+    """Add to a page how well a capture can be replayed, and what limits that, the worst first."""
     page.text(_HEADLINES[check.fitness], _STYLES[check.fitness])
     for finding in check.findings:
         if finding.fitness is not Fitness.GOOD:
@@ -33,19 +33,19 @@ def add_check(page: Page, check: CaptureCheck) -> None:
 def finding_text(finding: CheckFinding) -> str:
     """Return what a finding says, as a sentence without its full stop."""
     figures = finding.figures
-    of_all = figures.get("share")
-    share = percent(of_all) if isinstance(of_all, (int, float)) else ""
+    share = figures.get("share")
+    in_percent = percent(share) if isinstance(share, (int, float)) else ""
     match finding.code:
         case CheckCode.COVERAGE:
-            if not isinstance(of_all, (int, float)):
+            if not isinstance(share, (int, float)):
                 return "coverage is unknown: the server's counters were not read before and after"
-            return f"{100 * of_all:.2f} % of what the server counted is in the logs"
+            return f"{100 * share:.2f} % of what the server counted is in the logs"
         case CheckCode.NOT_REPLAYED:
-            return f"{figures['statements']:,} statements ({share}) cannot be replayed"
+            return f"{figures['statements']:,} statements ({in_percent}) cannot be replayed"
         case CheckCode.UNREAD:
-            return f"{figures['bytes']:,} bytes of the logs ({share}) could not be read"
+            return f"{figures['bytes']:,} bytes of the logs ({in_percent}) could not be read"
         case CheckCode.CUT_TRANSACTIONS:
-            return f"{figures['transactions']:,} transactions ({share}) have no end in the logs"
+            return f"{figures['transactions']:,} transactions ({in_percent}) have no end in the logs"
         case CheckCode.TIMES if figures["clock"] == "second":
             return "times are to the second: the order of transactions within a second is unknown"
         case CheckCode.TIMES:

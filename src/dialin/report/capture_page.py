@@ -1,4 +1,4 @@
-"""What a capture comes to, for the terminal: digests and figures, never a value."""
+"""The summary of a capture, for the terminal: digests and figures, never a value of a statement."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SOURCES = {
 
 
 def print_capture(summary: CaptureSummary, check: CaptureCheck, console: Console, kept_until: str | None) -> None:
-    """Print what a capture comes to, and until which day it keeps its statements; None where it has none."""
+    """Print the summary of a capture; `kept_until` is the day until which it keeps its statements, None if it has none."""
     page, header = Page(console), summary.capture
     page.text(f"{counted(header.statements, 'statement')} in {counted(summary.sessions, 'session')}", "bold")
     if summary.begin is not None and summary.end is not None:
@@ -78,14 +78,14 @@ def _fine_percent(share: float) -> str:
 
 
 def _comparison(digests: list[CapturedDigest]) -> str:
-    """Return how many digests the performance schema counted alike."""
+    """Return how many digests have the same count in the logs and in the performance schema; empty if none has both."""
     both = [digest for digest in digests if digest.counted is not None and digest.logged is not None]
     if not both:
         return ""
     equal = [digest for digest in both if digest.counted == digest.logged]
     statements = sum(digest.counted or 0 for digest in both)
-    alike = sum(digest.counted or 0 for digest in equal)
-    share = percent(alike / statements) if statements else NOTHING
+    equal_statements = sum(digest.counted or 0 for digest in equal)
+    share = percent(equal_statements / statements) if statements else NOTHING
     return f"{len(equal)} of {len(both)} have the count of the performance schema, {share} of its statements"
 
 
@@ -151,8 +151,8 @@ def _obstacles(page: Page, summary: CaptureSummary) -> None:
         page.text("Every statement can be replayed.")
         return
     page.text("Cannot be replayed:")
-    for one in summary.not_replayed:
-        page.text(f"{one.statements:,}  {_OBSTACLES[one.reason]}", indent="  ")
+    for group in summary.not_replayed:
+        page.text(f"{group.statements:,}  {_OBSTACLES[group.reason]}", indent="  ")
 
 
 def _unread(summary: CaptureSummary) -> list[str]:

@@ -1,4 +1,4 @@
-"""The files that a study leaves: written whole or not at all."""
+"""The files that a study writes, each of them whole or not at all."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class MayNotWriteError(UserError):
-    """Whoever reads a study may not write to its directory: it is a colleague's, or on a read-only medium."""
+    """The user may read a study but not write to its directory, such as a colleague's or one on a read-only medium."""
 
 
 def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> None:
-    """Write `report.html` and `report.md`, and with a verdict `verdict.json`, `recommended.cnf` and its statements.
+    """Write `report.html` and `report.md`, and with a verdict `verdict.json`, `recommended.cnf` and the SQL files.
 
-    Each replaces its predecessor in one step, so that whoever reads meanwhile finds the old one or the new one. Statements of
-    an earlier verdict that this one does not recommend are removed.
+    Each file replaces its predecessor in one step, so that a reader finds either the old one or the new one. An SQL file of an
+    earlier verdict is removed if this verdict has none.
 
     Raises:
         MayNotWriteError: the user may not write to the directory.
@@ -42,10 +42,10 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
             else:
                 replace_text(directory / name, text)
         except OSError as error:
-            again = shlex.join(["dialin", "report", str(directory)])
+            command = shlex.join(["dialin", "report", str(directory)])
             raise (MayNotWriteError if error.errno in _NOT_ALLOWED else UserError)(
                 f"{directory / name} cannot be written: {error.strerror}",
-                f"Check that the disk has space and that you may write there, then run: {again}",
+                f"Check that the disk has space and that you may write there, then run: {command}",
             ) from error
 
 
@@ -58,7 +58,7 @@ def _texts(record: StudyRecord, why: Why | None) -> Mapping[str, str | None]:
 
 
 def recommendation(record: StudyRecord, verdict: Verdict) -> dict[str, str | None]:
-    """Return the text of each file that a user applies, by its name; None for one that is not to be there."""
+    """Return the text of each file that a user applies, by file name; None for a file that must not exist."""
     comments = file_comments(record, verdict)
     return {
         "recommended.cnf": option_file.render(record, comments),

@@ -1,4 +1,4 @@
-"""A verdict in one sentence, made of its codes and figures: what changes, by how much, and how sure that is."""
+"""A verdict in one sentence, built from its codes and figures: what changes, by how much, and how sure that is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IDENTICAL = "same_in_force"
 
 _LEADS = 0.5
 """The probability from which on the headline of an inconclusive study names a leading candidate."""
-_BEST = {
+_WORSE = {
     Goal.THROUGHPUT: "slower",
     Goal.STABILITY: "less steady",
     Goal.LATENCY: "slower to answer",
@@ -29,6 +29,7 @@ _BEST = {
     Goal.PAGES: "dearer in pages",
     Goal.ROWS: "dearer in rows",
 }
+"""What the other candidates are where the baseline wins, by the goal."""
 
 
 def headline(spec: StudySpec, verdict: Verdict) -> str:
@@ -58,14 +59,17 @@ def before_and_after(verdict: Verdict, candidate: CandidateVerdict, spec: StudyS
 
 
 def detects(trials: int, detectable: float) -> str:
-    """Return which differences a number of trials can detect, a clause; of those that are larger than the figures, none."""
+    """Return a clause on the smallest difference that a number of trials can detect, or that they are too few for any."""
     if detectable >= 1:
         return f"{counted(trials, 'trial')} {'is' if trials == 1 else 'are'} too few to detect any difference"
     return f"{counted(trials, 'trial')} can detect differences of {percent(detectable)} or more"
 
 
 def change_with_confidence(ratio: Estimate, confidence: float, trials: int | None = None) -> str:
-    """Return a change with its confidence interval: `+17.4 %, 95 % CI +1.0 % to +36.0 %`; after how many trials, if known."""
+    """Return a change with its confidence interval: `+17.4 %, 95 % CI +1.0 % to +36.0 %`.
+
+    A change that is too noisy has no figures: `too noisy to tell after 2 trials`, or without their number if `trials` is None.
+    """
     if ratio.low is None or ratio.high is None:
         return f"{change(ratio.mean)}, no interval yet"
     if is_too_noisy(ratio):
@@ -113,12 +117,12 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
     if chosen.name == verdict.baseline:
         role = "what the server has now" if chosen.name == spec.initial else "the baseline"
         if verdict.verdict is Outcome.WINNER:
-            return f"Keep {name}, {role}: every other candidate is {_BEST[verdict.goal]}."
+            return f"Keep {name}, {role}: every other candidate is {_WORSE[verdict.goal]}."
         return f"Keep {name}, {role}: {_why_baseline(spec, verdict, chosen, near)}."
     figures = gain(spec, verdict, chosen) or "the best of those that could be measured"
     price = "; but it gives up durability" if chosen.weaker_durability else ""
     if verdict.verdict is Outcome.WINNER:
-        return f"{name}: {figures}{_along(verdict)}{price}."
+        return f"{name}: {figures}{_derived_clause(verdict)}{price}."
     return f"{name} is a safe choice: {figures}; {near} with {probability(chosen.probability)} probability{price}."
 
 
@@ -152,8 +156,8 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
     if unequal is not None:
         name = named(spec, str(unequal.data["candidate"]))
         return f"{name} is not shown to be better on every kind of host: {effects_by_host(unequal.data)}"
-    out = (CandidateState.FAILED, CandidateState.UNSAFE)
-    measured = [one.name for one in verdict.candidates if one.state not in out]
+    excluded = (CandidateState.FAILED, CandidateState.UNSAFE)
+    measured = [one.name for one in verdict.candidates if one.state not in excluded]
     if len(measured) < 2 and any(one.state is CandidateState.UNSAFE for one in verdict.candidates):
         return "no safe candidate is left to compare with the baseline"
     if len(measured) < 2:
@@ -207,20 +211,20 @@ def _unsafe(spec: StudySpec, verdict: Verdict) -> list[str]:
         if one.state is CandidateState.UNSAFE and verdict.live is not None and one.name in notes:
             sentences.append(f"{named(spec, one.name)} is unsafe: {trips_text(notes[one.name].data)}.")
         elif one.state is CandidateState.UNSAFE:
-            known = notes[one.name].data if one.name in notes else {}
-            failed, trials = known.get("failed", one.failed), known.get("trials", one.failed + one.trials)
-            of = counted(trials, "trial") if isinstance(trials, int) else "its trials"
-            sentences.append(f"{named(spec, one.name)} is unsafe: its server failed in {failed} of {of}.")
+            figures = notes[one.name].data if one.name in notes else {}
+            failed, trials = figures.get("failed", one.failed), figures.get("trials", one.failed + one.trials)
+            all_trials = counted(trials, "trial") if isinstance(trials, int) else "its trials"
+            sentences.append(f"{named(spec, one.name)} is unsafe: its server failed in {failed} of {all_trials}.")
     return sentences
 
 
-def _along(verdict: Verdict) -> str:
-    followers = [
+def _derived_clause(verdict: Verdict) -> str:
+    derived = [
         str(note.data["variable"])
         for note in verdict.confounds
         if note.data.get("could_explain") is False and not note.data.get("inert") and "variable" in note.data
     ]
-    return f", with {listed(followers)}, which the server derives from it" if followers else ""
+    return f", with {listed(derived)}, which the server derives from it" if derived else ""
 
 
 def _are_identical(verdict: Verdict) -> bool:
@@ -239,6 +243,6 @@ def _leader(verdict: Verdict) -> CandidateVerdict | None:
 
 
 def _choice(verdict: Verdict) -> CandidateVerdict:
-    """Return the safe choice: what is recommended, unless that is only because the safe choice gives up durability."""
+    """Return the safe choice: the recommended candidate, or a leader that is not recommended only for its durability."""
     leader = _leader(verdict)
     return leader if leader is not None and leader.weaker_durability else verdict.chosen

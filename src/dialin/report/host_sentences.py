@@ -17,11 +17,11 @@ Figures = Mapping[str, Any]
 
 def effects_by_host(data: Figures) -> str:
     """Return the effect of a candidate on each host, or on each kind of host."""
-    return "; ".join(f"{_effect(one, data['worthwhile'])} on {_group(one)}" for one in data["effects"])
+    return "; ".join(f"{_effect(effect, data['worthwhile'])} on {_group(effect)}" for effect in data["effects"])
 
 
-def _effect(one: Figures, worthwhile: float) -> str:
-    ratio = Estimate(mean=one["ratio"], low=one["low"], high=one["high"])
+def _effect(effect: Figures, worthwhile: float) -> str:
+    ratio = Estimate(mean=effect["ratio"], low=effect["low"], high=effect["high"])
     if is_too_noisy(ratio):
         return too_noisy()
     interval = f" (95 % CI {change(ratio.low)} to {change(ratio.high)})" if ratio.low is not None else ""
@@ -31,8 +31,8 @@ def _effect(one: Figures, worthwhile: float) -> str:
     return f"{change(ratio.mean)}{interval}"
 
 
-def _group(one: Figures) -> str:
-    kind, hosts = one["kind"], one["hosts"]
+def _group(effect: Figures) -> str:
+    kind, hosts = effect["kind"], effect["hosts"]
     if not kind:
         return listed([visible(host) for host in hosts])
     return f"{describe_kind(kind)} ({counted(len(hosts), 'host')})"

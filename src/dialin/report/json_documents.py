@@ -16,13 +16,13 @@ from dialin.text import UNSEEN
 
 
 def render(document: Advice | Analysis | CaptureCounters | CaptureHeader | CaptureSummary | StudyDiff | StudyList | Why) -> str:
-    """Return a document as JSON in ASCII, indented, ending in a newline; nothing in it acts on a terminal."""
+    """Return a document as indented JSON in ASCII that ends in a newline; every control character is escaped."""
     text = json.dumps(document.model_dump(by_alias=True, mode="json"), indent=2)
     return text.replace("\x7f", "\\u007f") + "\n"
 
 
 def render_verdict(verdict: Verdict) -> str:
-    """Return the verdict as JSON, indented, ending in a newline; only what would act on a terminal is escaped."""
+    """Return the verdict as indented JSON in Unicode that ends in a newline; control and invisible characters are escaped."""
     return UNSEEN.sub(_escape, verdict.model_dump_json(by_alias=True, indent=2)) + "\n"
 
 

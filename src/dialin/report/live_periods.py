@@ -11,7 +11,7 @@ from dialin.model.trial import GUARD, Purpose, Trial, TrialState
 
 @dataclass(frozen=True, slots=True)
 class LivePeriod:
-    """One period.
+    """A period of a study on live traffic: one trial.
 
     Attributes:
         traffic: what the server did in its measured seconds; None where it was not completed.
@@ -24,17 +24,17 @@ class LivePeriod:
 
     @property
     def is_tripped(self) -> bool:
-        """Whether the guard restored the baseline in it."""
+        """Whether the guard restored the baseline during the period."""
         return self.trial.failure is not None and self.trial.failure.fault == GUARD
 
 
 def live_periods(record: StudyRecord) -> list[LivePeriod]:
     """Return every period of the race that has ended, in order of time."""
     ended = [t for t in record.trials if t.purpose is Purpose.RACE and t.state is not TrialState.RUNNING]
-    found = {t.id: of_watched(record.watched.get(t.id, {})) if t.state is TrialState.DONE else None for t in ended}
-    mix = fixed_mix(traffic for traffic in found.values() if traffic is not None)
+    traffic_of = {t.id: of_watched(record.watched.get(t.id, {})) if t.state is TrialState.DONE else None for t in ended}
+    mix = fixed_mix(traffic for traffic in traffic_of.values() if traffic is not None)
     return [
         LivePeriod(trial, traffic, traffic.totals.latency(mix) if traffic is not None else None)
         for trial in ended
-        for traffic in (found[trial.id],)
+        for traffic in (traffic_of[trial.id],)
     ]

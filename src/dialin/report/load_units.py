@@ -1,4 +1,4 @@
-"""What a study's load is counted in, such as transactions by the second or runs of a timed query."""
+"""The units that a study's load is counted in, such as transactions per second or runs of a timed query."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ _MIB = 1024**2
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """What a load is counted in.
+    """The units that a load is counted in.
 
     Attributes:
-        rate: its throughput's unit.
-        hover: the throughput's format where a mouse points at it.
-        by_run: whether a sample is a run of a timed query, and not a second.
+        rate: the unit of throughput, such as `transactions/s`.
+        title: the same as a column's title: `tps` for transactions.
+        one: the noun for one sample, such as `second`.
+        short: the unit of a number of samples, such as `s`.
+        hover: the number format of throughput where a mouse points at it.
+        by_run: whether a sample is a run of a timed query instead of a second.
     """
 
     rate: str
@@ -42,7 +45,7 @@ def units_from(traits: LoadTraits) -> Units:
 
 
 SECONDS = units_from(LoadTraits())
-"""What most loads are counted in: transactions, by the second."""
+"""The units of most loads: transactions per second."""
 
 
 def units(workload: WorkloadSpec) -> Units:
@@ -58,7 +61,10 @@ def units_in(record: StudyRecord) -> Units:
 
 
 def seconds_a_run(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
-    """Return how long a run takes; the geometric mean where a study has several numbers of threads."""
+    """Return how long a run takes, from the rate of all threads; None where the rate is not known or not above zero.
+
+    Where a study has several numbers of threads, their geometric mean is used.
+    """
     threads = statistics.geometric_mean(verdict.workload.get("levels") or [verdict.workload.get("threads", 1)])
     if not _is_positive(rate):
         return None

@@ -1,4 +1,4 @@
-"""A line of the study's log as a sentence, made of its code and figures when it is shown."""
+"""A line of the study's log as a sentence, built from its code and figures when it is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How candidates are called, in tables and in sentences: the one place that decides it."""
+"""The display names of candidates, in tables and in sentences; no other module decides them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _BETWEEN = " / "
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How a study's candidates are called.
+    """The display names of a study's candidates.
 
     Attributes:
-        variables: the variables whose values the candidates are; empty where they are called otherwise.
-        labels: by name, what tables and charts show, made visible.
-        full: by name, what a sentence or a heading says: `innodb_buffer_pool_instances = 4`.
+        variables: the variables whose values are the labels; empty where candidates are not named by their values.
+        labels: by candidate, its name in tables and charts, control characters escaped.
+        full: by candidate, its name in a sentence or a heading: `innodb_buffer_pool_instances = 4`.
     """
 
     variables: tuple[str, ...]
@@ -33,7 +33,7 @@ class Naming:
 
 
 def naming(spec: StudySpec) -> Naming:
-    """Return how candidates are called: by the values alone where variables are swept, since that is how they are named."""
+    """Return the display names of a study's candidates; where variables are swept, their labels are the values alone."""
     names = spec.names
     labels = {name: visible(name) for name in names}
     variables = spec.variables_under_test
@@ -62,18 +62,18 @@ def _values(candidate: Candidate, variables: Sequence[str], label: str) -> str:
 
 
 def named(spec: StudySpec, name: str) -> str:
-    """Return what a sentence calls a candidate: `innodb_buffer_pool_instances = 4`, or its own name."""
+    """Return the name of a candidate in a sentence: `innodb_buffer_pool_instances = 4`, or its name in the study."""
     return naming(spec).full[name]
 
 
 def several(spec: StudySpec, names: Sequence[str]) -> str:
-    """Return what a sentence calls several candidates; values of one variable share its name."""
-    called = naming(spec)
-    if len(names) > 1 and called.subject and all(called.full[name] != called.labels[name] for name in names):
-        return f"{called.subject} = {listed([called.labels[name] for name in names])}"
-    return listed([called.full[name] for name in names])
+    """Return the names of several candidates in a sentence; values of one variable follow its name: `a = 4 and 8`."""
+    display = naming(spec)
+    if len(names) > 1 and display.subject and all(display.full[name] != display.labels[name] for name in names):
+        return f"{display.subject} = {listed([display.labels[name] for name in names])}"
+    return listed([display.full[name] for name in names])
 
 
 def the_baseline(spec: StudySpec) -> str:
-    """Return what a sentence calls the baseline: by its value where a server that dialin did not start has it now."""
+    """Return the baseline's name in a sentence; its value if it is what a server that dialin did not start has now."""
     return f"{named(spec, spec.baseline)}, what the server has now" if spec.baseline == spec.initial else "the baseline"

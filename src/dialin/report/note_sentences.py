@@ -1,6 +1,6 @@
-"""Warnings and confounds as sentences, made of their codes and figures when they are shown.
+"""Warnings and confounds as sentences, built from their codes and figures when they are shown.
 
-What verdicts store are codes and figures, so that an old study reads as a new one does.
+Verdicts store codes and figures, so that the notes of an old study get today's wording.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _REMEDIES = {
     "none": "a longer warm-up does not help; dialin explain shows what the server waited for",
     "warmup": "start a new study with a longer --warmup",
 }
-"""What helps where trials do not become steady, by its code."""
+"""What helps where trials do not become steady, by the code of the remedy."""
 
 
 def _not_steady(_spec: StudySpec, data: Figures) -> str:
@@ -142,11 +142,11 @@ _SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
 
 
 def note_text(spec: StudySpec, note: Note) -> str:
-    """Return a note as a sentence without its full stop; one of a code or with figures that are not known here, as stored."""
+    """Return a note as a sentence without its full stop; the stored text where its code or its figures are unknown."""
     sentence = _SENTENCES.get(note.code)
     try:
         return sentence(spec, note.data) if sentence else note.text
-    except (AttributeError, LookupError, TypeError, ValueError):  # written by another dialin
+    except (AttributeError, LookupError, TypeError, ValueError):  # written by another version of dialin
         return note.text
 
 

@@ -21,7 +21,7 @@ from dialin.text import about, ascii_only, change, counted, number, visible
 class PlainLines:
     """A watcher that writes lines to a stream: for logs, pipes and dumb terminals.
 
-    A stream that can no longer be written to is left alone, for the study is worth more than its log.
+    Once writing to the stream fails, no more lines are written and the study continues.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -57,11 +57,11 @@ class PlainLines:
         self._write(f"About {counted(blocks_planned, 'block')}, about {about(seconds_planned)}.")
 
     def hosts_changed(self, hosts: Sequence[str]) -> None:
-        """Name the host of each trial where there are several; the study's log says itself who joins."""
+        """Name the host of each trial from now on if there are several; the study's log reports the hosts that join."""
         self._has_hosts = self._has_hosts or len(hosts) > 1
 
     def candidates_entered(self, spec: StudySpec) -> None:
-        """Call them as the others are called; the study says itself that they enter."""
+        """Update the names of candidates; the study's log reports the candidates that enter."""
         self._names = naming(spec).full
 
     def message(self, text: str) -> None:
@@ -74,10 +74,10 @@ class PlainLines:
         self._write(f"{self._where(trial)} begins; about {about(seconds_left)} left.")
 
     def step_began(self, trial: Trial, step: Step) -> None:
-        """Say nothing."""
+        """Write nothing: a step is not worth a line."""
 
     def sampled(self, trial: Trial, sample: Sample) -> None:
-        """Keep the figure of a measured second for the trial's line; of those that the host lost, only how many."""
+        """Record the figures of a measured second for the trial's line; seconds lost to the host are only counted."""
         if sample.step is not Step.MEASURE:
             return
         if sample.lost:
@@ -87,7 +87,7 @@ class PlainLines:
             self._latencies[trial.id].append(sample.latency_ms)
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
-        """Say how the trial ended, what of it the host lost, and how its candidate stands."""
+        """Write how the trial ended, how many of its seconds were lost to the host, and how its candidate stands."""
         where = self._where(trial)
         measured, latencies = self._measured.pop(trial.id, []), self._latencies.pop(trial.id, [])
         lost_seconds = self._lost.pop(trial.id, 0)
@@ -99,10 +99,10 @@ class PlainLines:
         figure = f" with {self._figure(measured, latencies)}" if measured else ""
         so_far = ""
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
-            of = f" {self._compared}" if self._compared else ""
-            so_far = f"; {change(standing.ratio)}{of} to the baseline after {counted(standing.trials, 'trial')}"
-        gone = f", {lost(lost_seconds)}" if lost_seconds else ""
-        self._write(f"{where} ended{figure}{gone}{so_far}{out}.")
+            noun = f" {self._compared}" if self._compared else ""
+            so_far = f"; {change(standing.ratio)}{noun} to the baseline after {counted(standing.trials, 'trial')}"
+        lost_part = f", {lost(lost_seconds)}" if lost_seconds else ""
+        self._write(f"{where} ended{figure}{lost_part}{so_far}{out}.")
 
     def study_ended(self, verdict: Verdict) -> None:
         self._write(f"Verdict: {verdict.headline}")

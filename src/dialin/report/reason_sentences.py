@@ -1,4 +1,4 @@
-"""Why a verdict recommends what it does, in a sentence or two made of its code and figures."""
+"""Why a verdict recommends what it does, in a sentence or two built from its code and figures."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _ALONE = {
 
 
 def reason(spec: StudySpec, verdict: Verdict) -> str:
-    """Return why the recommendation is what it is; where figures that its code needs are missing, as stored."""
+    """Return the reason for the recommendation; the stored text where figures that its code needs are missing."""
     try:
         text = _sentence(spec, verdict, verdict.reason_code)
-    except (LookupError, TypeError, ValueError):  # written by another dialin
+    except (LookupError, TypeError, ValueError):  # written by another version of dialin
         return verdict.reason
     chosen = verdict.chosen
     if chosen.weaker_durability and spec.accept_weaker_durability and chosen.name != verdict.baseline:

@@ -1,4 +1,4 @@
-"""How a replay differs from its capture: what the figures are called, and its fidelity in a sentence."""
+"""How a replay differs from its capture: the names of the figures, and the fidelity of the replay in a sentence."""
 
 from __future__ import annotations
 
@@ -70,22 +70,22 @@ class ReplayPart:
 
 
 def replay_parts(figures: Mapping[str, float], limits: Sequence[LoadLimit]) -> list[ReplayPart]:
-    """Return the ways in which a replay may differ that are known of it, by the driver's figures."""
+    """Return the ways in which a replay may differ for which the driver has a figure; `figures` are the driver's."""
     return [ReplayPart(limit, figures[limit.gauge]) for limit in limits if limit.gauge in figures]
 
 
 def times(ratio: float) -> str:
-    """Return a ratio to the capture: `1.25 times the capture's`, short `× 1.25`."""
+    """Return a ratio to the capture: `× 1.25`."""
     return f"× {number(ratio)}"
 
 
 def fidelity(parts: Sequence[ReplayPart], where: str) -> str:
-    """Return the fidelity of a replay in a sentence or two: that of the part that is worst by its limit, with its name.
+    """Return the fidelity of a replay in a sentence or two: that of the part that is worst relative to its limit.
 
     `where` says where it was measured. The fidelity is 100 % less the share, or for a ratio less its distance from 1.
     """
     worst = max(parts, key=lambda part: part.distance / part.limit.most)
-    named = f"; the worst part: {worst.name} ({worst.shown})" if worst.distance else ""
-    beyond = any(part.is_exceeded for part in parts)
-    verdict = " This is not the captured load: see the figures beyond their limit." if beyond else ""
-    return f"Fidelity of the replay: {percent(1 - worst.distance)}{where}{named}.{verdict}"
+    worst_part = f"; the worst part: {worst.name} ({worst.shown})" if worst.distance else ""
+    is_beyond = any(part.is_exceeded for part in parts)
+    verdict = " This is not the captured load: see the figures beyond their limit." if is_beyond else ""
+    return f"Fidelity of the replay: {percent(1 - worst.distance)}{where}{worst_part}.{verdict}"

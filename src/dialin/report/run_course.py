@@ -1,4 +1,4 @@
-"""What one run of a log did over its time, in the few words that a table has room for."""
+"""The course of a run of a log, in the few words that fit a cell of a table."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dialin.text import change, duration, number, percent
 
 
 def start_cell(run: RunAnalysis) -> str:
-    """Return how long the start of a run was that is left out, and that it was faster where it was no warm-up."""
+    """Return the length of the start of a run that is left out; `faster` marks a start faster than the rest: no warm-up."""
     took = duration(run.warm_up_seconds)
     return f"{took}, faster" if run.slowed_down else took
 
 
 def course_cell(run: RunAnalysis) -> str:
-    """Return what a run did after its start."""
+    """Return the course of a run after its start, e.g. `trend +3.1 %`."""
     if run.cv is None:
         return "summary only"
     text = _COURSES[run.course](run)

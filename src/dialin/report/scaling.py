@@ -19,7 +19,7 @@ AT_A_RATE = (
 """Why there is no curve where there could be one."""
 
 _FURTHEST = 4
-"""A peak further out than this many times the most threads that were measured is not told: nothing there was seen."""
+"""A peak at more than this many times the highest measured number of threads has no figure: nothing was measured there."""
 
 
 def threads(why: Why) -> list[int]:
@@ -31,7 +31,7 @@ def has_curve(why: Why) -> bool:
 
 
 def reading(why: Why, rate: int) -> str:
-    """Return what the curve's figures mean, or why there is none; empty with too few points. A rate of 0 is none."""
+    """Return what the curve's figures mean, or why there is no curve; empty with too few points. A rate of 0 means none."""
     if has_curve(why):
         return CURVE
     return AT_A_RATE if rate else ""
@@ -50,9 +50,9 @@ def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
         means.sort(key=lambda one: -one[0].mean)
         if means:
             best, name = means[0]
-            alike = [labels[other] for other in _inconclusive(why, count, name)]
-            apart = f"; inconclusive against {listed(alike)}" if alike else ""
-            parts.append(f"{title(count)}: {labels[name]} has the highest mean ({number(best.mean)} {rate}){apart}")
+            others = [labels[other] for other in _inconclusive(why, count, name)]
+            remark = f"; inconclusive against {listed(others)}" if others else ""
+            parts.append(f"{title(count)}: {labels[name]} has the highest mean ({number(best.mean)} {rate}){remark}")
     peaks = [f"{labels[one.candidate]}: {peak(one.usl, counts)}" for one in why.scaling if one.usl]
     sentence = f"{'; '.join(parts)}." if parts else ""
     return f"{sentence[:1].upper()}{sentence[1:]}" + (
@@ -61,7 +61,7 @@ def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
 
 
 def _inconclusive(why: Why, count: int, highest: str) -> list[str]:
-    """Return the candidates of which it is not shown that they have less throughput with so many threads than the highest."""
+    """Return the candidates that are not shown to have less throughput than `highest` with `count` threads."""
     points = [(one.candidate, point) for one in why.scaling for point in one.points if point.threads == count]
     ratios = [(name, point.to_highest) for name, point in points if name != highest]
     return [name for name, ratio in ratios if ratio is None or not ratio.excludes_one]

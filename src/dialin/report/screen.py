@@ -1,4 +1,4 @@
-"""The live screen of a running study, and the plain lines that stand for it where there is no terminal."""
+"""The live screen of a running study. Where there is no terminal, `plain_lines` reports the progress instead."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from dialin.text import about, ascii_only, change, counted, distinct, duration, 
 _PER_SECOND = 4
 _LOG_LINES = 5
 _LOW = 12
-"""Rows of terminal below which what runs now goes before all else."""
+"""Terminal rows below which the running trial comes before the table, and the load and the log are left out."""
 
 
 class _Column(NamedTuple):
     title: str
     width: int
-    least: int  # columns of terminal below which it is left out
+    least: int  # the column is left out of a terminal with fewer columns than this
 
 
 _TPS = "tps"
@@ -45,16 +45,16 @@ _BY_FIGURE = (
     _Column(_LATENCY, 10, 34),
     _COLUMNS[-1],
 )
-"""Where latency or what a statement costs is the goal: the last column is about that, too."""
+"""The columns where the goal is latency or the cost of a statement. The last one shows the change of that figure."""
 _OUT = _Column("race", 7, 40)
-"""Shown once a candidate gets no further trials."""
+"""The column that is added once some candidate gets no further trials."""
 
 
 class LiveScreen:
-    """A watcher that draws the whole terminal anew a few times a second, at whatever size the terminal then has.
+    """A watcher that redraws the whole terminal a few times per second, at the terminal's current size.
 
-    It uses the terminal's alternate screen, so that nothing is left of it at the end and resizing leaves no debris. Use as a
-    context manager: `with LiveScreen(console, clock) as watcher: ...`.
+    It uses the terminal's alternate screen, so that nothing is left of it at the end and resizing leaves no debris. Use it as
+    a context manager: `with LiveScreen(console, clock) as watcher: ...`.
     """
 
     def __init__(self, console: Console, clock: Clock, notice: str = "") -> None:
@@ -106,7 +106,7 @@ class LiveScreen:
                 self._board.begin_step(step, now)
 
     def sampled(self, trial: Trial, sample: Sample) -> None:
-        """Add a second to the sparkline of the trial that is shown."""
+        """Add a sample to the sparkline if it belongs to the trial that is shown."""
         with self._lock:
             if self._board.trial is None or self._board.trial.id == trial.id:
                 self._board.seconds.append(sample)
@@ -164,7 +164,7 @@ def _head(board: Board, spec: StudySpec, now: float, width: int) -> list[Text]:
 
 
 def _notice(board: Board, width: int) -> list[Text]:
-    """Return the notice in lines of the width of the terminal: a link that is cut off opens nothing."""
+    """Return the notice in lines of the terminal's width, because a link that is cut off cannot be opened."""
     text = visible(board.notice)
     return [Text(text[begin : begin + width], style="dim") for begin in range(0, len(text), max(1, width))]
 
@@ -181,14 +181,14 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
     left = min(room, max(cell_len(header), *map(len, names.labels.values())))
     titles = {_TPS: unit.title, _LATENCY: figure_title(spec)}
     lines = [_row(header, [(titles.get(column.title, column.title), column.width) for column in columns], left, "dim")]
-    shown = _most_telling(board, spec, rows)
+    shown = _candidates_shown(board, spec, rows)
     labels = dict(zip(names.labels, distinct(list(names.labels.values()), left), strict=True))
     for candidate in spec.candidates:
         if candidate.name not in shown:
             continue
         standing = board.standing(candidate.name)
         is_base = candidate.name == spec.baseline
-        runs = board.trial is not None and board.trial.candidate == candidate.name
+        is_running = board.trial is not None and board.trial.candidate == candidate.name
         cells = {
             "trials": str(standing.trials),
             "failed": str(standing.failed) if standing.failed else "",
@@ -199,14 +199,14 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
         }
         label = labels[candidate.name]
         figures = [(cells[column.title], column.width) for column in columns]
-        lines.append(_row(label, figures, left, "bold cyan" if runs else "dim" if standing.out else ""))
+        lines.append(_row(label, figures, left, "bold cyan" if is_running else "dim" if standing.out else ""))
     if len(shown) < len(spec.candidates):
         lines.append(Text(f"and {len(spec.candidates) - len(shown)} more", style="dim"))
     return lines
 
 
-def _most_telling(board: Board, spec: StudySpec, rows: int) -> set[str]:
-    """Return the candidates to show: all, or the baseline, the one that runs and the best in the race, as rows allow."""
+def _candidates_shown(board: Board, spec: StudySpec, rows: int) -> set[str]:
+    """Return the names of all candidates, or as many as fit: the baseline, the running one, then the best in the race."""
     names = spec.names
     if len(names) <= rows:
         return set(names)
@@ -230,8 +230,8 @@ def _running(board: Board, spec: StudySpec, now: float, width: int, *, plain: bo
     hosts = [Text(line) for line in board.host_lines(now)]
     if board.trial is None:
         return hosts
-    which, name, does = board.trial_progress(now)
-    head = Text.assemble(f"{which}: ", (name, "bold"), f", {does}")
+    trial, name, activity = board.trial_progress(now)
+    head = Text.assemble(f"{trial}: ", (name, "bold"), f", {activity}")
     if not board.seconds:
         return [*hosts, head]
     values = [sample.tps for sample in board.seconds][-max(1, width) :]

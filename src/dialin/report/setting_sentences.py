@@ -53,7 +53,7 @@ def _not_real(spec: StudySpec, data: Figures) -> str:
 
 
 def _of_candidates(spec: StudySpec, data: Figures, text: str) -> str:
-    """Return a sentence with the candidates that it is about in front, unless it is about all of them."""
+    """Return a sentence after the names of its candidates; the sentence alone where it is about all candidates."""
     names = data.get("candidates", ())
     return f"{listed(list(names))}: {text}" if 0 < len(names) < len(spec.candidates) else text
 
@@ -91,13 +91,13 @@ def _changed_during(spec: StudySpec, data: Figures) -> str:
     values = listed(list(dict.fromkeys(became)))
     trials = f"{counted(count, 'trial')} of {several(spec, data['candidates'])} ({values})"
     if data["under_test"]:
-        fate = "it was" if count == 1 else "they were"
-        return f"Something other than dialin changed {name} during {trials}: {fate} discarded and run again"
+        they_were = "it was" if count == 1 else "they were"
+        return f"Something other than dialin changed {name} during {trials}: {they_were} discarded and run again"
     return f"{name} changed during {trials}, and is not under test"
 
 
 def shown(value: str, name: str = "") -> str:
-    """Return a value of a variable, made visible and cut to a readable length; bytes with a letter where it has a `name`."""
+    """Return a value of a variable, escaped and cut to a readable length; with its `name`, bytes get a size letter."""
     return shorten(value_text(name, value), _LONGEST) or "empty"
 
 

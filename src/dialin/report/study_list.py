@@ -22,7 +22,7 @@ from dialin.store.find_studies import find_studies
 from dialin.text import NOTHING, counted, listed, visible
 
 _DATE = 12
-"""Columns of a date and the space behind it."""
+"""Columns of a date and the space after it."""
 
 
 class StudyLister:

@@ -1,4 +1,4 @@
-"""A study's question as a study file (TOML), so that whoever reads its report can ask it again."""
+"""A study's question as a study file (TOML), so that readers of its report can repeat the study."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def study_file(spec: StudySpec) -> str:
-    """Return the study file of a question; `dialin run` asks the same, with the same seed."""
+    """Return the study file of a question; `dialin run` repeats the study from it, with the same seed."""
     lines = [f"{key} = {_value(value)}" for key, value in _keys(spec).items()]
     for name, table in _tables(spec).items():
         lines += ["", f"[{name}]", *(f"{_key(key)} = {_value(value)}" for key, value in table.items())]
@@ -40,7 +40,7 @@ def _keys(spec: StudySpec) -> dict[str, Any]:
         **place,
         "aa": len(spec.candidates) if spec.aa else None,
         "baseline": spec.baseline if spec.tune is None else None,
-        "tune": [_asked(variable) for variable in spec.tune.variables] if spec.tune else None,
+        "tune": [_tune_entry(variable) for variable in spec.tune.variables] if spec.tune else None,
         **({} if spec.live else _load(spec.workload)),
         **_method(spec),
         "worthwhile": spec.worthwhile,
@@ -56,9 +56,12 @@ def _live(live: LiveOptions) -> dict[str, Any]:
 
 
 def _method(spec: StudySpec) -> dict[str, Any]:
-    """Return the options of the method without flags at their default, and of a scan without seconds: its runs decide them."""
-    usual = {name: field.default for name, field in MethodOptions.model_fields.items()}
-    shown = {name: value for name, value in spec.method().items() if not (isinstance(value, bool) and value == usual[name])}
+    """Return the options of the method, without flags at their default.
+
+    The lengths of measurement and warm-up are left out where the workload's runs decide them.
+    """
+    defaults = {name: field.default for name, field in MethodOptions.model_fields.items()}
+    shown = {name: value for name, value in spec.method().items() if not (isinstance(value, bool) and value == defaults[name])}
     if spec.workload.traits.runs is not None:
         shown = {name: value for name, value in shown.items() if name not in ("measure", "warmup", "whole_warmup")}
     return {kebab(name): value for name, value in shown.items()}
@@ -88,16 +91,16 @@ def _tables(spec: StudySpec) -> dict[str, Mapping[str, Value]]:
         for candidate in spec.candidates:
             name = candidate.name.removesuffix(f" on {candidate.server}") if spec.compares_builds else candidate.name
             tables[f"candidates.{_key(name)}"] = candidate.setting
-    begins_with = spec.candidate(spec.baseline).setting if spec.tune else {}
-    if alike := {**spec.fixed, **spec.held, **begins_with}:
-        tables["set"] = alike
+    baseline_setting = spec.candidate(spec.baseline).setting if spec.tune else {}
+    if set_for_all := {**spec.fixed, **spec.held, **baseline_setting}:
+        tables["set"] = set_for_all
     if spec.workload.options:
         tables["workload-options"] = spec.workload.options
     return tables
 
 
-def _asked(variable: Dimension) -> str:
-    """Return a variable of a tune as its file names it."""
+def _tune_entry(variable: Dimension) -> str:
+    """Return a variable of a tune with its values or its range, in the syntax of a study file."""
     if variable.values:
         return f"{variable.name}={','.join(map(str, variable.values))}"
     return f"{variable.name}={variable.low:.17g}..{variable.high:.17g}"
@@ -116,7 +119,7 @@ def _value(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a basic string of TOML, in which every character that would act instead of being seen is an escape."""
+    """Return a TOML basic string in which every unprintable character is an escape."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(
         char if char.isprintable() else f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"
@@ -125,5 +128,5 @@ def _text(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a whole number as people write it; a variable's own value is never touched, for it may be a name as well."""
+    """Return a float without a fraction as an integer. Values of variables are not converted, because they may be names too."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -45,19 +45,19 @@ _IMPORTANT = (
 _MINOR = ("different_lengths", "long_warm_up", "course_oscillation", "not_randomised")
 """Codes of notes that come last."""
 _ALIKE = 5e-4
-"""Levels of the baseline that differ by less, relative, are shown as one."""
+"""Levels of the baseline whose relative difference is no larger than this are shown as one."""
 _NOT_COMPARED = "not compared"
 _MEASURE = {Goal.STABILITY: "CV to baseline", Goal.LATENCY: "latency to baseline"}
 
 
 def print_analysis(analysis: Analysis, console: Console) -> None:
-    """Print an analysis for people; text from files and their names is shown, never obeyed."""
+    """Print an analysis for people; control characters in file names and in text from files are escaped."""
     page = Page(console)
     page.text(visible(analysis.headline), _STYLES.get(analysis.verdict, "bold cyan"))
     page.text(visible(analysis.reason))
     page.gap()
-    counting = [run for run in analysis.runs if run.candidate is not None and run.copy_of is None]
-    one_each = len(analysis.candidates) == len(counting)
+    used_runs = [run for run in analysis.runs if run.candidate is not None and run.copy_of is None]
+    one_each = len(analysis.candidates) == len(used_runs)
     if not one_each and len(analysis.candidates) > 1:
         styles = ["bold" if one.name in analysis.winners else "" for one in analysis.candidates]
         page.table(_candidate_columns(analysis), styles=styles)
@@ -70,13 +70,13 @@ def print_analysis(analysis: Analysis, console: Console) -> None:
     if len(analysis.cells) > 1:
         _print_cells(page, analysis)
     page.text("Each run, without what was left out at its start", "dim")
-    page.table(_run_columns(analysis, counting[:_RUNS], one_each=one_each))
-    if len(counting) > _RUNS:
-        page.text(f"{len(counting) - _RUNS} more runs are not shown; --json has all.", "dim")
+    page.table(_run_columns(analysis, used_runs[:_RUNS], one_each=one_each))
+    if len(used_runs) > _RUNS:
+        page.text(f"{len(used_runs) - _RUNS} more runs are not shown; --json has all.", "dim")
     page.gap()
     for note in notes[_FIRST:]:
         _print_note(page, analysis, note)
-    page.labelled("Read:", _read(analysis, counting))
+    page.labelled("Read:", _read(analysis, used_runs))
     print_files(analysis.files, page)
     page.labelled("How sure:", _sureness(analysis))
 
@@ -183,8 +183,8 @@ def _run_columns(analysis: Analysis, runs: list[RunAnalysis], *, one_each: bool)
         candidate = [TerminalColumn("candidate", [visible(name) for name in names], rank=3, left=True)]
     if one_each and len(runs) > 1:
         cells, _ = _ratios(analysis, [one.ratio for one in analysis.candidates])
-        of = {one.name: cell for one, cell in zip(analysis.candidates, cells, strict=True)}
-        ratio = [TerminalColumn("to baseline", [of[name] for name in names])]
+        cell_of = {one.name: cell for one, cell in zip(analysis.candidates, cells, strict=True)}
+        ratio = [TerminalColumn("to baseline", [cell_of[name] for name in names])]
     others = [
         TerminalColumn(visible(key), [visible(run.others.get(key, "")) for run in runs], rank=8, left=True)
         for key in runs[0].others
@@ -214,7 +214,7 @@ def _estimates(title: str, estimates: list[Estimate | None], *, rank: int, share
 
 
 def _ratios(analysis: Analysis, ratios: list[Estimate | None]) -> tuple[list[str], list[str]]:
-    """Return the cells of ratios to the baseline, in full and brief; that a difference has no interval is always said."""
+    """Return the cells of ratios to the baseline, in full and brief; a ratio without an interval is always marked so."""
     full = []
     for candidate, ratio in zip(analysis.candidates, ratios, strict=True):
         if candidate.name == analysis.baseline:
@@ -237,11 +237,11 @@ def _latency_title(runs: list[RunAnalysis]) -> str:
     return f"p{known.pop()} ms" if len(known) == 1 else "latency ms"
 
 
-def _read(analysis: Analysis, counting: list[RunAnalysis]) -> str:
+def _read(analysis: Analysis, used_runs: list[RunAnalysis]) -> str:
     copies = sum(run.copy_of is not None for run in analysis.runs)
     of = f" of {counted(len(analysis.candidates), 'candidate')}"
     beside = f", and {copies} {'copy' if copies == 1 else 'copies'}" if copies else ""
-    return f"{counted(len(counting), 'run')}{of}{beside}, {duration(sum(run.seconds for run in counting))} in all."
+    return f"{counted(len(used_runs), 'run')}{of}{beside}, {duration(sum(run.seconds for run in used_runs))} in all."
 
 
 def _sureness(analysis: Analysis) -> str:

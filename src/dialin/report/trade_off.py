@@ -36,18 +36,20 @@ def trade_off(verdict: Verdict, labels: Mapping[str, str], compared: PairCompari
     if len(ends) < 2:
         return ""
     steadiest, fastest = ends[0], ends[-1]
-    doubted = _doubted(steadiest, fastest, verdict, compared)
-    if len(doubted) > 1:
+    inconclusive = _inconclusive_measures(steadiest, fastest, verdict, compared)
+    if len(inconclusive) > 1:
         return ""
     between = [labels[one.name] for one in ends[1:-1]]
     middle = f"; between: {listed(between)}" if between else ""
     others = " Every other candidate is worse in both than one of these." if len(ends) < len(placed(verdict)) else ""
-    doubt = f" Their difference in {doubted[0]} is inconclusive." if doubted else ""
-    return f"Fastest: {labels[fastest.name]}; steadiest: {labels[steadiest.name]}{middle}.{others}{doubt}"
+    caveat = f" Their difference in {inconclusive[0]} is inconclusive." if inconclusive else ""
+    return f"Fastest: {labels[fastest.name]}; steadiest: {labels[steadiest.name]}{middle}.{others}{caveat}"
 
 
-def _doubted(steadiest: CandidateVerdict, fastest: CandidateVerdict, verdict: Verdict, compared: PairComparison) -> list[str]:
-    """Return the measures by which the two ends of the front may be equal; what the verdict proved is not doubted."""
+def _inconclusive_measures(
+    steadiest: CandidateVerdict, fastest: CandidateVerdict, verdict: Verdict, compared: PairComparison
+) -> list[str]:
+    """Return the measures in which the two ends of the front may be equal; what the verdict proved is not among them."""
     proven = {one.name for one in verdict.candidates if one.state is CandidateState.WINS}
     is_faster = compared.throughput is not None and compared.throughput.excludes_one
     is_steadier = compared.cv is not None and compared.cv.excludes_one

@@ -1,4 +1,4 @@
-"""The words of a tune that headline, report and terminal share."""
+"""Texts about a tune that the headline, the report and the terminal share."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def brief_setting(setting: Setting) -> str:
 
 
 def tune_headline(verdict: Verdict, findings: TuneFindings, gain: str) -> str:
-    """Return the verdict of a tune in one sentence; `gain` is that of what is recommended, in figures."""
+    """Return the verdict of a tune in one sentence; `gain` is the gain of the recommended setting, in figures."""
     if findings.outcome is TuneOutcome.GAIN:
         return f"{brief_setting(findings.recommended)}: {gain or 'a gain'}."
     if findings.outcome is TuneOutcome.NOTHING:
@@ -83,12 +83,12 @@ def interaction_text(pair: TunedPair) -> str:
 
 
 def not_separated(one: TunedVariable) -> str:
-    """Return which recommended variables may carry what the model gives to one of them."""
+    """Return the remark that names the recommended variables which may carry this one's effect."""
     return f"not separated from {visible(listed(one.companions))}"
 
 
 def best_so_far(record: StudyRecord) -> str:
-    """Return where a tune without a verdict stands."""
+    """Return the headline of a tune without a verdict: the best setting so far, not proven."""
     findings = record.course.findings if record.course else None
     if findings is None:
         return "No verdict yet: no trial of the search has ended."
@@ -101,7 +101,7 @@ def best_so_far(record: StudyRecord) -> str:
 
 
 def range_text(one: Dimension) -> str:
-    """Return what is tried of a variable: `16M..1G, log scale`, or its values."""
+    """Return the values that a tune may try for a variable: `16M..1G, log scale`, or a list."""
     values = [value_text(one.name, value) for value in (one.values or one.special)]
     if one.values:
         return ", ".join(values)

@@ -1,4 +1,4 @@
-"""The sentences that all parts of a report share, made of a verdict's codes and figures when they are shown."""
+"""The sentences that all parts of a report share, built from a verdict's codes and figures when they are shown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OUTCOMES = {
     Outcome.NO_WORTHWHILE_DIFFERENCE: "No worthwhile difference",
     Outcome.INCONCLUSIVE: "Inconclusive",
 }
-"""What a verdict is called."""
+"""The name of each outcome of a verdict."""
 
 TUNE_OUTCOMES = {
     TuneOutcome.GAIN: "Gain shown",
@@ -33,7 +33,7 @@ TUNE_OUTCOMES = {
     TuneOutcome.INCONCLUSIVE: "Inconclusive",
     TuneOutcome.RUNNING: "Inconclusive",
 }
-"""What a tune ended with."""
+"""The name of each outcome of a tune; one that still runs is inconclusive."""
 
 _SCOPE = "The verdict is valid for this load, this data and {machines} only."
 _SCOPE_OF_LIVE_TRAFFIC = "The verdict is valid for this server and for traffic like that of the hours of this study."
@@ -44,8 +44,8 @@ def outcome(record: StudyRecord) -> str:
     if record.verdict is None:
         return "No verdict yet"
     tune = record.verdict.tune
-    named = OUTCOMES[record.verdict.verdict] if tune is None else TUNE_OUTCOMES[tune.outcome]
-    return f"{named}, by {record.verdict.goal}"
+    name = OUTCOMES[record.verdict.verdict] if tune is None else TUNE_OUTCOMES[tune.outcome]
+    return f"{name}, by {record.verdict.goal}"
 
 
 def headline(record: StudyRecord) -> str:
@@ -72,9 +72,9 @@ def gain(record: StudyRecord, verdict: Verdict) -> str:
     figures = headlines.gain(record.spec, verdict, best)
     if not figures:
         return "No figure is available: no block holds both the recommended candidate and the baseline."
-    is_beside = not measure_of(verdict).higher_is_better and best.ratio is not None
-    beside = f" Throughput: {change_with_interval(best.ratio, best.trials)}." if is_beside else ""
-    return f"{figures} against the baseline.{beside}"
+    has_throughput = not measure_of(verdict).higher_is_better and best.ratio is not None
+    throughput = f" Throughput: {change_with_interval(best.ratio, best.trials)}." if has_throughput else ""
+    return f"{figures} against the baseline.{throughput}"
 
 
 def confirmation(verdict: Verdict) -> str:
@@ -93,7 +93,7 @@ def confirmation(verdict: Verdict) -> str:
 
 
 def file_comments(record: StudyRecord, verdict: Verdict) -> Comments:
-    """Return what the comments of option files and SQL say of a study."""
+    """Return the comments on a study for option files and SQL files."""
     texts = [
         headlines.headline(record.spec, verdict),
         reason_sentences.reason(record.spec, verdict),
@@ -121,7 +121,7 @@ def no_change(record: StudyRecord) -> str:
 
 
 def goal(record: StudyRecord) -> str:
-    """Return what the best candidate is best at, and which way that is."""
+    """Return the measure of the goal, and which way it is better: `throughput; higher is better.`"""
     spec = record.spec
     aim = measure_of(record.verdict) if record.verdict else measure(spec.goal, spec.workload.percentile)
     return f"{aim.aim}; {aim.direction}."
@@ -148,7 +148,7 @@ def noise(verdict: Verdict) -> str:
 
 
 def proof(verdict: Verdict) -> str:
-    """Return what has been shown of the recommended candidate, beyond its being a safe choice."""
+    """Return what has been shown about the recommended candidate, beyond that it is a safe choice."""
     if verdict.tune is not None and not verdict.shown_better:
         return "Not shown: a gain over the baseline."
     if verdict.chosen.state is CandidateState.LOSES:
@@ -168,14 +168,14 @@ def proof(verdict: Verdict) -> str:
 
 
 def length(verdict: Verdict) -> str:
-    """Return how long the study took, and how many seconds the host spoiled."""
+    """Return how long the study took, and how many seconds were lost to the host."""
     load, wall = duration(60 * verdict.minutes_of_load), duration(60 * verdict.minutes_of_wall_clock)
     left_out = f" {lost(verdict.lost_seconds)} and excluded." if verdict.lost_seconds else ""
     return f"{load} of measured load in {wall} of wall clock.{left_out}"
 
 
 def lost(seconds: int) -> str:
-    """Return how many seconds were spoiled because the host stalled."""
+    """Return the text on seconds lost because the host stalled: `12 s lost to the host`."""
     return f"{seconds:,} s lost to the host"
 
 
@@ -185,7 +185,7 @@ def chance(probability: float | None) -> str:
 
 
 def scope(record: StudyRecord) -> str:
-    """Return what no study shows."""
+    """Return the limits of the verdict: the load, data and machines, or the server and traffic, for which it is valid."""
     if record.spec.live is not None:
         return _SCOPE_OF_LIVE_TRAFFIC
     hosts = len(record.hosts_with_trials)
@@ -195,11 +195,11 @@ def scope(record: StudyRecord) -> str:
 def compared(record: StudyRecord) -> str:
     """Return what was compared, on which builds and under which load."""
     spec = record.spec
-    number_of = (
+    candidates = (
         f"An A/A study: {len(spec.candidates)} identical candidates" if spec.aa else counted(len(spec.candidates), "candidate")
     )
-    shown = conditions(record)
-    return f"{number_of} {'' if shown.startswith('on ') else 'of '}{shown}"
+    where = conditions(record)
+    return f"{candidates} {'' if where.startswith('on ') else 'of '}{where}"
 
 
 def conditions(record: StudyRecord) -> str:
@@ -209,15 +209,15 @@ def conditions(record: StudyRecord) -> str:
     builds = builds or list(dict.fromkeys(candidate.server for candidate in spec.candidates))
     variables = ", ".join(spec.variables_under_test)
     subject = f"{variables} " if variables else ""
-    alike = {**spec.fixed, **spec.held}
-    fixed = f", with {describe(alike)} for all" if alike else ""
+    set_for_all = {**spec.fixed, **spec.held}
+    fixed = f", with {describe(set_for_all)} for all" if set_for_all else ""
     return visible(f"{subject}on {' and '.join(builds)} under {spec.workload.describe()}{fixed}.")
 
 
 def interval(estimate: Estimate | None, show: Callable[[float], str]) -> str:
-    """Return an interval alone: `1,220 to 1,248`; nothing where there is none, or where it is a point.
+    """Return an interval alone: `1,220 to 1,248`; empty where there is none, or where it is a point.
 
-    An interval that says nothing is not shown.
+    An interval that is too wide to mean anything is `too noisy to tell`.
     """
     if estimate is None or estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return ""
@@ -227,7 +227,7 @@ def interval(estimate: Estimate | None, show: Callable[[float], str]) -> str:
 
 
 def with_interval(estimate: Estimate | None, show: Callable[[float], str] = number, trials: int | None = None) -> str:
-    """Return a figure with its interval: `1,234 (1,220 to 1,248)`; of a change that says nothing, only that it does."""
+    """Return a figure with its interval: `1,234 (1,220 to 1,248)`; a change that is too noisy has no figures."""
     if estimate is None:
         return NOTHING
     if show is change and is_too_noisy(estimate):
@@ -247,7 +247,7 @@ def change_or_no_interval(ratio: Estimate) -> str:
 
 
 def deciding_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
-    """Return the ratio that decides for a chart, with its interval; the baseline is only called so."""
+    """Return a candidate's deciding ratio with its interval, for a chart; `baseline` for the baseline."""
     return (
         "baseline"
         if candidate.name == verdict.baseline

@@ -1,4 +1,4 @@
-"""A verdict with all of its sentences, made of its codes and figures."""
+"""A verdict with all of its sentences, built from its codes and figures."""
 
 from __future__ import annotations
 

@@ -17,8 +17,9 @@ class WaitGroup:
     """The waits of one instrument.
 
     Attributes:
-        every: of each candidate, all operations together.
-        operations: the same by operation; empty where there is but one.
+        every: the waits of each candidate, all operations together.
+        operations: the waits of each candidate by operation; empty where there is only one operation.
+        total_ms: the largest total time of one candidate's waits, in milliseconds.
     """
 
     instrument: str
@@ -44,7 +45,7 @@ def nanoseconds(value: float) -> str:
 
 
 def description(group: WaitGroup, labels: Mapping[str, str]) -> str:
-    """Return an instrument's waits in words: the most and the least waiting, and where a few long waits dominate the mean."""
+    """Return an instrument's waits in words: who waits most and least, and where a few long waits dominate the mean."""
     ordered = sorted(group.every, key=lambda one: one.total_ms / one.count * one.per_second if one.count else 0.0, reverse=True)
     parts = [
         f"{role}: {labels[one.candidate]}, {number(one.per_second)} waits/s, mean {nanoseconds(one.mean_ns)}, "

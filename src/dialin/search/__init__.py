@@ -1,4 +1,4 @@
-"""What names the candidates of the next block, and the search of many variables: space, model, acquisition, proof."""
+"""Proposers, which name the candidates of the next block, and the search over many variables: space, model, proof."""
 
 import os
 

@@ -17,7 +17,7 @@ from dialin.search.surrogate import Surrogate
 _Array = NDArray[np.float64]
 
 PRICE = 0.001
-"""What each changed variable costs, on the log scale: a change takes a reason."""
+"""What each changed variable costs, on the log scale: a change needs a reason."""
 _GENERATIONS = 4
 _CHILDREN = 100
 _PARENTS = 12
@@ -44,7 +44,7 @@ class SearchSituation:
         costs: seconds that a trial of each point takes.
         allowed: whether each point may run: constraints and crashes.
         repair: returns points that need less memory where they exceed it.
-        static_now: the setting of the server that runs; None where none does.
+        static_now: the setting of the running server; None where none runs.
     """
 
     model: Surrogate
@@ -62,7 +62,7 @@ def changed(points: _Array, default: Point) -> _Array:
 
 
 def expected_improvement(mean: _Array, sd: _Array) -> _Array:
-    """Return the mean of what a normal variable exceeds 0 by."""
+    """Return the mean of max(x, 0) for a normal x of this mean and standard deviation."""
     z = mean / sd
     return np.asarray(mean * ndtr(z) + sd * np.exp(-z * z / 2) / math.sqrt(2 * math.pi))
 
@@ -101,7 +101,7 @@ def improve(
     rng: np.random.Generator,
     repair: Callable[[_Array], _Array],
 ) -> Point:
-    """Return the point of the highest score that mutation finds from some bases."""
+    """Return the point of the highest score that mutation of the bases finds over a few generations."""
     pool = repair(np.array([np.asarray(base) for base in bases]))
     scores = score(pool)
     for _ in range(2 * _GENERATIONS):

@@ -36,8 +36,8 @@ def carried(
 ) -> tuple[Carried, ...]:
     """Return what each variable of a setting carries, the largest first: the setting as a ratio to that without the variable.
 
-    What the model says of a variable that no trial tells from another one holds nothing at all for possible.
-    `fitted` and `proven` are the trials and the candidates of the proof; `name` is that of the recommended one.
+    Where no trial separates a variable from another one, the lower end of the model's interval for it is at most 1.
+    `fitted` and `proven` are the trials and the candidates of the proof; `name` is that of the recommended candidate.
     """
     whole, default = space.point(setting), space.default_point
     together = unseparated(model, whole, default)
@@ -61,7 +61,7 @@ def carried(
 def interactions(space: Space, setting: Setting, model: Surrogate, variables: Sequence[str]) -> tuple[TunedPair, ...]:
     """Return the pairs that do together more or less than each by itself, the strongest first.
 
-    Only those whose interval by the model excludes 1, and that are no less than 1 %.
+    Only pairs of at least 1 %, with an interval by the model that excludes 1.
     """
     whole, default = space.point(setting), space.default_point
     indices = [index for index in _changed(space, setting) if space.dimensions[index].name in variables]

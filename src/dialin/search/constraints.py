@@ -1,6 +1,6 @@
 """What a setting must satisfy before it runs: memory, order between variables, and the fence that a crash moves.
 
-All of it comes in as data. A setting that breaks a constraint is repaired, not rejected: it is tried, less far.
+All constraints come in as data. A setting that breaks one is repaired, not rejected: a milder one is tried.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dialin.model.tune import AtMost, MemoryFormula, as_size
 from dialin.search.space import Space
 
 SERVER_BYTES = 2.0**29
-"""Memory that a server takes beside what the variables say."""
+"""Memory, in bytes, that a server takes in addition to what the variables set."""
 MEMORY_SHARE = 0.92
 """The share of the free memory that a setting may take."""
 _BELOW_A_CRASH = 0.98
-"""The share of the memory of a setting that crashed, that later settings stay below."""
+"""Later settings stay below this share of the memory of a setting that crashed."""
 _RETREAT = 0.25
-"""How far the fence moves from what crashed towards the most that ran."""
+"""The share of the way from what crashed to the most that ran by which the fence moves."""
 _HALVINGS = 30
 
 
@@ -29,7 +29,8 @@ class Constraints:
 
     Attributes:
         memory: None where memory is not limited.
-        fence: bytes that crashes leave, less than what crashed took; None while none crashed for want of memory.
+        order: pairs of variables of which one must not exceed the other, or a share of it.
+        fence: the bytes that settings may take after crashes; None while memory explains no crash.
     """
 
     memory: MemoryFormula | None = None
@@ -46,8 +47,8 @@ class Constraints:
     def repaired(self, space: Space, setting: Setting) -> dict[str, Value]:
         """Return the setting, with variables that need too much memory half-way back to their default until it fits.
 
-        On the axis of the search, so half-way on a log scale where the range has one. A variable that exceeds the one it must
-        not exceed gets the highest value that it may have, which is that of the other.
+        Half-way is on the axis of the search, so on a log scale where the range has one. A variable that exceeds the limit that
+        another one sets gets the highest value within it; where that fails, both return to their defaults.
         """
         point = space.point(setting)
         default = space.default_point
@@ -81,7 +82,7 @@ class Constraints:
         """Return the constraints after a setting crashed.
 
         The fence moves a quarter of the way from what crashed to the most that ran, and by 2 % at least. It stays where it is
-        if some setting took as much and ran: memory does not explain the crash then.
+        if some other setting took as much memory and ran: then memory does not explain the crash.
 
         `ran` is the most memory that a setting took by the formula and ran, in bytes.
         """

@@ -1,4 +1,4 @@
-"""Words that servers die of: crashes that one value explains, whatever else a setting changed."""
+"""Values that crash the server, whatever else a setting changes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dialin.model.dimension import CATEGORY
 from dialin.search.space import Point
 
 _CRASHES = 2
-"""So many settings with a value must have crashed, and none with it have run."""
+"""At least this many settings with a value must have crashed, and none with it have run."""
 
 
 def deadly_values(points: Sequence[Point], survived: Sequence[bool], default: Point) -> list[tuple[int, float]]:
     """Return the categories that no setting ran with and several crashed with, as variable and coordinate.
 
-    None of the values of `default`, the baseline, is blamed.
+    Values of `default`, the baseline, are never among them.
     """
     if all(survived):
         return []

@@ -13,15 +13,15 @@ from dialin.search.space import Point, Space, one_change_less
 _Array = NDArray[np.float64]
 
 WITH_RULE = 0.3
-"""A change for which there is a rule of thumb stays in a set if it seems to carry so many standard deviations of the model.
+"""A change with a rule of thumb stays in a set if it seems to carry at least this many standard deviations of the model.
 
-Those are of what a single change carries, as the model knows it for the changes of this setting. The better they are known, the
-smaller an effect is told from none.
+The standard deviation is the model's for what a single change of this setting carries. The more precisely that is known, the
+smaller an effect can be distinguished from none.
 """
 WITHOUT_RULE = (1.3, 0.9, 1.1)
-"""The same for a change without a rule, in each set of the proof; where there is time for fewer sets, in the first ones.
+"""The same for a change without a rule, one figure for each set of the proof; if there is time for fewer sets, the first ones.
 
-Such a change has more to show: of variables that nobody wrote a rule about, fewer matter.
+The figures are higher, because fewer of the variables without a rule matter.
 """
 _LEAST_PRICE = 0.003
 """What any change must seem to carry, on the log scale."""
@@ -49,7 +49,7 @@ def prices(space: Space, with_rule: float, without_rule: float) -> _Array:
 
 
 def elimination(space: Space, point: Point, means: Callable[[_Array], _Array], price: _Array) -> list[NestedSet]:
-    """Return the sets from the whole one down to the baseline; each leaves out the variable that is least worth its price.
+    """Return the sets from the whole one down to the baseline; each next one leaves out the variable least worth its price.
 
     `means` returns the expected log throughput of points, up to a constant.
     """
@@ -73,9 +73,9 @@ def lean_set(space: Space, point: Point, means: Callable[[_Array], _Array], pric
 def nested_sets(
     space: Space, point: Point, means: Callable[[_Array], _Array], error: float, count: int = len(WITHOUT_RULE)
 ) -> list[Point]:
-    """Return so many lean sets at most, the largest first; never the baseline.
+    """Return at most `count` lean sets, the largest first; never the baseline.
 
-    Each is made of the next larger one. `error` is the model's standard deviation of what one change carries.
+    Each is made from the next larger one. `error` is the model's standard deviation of what one change carries.
     """
     chosen = [point]
     for deviates in sorted(WITHOUT_RULE[:count]):

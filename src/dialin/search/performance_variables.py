@@ -1,6 +1,6 @@
 """The variables that can change throughput: what each decides, where its range ends on a machine, and where a search starts.
 
-A table of data; `variable_choice` reads it. Builds have some of these variables each. Sources are titles of the MySQL Reference
+A table of data; `variable_choice` reads it. Each build has some of these variables. Sources are titles of the MySQL Reference
 Manual and of the MariaDB documentation; where a rule is ours it says so. The order is that of importance.
 """
 
@@ -14,7 +14,7 @@ from dialin.model.setting import Value
 
 
 class Fact(StrEnum):
-    """A number that is known of the machine, the load or the baseline; each may be unknown."""
+    """A number that describes the machine, the load or the baseline; each may be unknown."""
 
     MEMORY = "memory"
     CPUS = "cpus"
@@ -58,8 +58,9 @@ class Rule:
 
     Attributes:
         source: the title of the page that it is from.
-        limit: the recommended number; empty where it is a word.
-        when: facts that must lie within limits, both included, or the rule is silent.
+        limit: the recommended number; empty where the rule recommends a word.
+        word: the recommended word; None where the rule recommends a number.
+        when: facts with the lowest and the highest figure at which the rule applies; it does not apply where one is unknown.
     """
 
     source: str
@@ -74,15 +75,15 @@ class PerformanceVariable:
 
     Attributes:
         why: what it decides, a sentence without its full stop.
-        lowest: where the range begins; what the server takes limits it further.
-        highest: where it ends.
-        words: what it takes instead of a range; those that the build has are searched.
+        lowest: where the range begins; the values that the server accepts limit it further.
+        highest: where the range ends.
+        words: the words that it takes instead of a range; those that the build has are searched.
         weaker: words that are searched only where weaker durability is allowed.
         special: values that have a meaning of their own, outside of the range.
         step: what a number is rounded to a multiple of; None for the server's block, else 1.
-        touch: status counters, in lower case, that together grow by one in 500 statements of a load that touches it; empty for
-            every load.
-        needs: variables with the values of which each must have one for this one to act; no values stand for all but 0 and OFF.
+        touch: status counters, in lower case; a load touches the variable if together they grow at least once per 500
+            statements. Every load does where there are none.
+        needs: variables that must each have one of some values for this one to act; no values stand for all but 0 and OFF.
         waits: whether it acts only where connections compete.
         more_only: whether less than the default is pointless; then a range that does not exceed the default leaves it out.
         room: a fact, and how much of it there must be for the variable to act.
@@ -185,7 +186,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "with it each page is written twice", words=("ON", "OFF"), touch=_WRITES, durability=True
     ),
     "innodb_flush_method": PerformanceVariable(
-        "it decides whether data files pass the cache of the operating system",
+        "it decides whether data files go through the cache of the operating system",
         words=("fsync", "O_DIRECT"),
         weaker=("O_DIRECT_NO_FSYNC",),
         rule=Rule("MySQL manual, Optimizing InnoDB Disk I/O", word="O_DIRECT"),
@@ -256,17 +257,19 @@ TABLE: Mapping[str, PerformanceVariable] = {
         ),
     ),
     "innodb_page_cleaners": PerformanceVariable(
-        "so many threads flush pages", lowest=(1.0,), highest=(Amount(Fact.CPUS, 2, at_least=4), 64.0), touch=_WRITES
+        "it is the number of threads that flush pages",
+        lowest=(1.0,), highest=(Amount(Fact.CPUS, 2, at_least=4), 64.0), touch=_WRITES,
     ),
     "innodb_read_io_threads": PerformanceVariable(
-        "so many threads read pages ahead",
+        "it is the number of threads that read pages ahead",
         lowest=(1.0,),
         highest=(Amount(Fact.CPUS, 4, at_least=8), 64.0),
         touch=_DISK_READS,
         rule=Rule(_STARTUP, (Amount(Fact.CPUS, 0.5, at_least=4), 64.0)),
     ),
     "innodb_write_io_threads": PerformanceVariable(
-        "so many threads write pages", lowest=(1.0,), highest=(Amount(Fact.CPUS, 4, at_least=8), 64.0), touch=_WRITES
+        "it is the number of threads that write pages",
+        lowest=(1.0,), highest=(Amount(Fact.CPUS, 4, at_least=8), 64.0), touch=_WRITES,
     ),
     "innodb_lru_scan_depth": PerformanceVariable(
         "it sets how many free pages stay ready for reads from disk",
@@ -289,19 +292,21 @@ TABLE: Mapping[str, PerformanceVariable] = {
         "with it flushing at a checkpoint ignores innodb_io_capacity", words=_SWITCH, touch=_WRITES
     ),
     "innodb_change_buffering": PerformanceVariable(
-        "changes of secondary indexes wait in memory instead of reading their pages",
+        "changes of secondary indexes wait in memory instead of reading index pages at once",
         words=("none", "inserts", "changes", "all"),
         touch=_WRITES,
         rule=Rule(_STARTUP, word="none", when=_SSD),
     ),
     "innodb_log_file_buffering": PerformanceVariable(
-        "it decides whether the redo log passes the cache of the operating system", words=_SWITCH, touch=_WRITES
+        "it decides whether the redo log goes through the cache of the operating system",
+        words=_SWITCH,
+        touch=_WRITES,
     ),
     "innodb_use_fdatasync": PerformanceVariable(
         "fdatasync() leaves out metadata that need no flush", words=_SWITCH, touch=_WRITES
     ),
     "innodb_purge_threads": PerformanceVariable(
-        "so many threads remove old versions of rows",
+        "it is the number of threads that remove old versions of rows",
         lowest=(1.0,), highest=(Amount(Fact.CPUS, 2, at_least=4), 32.0), touch=_WRITES,
     ),
     "table_open_cache": PerformanceVariable(
@@ -339,12 +344,12 @@ TABLE: Mapping[str, PerformanceVariable] = {
         memory=Memory.EACH_CONNECTION,
     ),
     "join_buffer_size": PerformanceVariable(
-        "joins that no index serves read a table once for each buffer",
+        "joins that use no index read a table once for each buffer",
         lowest=(32 * KIB,), highest=(Amount(Fact.MEMORY, 0.01), 64 * MIB), step=4096, touch=_JOINS,
         memory=Memory.EACH_CONNECTION,
     ),
     "read_rnd_buffer_size": PerformanceVariable(
-        "rows that are read in the order of a sort are fetched in blocks of it",
+        "rows that are read in the order of a sort are fetched in blocks of this size",
         lowest=(32 * KIB,), highest=(Amount(Fact.MEMORY, 0.01), 16 * MIB), step=4096, touch=_ROW_ORDER,
         memory=Memory.EACH_CONNECTION,
     ),
@@ -353,11 +358,11 @@ TABLE: Mapping[str, PerformanceVariable] = {
         lowest=(32 * KIB,), highest=(16 * MIB,), step=4096, touch=_BINLOG, needs=_HAS_BINLOG, memory=Memory.EACH_CONNECTION,
     ),
     "binlog_group_commit_sync_delay": PerformanceVariable(
-        "commits wait so many microseconds for others, to share a flush of the binary log; 0 is no wait",
+        "commits wait this many microseconds for others, to share a flush of the binary log; 0 is no wait",
         lowest=(10.0,), highest=(10_000.0,), special=(0,), touch=_BINLOG, needs=_HAS_BINLOG, waits=True,
     ),
     "binlog_commit_wait_count": PerformanceVariable(
-        "commits wait for so many others, to share a flush of the binary log; 0 is no wait",
+        "commits wait for this many others, to share a flush of the binary log; 0 is no wait",
         lowest=(1.0,), highest=(Amount(Fact.CONNECTIONS, 1, at_least=4), 256.0), special=(0,), touch=_BINLOG, needs=_HAS_BINLOG,
         waits=True,
     ),
@@ -370,16 +375,17 @@ TABLE: Mapping[str, PerformanceVariable] = {
         rule=Rule("MySQL manual, Server System Variables", (Amount(Fact.CONNECTIONS), 1024.0)),
     ),
     "innodb_sync_spin_loops": PerformanceVariable(
-        "a thread tries so often for a latch before it sleeps", lowest=(0.0,), highest=(1000.0,), waits=True
+        "it is how often a thread tries to get a latch before it sleeps", lowest=(0.0,), highest=(1000.0,), waits=True
     ),
     "innodb_spin_wait_delay": PerformanceVariable(
         "it is the pause between two tries for a latch", lowest=(0.0,), highest=(100.0,), waits=True
     ),
     "innodb_sync_array_size": PerformanceVariable(
-        "threads that wait for latches are spread over so many lists", lowest=(1.0,), highest=(64.0,), waits=True
+        "it is the number of lists over which threads that wait for latches are spread",
+        lowest=(1.0,), highest=(64.0,), waits=True,
     ),
     "innodb_concurrency_tickets": PerformanceVariable(
-        "a thread inside InnoDB may enter so often before others have a turn",
+        "it is how often a thread may enter InnoDB before others have a turn",
         lowest=(1.0,), highest=(100_000.0,), waits=True, needs={"innodb_thread_concurrency": ()},
     ),
     "innodb_log_spin_wait_delay": PerformanceVariable(
@@ -387,43 +393,43 @@ TABLE: Mapping[str, PerformanceVariable] = {
         lowest=(1.0,), highest=(1000.0,), special=(0,), touch=_WRITES, waits=True,
     ),
     "innodb_log_wait_for_flush_spin_hwm": PerformanceVariable(
-        "a commit spins while flushes of the redo log take less than so many microseconds",
+        "a commit spins while flushes of the redo log take less than this many microseconds",
         lowest=(1.0,), highest=(10_000.0,), special=(0,), touch=_WRITES, waits=True,
     ),
     "innodb_log_write_ahead_size": PerformanceVariable(
-        "the redo log is written in blocks of it, which should be those of the file system",
+        "the redo log is written in blocks of this size, which should be that of the file system",
         words=(512, 4096, 8192, 16_384), touch=_WRITES,
     ),
     "innodb_random_read_ahead": PerformanceVariable(
         "pages near those in the pool are read ahead", words=_SWITCH, touch=_DISK_READS
     ),
     "innodb_read_ahead_threshold": PerformanceVariable(
-        "after so many pages in a row the next ones are read ahead", lowest=(0.0,), highest=(64.0,), touch=_DISK_READS
+        "after this many pages in a row the next ones are read ahead", lowest=(0.0,), highest=(64.0,), touch=_DISK_READS
     ),
     "innodb_old_blocks_pct": PerformanceVariable(
         "it is the share of the pool for pages that were read once", lowest=(5.0,), highest=(95.0,), touch=_DISK_READS
     ),
     "innodb_old_blocks_time": PerformanceVariable(
-        "a page must stay so many milliseconds before it counts as used again; 0 is at once",
+        "a page must stay this many milliseconds before it counts as used again; 0 is at once",
         lowest=(10.0,), highest=(10_000.0,), special=(0,), touch=_DISK_READS,
     ),
     "innodb_change_buffer_max_size": PerformanceVariable(
         "it is the share of the pool for changes of secondary indexes", lowest=(0.0,), highest=(50.0,), touch=_DISK_READS
     ),
     "innodb_flushing_avg_loops": PerformanceVariable(
-        "flushing follows a change of load after so many rounds", lowest=(1.0,), highest=(1000.0,), touch=_WRITES
+        "flushing follows a change of load after this many rounds", lowest=(1.0,), highest=(1000.0,), touch=_WRITES
     ),
     "innodb_purge_batch_size": PerformanceVariable(
-        "old versions of rows are removed in batches of it", lowest=(10.0,), highest=(5000.0,), touch=_WRITES
+        "old versions of rows are removed in batches of this size", lowest=(10.0,), highest=(5000.0,), touch=_WRITES
     ),
     "innodb_undo_log_truncate": PerformanceVariable(
         "shrinking undo tablespaces costs writes", words=_SWITCH, touch=_WRITES
     ),
     "innodb_doublewrite_pages": PerformanceVariable(
-        "so many pages of a batch are written twice together", lowest=(8.0,), highest=(512.0,), touch=_WRITES
+        "it is how many pages of a batch are written twice together", lowest=(8.0,), highest=(512.0,), touch=_WRITES
     ),
     "innodb_lru_flush_size": PerformanceVariable(
-        "so many pages are freed at a time for reads from disk; 0 is innodb_lru_scan_depth",
+        "this many pages are freed at a time for reads from disk; 0 is innodb_lru_scan_depth",
         lowest=(16.0,), highest=(16_384.0,), special=(0,), touch=_DISK_READS,
     ),
     "thread_pool_size": PerformanceVariable(
@@ -431,7 +437,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
         needs={"thread_handling": ("pool-of-threads",)}, rule=Rule("MariaDB, Thread Pool in MariaDB", (Amount(Fact.CPUS),)),
     ),
     "thread_pool_stall_limit": PerformanceVariable(
-        "after so many milliseconds a stalled group gets another thread", lowest=(10.0,), highest=(1000.0,),
+        "after this many milliseconds a stalled group gets another thread", lowest=(10.0,), highest=(1000.0,),
         needs={"thread_handling": ("pool-of-threads",)},
     ),
     "key_buffer_size": PerformanceVariable(
@@ -440,7 +446,7 @@ TABLE: Mapping[str, PerformanceVariable] = {
         rule=Rule("MySQL manual, The MyISAM Key Cache", (Amount(Fact.MEMORY, 0.1), Amount(Fact.DATA, 0.25, at_least=8 * MIB))),
     ),
     "read_buffer_size": PerformanceVariable(
-        "scans of MyISAM tables read in blocks of it",
+        "scans of MyISAM tables read in blocks of this size",
         lowest=(32 * KIB,), highest=(16 * MIB,), step=4096, touch=_MYISAM, memory=Memory.EACH_CONNECTION,
     ),
     "aria_pagecache_buffer_size": PerformanceVariable(

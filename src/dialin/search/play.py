@@ -1,8 +1,8 @@
 """A search against anything that answers JSON lines: `python -m dialin.search.play`; no server is needed.
 
 It reads `{"hello": {...}}`, then writes `{"run": {"setting": {...}, "seconds": 15}}` and reads `{"ok", "throughput", "life",
-"cost", "left"}` until the budget is over or `{"over": true}` comes. `{"best": {...}}` stands between where the best setting
-changed; the last line is `{"done": {"setting", "gain", "interval", "verdict", "best", "carries"}}`. Settings name what differs
+"cost", "left"}` until the budget is over or `{"over": true}` comes. It also writes `{"best": {...}}` whenever the best setting
+changes; the last line is `{"done": {"setting", "gain", "interval", "verdict", "best", "carries"}}`. Settings name what differs
 from the defaults. A gain is a share of the throughput with the defaults: 0.35 is 35 % more.
 """
 
@@ -22,7 +22,7 @@ _OPTIONS = ("switch", "seconds", "ram", "memory", "noise", "worthwhile", "seed")
 
 
 def play(lines: Iterable[str], out: TextIO) -> None:
-    """Read the other side's lines and write ours, until the search is done.
+    """Read the caller's lines and write those of the search, until it is done.
 
     Raises:
         UserError: a line is not what the protocol asks for.
@@ -35,8 +35,8 @@ def play(lines: Iterable[str], out: TextIO) -> None:
     answers = (_object(line) for line in lines if line.strip())
     tuner = read_hello(next(answers, {}).get("hello"))
     best: dict[str, Value] = {}
-    while (asked := tuner.ask()) is not None:
-        setting, seconds = asked
+    while (trial := tuner.ask()) is not None:
+        setting, seconds = trial
         write({"run": {"setting": setting, "seconds": seconds}})
         answer = next(answers, {"over": True})
         if answer.get("over"):

@@ -17,7 +17,7 @@ _WORSE = (CandidateState.BEHIND, CandidateState.LOSES)
 
 
 def judge(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, worthwhile: float) -> Decision:
-    """Return what the trials of the proof show, by the decision of a study."""
+    """Return the decision by the trials of the proof, made as that of a study."""
     return decide(trials, names, baseline, _rules(worthwhile))
 
 
@@ -32,9 +32,9 @@ def next_candidates(trials: Sequence[TimedTrial], names: Sequence[str], baseline
     get no further trials.
     """
     states = judge(trials, names, baseline, worthwhile).states
-    left = [name for name in names if name == baseline or states[name] not in _WORSE or not trials]
-    contenders = next_block(trials, left, baseline, _rules(worthwhile))
-    return [name for name in left if name == baseline or name in contenders]
+    remaining = [name for name in names if name == baseline or states[name] not in _WORSE or not trials]
+    contenders = next_block(trials, remaining, baseline, _rules(worthwhile))
+    return [name for name in remaining if name == baseline or name in contenders]
 
 
 def chances_of(trials: Sequence[TimedTrial], names: Sequence[str], worthwhile: float) -> Mapping[str, float]:

@@ -1,4 +1,4 @@
-"""What names the candidates of the next block."""
+"""Proposers, which name the candidates of the next block."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class History:
 
     Attributes:
         spec: the study, with every candidate that has entered so far.
-        trials: those that decide, of all blocks so far.
-        figures: of those that were completed, by trial id.
+        trials: the trials of all blocks so far that count in the decision.
+        figures: the figures of the completed trials, by trial id.
         out: the candidates that are unsafe or were given up.
         refused: the candidates that were proposed and could not enter, by name, each with the reason.
         identical: groups of candidates with identical effective settings in all of their trials.
@@ -44,11 +44,11 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What there is room for in the next block.
+    """What the next block has room for.
 
     Attributes:
         trials: how many trials the budget still holds.
-        first_on_host: whether the host that runs it has run none of this study: only a block of all candidates shows later
+        first_on_host: whether the block's host has run no block of this study yet: only a block of all candidates shows later
             whether they compare there as they do on other hosts.
     """
 
@@ -58,26 +58,26 @@ class Room:
 
 
 class Proposer(Protocol):
-    """Names the candidates of each block; asked once for a block, before its first trial, also where the study is resumed."""
+    """Names the candidates of each block; called once for a block, before its first trial, also where a study is resumed."""
 
     def propose(self, history: History, room: Room) -> Sequence[Candidate]:
         """Return the candidates of the next block; none or one of them ends the race.
 
         A candidate that the study does not have yet is checked and inspected, and enters with this block. It may set the
         variables of the study's `space`, and runs on a build that the study uses. What is proposed depends on nothing but the
-        arguments, so that a study that is killed goes on as it would have.
+        arguments, so that a study that was killed continues as it would have without that.
         """
         ...
 
 
 class Contenders:
-    """Proposes of the candidates that the study began with those that may still be the best; see `stats.allocation`.
+    """Proposes those of the study's initial candidates that may still be the best; see `stats.allocation`.
 
     The first block of each host has all of them, and so has every block of an A/A study, whose question is the noise.
     """
 
     def propose(self, history: History, room: Room) -> Sequence[Candidate]:
-        """Return the contenders."""
+        """Return all candidates where the block must have them, else the contenders."""
         racing, spec = history.in_the_race, history.spec
         if spec.aa or spec.live is not None or room.first_on_host or len(racing) <= SIZE:
             return racing

@@ -1,4 +1,4 @@
-"""From what a user asks for and what is known of a variable to its axis: `innodb_io_capacity=200..20000`, a list, or a name."""
+"""The axis of a variable, from what the user asks for (`innodb_io_capacity=200..20000`, a list, or a name) and its facts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dialin.model.setting import Value, as_number, canonical_name, parse_value, 
 from dialin.search.space import is_log_range
 
 _SPAN = 16
-"""Where nobody named a range it goes from a sixteenth of the default to sixteen times it."""
+"""A range that is neither requested nor known goes from a sixteenth of the default to sixteen times the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class VariableFacts:
 
     Attributes:
         default: the baseline's value.
-        static: whether a change takes a start of the server.
+        static: whether a change needs a restart of the server.
         minimum: the lowest number that the server takes; None where it is not known, or the variable takes none.
         maximum: the highest one.
         step: what a number is rounded to a multiple of; 0 for fractions.
@@ -61,7 +61,7 @@ def parse_requested(text: str) -> RequestedVariable:
     """Read `NAME`, `NAME=LOW..HIGH` or `NAME=VALUE,VALUE`.
 
     Raises:
-        UserError: the text is none of these, or a range whose ends are no numbers in ascending order.
+        UserError: the text is none of these, or the ends of a range are not two numbers in ascending order.
     """
     name, given, values = text.partition("=")
     try:
@@ -87,7 +87,7 @@ def make_dimension(facts: VariableFacts, requested: RequestedVariable | None = N
     """Return the axis of a variable, with the reason for its range.
 
     Raises:
-        UserError: the variable takes no range, nobody knows one, or the server takes nothing of the range.
+        UserError: the variable takes no range, no range is known, or the server accepts no value of the range.
     """
     if requested is not None and requested.values:
         return _listed(facts, requested.values, "listed")
@@ -97,7 +97,7 @@ def make_dimension(facts: VariableFacts, requested: RequestedVariable | None = N
         return _listed(facts, facts.choices, facts.limits or "all values that the server takes")
     low, high, reason = _range(facts, requested)
     if not low < high:
-        raise UserError(f"{facts.name}: the server takes nothing between {low:g} and {high:g}", "Name another range")
+        raise UserError(f"{facts.name}: the server accepts no value between {low:g} and {high:g}", "Name another range")
     special = tuple(value for value in facts.special if not _within(value, low, high))
     default = as_number(facts.default)
     inside = default is not None and low <= default <= high

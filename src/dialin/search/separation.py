@@ -1,4 +1,4 @@
-"""Which changes of a setting the trials separate: what two of them carry is not known where they always came together."""
+"""Which changes of a setting the trials separate: what each of two carries is not known where they always came together."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dialin.search.surrogate import Surrogate, correlations
 SUSPECT = 0.03
 """What a variable must seem to carry for its companions to be named, on the log scale."""
 TESTED = 0.10
-"""What it must seem to carry to be left out once by itself, which may take a start of the server."""
+"""What a variable must seem to carry to be left out by itself in one trial, which may need a restart of the server."""
 _LIKE = 0.5
-"""A value counts as another one from this correlation on, by the kernel of the model."""
+"""The correlation from which on two values count as the same, by the kernel of the model."""
 
 
 def companions(tried: Point, setting: Point, default: Point) -> Mapping[int, list[int]]:
@@ -31,7 +31,7 @@ def companions(tried: Point, setting: Point, default: Point) -> Mapping[int, lis
 
 
 def unseparated(model: Surrogate, setting: Point, default: Point, least: float = SUSPECT) -> Mapping[int, list[int]]:
-    """Return the variables that seem to carry at least so much and have companions, that which seems to carry most first."""
+    """Return the companions of each variable that has any and seems to carry at least `least`; the largest comes first."""
     together = {one: others for one, others in companions(model.points, setting, default).items() if others}
     if not together:
         return {}
@@ -41,7 +41,7 @@ def unseparated(model: Surrogate, setting: Point, default: Point, least: float =
 
 
 def separating_sets(model: Surrogate, setting: Point, default: Point) -> list[Point]:
-    """Return a setting of two changes and each of them by itself, that which promises more first; nothing of others."""
+    """Return a setting of two changes and each change by itself, the more promising one first; empty for other settings."""
     changed = [int(index) for index in np.flatnonzero(setting != default)]
     if len(changed) != 2:
         return []
@@ -56,7 +56,7 @@ def without(setting: Point, default: Point, *variables: int) -> Point:
     return point
 
 
-def _is_like(values: Point, one: float, other: float) -> NDArray[np.bool_]:
-    """Return which values are one value, or nearer to it than to another one and much like it."""
-    to_one, to_other = (correlations(values, np.array([value]))[:, 0] for value in (one, other))
-    return np.asarray((values == one) | ((to_one >= _LIKE) & (to_one > to_other) & (values != other)))
+def _is_like(values: Point, target: float, other: float) -> NDArray[np.bool_]:
+    """Return which values equal the target, or are much like it and nearer to it than to another value."""
+    to_target, to_other = (correlations(values, np.array([value]))[:, 0] for value in (target, other))
+    return np.asarray((values == target) | ((to_target >= _LIKE) & (to_target > to_other) & (values != other)))

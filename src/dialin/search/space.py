@@ -22,7 +22,7 @@ _SPECIAL_SHARE = 0.15
 """The share of random draws that take a special value where a variable has any."""
 
 _LOG_RATIO = 64
-"""From this ratio of the highest to the lowest value on, a range has a log scale."""
+"""A range has a log scale from this ratio of its highest to its lowest value on."""
 
 
 def one_change_less(setting: Point, default: Point) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -66,7 +66,7 @@ class Space:
 
     @property
     def static(self) -> NDArray[np.bool_]:
-        """Which variables take a start of the server."""
+        """Which variables need a restart of the server to change."""
         return np.array([dimension.static for dimension in self.dimensions], dtype=bool)
 
     def point(self, setting: Setting) -> Point:
@@ -84,7 +84,7 @@ class Space:
         return point
 
     def setting(self, point: Point) -> dict[str, Value]:
-        """Return what a point changes of the baseline, by variable."""
+        """Return the values of a point that differ from the baseline's, by variable."""
         default = self.default_point
         changed = {}
         for index, dimension in enumerate(self.dimensions):
@@ -109,7 +109,7 @@ class Space:
         return np.asarray(numbers)
 
     def static_part(self, setting: Setting) -> tuple[Value, ...]:
-        """Return the values of the variables that take a start of the server."""
+        """Return the values of the variables that need a restart of the server to change."""
         return tuple(setting.get(one.name, self.defaults[one.name]) for one in self.dimensions if one.static)
 
     def rules_point(self) -> Point:

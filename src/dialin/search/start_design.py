@@ -9,10 +9,10 @@ from dialin.search.constraints import Constraints
 from dialin.search.space import Point, Space
 
 FEWEST, MOST = 8, 24
-"""How many settings of the hypercube there are at least and at most."""
+"""The least and the greatest number of settings in the hypercube."""
 
 NEIGHBOURS = 4
-"""So many settings of the hypercube share their static part: a start of the server costs more than a SET."""
+"""This many settings of the hypercube in a row share their static part: a restart of the server costs more than a SET."""
 
 _MOVES = 0.5
 """The chance of each variable to leave the setting that a design point begins from."""
@@ -39,8 +39,8 @@ def start_design(space: Space, constraints: Constraints, rng: np.random.Generato
     static = space.static
     points = []
     for number in range(count):
-        begins = rules if has_rules and number % 2 == 0 else default
-        point = np.where(moves[number], strata[number], begins)
+        origin = rules if has_rules and number % 2 == 0 else default
+        point = np.where(moves[number], strata[number], origin)
         shared = number - number % NEIGHBOURS
         base = rules if has_rules and (number // NEIGHBOURS) % 2 == 0 else default
         point[static] = np.where(moves[shared], strata[shared], base)[static]

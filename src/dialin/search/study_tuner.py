@@ -1,7 +1,7 @@
-"""A tuner whose trials are those of a study: it is asked for the next one, and learns from the study's trials alone.
+"""A tuner whose trials are those of a study: it returns the next one, and learns from the study's trials alone.
 
-What it says depends on the study's plan, budget and seed and on the trials that ended, so a tune that was killed goes on as it
-would have.
+Its answers depend only on the study's plan, budget and seed and on the trials that ended, so a tune that was killed continues
+as it would have without that.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ NOISE = {Goal.THROUGHPUT: (0.02, 0.12), Goal.LATENCY: (0.03, 0.25), Goal.STABILI
 
 @dataclass(frozen=True, slots=True)
 class TrialAnswer:
-    """A trial that ended, of those that were asked for.
+    """A trial that was asked for and has ended.
 
     Attributes:
-        cost: seconds of the budget that it took, with all since the trial before.
+        life: number of the server's life in which it ran.
+        cost: seconds of the budget that it took, with everything since the trial before.
     """
 
     ask: TuneAsk
@@ -56,7 +57,7 @@ class StudyTuner:
         self.tuner = Tuner(*self._arguments)
 
     def replay(self, spec: StudySpec, answers: Sequence[TrialAnswer], speeds: Mapping[int, float]) -> None:
-        """Learn from all trials that have ended; `speeds` has the figure that decides of those completed, by trial."""
+        """Learn from all trials that have ended; `speeds` has the deciding figure of each completed trial, by trial id."""
         outcomes = [self._outcome(spec, answer, speeds) for answer in answers]
         self.tuner = Tuner.resume(*self._arguments, outcomes)
 
@@ -101,8 +102,8 @@ class StudyTuner:
 def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[TrialAnswer]:
     """Yield each trial that was asked for and has ended, in order.
 
-    A trial costs what passed since the one before ended in the same session, so that preparing it counts, and one that was
-    broken off and run again does too.
+    The cost of a trial is the time since the one before ended in the same session, so that preparation counts, and so does a
+    trial that was broken off and run again. Seconds that a trial waited do not count.
     """
     find = ask_finder(asks)
     ended: dict[tuple[int, str], float] = {}
@@ -122,9 +123,9 @@ def answers(asks: Sequence[TuneAsk], trials: Sequence[Trial]) -> Iterator[TrialA
 
 
 def effective_point(space: Space, setting: Setting, in_force: Mapping[str, str]) -> dict[str, Value]:
-    """Return what a setting changed in effect: a value that the server rounded or clamped is the one that was measured.
+    """Return the effective setting: where the server rounded or clamped a value, the value that was measured.
 
-    What the search cannot place, such as a word that is not in its list, stays as it was asked for.
+    A value that the search cannot place, such as a word that is not in its list, stays as requested.
     """
     effective = dict(setting)
     for dimension in space.dimensions:

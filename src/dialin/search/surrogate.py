@@ -1,4 +1,4 @@
-"""A Gaussian process on the logarithm of throughput: what trials so far say of settings that were not tried.
+"""A Gaussian process on the logarithm of throughput, which predicts settings that were not tried from the trials so far.
 
     log throughput = f(setting) + lack of fit of the setting + drift of the machine + life of the server + noise
 
@@ -22,7 +22,7 @@ from dialin.search.space import Point, one_change_less
 _Array = NDArray[np.float64]
 
 _LENGTHS = (0.1, 0.3, 1.0)
-"""Lengths of the Matern 5/2 kernels whose mean is that of a range: some effects are over within a tenth of it."""
+"""Lengths of the Matern 5/2 kernels, the mean of which is the kernel of a range: some effects are over within a tenth of it."""
 _SPECIAL = 0.2
 """Correlation of a special value with the values of the range."""
 _WEIGHT = 0.01
@@ -32,7 +32,7 @@ LEAST = 0.0005
 _PRODUCTS, _PRODUCTS_SPREAD = math.log(5.0), 1.0
 """Mean and standard deviation of the logarithm of c, by its prior."""
 _NOISE_SPREAD = 0.5
-"""Standard deviation of the logarithm of how far the noise is from the one that was assumed, by its prior."""
+"""Standard deviation of the logarithm of the ratio of the noise's variance to the assumed one, by its prior."""
 _LEVEL = 1.0
 """Standard deviation of the common level of all trials: hardly known."""
 _LACK, _DRIFT, _DRIFT_MINUTES, _LIFE = 0.01, 0.04, 40.0, 0.01
@@ -78,8 +78,9 @@ class Weights:
     """What is learnt of the kernel.
 
     Attributes:
+        variables: w, the weight of each variable.
         products: c, by which products count.
-        noise: by how much the variance of noise is larger than was assumed.
+        noise: the variance of the noise as a ratio to the assumed one.
     """
 
     variables: _Array
@@ -232,7 +233,7 @@ class Surrogate:
         return np.asarray(cross @ self._alpha), np.sqrt(np.maximum(variance, 1e-10))
 
     def draw(self, points: _Array, reference: Point, rng: np.random.Generator) -> _Array:
-        """Return by how much f of points exceeds that of a reference, drawn from what is believed of all of them together."""
+        """Return by how much f of points exceeds that of a reference, in one draw from the joint posterior of all of them."""
         rows = np.vstack([points, reference])
         cross = self.kernel(rows, self._observed.points)
         cross = cross[:-1] - cross[-1]
@@ -251,7 +252,7 @@ class Surrogate:
         return float(cross @ self._alpha), math.sqrt(max(float(variance), 1e-10))
 
     def change_error(self, setting: Point, default: Point) -> float:
-        """Return how precisely it is known what one change of a setting carries: the median of the standard deviations.
+        """Return the standard deviation of what one change of a setting carries: the median over its changes.
 
         The setting must differ from the default.
         """

@@ -22,21 +22,22 @@ _DOCS = "See docs/tune.md, The search as a library"
 class SystemTuner:
     """Searches the settings of a system within a budget, and proves the gain of what it recommends with fresh trials.
 
-    The caller applies each setting, measures, and tells the outcome. Answers depend on the arguments and on what was told.
+    The caller applies each setting, measures, and reports the outcome with `tell`. Answers depend on the arguments and these
+    outcomes only.
 
     Args:
         space: the variables, each a mapping with `name`, `default`, and `min` and `max` or `values`; also `type` (`int`,
             `float`, `bool`, ...), `log`, `step`, `special` (values outside of the range's order), `static` (whether a change
-            takes a start of the system) and `rule` (the value that a rule of thumb recommends). docs/tune.md has the meaning
+            needs a restart of the system) and `rule` (the value that a rule of thumb recommends). docs/tune.md has the meaning
             of each.
         minutes: the budget, proof included.
-        switch: seconds from one trial to the next where the system starts anew (`static`), and where not (`dynamic`).
+        switch: seconds from one trial to the next where the system restarts (`static`), and where not (`dynamic`).
         seconds: the shortest and the longest trial that the caller can measure.
         ram: bytes of memory; None for no limit.
         memory: bytes that a unit of each variable takes.
-        noise: what a trial of any length varies by, and what is added to it as a share times the square root of seconds; both
-            relative standard deviations, and only a beginning: the tuner learns how noisy trials are.
-        worthwhile: a gain below this share is nothing.
+        noise: relative standard deviation of a trial of any length, and of the part that falls with its length, the latter
+            times the square root of seconds. Both are only a beginning: the tuner learns how noisy trials are.
+        worthwhile: a gain below this share counts as nothing.
         seed: another one makes other random choices.
 
     Raises:
@@ -69,15 +70,15 @@ class SystemTuner:
             self._tuner = Tuner(Space(dimensions), Constraints(memory=read_memory(memory, ram)), options, seed)
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"The space or the budget cannot be used: {error}", _DOCS) from error
-        self._asked: Ask | None = None
+        self._pending: Ask | None = None
 
     def ask(self) -> tuple[dict[str, Value], float] | None:
-        """Return the next setting, with what it changes of the defaults, and for how many seconds to measure it.
+        """Return the next setting (the values that differ from the defaults) and for how many seconds to measure it.
 
         None when the budget is over or the answer is known. Asked again before `tell`, the answer is the same.
         """
-        self._asked = self._asked or self._tuner.ask()
-        return None if self._asked is None else (dict(self._asked.setting), self._asked.seconds)
+        self._pending = self._pending or self._tuner.ask()
+        return None if self._pending is None else (dict(self._pending.setting), self._pending.seconds)
 
     def tell(self, throughput: float | None, *, cost: float, life: int | str = 0) -> None:
         """Learn the outcome of the trial that was asked for last.
@@ -91,11 +92,11 @@ class SystemTuner:
         Raises:
             UserError: no trial was asked for.
         """
-        if self._asked is None:
+        if self._pending is None:
             raise UserError("No trial was asked for", "Call ask before tell")
         number = life if isinstance(life, int) else zlib.crc32(str(life).encode())
-        outcome = TrialOutcome(self._asked, throughput is not None, throughput or 0.0, number, max(0.0, float(cost)))
-        self._asked = None
+        outcome = TrialOutcome(self._pending, throughput is not None, throughput or 0.0, number, max(0.0, float(cost)))
+        self._pending = None
         self._tuner.tell(outcome)
 
     @property
@@ -111,7 +112,7 @@ class SystemTuner:
         """Return what is recommended and what fresh trials show of it, at any time.
 
         Returns:
-            `setting`: what to change of the defaults, nothing unless the verdict is `gain`; `gain`: a share of the
+            `setting`: the values to change from the defaults, empty unless the verdict is `gain`; `gain`: a share of the
             throughput with the defaults; `interval`: its ends, None where fresh trials are too few; `verdict`: `gain`,
             `nothing` or `inconclusive`; `best`: as `best`; `carries`: what each variable of the setting carries, as
             `[share, low, high]`.
@@ -206,7 +207,7 @@ def _share(ratio: float | None) -> float | None:
 
 
 def done(result: Result) -> dict[str, Any]:
-    """Return what is recommended and its gain; nothing gained is 0, within what fresh trials allow."""
+    """Return what is recommended, with its gain and interval; where no gain is shown it is 0, and the interval includes 0."""
     gain = 0.0 if result.gain is None else result.gain.mean - 1
     interval = [None, None] if result.gain is None else [_share(result.gain.low), _share(result.gain.high)]
     if result.outcome is not TuneOutcome.GAIN:

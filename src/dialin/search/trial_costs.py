@@ -1,4 +1,4 @@
-"""What trials take beside their measuring, as those so far took."""
+"""The time that trials take besides measuring, from the trials so far."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dialin.search.space import Point, Space
 from dialin.search.trial_records import Options, TrialOutcome
 
 _KNOWN = 3
-"""So many trials with a start of the server, or without one, say what such a trial takes."""
+"""The number of trials of a kind (with a start of the server, or without one) from which on their median is used."""
 
 
 def overheads(space: Space, outcomes: Sequence[TrialOutcome], points: Sequence[Point], options: Options) -> tuple[float, float]:
-    """Return the seconds that a trial takes beside its measuring: with a start of the server, and with a SET alone.
+    """Return the seconds that a trial takes besides measuring: with a start of the server, and with a SET alone.
 
-    Medians of the trials that completed; what the options say of a kind of which there are too few. `points` are those of the
-    settings of `outcomes`.
+    They are medians of the completed trials, or the figures of the options where there are too few trials of a kind. `points`
+    are those of the settings of `outcomes`.
     """
     starts: list[float] = []
     sets: list[float] = []

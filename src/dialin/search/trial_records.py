@@ -20,7 +20,8 @@ class Options:
         start_seconds: what a start of the server takes before it can be measured.
         set_seconds: what a change by SET takes before it can be measured.
         noise: standard deviation of a trial of any length, and the part that falls with its length, as sd * sqrt(seconds).
-        worthwhile: a gain below this is nothing; the smallest set that is probably within this of the best one is recommended.
+        worthwhile: a gain below this counts as nothing; the smallest set that is probably within this of the best one is
+            recommended.
     """
 
     minutes: float
@@ -42,11 +43,11 @@ class Ask:
     """The next trial.
 
     Attributes:
-        setting: what it changes of the baseline.
-        improvement: by how much it is expected to improve on the best setting so far, on the log scale; None where that is not
-            what it is for.
-        block: of the proof; 0 elsewhere.
-        candidate: of the proof.
+        setting: the values that differ from the baseline's.
+        improvement: by how much it is expected to improve on the best setting so far, on the log scale; None where it has
+            another purpose.
+        block: the block of the proof; 0 in the search.
+        candidate: the name of the candidate of the proof; empty in the search.
     """
 
     setting: Mapping[str, Value]

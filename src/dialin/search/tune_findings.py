@@ -1,4 +1,4 @@
-"""What a tune has found so far, or at its end: in the nouns that are stored and shown."""
+"""The findings of a tune, so far or at its end, as the records that are stored and shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dialin.stats.blocks import estimate_of_logs
 from dialin.stats.trial_figures import goal_ratio
 
 _GRID = 17
-"""Values along a range at which the model says what they do, beside the baseline's and that of the best setting."""
+"""Values along a range at which the model is evaluated, besides the baseline's and that of the best setting."""
 
 
 def findings_so_far(study: StudyTuner) -> TuneFindings:
@@ -59,7 +59,7 @@ def _findings(study: StudyTuner, result: Result) -> TuneFindings:
 
 
 def _variables(space: Space, model: Surrogate | None, shown: Point, result: Result, goal: Goal) -> list[TunedVariable]:
-    """Return all variables: those recommended first, that which carries most before the others, then by effect."""
+    """Return all variables: those in `result.carried`, then other recommended ones, then the rest; both of these by effect."""
     responses = {} if model is None else {one.name: _response(space, model, shown, i) for i, one in enumerate(space.dimensions)}
     effects = {name: _effect(points) for name, points in responses.items()}
     carried = {one.variable: one for one in result.carried}
@@ -81,7 +81,7 @@ def _variables(space: Space, model: Surrogate | None, shown: Point, result: Resu
 
 
 def _response(space: Space, model: Surrogate, at: Point, index: int) -> list[ResponsePoint]:
-    """Return what each value of a variable does, all else as at a point, against the baseline's value of it."""
+    """Return the effect of each value of a variable against the baseline's value, with all other variables as at a point."""
     dimension, default = space.dimensions[index], space.default_point[index]
     ranged = set() if dimension.values else {dimension.position(dimension.value(share)) for share in np.linspace(0, 1, _GRID)}
     categories = {CATEGORY + code for code in range(len(dimension.categories))}
@@ -101,7 +101,7 @@ def _response(space: Space, model: Surrogate, at: Point, index: int) -> list[Res
 
 
 def _effect(response: list[ResponsePoint]) -> float:
-    """Return by how much the measure changes along a range at most."""
+    """Return the largest relative change of the measure along a range."""
     ratios = [point.ratio.mean for point in response]
     return max(ratios) / min(ratios) - 1
 

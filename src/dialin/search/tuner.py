@@ -1,7 +1,7 @@
-"""A whole search without a server: `ask` names the next trial, `tell` takes its result, `result` says what is shown.
+"""A whole search without a server: `ask` returns the next trial, `tell` takes its outcome, `result` returns what is shown.
 
-It starts from a design, goes on by expected improvement, and ends with a proof: nested sets of the best setting and the
-baseline in blocks of fresh trials. Only those are quoted. The same seed and the same history give the same answers.
+It starts from a design, continues by expected improvement, and ends with a proof: nested sets of the best setting and the
+baseline in blocks of fresh trials. Only these trials are quoted. The same seed and history give the same answers.
 """
 
 from __future__ import annotations
@@ -36,39 +36,39 @@ _Array = NDArray[np.float64]
 
 BASELINE = "baseline"
 _ANCHOR = 9
-"""The baseline is due again after so many trials."""
+"""The baseline is measured again after this many trials."""
 _REFIT = 5
-"""The weights are learnt anew after so many trials."""
+"""The weights are learnt again after this many trials."""
 _REFINE_AFTER = 0.5
 """From this share of the search on, every second trial shows which changes of the best setting are needed."""
 _NOTHING = 5
-"""So many trials in a row with little to expect end the search."""
+"""This many proposals in a row with little expected improvement may end the search."""
 _CAUTION = 1.0
-"""Standard deviations that are taken off what a setting promises before it is chosen."""
+"""Standard deviations that are subtracted from what a setting promises before it is chosen."""
 _TRIED = 0.010, 0.015
 """What a change with a rule of thumb, and one without, must carry to stay in a trial that shows which changes are needed."""
 _SAME_SERVER = 0.75
-"""How often a trial without some changes keeps the server that runs, if its static values are of the best setting."""
+"""How often a trial without some changes keeps the running server, if its static values are the best setting's or defaults."""
 _LITTLE = 0.25
 """The share of a trial's noise below which an expected improvement is little."""
 _BLOCKS = 4.5
-"""Blocks that the proof has room for at least, before it compares more than one set with the baseline."""
+"""The proof compares more than one set with the baseline only if there is time for at least this many blocks."""
 _FEWEST_BLOCKS = 2.5
 """The same, where the sets are two changes and each of them by itself."""
 _MOST_PROOF = 0.5
 """The largest share of a short budget that the proof takes to have four blocks of one set and the baseline."""
 _OF_NOISE = 0.75
-"""The share of a trial's noise, as the search found it, that the statistics of the proof take as its least.
+"""The share of a trial's noise, as the search estimated it, that the statistics of the proof take as the least noise.
 
-The search counts disturbed trials and what its model does not fit as noise, too: with 0.85 of it, intervals of 95 % held the
-truth in 98 % of the simulated proofs.
+The search counts disturbed trials and what its model does not fit as noise, too: with 0.85 of it, intervals of 95 % included
+the truth in 98 % of the simulated proofs.
 """
 _FEWEST = 2
-"""Trials of the proof that a set, and the baseline, must have before anything is said of it."""
+"""Trials of the proof that a set, and the baseline, must have before the result says anything about it."""
 _SAFE = 0.7
 """A set counts as near the best one when it is this probably within what is worthwhile of it, by the proof."""
 _CRASH_REACH = 0.7
-"""A point this much like one that crashed, memory apart, is not tried."""
+"""A point this much like one that crashed, unless memory explains the crash, is not tried."""
 
 
 @dataclass
@@ -102,11 +102,11 @@ class Tuner:
 
     @classmethod
     def resume(cls, space: Space, constraints: Constraints, options: Options, seed: int, history: list[TrialOutcome]) -> Tuner:
-        """Return a tuner that goes on after a history as the one that made it would have."""
+        """Return a tuner that continues after a history as the tuner that made the history would have."""
         tuner = cls(space, constraints, options, seed)
         for outcome in history:
             if outcome.ask.purpose is TuneStage.PROOF:
-                tuner.ask()  # brings the blocks to where they were
+                tuner.ask()  # restores the state of the blocks
             tuner.tell(outcome)
         return tuner
 
@@ -151,7 +151,7 @@ class Tuner:
         return self._spent / ((1 - self._proof_share) * 60 * self.options.minutes)
 
     def _needed_share(self) -> float:
-        """Return the share of the budget that the proof has: a short one cannot prove anything in a quarter of it."""
+        """Return the proof's share of the budget: a quarter of a short budget is too little to prove anything."""
         options = self.options
         restart = options.start_seconds - options.set_seconds if self.space.static.any() else 0.0
         trial = options.proof_seconds + options.set_seconds
@@ -159,7 +159,7 @@ class Tuner:
         return max(options.proof_share, min(_MOST_PROOF, least / (60 * options.minutes)))
 
     def _design_size(self) -> int | None:
-        """Return how many settings the design has: fewer where the search has no time for as many."""
+        """Return how many settings the design has: fewer where the search has no time for all of them."""
         average = self.options.search_seconds + self.options.set_seconds + self.options.start_seconds / 4
         affordable = int(0.4 * (1 - self._proof_share) * 60 * self.options.minutes / average)
         return max(FEWEST, min(design_size(len(self.space)), affordable))
@@ -224,7 +224,7 @@ class Tuner:
         return not any((point == default).all() for point in self._points[-_ANCHOR:])
 
     def _running(self) -> Point | None:
-        """Return the setting that the server runs with; None after a crash or before the first trial."""
+        """Return the setting of the running server; None after a crash or before the first trial."""
         return self._points[-1] if self.history and self.history[-1].ok else None
 
     def _costs(self, points: _Array, running: Point | None) -> _Array:
@@ -279,7 +279,7 @@ class Tuner:
     # the model
 
     def _observations(self, count: int | None = None) -> Observations:
-        """Return the trials that completed, or the first so many of them."""
+        """Return the completed trials, or the first `count` of them."""
         completed = [index for index, outcome in enumerate(self.history) if outcome.ok][:count]
         outcomes = [self.history[index] for index in completed]
         return Observations(
@@ -331,9 +331,9 @@ class Tuner:
         return self.space.point(self.constraints.repaired(self.space, self.space.setting(top)))
 
     def _without_one_of_many(self, model: Surrogate) -> Point | None:
-        """Return the most promising setting without one change that no trial tells from another; None where all are separated.
+        """Return the most promising setting without one change that no trial separates from another; None where there is none.
 
-        The model gives all that several changes carry to any one of them as long as they come together.
+        As long as several changes come together, the model may attribute all that they carry to any one of them.
         """
         top, default = self._most_promising(model), self.space.default_point
         for index in unseparated(model, top, default, TESTED):
@@ -343,22 +343,22 @@ class Tuner:
         return None
 
     def _without_doubtful(self, model: Surrogate, running: Point | None, rng: np.random.Generator) -> Point:
-        """Return the most promising setting without each change that by one draw of the model's belief is not worth its price.
+        """Return the most promising setting without the changes that one draw from the model finds not worth their price.
 
-        What is surely needed stays, what is surely not leaves, and the doubtful come and go, in ever new combinations: so
-        all of these trials together say of each doubtful change what it carries.
+        Changes that are surely needed stay, those that are surely not needed leave, and doubtful ones come and go in ever new
+        combinations, so that these trials together show what each doubtful change carries.
         """
         top, default = self._most_promising(model), self.space.default_point
         indices, points = one_change_less(top, default)
         if not indices.size:
             return top
         lost = -model.draw(points, top, rng)
-        tried = without(top, default, *indices[lost < prices(self.space, *_TRIED)[indices]])
+        reduced = without(top, default, *indices[lost < prices(self.space, *_TRIED)[indices]])
         if running is not None and rng.random() < _SAME_SERVER:
             static = self.space.static
             if ((running == top) | (running == default))[static].all():
-                tried[static] = running[static]
-        return tried
+                reduced[static] = running[static]
+        return reduced
 
     # the proof
 
@@ -380,7 +380,7 @@ class Tuner:
         self._proof = _Proof(names, settings, list(names), over=len(names) < 2)
 
     def _affordable_sets(self, model: Surrogate, whole: Point) -> list[dict[str, Value]]:
-        """Return as many nested sets as can be proven beside the baseline in enough blocks: one at least."""
+        """Return as many nested sets as can be compared with the baseline in enough blocks: one at least."""
         settings: list[dict[str, Value]] = []
         error = model.change_error(whole, self.space.default_point)
         for count in range(len(WITHOUT_RULE), 0, -1):
@@ -395,12 +395,12 @@ class Tuner:
         return settings
 
     def _can_prove(self, settings: Sequence[Mapping[str, Value]], blocks: float) -> bool:
-        """Return whether there is time for so many blocks of the baseline and some settings."""
+        """Return whether there is time for a number of blocks of the baseline and some settings."""
         statics = [self.space.static_part(setting) for setting in ({}, *settings)]
         return blocks * self._block_seconds(statics, statics[0]) <= self.seconds_left
 
     def _block_seconds(self, statics: Sequence[tuple[object, ...]], running: tuple[object, ...] | None) -> float:
-        """Return what a block of candidates costs by their static parts, of which the one that runs needs no start."""
+        """Return the seconds that a block takes, by its candidates' static parts; the running one needs no restart."""
         restarts = len({*statics} - {running})
         start_seconds, set_seconds = overheads(self.space, self.history, self._points, self.options)
         return len(statics) * (self.options.proof_seconds + set_seconds) + restarts * (start_seconds - set_seconds)
@@ -450,7 +450,7 @@ class Tuner:
         state.queue = [names[index] for index in order]
 
     def _shows_nothing(self, state: _Proof, trials: list[TimedTrial]) -> bool:
-        """Return whether fresh trials exclude a worthwhile gain of every set that is left."""
+        """Return whether fresh trials exclude a worthwhile gain of every remaining set."""
         if state.block < _BLOCKS:
             return False
         sets = [name for name in state.racing if name != BASELINE]
@@ -458,7 +458,7 @@ class Tuner:
         return proof.excludes_gain(proof.judge(trials, state.names, BASELINE, worthwhile), sets, worthwhile)
 
     def _trial_error(self) -> float:
-        """Return a little less than the standard deviation of a trial of the proof, as the search found it."""
+        """Return a little less than the standard deviation of a trial of the proof, as the search estimated it."""
         return _OF_NOISE * math.sqrt(self._noise * self.options.variance(self.options.proof_seconds))
 
     def _proof_trials(self) -> list[TimedTrial]:

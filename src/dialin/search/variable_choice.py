@@ -1,7 +1,7 @@
-"""Which variables a search changes where nobody names them, in which ranges and why.
+"""Which variables a search changes where the user names none, in which ranges and why.
 
-It reads the catalogue of the build, facts of the machine, and the status counters of one trial of the baseline; knowledge is
-in the table of `performance_variables`: what is not there is not searched. No server is needed.
+The choice is made from the catalogue of the build, facts of the machine, and the status counters of one trial of the baseline.
+Knowledge is in the table of `performance_variables`; a variable that is not there is not chosen. No server is needed.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from dialin.search.space import Space
 from dialin.variables.catalogue import NUMBERS, Kind, Variable
 
 MOST = 30
-"""How many variables are chosen at most: more than the trials of an hour can tell apart."""
+"""The most variables that are chosen: more than the trials of an hour can separate."""
 
 _TOUCHED = 1 / 500
 """A load touches a variable if its counters grow this often for each statement."""
 _PROBED = 2.0
-"""What the counters must grow by per second: the probes of a trial make temporary tables, too."""
+"""The counters must also grow by this much per second: the probes of a trial make temporary tables, too."""
 _SLOW = 20.0
-"""A load of fewer statements per second cannot be judged by the probes: it touches all that grows."""
+"""A load of fewer statements per second cannot be judged by these limits: it touches a variable whose counters grow at all."""
 _ORDER = (
     AtMost("innodb_io_capacity", "innodb_io_capacity_max"),
     AtMost("innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"),
@@ -42,16 +42,16 @@ class Situation:
 
     Attributes:
         memory: bytes that the server may take: those that are free, and those that it has.
-        cpus: that the server may use.
-        connections: of the load.
+        cpus: CPUs that the server may use.
+        connections: number of the load's connections.
         data: bytes of the load's data.
         disk: free bytes where the data are.
         iops: writes per second that a probe of the disk reached.
         spinning: whether the disk seeks.
-        tables: of the load.
+        tables: number of the load's tables.
         in_force: the baseline's values, by variable; those missing are the build's defaults.
         counters: by how much each status counter grew in a trial of the baseline; empty where there was none.
-        seconds: that the counters grew for.
+        seconds: for how many seconds the counters grew.
         restarts: whether variables that are read at start only can be changed: not on an attached server.
     """
 
@@ -77,7 +77,8 @@ class ChosenVariable:
     """A variable that is searched.
 
     Attributes:
-        dimension: its axis; its `reason` is why the range is as it is.
+        dimension: its axis; the axis's `reason` is why the range is as it is.
+        reason: why it is searched.
     """
 
     dimension: Dimension
@@ -85,7 +86,7 @@ class ChosenVariable:
 
     @property
     def name(self) -> str:
-        """The variable."""
+        """The name of the variable."""
         return self.dimension.name
 
 
@@ -94,8 +95,8 @@ def choose_variables(
 ) -> list[ChosenVariable]:
     """Return the variables of a build that are searched, the most important first.
 
-    `weaker` is whether weaker durability is accepted. `most` are chosen at most: those that a rule of thumb would change first,
-    then in the order of the table.
+    `weaker` is whether weaker durability is accepted. At most `most` are chosen: first the variables that a rule of thumb would
+    change, then the others, both in the order of the table.
     """
     chosen = []
     facts_known = _facts(variables, situation)
@@ -159,7 +160,7 @@ def variable_facts(
 def make_constraints(space: Space, situation: Situation, variables: Mapping[str, Variable]) -> Constraints:
     """Return the constraints of a space: memory of pool, connections and server, and variables that limit each other.
 
-    What is not in the space counts with the baseline's value, if the load touches it.
+    A variable that is not in the space counts with the baseline's value, unless it is known that the load does not touch it.
     """
     factors = {name: _times(row, situation) for name, row in TABLE.items() if row.memory is not None and name in variables}
     elsewhere = sum(
@@ -238,7 +239,7 @@ def _words(variable: Variable, row: PerformanceVariable, default: Value, *, weak
         return tuple(word for word in wanted if low <= (_number(word) or 0.0) <= high)
     if variable.choices:
         return tuple(choice for word in wanted for choice in variable.choices if choice.lower() == str(word).lower())
-    # Text that a start looks at: nothing set is the first word of the table.
+    # Text that the server reads at its start: an empty value is the first word of the table.
     return tuple(word for word in wanted if default != "" or word != wanted[0])
 
 
@@ -260,7 +261,7 @@ def _recommended(
         return rule.word, rule.source
     amounts = [one for one in rule.limit if isinstance(one, Amount)]
     number = amount(rule.limit, facts)
-    # A rule that knows nothing but its upper bound knows nothing.
+    # Where no fact is known, only the upper bound is left, which is no recommendation.
     if number is None or (amounts and all(facts.get(one.fact) is None for one in amounts)):
         return None, ""
     number = max([number, *(low for low in lows if low is not None)])
@@ -271,7 +272,7 @@ def _recommended(
 
 
 def facts_behind(name: str, variables: Mapping[str, Variable], situation: Situation) -> dict[Fact, float]:
-    """Return the facts that a variable's rule of thumb follows from here: of its amounts the smallest, and its conditions.
+    """Return the facts that decide a variable's rule of thumb here: that of its smallest amount, and those of its conditions.
 
     Empty where there is no rule, or where it recommends the same whatever the machine, its data and its load are.
     """
@@ -333,7 +334,7 @@ def _may_matter(
         return any(not same_value(word, default) for word in _words(variable, row, default, weaker=weaker))
     number = _number(default)
     highest = amount(row.highest, {**facts, Fact.DEFAULT: number})
-    # What is enough for the data already, or all that the machine has, needs no more.
+    # A default that holds the data already, or takes all that the machine has, needs no more.
     return not (row.more_only and highest is not None and number is not None and highest <= 1.05 * number)
 
 

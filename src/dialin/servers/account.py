@@ -1,4 +1,4 @@
-"""How a server is reached and as whom: over a unix socket or TCP, with or without TLS. Secrets never show in its text."""
+"""The account that connects to a server: unix socket or TCP, user, and TLS. Its text form never contains a secret."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dialin.errors import UserError
 
 
 class TlsMode(StrEnum):
-    """What the standard client's `ssl-mode` asks for."""
+    """The values of the standard client's `ssl-mode`."""
 
     DISABLED = "disabled"
     PREFERRED = "preferred"
@@ -22,7 +22,7 @@ class TlsMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """How a connection is encrypted, and the paths of the certificates; `PREFERRED` applies to TCP alone."""
+    """How a connection is encrypted, and the paths of the certificates; `PREFERRED` applies only to TCP."""
 
     mode: TlsMode = TlsMode.PREFERRED
     ca: str | None = None
@@ -35,11 +35,11 @@ class Tls:
 
     @property
     def files(self) -> dict[str, str | None]:
-        """The files that are given, by the option of the standard client that names each."""
+        """The certificate files by the standard client's option for each; None where none is given."""
         return {"ssl-ca": self.ca, "ssl-cert": self.certificate, "ssl-key": self.key}
 
     def context(self) -> ssl.SSLContext | None:
-        """Return what the connection is made with; None where TLS is off.
+        """Return the TLS context for a connection; None if TLS is disabled.
 
         Raises:
             UserError: a certificate cannot be read.
@@ -65,7 +65,7 @@ class Account:
     Attributes:
         socket: None for TCP.
         fetches_public_key: whether the load driver may ask the server for its RSA key over unencrypted TCP.
-        notes: sentences about where the account was found.
+        notes: sentences about the option files that it comes from: which were ignored, and which passwords others may read.
     """
 
     socket: Path | None = None

@@ -1,4 +1,4 @@
-"""Setting variables of a running server: how SQL writes a value, what a refusal means to the user, and what was set before."""
+"""Sets variables of a running server: how SQL writes a value, what a refusal means, and what was set since startup."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ WRONG_TYPE = 1232
 UNKNOWN = 1193
 READ_ONLY = 1238
 SESSION_ONLY = 1228
-"""The servers' numbers of what they refuse."""
+"""Error numbers of refused statements."""
 
 _NOT_ALLOWED = frozenset({ACCESS_DENIED, 3630})
 
-_NEVER_TRUE = "@@GLOBAL.`autocommit` = 'dialin asks'"
-"""An assignment that every server refuses; with it nothing of its statement is done, for all is checked before any is done."""
+_REFUSED_ASSIGNMENT = "@@GLOBAL.`autocommit` = 'dialin asks'"
+"""An assignment that every server refuses. A server checks all assignments of a statement first, so it then makes none."""
 
 
 class Scope(StrEnum):
-    """What a value is set for; the server's own words."""
+    """What a value is set for, as the keyword of SET."""
 
     GLOBAL = "GLOBAL"
     """The running server."""
 
     PERSIST_ONLY = "PERSIST_ONLY"
-    """Its next start."""
+    """The next start of the server."""
 
 
 class OnlyAtStartError(UserError):
-    """A variable that only a start can set."""
+    """A variable can be set only at startup."""
 
 
 def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
-    """Set one variable, None meaning NULL; the server may round or clamp the value, which is for the caller to read back.
+    """Set one variable; None means NULL. The server may round or clamp the value, so the caller must read it back.
 
     Raises:
-        UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing.
+        UserError: the variable does not exist, refuses the value, or can be set only at startup, or a privilege is missing.
         RefusedError: anything else that the server refused.
     """
     variable = checked_name(name)
@@ -60,18 +60,18 @@ def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
 
 
 def is_dynamic(query: Query, name: str) -> bool:
-    """Ask a running server whether a variable can be set; nothing is changed by that. False where only a start can set it.
+    """Return whether a variable can be set at run time: the server is asked, and nothing is changed.
 
-    It is asked with the variable's own value: MariaDB up to 11.4 and MySQL 5.7 begin to resize the buffer pool while they still
-    check the statement, and take no other size until they are restarted if it is refused then.
+    The statement assigns the variable's current value: MariaDB up to 11.4 and MySQL 5.7 begin to resize the buffer pool while
+    they still check the statement, and if they then refuse it, they accept no other size until they are restarted.
 
     Raises:
-        UserError: there is no such variable, it belongs to a session, or a privilege is missing.
+        UserError: the variable does not exist or is a session variable, or a privilege is missing.
     """
     variable = checked_name(name)
     quoted = _quoted(variable)
     try:
-        query(f"SET @@GLOBAL.{quoted} = @@GLOBAL.{quoted}, {_NEVER_TRUE}")
+        query(f"SET @@GLOBAL.{quoted} = @@GLOBAL.{quoted}, {_REFUSED_ASSIGNMENT}")
     except RefusedError as error:
         if error.number == READ_ONLY:
             return False
@@ -81,11 +81,11 @@ def is_dynamic(query: Query, name: str) -> bool:
 
 
 def exact_values(query: Query, names: Iterable[str]) -> dict[str, Value | None]:
-    """Return variables as SET takes them back: whole where SHOW cuts them off, None where they are NULL.
+    """Return the values of variables as SET accepts them: complete where SHOW truncates them, None for NULL.
 
     Raises:
-        UserError: the server lacks one.
-        ServerError: it does not answer.
+        UserError: the server lacks a variable.
+        ServerError: the server does not answer.
     """
     values: dict[str, Value | None] = {}
     shown = global_variables(query)
@@ -98,7 +98,7 @@ def exact_values(query: Query, names: Iterable[str]) -> dict[str, Value | None]:
 
 
 def _try(query: Query, statement: str, value: Value | None) -> RefusedError | None:
-    """Run a statement with each form of a value until one is of the right type; returns the refusal, or None."""
+    """Run a statement with each form of a value until one has the right type; return the refusal, or None."""
     refusal = None
     for form in _forms(value):
         try:
@@ -113,7 +113,7 @@ def _try(query: Query, statement: str, value: Value | None) -> RefusedError | No
 
 
 def reset_persisted(query: Query, name: str) -> None:
-    """Take out what a variable was to become at the next start.
+    """Remove the persisted value of a variable.
 
     Raises:
         UserError: a privilege is missing.
@@ -130,7 +130,7 @@ def _quoted(name: str) -> str:
 
 
 def _forms(value: Value | None) -> Iterable[Value | None]:
-    """Return the ways to write a value, the likelier first: a variable of text takes no number, and one of numbers no text."""
+    """Yield the forms of a value, the likelier first: a string variable accepts no number, and a numeric one no string."""
     number = None if value is None else as_number(value)
     if number is not None:
         yield number
@@ -162,7 +162,7 @@ def _explain(error: RefusedError, scope: Scope, name: str, value: Value | None) 
 
 
 def missing_privilege(scope: Scope, words: str) -> str:
-    """Return how the account is given what it lacks to set variables; `words` are the server's, which name its privileges."""
+    """Return the remedy for an account that may not set variables; `words` is the server's message, which names privileges."""
     if scope is Scope.PERSIST_ONLY:
         return "Grant it SYSTEM_VARIABLES_ADMIN and PERSIST_RO_VARIABLES_ADMIN; docs/attached.md has all privileges"
     named = re.search(r"the ([A-Z_, ]+(?:or [A-Z_ ]+)?) privilege", words)
@@ -176,9 +176,9 @@ _STATEMENTS = {
 
 
 def set_since_start(query: Query, build: Versioned) -> frozenset[str]:
-    """Return the variables whose global value was set by a statement; none where the build does not remember that.
+    """Return the variables whose global value was set by a statement since startup; empty if the build does not record this.
 
-    MySQL does since 8.0, MariaDB since 10.1.
+    MySQL records it since 8.0, MariaDB since 10.1.
     """
     if not has(build, Capability.VALUE_ORIGIN):
         return frozenset()

@@ -26,10 +26,10 @@ USUAL_DIRECTORIES = (
     "/usr/local/bin",
     "/usr/local/mysql/bin",
 )
-"""Where servers are that are not on every user's PATH."""
+"""Directories of server binaries that are not on every user's PATH."""
 
 USUAL_PATTERNS = ("/opt/*/bin", "/opt/*/sbin", "/usr/local/mysql-*/bin", "/usr/local/mariadb-*/bin")
-"""Where servers from archives are unpacked by habit."""
+"""Where servers from archives are usually unpacked."""
 
 
 def discover(
@@ -37,9 +37,9 @@ def discover(
     environment: Mapping[str, str] = os.environ,
     usual: Iterable[Path] | None = None,
 ) -> list[Build]:
-    """Return the builds on this machine, each binary once: dialin's own, then added directories, PATH, and the usual places.
+    """Return the builds on this machine, each binary once; a binary that does not run is left out.
 
-    A binary that does not run is left out.
+    Builds that dialin installed come first, then those in added directories, on PATH, and in the usual places.
     """
     builds = installed(home)
     binaries = {build.binary.resolve() for build in builds}
@@ -65,7 +65,7 @@ def _places(home: Home, environment: Mapping[str, str], usual: Iterable[Path] | 
 
 
 def usual_directories() -> list[Path]:
-    """Return the directories that servers are installed in by habit, those that exist."""
+    """Return the usual directories of server binaries that exist on this machine."""
     globbed = (path for pattern in USUAL_PATTERNS for path in sorted(Path("/").glob(pattern.lstrip("/"))))
     return [path for path in (*map(Path, USUAL_DIRECTORIES), *globbed) if path.is_dir()]
 
@@ -92,8 +92,8 @@ def _binaries_in(directory: Path, names: Sequence[str] = _NAMES) -> list[tuple[P
 
 
 def _basedir(binary: Path) -> Path | None:
-    above = (binary.parent.parent, binary.parent)  # some archives have the server beside its share, not in a bin of its own
-    return next((each for each in above if each not in _SYSTEM_PREFIXES and messages_directory(each)), None)
+    candidates = (binary.parent.parent, binary.parent)  # in some archives the server is next to share/, not in bin/
+    return next((each for each in candidates if each not in _SYSTEM_PREFIXES and messages_directory(each)), None)
 
 
 def _build(binary: Path, basedir: Path | None, origin: str) -> Build:
@@ -109,8 +109,8 @@ def added_directories(home: Home) -> list[Path]:
         UserError: the file that lists them cannot be read.
     """
     try:
-        listed = json.loads(home.config.read_text(encoding="utf-8"))["directories"]
-        return [Path(each) for each in listed]
+        directories = json.loads(home.config.read_text(encoding="utf-8"))["directories"]
+        return [Path(each) for each in directories]
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -143,10 +143,10 @@ def add_directory(home: Home, path: Path) -> list[Build]:
 
 
 def forget_directory(home: Home, path: Path) -> None:
-    """Forget a directory that was added; what is in it stays.
+    """Forget an added directory; its files stay.
 
     Raises:
-        UserError: it was not added.
+        UserError: the directory was not added.
     """
     directory = path.expanduser().resolve()
     directories = added_directories(home)
@@ -161,10 +161,10 @@ def _remember(home: Home, directories: Sequence[Path]) -> None:
 
 
 def resolve(reference: BuildReference, builds: Sequence[Build]) -> Build:
-    """Return the build that a reference means: the newest that matches, the first listed among equals.
+    """Return the newest build that matches a reference; of several with the same version, the first in `builds`.
 
     Raises:
-        UserError: there is none; the error names what is there and how to get what was asked for.
+        UserError: no build matches; the error names the builds that are here and how to get the missing one.
     """
     matching = [build for build in builds if reference.matches(build)]
     if matching:
@@ -172,7 +172,7 @@ def resolve(reference: BuildReference, builds: Sequence[Build]) -> Build:
     ids = ", ".join(dict.fromkeys(build.id for build in builds)) or "none at all"
     what = f"No build of {reference} is on this machine, which has {ids}"
     if any(row.covers(reference) for row in INSTALLABLE):
-        raise UserError(what, f"`dialin servers install {reference}` brings it")
+        raise UserError(what, f"`dialin servers install {reference}` installs it")
     near = nearest(
         reference, [*(BuildReference(each.flavour, each.version) for each in builds), *(row.reference for row in INSTALLABLE)]
     )
@@ -183,9 +183,9 @@ def resolve(reference: BuildReference, builds: Sequence[Build]) -> Build:
 
 
 def find(text: str, builds: Sequence[Build]) -> Build:
-    """Return the build that a user's words mean.
+    """Return the build that the user's text refers to.
 
     Raises:
-        UserError: they name no build, or none that is on this machine.
+        UserError: the text names no build, or none that is on this machine.
     """
     return resolve(parse_reference(text, (build.id for build in builds)), builds)

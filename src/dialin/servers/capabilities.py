@@ -1,7 +1,7 @@
-"""What each flavour and version can do: one table of data, and the only place where versions make a difference.
+"""What each flavour and version can do: one table, and the only place where the code depends on versions.
 
-Each row says from which version on (and up to which, exclusive) a flavour has something. The facts were read off real builds;
-`tests_live` holds them against the builds that are installed.
+Each row has the first version of a flavour with a capability, and the first one without it again, if any. The facts come from
+real builds; `tests_live` checks them against the builds that are installed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ MYSQL, MARIADB = Flavour.MYSQL, Flavour.MARIADB
 
 
 class Capability(StrEnum):
-    """Something that not every build has or does."""
+    """A feature or behaviour that not every build has."""
 
     INITIALIZE_INSECURE = "initialize_insecure"
-    """Makes its own data directory with --initialize-insecure; older ones and MariaDB are fed SQL by --bootstrap."""
+    """Creates a data directory with --initialize-insecure; older builds and MariaDB run SQL files with --bootstrap."""
 
     VALIDATE_CONFIG = "validate_config"
     """Checks options without starting (--validate-config)."""
@@ -28,15 +28,16 @@ class Capability(StrEnum):
     """Writes the list of pages in the buffer pool at shutdown and loads it at start."""
 
     POOL_DUMP_PCT = "pool_dump_pct"
-    """Has an option for how much of the pool that list holds."""
+    """Has an option for the share of the pool that this list covers."""
 
     REDO_LOG_RESIZE = "redo_log_resize"
-    """Makes its redo log anew at a start with another size of it; older ones refuse to start."""
+    """Recreates its redo log at startup if the size was changed; older builds refuse to start."""
+
     X_PLUGIN = "x_plugin"
     """Opens a second port for the X protocol by default."""
 
     CERTIFICATE_EACH_BOOT = "certificate_each_boot"
-    """Makes a self-signed certificate at every boot, which takes seconds, unless TLS is off."""
+    """Creates a self-signed certificate at every boot, which takes seconds, unless TLS is off."""
 
     DISABLE_LOG_BIN = "disable_log_bin"
     """Writes a binary log by default."""
@@ -45,20 +46,20 @@ class Capability(StrEnum):
     """Understands ALTER USER ... IDENTIFIED BY."""
 
     PERSIST = "persist"
-    """Keeps variables that are set over SQL for its next starts (SET PERSIST, SET PERSIST_ONLY, RESET PERSIST)."""
+    """Can persist variables over SQL for its next starts (SET PERSIST, SET PERSIST_ONLY, RESET PERSIST)."""
 
     POOL_STATS = "pool_stats"
     """Has information_schema.innodb_buffer_pool_stats, with a row for each real buffer pool."""
 
     POOL_MUTEX = "pool_mutex"
-    """Has a mutex for each real buffer pool by which they can be counted, and no such table."""
+    """Lacks information_schema.innodb_buffer_pool_stats, but has a countable mutex for each real buffer pool."""
 
     INSTRUMENT_OPTION = "instrument_option"
     """Knows --performance-schema-instrument; without it every instrument is on as soon as the performance schema is."""
 
     LOCKS_INSTRUMENTED_AT_START = "locks_instrumented_at_start"
-    """Instruments InnoDB's locks only by a start option: those that exist already are never counted (5.6.24, 10.1.23 and
-    10.2.11 do so, 5.5.9, 8.0.33, 9.7.4 and 10.11.5 do not)."""
+    """Instruments InnoDB's locks only by a startup option: locks that exist already are never counted (true of 5.6.24, 10.1.23
+    and 10.2.11; not of 5.5.9, 8.0.33, 9.7.4 and 10.11.5)."""
 
     STATEMENT_HISTOGRAM = "statement_histogram"
     """Has performance_schema.events_statements_histogram_global and _by_digest."""
@@ -67,10 +68,10 @@ class Capability(StrEnum):
     """Has information_schema.innodb_metrics."""
 
     METRICS_ENABLED_COLUMN = "metrics_enabled_column"
-    """Shows there by the column ENABLED (1 or 0) which counters are on; by STATUS ('enabled' or 'disabled') otherwise."""
+    """Has the column ENABLED (1 or 0) in information_schema.innodb_metrics; otherwise STATUS ('enabled' or 'disabled')."""
 
     VALUE_ORIGIN = "value_origin"
-    """Shows of each variable where its value is from: whether somebody set it since the server was started."""
+    """Shows where the value of each variable comes from, such as from a SET statement since startup."""
 
     GLOBAL_PRIV = "global_priv"
     """Keeps accounts in mysql.global_priv; mysql.user is a view of it."""
@@ -82,13 +83,13 @@ class Capability(StrEnum):
     """Writes times to the microsecond into its logs; to the second otherwise."""
 
     SLOW_LOG_BY_SESSION = "slow_log_by_session"
-    """Copies `slow_query_log` to each session: one that begins while it is OFF never logs (read on 10.11.19)."""
+    """Copies `slow_query_log` to each session: one that begins while it is OFF never logs (observed on 10.11.19)."""
 
     VARIABLES_BY_THREAD = "variables_by_thread"
     """Shows the variables of each session in performance_schema.variables_by_thread."""
 
     SPARE_TABLE_CACHE_LOCK = "spare_table_cache_lock"
-    """Has one lock more than instances of the table cache."""
+    """Has one more table cache lock than table cache instances."""
 
 
 class Versioned(Protocol):
@@ -157,7 +158,7 @@ def has(build: Versioned, capability: Capability) -> bool:
 
 
 def base_options(build: Build) -> dict[str, str]:
-    """Return the options that a build is always started with: where its own files are, and what makes it keep to itself."""
+    """Return the options that a build is always started with: where its files are, no X Plugin, no TLS if that is slow."""
     options = {}
     if build.basedir:
         options["basedir"] = str(build.basedir)

@@ -20,32 +20,32 @@ from dialin.text import shorten
 _TIMEOUT = 10.0
 _ACCOUNT_REFUSED = (1044, 1045, 1130, 1251, 1698, 1862, 2059, 4151)
 _TLS_FAILED = 2026
-_LEAST = 1000
-"""The least number of an error that a server answers with; those of the operating system are smaller."""
+_FIRST_SERVER_ERROR = 1000
+"""The lowest error number of a server; errors of the operating system have lower numbers."""
 
 _CLIENT_ERRORS = range(2000, 3000)
-"""The numbers that stand for errors of the client itself, such as a lost connection."""
+"""The error numbers of the client itself, such as for a lost connection."""
 
 _SHOWN = 300
 """Characters of a refused statement that its error shows."""
 
 HIDDEN = "<hidden>"
-"""Stands for the value of a variable that may hold a secret: such as `report_password`."""
+"""Replaces the value of a variable that may hold a secret, such as `report_password`."""
 
 _SECRET = re.compile(r"(^|_)(password|auth|token|secret)$")
 _NOT_SECRET = frozenset({"disconnect_on_expired_password", "secure_auth"})
-"""Switches that are named like a secret; of MySQL 5.6 to 9.7 and MariaDB 10.11, these alone."""
+"""Switches that are named like a secret; the only ones in MySQL 5.6 to 9.7 and MariaDB 10.11."""
 
 _NAMES = {number: name.removeprefix("CR_") for part in (ER, CR) for name, number in vars(part).items() if name.isupper()}
 
 
 def error_name(number: int) -> str | None:
-    """Return what MySQL calls an error, such as `DUP_ENTRY` for 1062; None where that is not known."""
+    """Return MySQL's name of an error, such as `DUP_ENTRY` for 1062; None for an unknown number."""
     return _NAMES.get(number)
 
 
 class RefusedError(ServerError):
-    """A statement that the server refused; `number` is the server's own of the error."""
+    """A statement failed; `number` is the error number of the server or the client, 0 if there is none."""
 
     def __init__(self, what: str | Cause, remedy: str, number: int) -> None:
         super().__init__(what, remedy)
@@ -53,7 +53,7 @@ class RefusedError(ServerError):
 
     @property
     def is_from_client(self) -> bool:
-        """Whether the client itself reports it, such as a lost connection: the server has not answered."""
+        """Whether the client reports the error, such as a lost connection, and the server has not answered."""
         return not self.number or self.number in _CLIENT_ERRORS
 
 
@@ -61,11 +61,11 @@ class RefusedError(ServerError):
 def connect(account: Account, *, timeout: float = _TIMEOUT, program: str = "dialin") -> Iterator[Query]:
     """Connect to a server; the timeout, in seconds, is for connecting and for each answer.
 
-    `program` is the name under which the server lists the connection, where it lists attributes of connections.
+    `program` is sent to the server as the connection attribute `program_name`.
 
     Raises:
         ServerError: the server does not answer, or lacks the TLS that is required.
-        RefusedError: it refuses a statement.
+        RefusedError: the server refuses a statement.
         UserError: a certificate cannot be read.
     """
     with _connection(account, timeout, program) as connection:
@@ -73,7 +73,7 @@ def connect(account: Account, *, timeout: float = _TIMEOUT, program: str = "dial
 
 
 def answers(account: Account) -> bool:
-    """Return whether a server answers at all, be it only that it has no connection left."""
+    """Return whether a server answers at all, even if only with an error such as too many connections."""
     try:
         with connect(account) as query:
             query("SELECT 1")
@@ -83,19 +83,19 @@ def answers(account: Account) -> bool:
 
 
 def is_answer(error: ServerError) -> bool:
-    """Return whether a server itself answered with this error, such as that it has no connection left."""
+    """Return whether an error comes from the server itself, such as too many connections."""
     number = _number(error.__cause__)
-    return number >= _LEAST and number not in _CLIENT_ERRORS
+    return number >= _FIRST_SERVER_ERROR and number not in _CLIENT_ERRORS
 
 
 def quoted(name: str) -> str:
-    """Return the name of a schema or a table as a statement may hold it, whatever it is."""
+    """Return the name of a schema or table as a quoted identifier, safe for any name."""
     return f"`{name.replace('`', '``')}`"
 
 
 @contextmanager
 def streaming(account: Account) -> Iterator[Stream]:
-    """Connect to a server for statements whose rows are counted and thrown away, however many they are.
+    """Connect to a server for statements whose rows are counted and dropped, never held in memory together.
 
     Raises:
         ServerError: the server does not answer, or lacks the TLS that is required.
@@ -114,7 +114,7 @@ class Stream:
 
     def exhaust(self, statement: str, timeout: float) -> int:
         """Receive and drop all rows of a statement, and return how many; the timeout, in seconds, is for each packet."""
-        self._wait_for(timeout)
+        self._set_read_timeout(timeout)
         try:
             with self._connection.cursor(pymysql.cursors.SSCursor) as cursor:
                 cursor.execute(statement)
@@ -122,10 +122,10 @@ class Stream:
         except (pymysql.MySQLError, OSError) as error:
             raise _make_refusal(statement, error) from error
         finally:
-            self._wait_for(_TIMEOUT)
+            self._set_read_timeout(_TIMEOUT)
 
-    def _wait_for(self, timeout: float) -> None:
-        # PyMySQL takes a timeout only on connecting, and with one of hours it would not notice a server that hangs.
+    def _set_read_timeout(self, timeout: float) -> None:
+        # PyMySQL takes a timeout only when it connects, and one of hours for all statements would hide a server that hangs.
         self._connection._read_timeout = timeout  # type: ignore[attr-defined]
 
 
@@ -164,18 +164,18 @@ def _number(error: BaseException | None) -> int:
 
 
 def _open(account: Account, timeout: float, program: str) -> pymysql.Connection[Any]:
-    where: dict[str, Any] = {"unix_socket": str(account.socket)}
+    options: dict[str, Any] = {"unix_socket": str(account.socket)}
     if account.socket is None:
-        where = {"host": account.host, "port": account.port}
+        options = {"host": account.host, "port": account.port}
     tls = account.tls
     if tls.is_required or (tls.certificate and tls.mode is not TlsMode.DISABLED):
-        where["ssl"] = tls.context()
+        options["ssl"] = tls.context()
     elif account.socket is not None or tls.mode is TlsMode.DISABLED:
-        where["ssl_disabled"] = True  # else TLS is used wherever a server has it, on a socket too
+        options["ssl_disabled"] = True  # otherwise PyMySQL uses TLS whenever the server has it, even on a socket
     place = account.socket or f"{account.host}:{account.port}"
     try:
         return pymysql.connect(
-            **where,
+            **options,
             user=account.user,
             password=account.password.encode(),  # text would be sent as Latin-1
             connect_timeout=max(1, round(timeout)),
@@ -201,7 +201,7 @@ def _text(error: BaseException) -> str:
 
 
 def global_variables(query: Query) -> dict[str, str]:
-    """Return every variable that the server reports; a secret is not read."""
+    """Return every global variable that the server reports; a value that may be a secret is replaced by `HIDDEN`."""
     shown = ((str(name), str(value)) for name, value, *_ in query("SHOW GLOBAL VARIABLES"))
     return {name: HIDDEN if value and _is_secret(name) else value for name, value in shown}
 
@@ -211,6 +211,6 @@ def _is_secret(name: str) -> bool:
 
 
 def status(query: Query, name: str) -> str | None:
-    """Return one status variable, or None where the server lacks it. The name is dialin's own, never a user's."""
+    """Return one status variable, or None if the server lacks it. `name` is not escaped, so it must not come from a user."""
     rows = query(f"SHOW GLOBAL STATUS LIKE '{name}'")
     return str(rows[0][1]) if rows else None

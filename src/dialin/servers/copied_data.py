@@ -1,6 +1,6 @@
 """Data of a server that dialin did not start: a copy of its data directory, or a dump.
 
-What they hold of a server (events, a replica's source, persisted variables) must not act.
+The active parts of such data (events, replication, persisted variables) must have no effect on the sandbox that uses it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dialin.model.setting import Value
 from dialin.servers.capabilities import Capability, has
 
 ISOLATION: dict[str, Value] = {"event_scheduler": "OFF", "loose_skip_slave_start": 1, "loose_skip_replica_start": 1}
-"""Options of each server that runs on such data: it runs no events, and is no replica, whatever the data say."""
+"""Options of each server that runs on such data: it runs no events and no replication, whatever the data contains."""
 
-_OF_THE_SERVER = ("auto.cnf", "mysqld-auto.cnf", "*.pid", "*.sock", "*.sock.lock", "*.err")
-"""Files of a data directory that are no data: who the server is, and variables that it persisted."""
+_SERVER_FILES = ("auto.cnf", "mysqld-auto.cnf", "*.pid", "*.sock", "*.sock.lock", "*.err")
+"""Files of a data directory that are not data: the server's identity, persisted variables, PID file, sockets and logs."""
 
 _CHECKPOINTS = ("xtrabackup_checkpoints", "mariadb_backup_checkpoints")
 _PREPARED = ("full-prepared", "log-applied")
@@ -30,7 +30,8 @@ def check_data(source: Path) -> None:
     """Make sure that a server can be started on a copy of the data.
 
     Raises:
-        UserError: it is neither a data directory nor a dump, a server runs on it, or it is a backup that was not prepared.
+        UserError: `source` is neither a data directory nor a dump, cannot be read, is a backup that was not prepared, or a
+            server is running on it.
     """
     if source.is_file():
         if not os.access(source, os.R_OK):
@@ -40,7 +41,7 @@ def check_data(source: Path) -> None:
         raise UserError(f"There is no {source}", _REMEDY)
     system = next((source / name for name in ("ibdata1", "mysql.ibd") if (source / name).exists()), None)
     if system is None or (not (source / "mysql").exists() and not (source / "mysql.ibd").exists()):
-        raise UserError(f"{source} is no data directory", _REMEDY)
+        raise UserError(f"{source} is not a data directory", _REMEDY)
     if not os.access(system, os.R_OK):
         raise UserError(f"{system} cannot be read", "Run dialin as a user that may read the data, or copy them")
     for name in _CHECKPOINTS:
@@ -53,7 +54,7 @@ def check_data(source: Path) -> None:
 
 
 def _is_locked(file: Path) -> bool:
-    """Return whether InnoDB holds its lock on a file; False where that cannot be asked."""
+    """Return whether InnoDB holds its lock on a file; False if the lock cannot be tested."""
     try:
         with file.open("r+b") as opened:
             fcntl.lockf(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -66,30 +67,30 @@ def _is_locked(file: Path) -> bool:
 
 
 def digest_of_data(source: Path) -> str:
-    """Return a digest of the names, sizes and times of all files, so that changed data are noticed without reading them."""
-    found = hashlib.sha256()
+    """Return a digest of the names, sizes and modification times of all files, which shows changes without reading the data."""
+    digest = hashlib.sha256()
     for path in sorted(source.rglob("*")) if source.is_dir() else [source]:
         facts = path.lstat()
-        found.update(f"{path.relative_to(source)}\0{facts.st_size}\0{facts.st_mtime_ns}\n".encode(errors="surrogateescape"))
-    return found.hexdigest()
+        digest.update(f"{path.relative_to(source)}\0{facts.st_size}\0{facts.st_mtime_ns}\n".encode(errors="surrogateescape"))
+    return digest.hexdigest()
 
 
 def data_bytes(source: Path) -> int:
-    """Return how many bytes the data take; of a dump about how many they will."""
+    """Return how many bytes the data takes on disk; for a dump, an estimate: twice the size of the file."""
     if source.is_file():
         return 2 * source.stat().st_size
     return sum(path.lstat().st_blocks * 512 for path in source.rglob("*"))
 
 
 def remove_identity(data: Path) -> None:
-    """Remove from a copy what is no data."""
-    for pattern in _OF_THE_SERVER:
+    """Remove from a copy the files of the original server that are not data."""
+    for pattern in _SERVER_FILES:
         for path in data.glob(pattern):
             path.unlink()
 
 
 def take_over(build: Build) -> list[str]:
-    """Return the statements after which root logs in over the socket without a password, on a server that skips grants."""
+    """Return the statements that let root log in over the socket without a password; for a server with `skip_grant_tables`."""
     root = "'root'@'localhost'"
     grant = f"GRANT ALL PRIVILEGES ON *.* TO {root}"
     if not has(build, Capability.ALTER_USER):

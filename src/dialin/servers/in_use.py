@@ -1,4 +1,4 @@
-"""What a build is in use by: servers that are written down and alive, and studies that a live dialin runs."""
+"""Finds what uses a build: servers in the ledger that are alive, and studies that a live dialin runs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ PROCESSES = Path("/proc")
 
 
 def users_of(build_id: str, ledger: Ledger) -> list[str]:
-    """Return what uses a build, each in words with what ends it; nothing where it is free.
+    """Return what uses a build, each as text, with how to end it where that is known; empty if nothing uses it.
 
-    Between two trials a study runs no server, so studies are found by the lock that their dialin holds. Those of other users
-    cannot be seen.
+    Between two trials a study runs no server, so studies are found by the lock that their dialin holds. Studies of other users
+    are not visible.
     """
     users = []
     for entry in ledger.entries():
         if entry.build != build_id:
             continue
         if processes(Path(entry.directory)) or identity(entry.owner) == entry.owner_identity:
-            ends = f"dialin servers stop {entry.id}" if entry.keep else f"started by process {entry.owner}"
-            users.append(f"server {entry.id} ({ends})")
+            hint = f"dialin servers stop {entry.id}" if entry.keep else f"started by process {entry.owner}"
+            users.append(f"server {entry.id} ({hint})")
     users += [f"server {entry.id} on {entry.origin.host}" for entry in ledger.entries_elsewhere() if entry.build == build_id]
     return users + [
         f"the study in {directory} (Ctrl-C there)" for directory in _running_studies() if build_id in _builds_of(directory)
@@ -38,7 +38,7 @@ def _running_studies() -> list[Path]:
     for process in PROCESSES.glob("[0-9]*"):
         try:
             descriptors = list((process / "fd").iterdir())
-        except OSError:  # it ended, or is somebody else's
+        except OSError:  # the process ended, or belongs to another user
             continue
         for descriptor in descriptors:
             try:
@@ -55,5 +55,5 @@ def _builds_of(directory: Path) -> list[str]:
     try:
         with Store.open(directory) as store:
             return list(store.read().servers)
-    except UserError:  # what cannot be read is being made, or is no study of this dialin
+    except UserError:  # the study is being created, is damaged, or is of another version of dialin
         return []

@@ -11,24 +11,24 @@ from dialin.servers.account import Account
 
 
 class Instance(Protocol):
-    """What a trial asks of its server, whoever started it."""
+    """What a trial needs of its server, whether dialin started the server or not."""
 
     @property
     def account(self) -> Account:
-        """How it is reached."""
+        """The account that dialin connects with."""
 
     @property
     def pid(self) -> int | None:
-        """Its process on this machine; None where it is gone, or runs elsewhere."""
+        """The PID of the server; None if it has ended, or runs on another machine."""
 
     def connect(self, timeout: float = 10.0) -> AbstractContextManager[Query]:
         """Connect as the account that dialin uses."""
 
     def is_gone(self) -> bool:
-        """Tell whether it has ended."""
+        """Return whether the server has ended."""
 
     def exit(self) -> Mapping[str, Any]:
-        """Return how it ended, as the figure `exit` of a `Cause`."""
+        """Return how the server ended, as the figure `exit` of a `Cause`."""
 
     def log_tail(self) -> str:
-        """Return the last lines of its log, where that can be read."""
+        """Return the last lines of the server's log; empty if the log cannot be read."""

@@ -1,4 +1,4 @@
-"""Instruments of the performance schema: what a build needs so that raw waits can be collected, and which of them are meant."""
+"""Instruments of the performance schema: the options for collecting raw waits, and the instruments that a pattern selects."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from dialin.servers.capabilities import Capability, Versioned, has
 from dialin.servers.connection import RefusedError
 
 MOST_ROWS = 1_048_576
-"""Rows that `events_waits_history_long` holds at the most, on every build from 5.5.9 to 9.7.4 and 10.1.13 to 11.4.5."""
+"""The most rows that `events_waits_history_long` can hold, on every build from 5.5.9 to 9.7.4 and 10.1.13 to 11.4.5."""
 
 _ROW_BYTES = 200
-"""What a row of it takes: 120 bytes (5.5.9) to 184 (5.6.24, 10.1.13), as `SHOW ENGINE PERFORMANCE_SCHEMA STATUS` tells."""
+"""Upper limit for one row: 120 bytes (5.5.9) to 184 (5.6.24, 10.1.13), as `SHOW ENGINE PERFORMANCE_SCHEMA STATUS` shows."""
 
 _SHARE = 16
-"""The ring takes no more than one part in so many of the memory that is free."""
+"""The ring takes at most one sixteenth of the free memory."""
 
 _INSTANCES = 262_144
-"""Room for the locks of each kind: those of a build that makes it at the start would else be cut off at some thousands."""
+"""Locks of each kind that are instrumented: builds that allocate this at startup would otherwise stop at some thousands."""
 
 _NEAREST = 3
 
 
 def start_options(build: Versioned, pattern: str, memory: int) -> dict[str, Value]:
-    """Return what a server is started with so that raw waits can be collected from it, with so many bytes of memory free."""
+    """Return the startup options for collecting raw waits; `memory` is the free memory in bytes."""
     rows = max(1, min(MOST_ROWS, memory // _SHARE // _ROW_BYTES))
     options: dict[str, Value] = {"performance_schema": "ON", "performance_schema_events_waits_history_long_size": rows}
     if has(build, Capability.INSTRUMENT_OPTION):
@@ -48,7 +48,7 @@ def all_waits(query: Query) -> list[str]:
 
 
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
-    """Return the instruments whose name contains a pattern, or is like it where it holds `%`; case does not matter."""
+    """Return the names that contain `pattern`, or match it if it contains the wildcard `%`; case does not matter."""
     if "%" not in pattern:
         return [name for name in names if pattern.casefold() in name.casefold()]
     like = re.compile(".*".join(map(re.escape, pattern.split("%"))), re.IGNORECASE)
@@ -66,7 +66,7 @@ def nearest(pattern: str, names: Sequence[str]) -> list[str]:
 
 def timer(query: Query) -> tuple[str, float]:
     """Return the timer that measures waits and its ticks per second; 0 where the server does not report them."""
-    name = "CYCLE"  # where it cannot be chosen, it is this one
+    name = "CYCLE"  # the timer of builds that offer no choice
     with suppress(RefusedError, IndexError):
         name = str(query("SELECT TIMER_NAME FROM performance_schema.setup_timers WHERE NAME = 'wait'")[0][0])
     rows = query("SELECT TIMER_FREQUENCY FROM performance_schema.performance_timers WHERE TIMER_NAME = %s", (name,))
@@ -74,6 +74,6 @@ def timer(query: Query) -> tuple[str, float]:
 
 
 def lost_instances(query: Query) -> dict[str, int]:
-    """Return how many objects the server had no room to instrument, by the name of its status variable; none where all."""
+    """Return how many objects the server had no room to instrument, by status variable; empty if it had room for all."""
     shown = query("SHOW GLOBAL STATUS LIKE 'Performance_schema%instances_lost'")
     return {str(name): int(value) for name, value in shown if int(value)}

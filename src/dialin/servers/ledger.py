@@ -1,9 +1,9 @@
-"""What dialin writes down about a process before it starts it, so that it can always be found and ended again.
+"""The record of each server and driver, written before it starts, so that dialin can always find and end its processes.
 
-An entry names a private directory. Each process of the entry writes its own number to a `*.pid` file there before it becomes
-the server or the driver, and carries the directory's unique path in its environment. A process is recognised by both, never by
-its program's name: a number that was given to another process since is left alone. An entry says where it was written as well:
-what another machine or container wrote into a shared directory is never ended or removed from here.
+An entry names a private directory. Each process of the entry writes its PID to a `*.pid` file there before it executes the
+server or the driver, and has the directory's unique path in its environment. dialin recognises a process by both, never by its
+program's name, so it leaves a PID alone that now belongs to another process. An entry also records its origin: dialin never
+ends or removes what another machine or container wrote into a shared directory.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from dialin.servers.processes import end, identity, processes
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One server or driver that runs.
+    """One running server or driver.
 
     Attributes:
-        directory: its private directory, removed with it.
+        directory: its private directory, removed when the entry ends.
         owner: the PID of the dialin that started it.
         owner_identity: what distinguishes that process from a later one with the same PID; see `processes.identity`.
-        keep: it outlives the command that started it, until `dialin servers stop`.
-        build: the build that it runs, in full.
-        socket: its unix socket, which lives elsewhere where the directory's path is too long for one.
+        keep: whether it outlives the command that started it, until `dialin servers stop`.
+        build: the id of the build that it runs, such as `mysql@9.7.4`.
+        socket: its unix socket, outside `directory` if the directory's path is too long for a socket.
     """
 
     id: str
@@ -45,7 +45,7 @@ class LedgerEntry:
 
 
 class Ledger:
-    """The entries in a directory, a file each."""
+    """The entries in a directory, one file each."""
 
     def __init__(self, directory: Path, here: Origin | None = None) -> None:
         self._directory = directory
@@ -59,7 +59,7 @@ class Ledger:
         return entry
 
     def entries(self) -> list[LedgerEntry]:
-        """Return the entries of this machine and PID namespace, those of before a reboot included."""
+        """Return the entries of this machine and PID namespace, including those from before a reboot."""
         return [entry for entry in self._read() if self._relation(entry) is not Relation.ELSEWHERE]
 
     def entries_elsewhere(self) -> list[LedgerEntry]:
@@ -80,7 +80,7 @@ class Ledger:
 
     def end(self, entry: LedgerEntry) -> None:
         """End all processes of an entry of this machine, and remove its directory and the entry."""
-        if self._relation(entry) is Relation.HERE:  # after a reboot its numbers are those of other processes
+        if self._relation(entry) is Relation.HERE:  # after a reboot its PIDs belong to other processes
             for process in processes(Path(entry.directory)):
                 end(process)
         shutil.rmtree(entry.directory, ignore_errors=True)
@@ -89,7 +89,7 @@ class Ledger:
         self._path(entry.id).unlink(missing_ok=True)
 
     def end_orphans(self) -> list[LedgerEntry]:
-        """End whatever was left by a dialin that is gone; returns what was ended."""
+        """End the entries that a dialin which is gone has left, and return them."""
         orphans = [entry for entry in self.entries() if self._is_orphan(entry)]
         for entry in orphans:
             self.end(entry)

@@ -1,7 +1,7 @@
-"""The real objects behind variables: counted, because servers report values that they do not follow.
+"""The objects that a server really created for its variables: counted, because servers report values that they do not use.
 
 MySQL 5.5 and 5.6 and MariaDB 10.1 report 8 or 64 buffer pool instances below 1 GiB and have one; MariaDB 10.1.13 reports
-`O_DIRECT` and opens its data files buffered. What is counted here is believed over what is reported.
+`O_DIRECT` and opens its data files buffered. A count takes precedence over the reported value.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _RW_LOCKS = "SELECT COUNT(*) FROM performance_schema.rwlock_instances WHERE name
 
 @dataclass(frozen=True, slots=True)
 class _Lock:
-    """A lock of which there is one for each object of a variable; `statement` counts such locks by their name.
+    """A lock that exists once per object of a variable; `statement` counts these locks by name.
 
-    Only builds with the capability `needs` are counted so; None stands for all builds.
+    It is used only for builds with the capability `needs`; None means all builds.
     """
 
     variable: str
@@ -40,7 +40,7 @@ class _Lock:
     needs: Capability | None = None
 
 
-# Read on 9.7.4, 8.0.33, 5.6.24, 5.5.9 and MariaDB 10.1.23 to 11.4.5.
+# Verified on 9.7.4, 8.0.33, 5.6.24, 5.5.9 and MariaDB 10.1.23 to 11.4.5.
 _LOCKS = (
     _Lock("innodb_buffer_pool_instances", _MUTEXES, "wait/synch/mutex/innodb/buf\\_pool\\_mutex", Capability.POOL_MUTEX),
     _Lock("table_open_cache_instances", _MUTEXES, "wait/synch/mutex/sql/LOCK\\_table\\_cache"),
@@ -50,7 +50,7 @@ _LOCKS = (
 
 
 def counted_by_locks(build: Versioned, variables: Mapping[str, object]) -> bool:
-    """Tell whether the objects of some of these variables can be counted by their locks only."""
+    """Return whether some of these variables have objects that can be counted only by their locks."""
     return any(lock.variable in variables and (lock.needs is None or has(build, lock.needs)) for lock in _LOCKS)
 
 
@@ -62,7 +62,7 @@ def instrumented(build: Versioned) -> dict[str, Value]:
 
 
 def real_objects(query: Query, pid: int | None, build: Versioned, in_force: Mapping[str, str]) -> dict[str, str]:
-    """Count the objects behind the variables that a server reports; its process is None where it runs elsewhere.
+    """Count the objects behind the variables that a server reports; `pid` is None for a server on another machine.
 
     Returns:
         By variable: a number of objects; for `innodb_flush_method`, how the files are open (`data O_DIRECT, redo buffered`).
@@ -92,17 +92,17 @@ def _count(query: Query, statement: str, *arguments: str) -> int:
 
 
 def _open_files(pid: int) -> str:
-    """Return how a server's data and redo files are open, from the flags that the kernel gives; empty where it does not."""
+    """Return how a server's data and redo files are open, from the kernel's flags; empty if the flags cannot be read."""
     modes: dict[str, Counter[str]] = {"data": Counter(), "redo": Counter()}
     with suppress(OSError):
         for link in Path(f"/proc/{pid}/fd").iterdir():
-            with suppress(OSError, ValueError):  # a file may be closed meanwhile
+            with suppress(OSError, ValueError):  # the server may close a file meanwhile
                 name = link.readlink().name
                 kind = "data" if name.startswith(_DATA_FILES[0]) or name.endswith(_DATA_FILES[1]) else "redo"
                 if kind == "redo" and not name.startswith(_REDO_FILES):
                     continue
                 modes[kind]["O_DIRECT" if _flags(pid, link.name) & _O_DIRECT else "buffered"] += 1
-    # Most of them: a file that is being made or read by another path may be open otherwise for a moment.
+    # The most common mode: a file that is being created, or read by another code path, may differ for a moment.
     return ", ".join(f"{kind} {counts.most_common(1)[0][0]}" for kind, counts in modes.items() if counts)
 
 

@@ -1,4 +1,4 @@
-"""Run a server's help mode, in which it reads options, prints what came of them, and ends; nothing is started."""
+"""Runs a server's help mode, in which the server reads its options, prints the resulting values and exits."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from dialin.servers.capabilities import base_options
 from dialin.variables.help_mode import Ask, Reply, read_reply
 
 _TIMEOUT = 10.0
-"""Seconds for one run; it takes a tenth of one, but some values have a server clear memory."""
+"""Seconds for one run; most take a tenth of a second, but some values make the server clear memory."""
 
 _BUDGET = 60.0
-"""Seconds for all runs together, after which a build is asked nothing more."""
+"""Seconds for all runs of a build together; after that, it is not run any more."""
 
 _MEMORY = 2 * 2**20
-"""KiB of address space: a server that is asked for the largest key buffer takes less and less until it gets some."""
+"""KiB of address space: with the largest key buffer, a server tries smaller sizes until an allocation succeeds."""
 
 _LIMITED = f'ulimit -v {_MEMORY}; exec "$@"'
 
 
 def ask_of(build: Build, clock: Clock) -> Ask:
-    """Return what runs a build's help mode with given options, as `variables.option_probing` needs it.
+    """Return a function that runs a build's help mode with given options, for `variables.option_probing`.
 
-    Whatever goes wrong makes an incomplete reply, and no error; it is no answer where the binary hangs or has had its time,
-    and one where it crashes.
+    A failure makes the reply incomplete and raises no error. If the binary hangs, cannot be run, or the time of `_BUDGET` is
+    over, the reply is marked as not answered; a crash still counts as an answer.
     """
     end = clock.monotonic() + _BUDGET
 
@@ -42,9 +42,9 @@ def ask_of(build: Build, clock: Clock) -> Ask:
                 "loose_secure_file_priv": scratch,
                 "loose_log_error_verbosity": "2",
             }
-            words = [f"--{name.replace('_', '-')}={value}" for name, value in private.items()]
-            words += [f"--loose-{name.replace('_', '-')}={value}" for name, value in options.items()]
-            return _run([*build.launcher, str(build.binary), "--no-defaults", *words, "--user=root", "--verbose", "--help"])
+            arguments = [f"--{name.replace('_', '-')}={value}" for name, value in private.items()]
+            arguments += [f"--loose-{name.replace('_', '-')}={value}" for name, value in options.items()]
+            return _run([*build.launcher, str(build.binary), "--no-defaults", *arguments, "--user=root", "--verbose", "--help"])
 
     return ask
 
@@ -60,5 +60,5 @@ def _run(arguments: list[str]) -> Reply:
         )
     except (OSError, subprocess.TimeoutExpired):
         return Reply(complete=False, answered=False)
-    printed, complained = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
-    return read_reply(printed, complained, ended_well=done.returncode == 0)
+    output, messages = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
+    return read_reply(output, messages, ended_well=done.returncode == 0)

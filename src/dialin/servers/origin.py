@@ -1,7 +1,7 @@
-"""Which machine, boot and PID namespace a process belongs to: what makes its number mean something.
+"""The origin of a process: its machine, boot and PID namespace. A PID is meaningful only together with its origin.
 
-A cache directory may be shared, by a network file system between hosts or by a volume between containers. A process number that
-was written down elsewhere says nothing here, so what another origin has running is never touched.
+A cache directory may be shared, by a network file system between hosts or by a volume between containers. A PID that was
+recorded elsewhere is meaningless here, so dialin never touches a process of another origin.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _PID_NAMESPACE = Path("/proc/self/ns/pid")
 
 
 class Relation(Enum):
-    """How an origin stands to the one that asks."""
+    """How an origin relates to the origin of this process."""
 
     HERE = "here"
-    """Its process numbers are those of here."""
+    """The same origin: its PIDs are valid here."""
     BEFORE_REBOOT = "before reboot"
-    """This machine before it was started again: none of its processes is left."""
+    """This machine before a reboot: none of its processes is left."""
     ELSEWHERE = "elsewhere"
     """Another machine or container, whose processes cannot be seen from here."""
 
@@ -35,9 +35,9 @@ class Origin:
     """Where a process runs.
 
     Attributes:
-        machine: the machine id and the host name; containers made of one image share the first, hosts may share the second.
-        boot: the kernel's random id of its boot.
-        pid_namespace: the namespace of process numbers, as the kernel names it.
+        machine: machine id and host name; containers of one image share the machine id, and hosts may share the host name.
+        boot: the kernel's random id of the boot.
+        pid_namespace: the PID namespace, as the kernel names it.
     """
 
     machine: str
@@ -45,7 +45,7 @@ class Origin:
     pid_namespace: str
 
     def relation(self, here: Origin) -> Relation:
-        """Return how this origin stands to the one that asks."""
+        """Return how this origin relates to the origin `here`."""
         if self == here:
             return Relation.HERE
         rebooted = self.machine == here.machine and self.boot != here.boot
@@ -58,13 +58,13 @@ class Origin:
 
 @cache
 def origin() -> Origin:
-    """Return the origin of this process. What the system does not say is empty, and then equal for all who lack it."""
+    """Return the origin of this process. A part that the system does not report is empty, and equal wherever it is missing."""
     return Origin(machine(), read(_BOOT_ID), _link(_PID_NAMESPACE))
 
 
 @cache
 def machine() -> str:
-    """Return what distinguishes this machine from others that share a directory with it."""
+    """Return a name, `MACHINE_ID/HOST_NAME`, that distinguishes this machine from others that share a directory with it."""
     ids = (text for path in _MACHINE_IDS if (text := read(path)))
     return f"{next(ids, '')}/{socket.gethostname()}"
 

@@ -6,11 +6,11 @@ import resource
 
 from dialin.errors import UserError
 
-_LEAST = (
+_MINIMUMS = (
     (resource.RLIMIT_AS, "-v", "address space", 8 * 1024**3),
     (resource.RLIMIT_FSIZE, "-f", "the size of a file", 4 * 1024**3),
 )
-"""Limit, option, what it limits, and the least that is enough in bytes.
+"""For each limit: its number, its ulimit option, what it limits, and the minimum in bytes.
 
 A server reserves several times the memory that it uses; a redo log or the tables of a load are files of hundreds of megabytes.
 """
@@ -20,11 +20,11 @@ def check() -> None:
     """Make sure that servers and their data fit the limits of this shell.
 
     Raises:
-        UserError: one is too low.
+        UserError: a limit is too low.
     """
-    for limit, option, what, least in _LEAST:
+    for limit, option, what, minimum in _MINIMUMS:
         soft, _ = resource.getrlimit(limit)
-        if soft != resource.RLIM_INFINITY and soft < least:
+        if soft != resource.RLIM_INFINITY and soft < minimum:
             raise UserError(
                 f"ulimit {option} limits {what} to {soft / 1024**2:,.0f} MiB, which is too little for a server",
                 f"Run `ulimit {option} unlimited` first",
@@ -32,7 +32,7 @@ def check() -> None:
 
 
 def too_low() -> str:
-    """Return which limit is too low, as an error of memory or of a file may be about; empty where none is."""
+    """Return a sentence about a limit that is too low, a possible cause of memory and file errors; empty if none is."""
     try:
         check()
     except UserError as error:

@@ -1,4 +1,4 @@
-"""Starting, finding and ending the processes that dialin is answerable for: servers and load drivers."""
+"""Starts, finds and ends the processes that dialin runs: servers and load drivers."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from typing import IO
 import psutil
 
 MARK = "DIALIN_SANDBOX"
-"""The environment variable by which a process tells which directory it belongs to."""
+"""The environment variable that holds the private directory of a process."""
 
 _SAME_TIME = 5.0
-"""Seconds within which a process must have begun to be the one that wrote its number."""
+"""Seconds that the start of a process and the writing of its PID file may differ."""
 
 _PATIENCE = 10.0
 """Seconds that a killed process may take to be gone."""
 
-_WRITE_OWN_NUMBER = 'echo $$ > "$0"; exec "$@"'
+_WRITE_PID = 'echo $$ > "$0"; exec "$@"'
 
 
 def identity(pid: int) -> str:
-    """Return what distinguishes a process from any other with the same PID: the boot of the machine and its start since then.
+    """Return what distinguishes a process from any other with the same PID: the machine's boot id and its start since boot.
 
-    Both are the kernel's and do not change when a clock is set. Empty where there is no such process, or it has ended and
-    nobody has collected it yet.
+    Both come from the kernel and do not change when the clock is set. Empty if there is no such process, or only a zombie.
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        # The name of the program, in brackets, may hold anything; the 22nd field is the 20th behind it.
+        # The program name, in parentheses, may contain anything; the start time, field 22, is the 20th field after it.
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         return "" if fields[0] == "Z" else f"{boot}/{fields[19]}"
     except (OSError, IndexError):
@@ -40,7 +39,7 @@ def identity(pid: int) -> str:
 
 
 def processes(directory: Path) -> list[psutil.Process]:
-    """Return the live processes that wrote their number into a directory and carry its path in their environment."""
+    """Return the live processes that wrote their PID into a directory and have its path in their environment."""
     live = []
     for path in directory.glob("*.pid"):
         try:
@@ -56,12 +55,12 @@ def _belongs(process: psutil.Process, directory: Path, written: Path) -> bool:
     try:
         return bool(process.environ().get(MARK) == str(directory))
     except psutil.AccessDenied:
-        # A binary with capabilities of its own hides its environment; then it must have begun when its number was written.
+        # The environment of a binary with file capabilities is hidden; its process must have started with its PID file.
         return abs(process.create_time() - written.stat().st_mtime) < _SAME_TIME
 
 
 def end(process: psutil.Process) -> None:
-    """Kill a process and wait until it is gone. Its data is private and thrown away, so nothing is asked of it first."""
+    """Kill a process and wait until it is gone. Its data is private and will be deleted, so it need not stop cleanly."""
     try:
         process.send_signal(signal.SIGKILL)
         process.wait(_PATIENCE)
@@ -80,9 +79,9 @@ def spawn(
     dies_with_parent: bool = True,
     environment: Mapping[str, str] = os.environ,
 ) -> subprocess.Popen[bytes]:
-    """Start a program that can be found again: it writes its own process number before it becomes what it is.
+    """Start a program so that it can be found again: a shell writes its PID to a file, then executes the program.
 
-    It gets a session of its own, so that Ctrl-C at the terminal reaches dialin alone, which ends it in its own order.
+    It runs in a new session, so that Ctrl-C at the terminal reaches only dialin, which then ends its processes in order.
 
     Args:
         arguments: the program and its arguments.
@@ -90,18 +89,18 @@ def spawn(
         name: its PID is written to `NAME.pid` there.
         output: where its standard output and error go.
         feed: its standard input.
-        cpus: the CPUs it may use, as `0-3,8`.
-        dies_with_parent: the kernel kills it when dialin dies, where setpriv is installed.
-        environment: what it inherits.
+        cpus: the CPUs it may use, such as `0-3,8`.
+        dies_with_parent: whether the kernel kills it when dialin dies; this needs setpriv.
+        environment: the environment that it inherits, to which `MARK` is added.
     """
-    before: list[str] = []
+    prefix: list[str] = []
     if dies_with_parent and (setpriv := shutil.which("setpriv")):
-        before += [setpriv, "--pdeathsig", "KILL", "--"]
-    before += ["/bin/sh", "-c", _WRITE_OWN_NUMBER, str(directory / f"{name}.pid")]
+        prefix += [setpriv, "--pdeathsig", "KILL", "--"]
+    prefix += ["/bin/sh", "-c", _WRITE_PID, str(directory / f"{name}.pid")]
     if cpus:
-        before += ["taskset", "--cpu-list", cpus]
+        prefix += ["taskset", "--cpu-list", cpus]
     return subprocess.Popen(
-        [*before, *arguments],
+        [*prefix, *arguments],
         stdin=feed,
         stdout=output,
         stderr=subprocess.STDOUT,
@@ -112,7 +111,7 @@ def spawn(
 
 
 def tail(path: Path, lines: int = 30) -> str:
-    """Return the last lines of a log, or nothing where there is none."""
+    """Return the last lines of a log; empty if it cannot be read."""
     try:
         with path.open("rb") as file:
             file.seek(0, os.SEEK_END)

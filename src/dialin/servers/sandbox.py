@@ -1,6 +1,6 @@
 """A sandbox: a private instance with its own data directory, socket and option file, which needs no system account.
 
-Nobody else can reach it: the directory is its owner's alone, and unless a port is asked for it listens on its socket only.
+Nobody else can reach it: only its owner can access the directory, and it listens only on its socket unless a port is given.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from dialin.servers.processes import processes, spawn, tail
 from dialin.variables import optionfile
 
 BOOT_LIMIT = 120.0
-"""Seconds after which a server that does not answer is called hung."""
+"""Seconds after which a server that does not answer counts as hung."""
 
 INITIALISE_LIMIT = 900.0
-"""Seconds that making an empty data directory may take, on the slowest of disks."""
+"""Seconds that creating an empty data directory may take, even on a slow disk."""
 
 _SOCKET_LIMIT = 100
 """The kernel takes 107 bytes for a unix socket's path; some clients take fewer."""
@@ -64,7 +64,7 @@ class Sandbox:
 
     @classmethod
     def create(cls, build: Build, home: Home, ledger: Ledger, clock: Clock, *, keep: bool = False, port: int = 0) -> Sandbox:
-        """Make the directory of a new sandbox, written down in the ledger before it exists."""
+        """Create the directory of a new sandbox; it is recorded in the ledger first."""
         name = uuid.uuid4().hex[:8]
         directory = home.sandboxes / name
         socket = directory / "s.sock"
@@ -84,10 +84,10 @@ class Sandbox:
         return live[0].pid if live else None
 
     def write_options(self, settings: Mapping[str, Value]) -> None:
-        """Write the option file: the given settings, and what keeps the sandbox private, which nothing overrides.
+        """Write the option file: the given settings, and the options that keep the sandbox private, which take precedence.
 
         Raises:
-            UserError: a value cannot stand in an option file.
+            UserError: a value cannot be written in an option file.
         """
         options: dict[str, Value] = {
             "datadir": str(self.data),
@@ -108,10 +108,10 @@ class Sandbox:
         self.option_file.chmod(0o600)
 
     def initialise(self, settings: Mapping[str, Value]) -> None:
-        """Make an empty data directory, with the given variables that shape data.
+        """Create an empty data directory with the given variables, which are fixed at its creation (such as the page size).
 
         Raises:
-            ServerError: the server could not make one.
+            ServerError: the server could not create one.
         """
         self.write_options(settings)
         if has(self.build, Capability.INITIALIZE_INSECURE):
@@ -121,10 +121,10 @@ class Sandbox:
             self._run("--bootstrap", "--log-warnings=0", feed=_bootstrap_sql(self.build))
 
     def _run(self, *options: str, feed: bytes) -> None:
-        words = [*self.build.launcher, str(self.build.binary), f"--defaults-file={self.option_file}", *options]
+        arguments = [*self.build.launcher, str(self.build.binary), f"--defaults-file={self.option_file}", *options]
         (self.directory / "feed.sql").write_bytes(feed)
         with (self.directory / "feed.sql").open("rb") as source, (self.directory / "console.log").open("ab") as console:
-            self._process = spawn(words, self.directory, "server", console, feed=source)
+            self._process = spawn(arguments, self.directory, "server", console, feed=source)
             try:
                 code = self._process.wait(INITIALISE_LIMIT)
             except subprocess.TimeoutExpired:
@@ -139,7 +139,7 @@ class Sandbox:
         """Start the server with the given settings and wait until it answers.
 
         Raises:
-            ServerError: it ended, or did not answer in time; the error names the signal or the server's own words.
+            ServerError: the server ended, or did not answer in time; the error has the signal or the server's message.
         """
         self.write_options(settings)
         arguments = [*self.build.launcher, str(self.build.binary), f"--defaults-file={self.option_file}"]
@@ -165,9 +165,9 @@ class Sandbox:
             self._clock.sleep(_POLL)
 
     def _answers(self) -> bool:
-        # Not `connect`: a server that is coming up refuses, and that is no error yet.
+        # Not `connect`: a server that is still starting refuses connections, which is not an error yet.
         try:
-            with sockets.socket(sockets.AF_UNIX) as probe:  # PyMySQL would leave the socket of a refusal open
+            with sockets.socket(sockets.AF_UNIX) as probe:  # PyMySQL would leave a refused socket open
                 probe.connect(str(self.socket))
             pymysql.connect(
                 unix_socket=str(self.socket), user="root", connect_timeout=2, read_timeout=2, ssl_disabled=True
@@ -193,7 +193,7 @@ class Sandbox:
         code = self._process.poll() if self._process else None
         if code is not None and code < 0:
             return exit_by(code, signal=signal.Signals(-code).name)
-        # A server's own handler takes the signal, writes it down and ends with an exit code.
+        # The server's signal handler logs the signal and ends with an exit code.
         if code != 0 and (caught := _CAUGHT.findall(tail(self.log, 200))):
             return exit_by(code, signal=signal.Signals(int(caught[-1])).name)
         words = _last_error(self.log) or _last_error(self.directory / "console.log")
@@ -203,7 +203,7 @@ class Sandbox:
         """Stop the server cleanly and wait for it.
 
         Raises:
-            ServerError: it did not stop in time, or ended badly.
+            ServerError: the server had ended already, did not stop in time, or did not exit cleanly.
         """
         process = self._process
         if process is None or process.poll() is not None:
@@ -222,13 +222,13 @@ class Sandbox:
             )
 
     def kill(self) -> None:
-        """End the server at once; its data is private and thrown away."""
+        """Kill the server; its data is private and will be deleted."""
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
             self._process.wait()
 
     def remove(self) -> None:
-        """End the server if it runs, and remove all that the sandbox wrote."""
+        """End the server if it runs, and remove all files of the sandbox."""
         self.kill()
         self._ledger.end(self.entry)
 
@@ -242,7 +242,7 @@ def free_port() -> int:
 
 
 def check_port(port: int) -> None:
-    """Raise UserError where a port is taken."""
+    """Raise UserError if a port cannot be listened on."""
     with sockets.socket() as probe:
         probe.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
         try:
@@ -271,14 +271,14 @@ def _bootstrap_sql(build: Build) -> bytes:
 
 
 def _only_root(build: Build) -> bytes:
-    # As --initialize-insecure leaves it; the shipped statements let root in over TCP and anybody over the socket.
+    # The same accounts as after --initialize-insecure; the SQL files let root in over TCP and anybody over the socket.
     accounts = b"global_priv" if has(build, Capability.GLOBAL_PRIV) else b"user"
     return b"DELETE FROM " + accounts + b" WHERE user = '' OR (user = 'root' AND host <> 'localhost');\n"
 
 
 def _last_error(log: Path) -> str:
     lines = tail(log, 200).splitlines()
-    errors = [line for line in lines if "Unrecognized value" in line]  # 5.5 names what it died of in a line without a mark
+    errors = [line for line in lines if "Unrecognized value" in line]  # 5.5 logs this fatal error without [ERROR]
     errors += [line for line in lines if "[ERROR]" in line and "Aborting" not in line]
     chosen = errors[0] if errors else (lines[-1] if lines else "")
     return chosen.split("[ERROR]")[-1].strip()[:400]

@@ -1,4 +1,4 @@
-"""The command-line client, which reads dumps: they have statements of the client's own, such as DELIMITER."""
+"""The command-line client, which loads dumps: a dump may contain client commands, such as DELIMITER."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ INSTALL = "apt-get install default-mysql-client"
 
 
 def find_client() -> str | None:
-    """Return the name of a client on this machine; None where there is none."""
+    """Return the name of a client that is installed on this machine, or None."""
     return next((name for name in ("mysql", "mariadb") if shutil.which(name)), None)
 
 
 def client_of(account: Account) -> list[str]:
-    """Return the words that start a client on a sandbox.
+    """Return the command, with its arguments, that connects a client to a sandbox.
 
     Raises:
-        UserError: there is none on this machine.
+        UserError: no client is installed on this machine.
     """
     client = find_client()
     if client is None:

@@ -1,4 +1,4 @@
-"""What a server binary is: its flavour and its version, from `--version`."""
+"""Identifies a server binary: its flavour and version, from `--version`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _LIBRARY = re.compile(r"error while loading shared libraries: (?P<library>[^:]+)
 
 
 def identify(binary: Path, launcher: Sequence[str] = ()) -> tuple[Flavour, Version, str]:
-    """Return the flavour and version of a server binary, and its version as it writes it.
+    """Return the flavour and version of a server binary, and the version as the binary prints it.
 
     Raises:
-        UserError: it does not run here, or is no MySQL or MariaDB server.
+        UserError: the binary does not run here, or is not a MySQL or MariaDB server.
     """
     try:
         done = subprocess.run(
@@ -36,12 +36,12 @@ def identify(binary: Path, launcher: Sequence[str] = ()) -> tuple[Flavour, Versi
     output = done.stdout.decode("utf-8", "replace")
     match = _VERSION.search(output)
     if done.returncode == 0 and match:
-        # The path that the line begins with may hold any word; only what follows `Ver` is the server's own.
+        # The line begins with the binary's path, which may contain any word; only the text after `Ver` is the server's.
         text = match["version"]
         flavour = Flavour.MARIADB if "mariadb" in (text + match["rest"]).lower() else Flavour.MYSQL
         return flavour, tuple(map(int, match["numbers"].split("."))), text
     complaint = done.stderr.decode("utf-8", "replace").strip()
-    if lacking := _LIBRARY.search(complaint):
-        raise UserError(f"{binary} needs {lacking['library']}, which this machine lacks", "Install the package that has it")
+    if missing := _LIBRARY.search(complaint):
+        raise UserError(f"{binary} needs {missing['library']}, which this machine lacks", "Install the package that has it")
     last = (complaint or output.strip()).splitlines()[-1:] or [f"it ended with {done.returncode}"]
     raise UserError(f"{binary} is not a MySQL or MariaDB server: {last[0]}")

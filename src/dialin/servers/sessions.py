@@ -1,4 +1,4 @@
-"""Who is connected to a server: its list of processes."""
+"""The sessions of a server, from its process list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _INTERNAL_USERS = ("system user", "event_scheduler")
 
 @dataclass(frozen=True, slots=True)
 class ServerSession:
-    """A row of the list of processes; `host` without its port."""
+    """A row of the process list; `host` has no port."""
 
     id: int
     user: str
@@ -20,7 +20,7 @@ class ServerSession:
 
     @property
     def is_client(self) -> bool:
-        """Whether a client is connected by it: it is neither a thread of the server nor a replica."""
+        """Whether this is a client's session: neither a thread of the server nor a replica."""
         is_internal = self.user in _INTERNAL_USERS or self.command == "Daemon"
         return not is_internal and not self.command.startswith("Binlog Dump")
 

@@ -1,4 +1,4 @@
-"""Bringing variables of a running server to values: those that limit each other, and those that take effect later."""
+"""Sets variables of a running server, including those that limit each other and those that take effect later."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dialin.servers.connection import global_variables, status
 
 _POLL = 0.1
 _PASSES = 4
-_UNMOVED = 5.0
-"""Seconds after which a value that has not moved in the background is taken for one that was rounded to the old one."""
+_UNCHANGED_AFTER = 5.0
+"""Seconds to wait for a value to change in the background; after that, it counts as rounded to the old value."""
 
 _IN_THE_BACKGROUND = {
     "innodb_buffer_pool_size": "Innodb_buffer_pool_resize_status",
     "innodb_redo_log_capacity": "Innodb_redo_log_resize_status",
 }
-"""Variables that come into force after SET has returned, and the status variable that shows when."""
+"""Variables that take effect after SET has returned, each with the status variable that shows the progress."""
 
 
 class Setter:
@@ -42,13 +42,14 @@ class Setter:
         """Set variables until each has its value, or setting them again changes nothing.
 
         Raises:
-            UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing.
-            ServerError: the server refuses for another reason, or a value is not in force in time.
+            UserError: a variable does not exist, does not accept its value, or can be set only at startup, or a privilege is
+                missing.
+            ServerError: the server refuses for another reason, or a value does not take effect in time.
         """
         self._set_in_passes(wanted, self._set)
 
     def set_what_can_be(self, wanted: Wanted) -> dict[str, DialinError]:
-        """Set those variables that can be set; returns the errors of those that were refused, by name."""
+        """Set the variables that can be set; return the errors of those that were refused, by name."""
         refused: dict[str, DialinError] = {}
 
         def try_to_set(name: str, value: Value | None) -> None:
@@ -62,7 +63,7 @@ class Setter:
         return {name: error for name, error in refused.items() if name in left}
 
     def _set_in_passes(self, wanted: Wanted, set_one: Callable[[str, Value | None], None]) -> Wanted:
-        """Set variables again while that changes anything, since some limit each other; returns those without their value."""
+        """Set variables until nothing changes any more, since some limit each other; return those that lack their value."""
         left: Wanted = wanted
         before: dict[str, str] = {}
         for _ in range(_PASSES):
@@ -76,18 +77,18 @@ class Setter:
         return left
 
     def start_from(self, before: Wanted, also_changed: Wanted) -> None:
-        """Set the variables to their values of before where one in `also_changed` has another value now.
+        """Set the variables in `before` and `also_changed` to these values, if one in `also_changed` has another value now.
 
-        What takes effect in the background is left as it is: nothing waits for a pool that is resized twice.
+        Variables in `before` that take effect in the background are left as they are, so that no pool is resized twice.
         """
         if _not_yet(also_changed, global_variables(self._query)):
             quick = {name: value for name, value in before.items() if name not in _IN_THE_BACKGROUND}
             self.set_what_can_be({**quick, **also_changed})
 
     def _set(self, name: str, value: Value | None) -> None:
-        """Set one variable; one that comes into force in the background is waited for, before and after.
+        """Set one variable; for one that takes effect in the background, wait until it has settled, before and after.
 
-        What is NULL is not set to it again, for few variables that are NULL at the start take that from SET.
+        A variable that is NULL is not set to NULL again, because few variables that are NULL at startup accept NULL from SET.
         """
         if value is None and is_in_force(None, global_variables(self._query).get(name, "")):
             return
@@ -99,7 +100,7 @@ class Setter:
         if is_in_force(value, was):
             return
         assign(self._query, Scope.GLOBAL, name, value)
-        limit = self._clock.monotonic() + min(_UNMOVED, self._patience)
+        limit = self._clock.monotonic() + min(_UNCHANGED_AFTER, self._patience)
         while global_variables(self._query)[name] == was and self._clock.monotonic() < limit:
             self._clock.sleep(_POLL)
         self._settle(name, progress)
@@ -117,7 +118,7 @@ class Setter:
 
 
 def is_in_force(value: Value | None, shown: str) -> bool:
-    """Tell whether what a server shows is a value; it shows NULL as nothing."""
+    """Return whether `shown`, as a server shows it, is the given value; NULL is shown as an empty string."""
     return shown == "" if value is None else same_value(value, shown)
 
 

@@ -1,7 +1,7 @@
-"""The ring of the newest waits that a server keeps (`events_waits_history_long`), read before it is written over.
+"""The server's ring buffer of the newest waits (`events_waits_history_long`), read before new waits overwrite old ones.
 
-Fetched over the wire, rows come far too slowly: the server writes them to files in the directory that it may write to
-(`secure_file_priv`), with the FILE privilege. Only private sandboxes are treated so.
+Fetching the rows over the connection is far too slow. Instead, the server writes them to files in its `secure_file_priv`
+directory, which needs the FILE privilege. This is done only on private sandboxes.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _COUNTED = """
     WHERE EVENT_NAME IN %s
 """
 _NEWEST = "SELECT MAX(TIMER_END) FROM performance_schema.events_waits_history_long"
-# The columns are in the order of `dialin.store.waits_file`. Waits that have not ended have no TIMER_END. A wait for a table
-# that fetched several rows (MySQL 8, MariaDB 10.11) is counted by the row, with their number as its bytes.
+# The columns are in the order of `dialin.store.waits_file`. Waits that have not ended have no TIMER_END. The server counts a
+# table wait that fetched several rows (MySQL 8, MariaDB 10.11) once per row; NUMBER_OF_BYTES is then the number of rows.
 _WRITE = """
     SELECT THREAD_ID, EVENT_ID, EVENT_NAME, OPERATION, TIMER_START, TIMER_WAIT,
         IF(EVENT_NAME LIKE 'wait/io/table/%%', COALESCE(NUMBER_OF_BYTES, 1), 1)
@@ -41,7 +41,7 @@ _WRITE = """
     WHERE TIMER_END > %s AND TIMER_END <= %s AND EVENT_NAME IN %s
     INTO OUTFILE %s
 """
-_NEVER = 2**64 - 1
+_NO_LIMIT = 2**64 - 1
 
 
 class WaitRing:
@@ -55,44 +55,46 @@ class WaitRing:
         self._query = query
         self._instruments = tuple(instruments)
         self._files = 0
-        where = query("SELECT @@secure_file_priv")[0][0]
-        if not where:
+        directory = query("SELECT @@secure_file_priv")[0][0]
+        if not directory:
             raise ServerError(Cause(CauseCode.NO_FILE_PRIVILEGE), "See secure_file_priv")
-        self.directory = Path(str(where))
+        self.directory = Path(str(directory))
         self.size = int(query("SELECT @@performance_schema_events_waits_history_long_size")[0][0])
 
     def make_ready(self) -> None:
-        """Empty the ring, and leave only what was asked for: other waits, background threads and dialin's own are off."""
+        """Empty the ring, and switch off all wait instruments, and the instrumentation of dialin's and background threads."""
         self._query(_ALL_OFF)
         with suppress(RefusedError):  # MySQL 5.5 cannot leave threads out; see `background`
             self._query(_THREADS_OFF)
         self._query(_EMPTY)
 
     def switch(self, *, on: bool) -> None:
-        """Switch the instruments on or off; waits that are under way when they go off are still kept."""
+        """Switch the chosen instruments on or off; a wait under way when they are switched off is still recorded."""
         enabled = "YES" if on else "NO"
         self._query(_SWITCH, (enabled, enabled, self._instruments))
 
     def background(self) -> list[int]:
-        """Return the threads that do not serve clients, and dialin's own: their waits are not the load's."""
+        """Return the ids of background threads and of dialin's own thread, whose waits are not part of the load."""
         return [int(number) for (number,) in self._query(_BACKGROUND)]
 
     def counted(self) -> int:
-        """Return how many waits the server has counted so far, kept or not."""
+        """Return how many waits the server has counted so far, whether still in the ring or not."""
         return int(self._query(_COUNTED, (self._instruments,))[0][0])
 
     def newest(self) -> int | None:
-        """Return when the newest wait in the ring ended, picoseconds of the server's timer; None where it is empty."""
+        """Return when the newest wait in the ring ended, in picoseconds of the server's timer; None if the ring is empty."""
         newest = self._query(_NEWEST)[0][0]
         return None if newest is None else int(newest)
 
     def drain(self, after: int, upto: int | None) -> Path:
-        """Return a file, for the caller to remove, of the waits that ended within so many picoseconds of its timer (None: all).
+        """Have the server write a file with the waits that ended after `after` and not after `upto`, and return its path.
+
+        Both limits are picoseconds of the server's timer; None for `upto` means no limit. The caller removes the file.
 
         Raises:
-            RefusedError: it cannot write.
+            RefusedError: the server cannot write the file.
         """
         self._files += 1
         path = self.directory / f"waits-{self._files}.tsv"
-        self._query(_WRITE, (after, _NEVER if upto is None else upto, self._instruments, str(path)))
+        self._query(_WRITE, (after, _NO_LIMIT if upto is None else upto, self._instruments, str(path)))
         return path

@@ -1,4 +1,4 @@
-"""What a server did for its transactions, by status variables: two loads with the same per transaction are alike."""
+"""The work that a server did, by status variables. Two loads with the same work per transaction are alike."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dialin.model.query import Query
 WORK = ("Innodb_rows_read", "Innodb_buffer_pool_reads", "Innodb_row_lock_waits", "Created_tmp_disk_tables")
 """Rows examined, pages that the buffer pool lacked, waits for row locks, and temporary tables on disk.
 
-Rows of InnoDB alone: `Handler_read_*` also counts the rows of SHOW STATUS itself, some 500 for each that a monitor sends.
+Only InnoDB's rows: `Handler_read_*` also counts the rows of SHOW STATUS itself, about 500 each time that a monitor runs it.
 """
 
 _WORK = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({', '.join(repr(name) for name in WORK)})"
 
 
 def read_work(query: Query) -> dict[str, int]:
-    """Return what the server did since it started, by the names of `WORK` that it has.
+    """Return the counters of `WORK` that the server has, since it started.
 
     Raises:
         ServerError: the server does not answer.
@@ -23,7 +23,7 @@ def read_work(query: Query) -> dict[str, int]:
 
 
 def count_running_threads(query: Query) -> int:
-    """Return how many other threads are running: `Threads_running` without this connection's.
+    """Return how many other threads are running: `Threads_running` without that of this connection.
 
     Raises:
         ServerError: the server does not answer.

@@ -14,7 +14,7 @@ from dialin.stats.thresholds import thresholds
 from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
 
 SIZE = 2
-"""Candidates of a block after the first ones. In simulation blocks of three take a fifth more trials to a safe choice."""
+"""Candidates in each block once all have a trial. In simulation, blocks of three need a fifth more trials for a safe choice."""
 
 
 def next_block(
@@ -28,9 +28,10 @@ def next_block(
 ) -> tuple[str, ...]:
     """Return the candidates of the next block: those that have no trial yet, else the contenders.
 
-    Where the leader is to be shown to be better than the baseline, and is very probably near the best, those are these two.
+    With `Until.BETTER`, once a candidate other than the baseline is very probably near the best, they are that one and the
+    baseline.
 
-    `identical` are groups of candidates that are the same setting in force: one of each runs from then on, for all of them.
+    `identical` are groups of candidates with the same effective setting: once all have a trial, one of each group runs for all.
     """
     counts = Counter(trial.candidate for trial in trials)
     missing = tuple(name for name in names if not counts[name])
@@ -55,11 +56,11 @@ def next_block(
 def contenders(fitted: TrialFit, baseline: str, rules: Rules) -> tuple[str, ...]:
     """Return the candidates of the next block, the most urgent first.
 
-    Those are the leader, and the challengers that are cheapest to refute: of each the evidence that it is not better than the
-    leader by more than what is worthwhile, and a logarithm of its trials so that none is forgotten (the information directed
-    form of minimum empirical divergence: Honda and Takemura, COLT 2010). The leader sits a block out when it has more than its
-    share of the trials, by which the best of several is identified soonest (top-two sampling: Russo, COLT 2016; the balance is
-    Glynn and Juneja's, Winter Simulation Conference 2004).
+    They are the leader, then the challengers that are cheapest to refute. The cost of a challenger is the evidence that it is
+    not better than the leader by more than what is worthwhile, plus the logarithm of its number of trials, so that none is
+    forgotten (the information directed form of minimum empirical divergence: Honda and Takemura, COLT 2010). A block leaves out
+    the leader when it has more than its share of the trials; that share identifies the best of several soonest (top-two
+    sampling: Russo, COLT 2016; the balance is Glynn and Juneja's, Winter Simulation Conference 2004).
     """
     leader = leader_of(dict(zip(fitted.names, fitted.effects.tolist(), strict=True)), fitted.names, baseline)
     trials = dict(zip(fitted.names, fitted.trials.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""What watching a server says, before anything is changed, of the differences that periods of it can detect."""
+"""An estimate, from watching a server before anything is changed, of the differences that periods on it can detect."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from dialin.stats.forecast import detectable
 _Array = NDArray[np.float64]
 
 FEWEST_SECONDS = 120
-"""Seconds below which an observation says nothing of periods."""
+"""An observation of fewer seconds is not evaluated."""
 _LAGS = 60
-"""The longest lag, seconds, by which autocorrelation is fitted; no more than a tenth of the observation."""
+"""The longest lag, in seconds, to which the autocorrelation is fitted; no more than a tenth of the observation."""
 _DECAYS = np.concatenate([[0.0], 1 - np.geomspace(1.0, 1 / 300, 40)[1:]])
 """Autocorrelations from one second to the next that are tried; the slowest falls to a third in five minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineObservation:
-    """What was seen of a server's own latency while nothing was changed.
+    """A server's latency while nothing was changed, summed up.
 
     Attributes:
-        seconds: that were watched.
+        seconds: how many seconds were evaluated.
         level: latency, geometric mean of the seconds, ms.
-        noise: standard deviation of one period about what the hour does, on the log scale, as it enters a comparison.
-        second_sd: standard deviation of a second about the straight line through all, on the log scale.
-        memory: seconds after which the correlation of what lasts longer than a second has fallen to a third; 0 for none.
-        lasting: the share of the variance of seconds that lasts longer than one.
-        trend: by how much the level changes in an hour, relative, by the straight line.
-        trend_error: its standard error, autocorrelation counted in.
+        noise: standard deviation of one period as it enters a comparison: on the log scale, trend and load removed.
+        second_sd: standard deviation of one second about the fitted trend and load, on the log scale.
+        memory: seconds in which the correlation of lasting noise falls to a third; 0 where there is no lasting noise.
+        lasting: the share of the seconds' variance that lasts longer than one second.
+        trend: relative change of the level in an hour, by the fitted straight line.
+        trend_error: standard error of the trend, autocorrelation included.
     """
 
     seconds: int
@@ -49,15 +49,15 @@ class BaselineObservation:
 def observe(latency: Sequence[float], load: Sequence[float], *, period: int, washout: int) -> BaselineObservation | None:
     """Sum up the seconds of a baseline.
 
-    Seconds are log(latency) = line + coefficient * log(load) + noise, and the noise a part that each second has anew and one
-    that fades (first-order autoregression), fitted to the autocovariances. From these follows how much the difference of two
-    candidates varies in a quad of periods, ABBA, whose washouts are left out.
+    The model is log(latency) = line + coefficient * log(load) + noise. The noise has a part that is new in each second and a
+    part that fades (first-order autoregression), fitted to the autocovariances. They determine how much the difference of two
+    candidates varies in a quad of periods (ABBA), washouts left out.
 
     Args:
-        latency: of each second, in any unit; seconds without a statement are left out by the caller.
-        load: statements of each second.
+        latency: latency of each second, in any unit; the caller leaves out seconds without a statement.
+        load: number of statements in each second.
         period: seconds of a period that count.
-        washout: seconds before them that do not.
+        washout: seconds before them that do not count.
 
     Returns:
         None where there are too few seconds.
@@ -92,13 +92,13 @@ def observe(latency: Sequence[float], load: Sequence[float], *, period: int, was
 def detectable_in(
     observed: BaselineObservation, hours: float, slot: float, candidates: int, *, confidence: float, worthwhile: float
 ) -> float:
-    """Return the smallest relative difference that so many hours of periods, `slot` seconds each, settle four times of five."""
+    """Return the smallest relative difference that `hours` of periods of `slot` seconds each settle four times out of five."""
     periods = max(int(hours * 3600 / slot), candidates + 1)
     return detectable(observed.noise, candidates, periods, confidence=confidence, worthwhile=worthwhile)
 
 
 def _fit(covariances: _Array) -> tuple[float, float]:
-    """Return decay and size of lasting noise: the least squares fit of size * decay ** lag to the lags from 1 on."""
+    """Return decay and size of the lasting noise: the least squares fit of size * decay ** lag to the lags from 1 on."""
     lags = np.arange(1, covariances.size)
     best = (math.inf, 0.0, 0.0)
     for decay in _DECAYS[1:]:
@@ -109,14 +109,14 @@ def _fit(covariances: _Array) -> tuple[float, float]:
 
 
 def _quad(period: int, washout: int) -> _Array:
-    """Return the weights of the seconds of a quad by which two candidates differ: those of ABBA, zero in washouts."""
-    one = np.concatenate([np.zeros(washout), np.ones(period)])
-    return np.concatenate([one, -one, -one, one]) / (2 * period)
+    """Return the weight of each second of a quad (ABBA) in the difference of two candidates; washouts weigh zero."""
+    slot = np.concatenate([np.zeros(washout), np.ones(period)])
+    return np.concatenate([slot, -slot, -slot, slot]) / (2 * period)
 
 
 def _variance(weights: _Array, decay: float, lasting: float, white: float) -> float:
     """Return the variance of a weighted sum of seconds."""
-    faded = np.zeros_like(weights)  # of each second, the weights of those before it, faded
+    faded = np.zeros_like(weights)  # for each second, the decayed sum of the weights before it
     for index in range(1, weights.size):
         faded[index] = decay * (faded[index - 1] + weights[index - 1])
     together = float(weights @ weights + 2 * (weights @ faded))

@@ -17,11 +17,11 @@ from dialin.stats.quantiles import t_quantile, tukey_quantile
 _Array = NDArray[np.float64]
 
 _PRIOR_DOF = 4.0
-"""Degrees of freedom by which a candidate's own variance is drawn towards that of all."""
+"""Degrees of freedom by which the variance of a pair's own differences is drawn towards that of all."""
 _STANDSTILL = 0.01
-"""A trial counts as at least this share of the median of those beside it: a server that stood still has no logarithm."""
+"""A trial counts as at least this share of its stratum's median: zero, from a server that stood still, has no logarithm."""
 WIDEST = math.log(1e6)
-"""Intervals are cut at a factor of a million, where they say nothing any more, so that every figure stays finite."""
+"""Intervals are cut at a factor of a million, beyond which they are meaningless, so that every figure stays finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,8 @@ class Observation:
     """A completed trial.
 
     Attributes:
-        stratum: what ran close together in time and is compared with itself only, e.g. (block, session, host).
+        stratum: identifies the trials that ran close together in time and are compared with each other only, e.g. (block,
+            session, host).
         value: what the trial measured, in any unit that is the same for all trials, the higher the better; zero or more.
     """
 
@@ -64,8 +65,8 @@ class Fit:
         """Return the value of one candidate as a ratio to another's.
 
         The interval is Tukey and Kramer's: those of all pairs of candidates hold together with probability 1 - alpha. It is
-        widened where the pair's own differences vary more than all do, their variance drawn towards that of all by four degrees
-        of freedom: candidates are not equally steady. Without degrees of freedom there is none.
+        widened where the pair's own differences vary more than those of all pairs, their variance drawn towards that of all by
+        four degrees of freedom: candidates are not equally steady. Without degrees of freedom there is no interval.
 
         Raises:
             ValueError: a name is not one of the fit's.
@@ -87,11 +88,11 @@ class Fit:
 def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None:
     """Estimate the differences between the named candidates from trials in strata, which need not be complete.
 
-    A trial of less than a hundredth of its stratum's median, standstills left out, counts as that hundredth.
+    A trial of less than a hundredth of its stratum's median, zeros left out, counts as that hundredth.
 
     Returns:
-        The fit, or None where the differences cannot be estimated: fewer than two candidates, a candidate without a trial or
-        with none that a chain of common strata connects to the others, or no trial with any value above zero.
+        The fit, or None where the differences cannot be estimated: fewer than two candidates, a candidate that has no trial or
+        that no chain of common strata connects to the others, or no trial with any value above zero.
     """
     used = _of(observations, names)
     logs = log_values(used)
@@ -125,7 +126,7 @@ def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None
 
 
 def fit_connected(observations: Sequence[Observation], names: Sequence[str], to: Collection[str]) -> Fit | None:
-    """Return the fit of those candidates that chains of common strata connect to some of them; None where there is none."""
+    """Return the fit of the candidates that chains of common strata connect to those in `to`; None where these are apart."""
     groups = components(observations, names)
     return fit(observations, next((group for group in groups if set(to) <= set(group)), ()))
 
@@ -154,8 +155,8 @@ def levels(observations: Iterable[Observation], names: Sequence[str], alpha: flo
     """Return the level of each candidate that has trials, in the unit of the observations.
 
     The mean is the geometric mean of its trials. The interval counts drift from block to block as noise, as it must for a
-    figure that is not a comparison; that is why it is wider than that of `Fit.ratio`. All of them hold together with
-    probability 1 - alpha (Bonferroni, one standard deviation for all candidates); there is none while no candidate has two
+    figure that is not a comparison; that is why it is wider than that of `Fit.ratio`. All intervals hold together with
+    probability 1 - alpha (Bonferroni, one standard deviation for all candidates); there are none while no candidate has two
     trials.
     """
     used = _of(observations, names)
@@ -183,7 +184,7 @@ def _of(observations: Iterable[Observation], names: Sequence[str]) -> list[Obser
 def log_values(observations: Sequence[Observation]) -> _Array | None:
     """Return the logarithms of values; None where all are zero.
 
-    A value counts as at least a hundredth of the median of its stratum: a server that stood still has no logarithm.
+    A value counts as at least a hundredth of the median of its stratum, zeros left out, because zero has no logarithm.
 
     Raises:
         ValueError: a value is negative or not a number.
@@ -191,15 +192,15 @@ def log_values(observations: Sequence[Observation]) -> _Array | None:
     values = np.array([one.value for one in observations], dtype=float)
     if not np.isfinite(values).all() or (values < 0).any():
         raise ValueError("values must be a number, zero or more")
-    moving = values[values > 0]
-    if moving.size == 0:
+    positive = values[values > 0]
+    if positive.size == 0:
         return None
-    overall = median(moving.tolist())
-    together: dict[Hashable, list[float]] = {one.stratum: [] for one in observations}
+    overall = median(positive.tolist())
+    by_stratum: dict[Hashable, list[float]] = {one.stratum: [] for one in observations}
     for one in observations:
         if one.value > 0:
-            together[one.stratum].append(one.value)
-    typical = {stratum: median(beside) if beside else overall for stratum, beside in together.items()}
+            by_stratum[one.stratum].append(one.value)
+    typical = {stratum: median(inside) if inside else overall for stratum, inside in by_stratum.items()}
     logs: _Array = np.log(np.maximum(values, [_STANDSTILL * typical[one.stratum] for one in observations]))
     return logs
 

@@ -1,4 +1,4 @@
-"""Percentiles of measured seconds, as a box plot shows them, and the shares that so many seconds can tell apart."""
+"""Percentiles of measured seconds, as a box plot shows them, and the percentiles that a number of seconds can resolve."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def box(values: Sequence[float]) -> BoxFigures | None:
 
 
 def at_share(values: Sequence[float], share: float) -> float:
-    """Return the sorted value that a share (0 to 1) of all is at or below."""
+    """Return the value, of sorted values, that a share (0 to 1) of all is at or below."""
     return values[max(0, min(len(values), math.ceil(share * len(values))) - 1)]
 
 
 def known_shares(count: int) -> list[float]:
-    """Return the shares (0 to 1) that so many values can tell apart."""
+    """Return the shares (0 to 1) that `count` values can resolve."""
     return [share for share in _SHARES if share == 0 or (1 - share) * count >= 1 - 1e-9]

@@ -15,8 +15,8 @@ def effective_seconds(tps: Series) -> float:
 
     That is its length over the autocorrelation time 1 + 2 * (the sum of autocorrelations), summed as Geyer's initial monotone
     sequence does (Practical Markov chain Monte Carlo, 1992): pairs of successive autocorrelations as long as they are
-    positive, each no more than the one before. It tells of this series only: what moves a trial as a whole (a restart, drift,
-    a checkpoint cycle longer than it) is not in it.
+    positive, each no more than the one before. It describes this series only: what moves a trial as a whole (a restart, drift,
+    a checkpoint cycle longer than the trial) is not included.
     """
     x = np.asarray(tps, dtype=float)
     if x.size < 4 or float(np.ptp(x)) <= 1e-9 * abs(float(x.mean())):

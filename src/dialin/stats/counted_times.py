@@ -1,4 +1,4 @@
-"""Percentiles of times of which it is known how many transactions took each."""
+"""Percentiles of transaction times, from how many transactions took each time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def percentile(counts: Mapping[float, float], share: float) -> float | None:
-    """Return the time that a share (0 to 1) of the transactions did not exceed; None without any.
+    """Return the time that a share (0 to 1) of the transactions did not exceed; None without any transaction.
 
     `counts` holds how many transactions took each time, in any order.
     """
@@ -25,7 +25,7 @@ def known_percentile(counts: Mapping[float, int], share: float) -> float | None:
 
 
 WIDTH = math.log(1.01)
-"""The logarithm of how many times as long as another a time may be that `coarse` counts with it: 1 % longer."""
+"""Times that `coarse` counts together differ by at most this much on the log scale: 1 %."""
 
 
 def coarse(counts: Mapping[float, int]) -> tuple[tuple[float, int], ...]:
@@ -33,8 +33,8 @@ def coarse(counts: Mapping[float, int]) -> tuple[tuple[float, int], ...]:
 
     So a percentile of them is at most 1 % too long, and the longest time stays exact.
     """
-    together: dict[int, tuple[float, int]] = {}
+    bins: dict[int, tuple[float, int]] = {}
     for time in sorted(counts):
         place = math.ceil(math.log(time) / WIDTH - 1e-9) if time > 0 else -(10**6)
-        together[place] = (time, together.get(place, (time, 0))[1] + counts[time])
-    return tuple(together.values())
+        bins[place] = (time, bins.get(place, (time, 0))[1] + counts[time])
+    return tuple(bins.values())

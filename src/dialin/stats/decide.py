@@ -18,13 +18,14 @@ from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
 _GIVEN_UP = 0.5
 """A candidate counts as behind when its chance falls below this share of the accepted error: 2.5 % at a confidence of 95 %."""
 _GOOD_ENOUGH = 0.85
-"""The baseline's chance from which on it is chosen though another candidate is the safer choice: a change takes a reason."""
+"""The chance from which on the baseline is chosen over a more probable candidate that is not shown to be better than it: a
+change needs a reason."""
 FEWEST_REPEATS = 4
-"""Trials beside the first of each candidate that a decision takes. On a machine whose starts differ by far more than its
-seconds, two that happen to agree hide the noise in one study of twenty-five, four in one of three hundred."""
+"""Trials that a decision needs beyond the first of each candidate. On a machine whose starts differ by far more than its
+seconds, two repeats that happen to agree hide the noise in one study of twenty-five, four in one of three hundred."""
 
 _FORESEEN = (1.0, 1.2, 1.5, 2, 2.5, 3, 4, 6, 8, 12, 16, 24, 32, 48)
-"""How many times as many trials a forecast looks at."""
+"""Multiples of the present number of trials that a forecast tries."""
 
 
 Fitter = Callable[[Sequence[TimedTrial], Sequence[str]], TrialFit | None]
@@ -38,17 +39,17 @@ class Decision:
     Attributes:
         choice: the candidate that is safe to use, by the outcome; None while it is inconclusive.
         leader: the candidate that is most probably within what is worthwhile of the best; None while nothing is known.
-        winners: the leader, and those that tie with it; empty unless the outcome is a winner or a tie.
+        winners: the candidate of the highest estimate, and those that tie with it; empty unless the outcome is a winner or tie.
         chances: per candidate, how probable it is to be within what is worthwhile of the best; empty while nothing is known.
         ratios: value of each candidate as a ratio to the baseline's; None where the two cannot be compared.
-        levels: of each candidate, in the unit of the observations; None where it has no trial.
+        levels: level of each candidate, in the unit of the trials; None where it has no trial.
         sd: standard deviation of one trial about the machine's drift, on the log scale, or None while it is unknown.
-        trials: completed ones of all candidates.
-        detectable: the smallest relative difference that so many trials settle at this noise four times out of five, or None
+        trials: number of completed trials of all candidates.
+        detectable: the smallest relative difference that this many trials settle at this noise four times out of five, or None
             while the noise is unknown.
         shown_best: whether it is shown that nothing is better than the choice by more than what is worthwhile.
         better: the candidates that are shown to be better than the baseline.
-        decided_by: the figure that the observations hold.
+        decided_by: the figure by which the candidates were compared.
         typical_ratios: typical speed of each candidate as a ratio to the baseline's, where throughput is judged.
         stalls_differ: whether what stalls cost differs between candidates, where throughput is judged.
     """
@@ -75,9 +76,9 @@ class Decision:
         return self.choice in self.better
 
     def is_reached(self, until: Until, baseline: str) -> bool:
-        """Return whether a study that runs until then may end: with a safe choice, or with what is to be shown.
+        """Return whether a study that stops at `until` may end: it has a safe choice, or has shown what it is to show.
 
-        Where nothing differs, or the choice is the baseline, nothing is better than it: both proofs are then the same.
+        Where the choice is the baseline, it cannot be shown to be better than itself: `BETTER` then needs what `BEST` needs.
         """
         match until:
             case Until.SAFE:
@@ -90,11 +91,11 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What decides.
+    """The rules of a decision.
 
     Attributes:
         worthwhile: the smallest relative difference that matters.
-        confidence: how sure a choice must be, and all claims together over all looks; each quoted interval by itself.
+        confidence: the confidence of a choice, of all claims together over all looks, and of each quoted interval by itself.
         choose: whether a safe choice is looked for; without it only what is shown is claimed (an A/A study).
     """
 
@@ -125,11 +126,12 @@ def decide(
 
     Each other candidate is compared with the leader, the one of the highest estimate (multiple comparisons with the best: Hsu,
     Annals of Statistics 9, 1981), and the leader with the baseline. What is claimed passes a threshold that holds for all
-    candidates and looks (`stats.thresholds`). Where that leaves candidates open, one that is probable enough to be within what
-    is worthwhile of the best is a safe choice. Nothing depends on the order or names of candidates, or on the unit of values.
+    candidates and looks (`stats.thresholds`). Where that leaves candidates inconclusive, one that is probable enough to be
+    within what is worthwhile of the best is a safe choice. The decision does not depend on the order or names of candidates, or
+    on the unit of values.
 
     `names` are all candidates of the study: one without a trial has failed and is not compared. `identical` are groups of
-    candidates that are known, before any statistics, to be the same setting in force.
+    candidates that are known, before any statistics, to have the same effective setting.
     """
     counts = {name: sum(trial.candidate == name for trial in trials) for name in names}
     present = [name for name in names if counts[name]]
@@ -170,7 +172,7 @@ def decide(
 
 
 def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str], baseline: str, rules: Rules) -> Decision:
-    """Complete a decision by comparing the candidates of a fit, of which each stands for those identical to it."""
+    """Complete a decision by comparing the candidates of a fit; each represents those identical to it."""
     needed = thresholds(rules.confidence)
     reference = stands_for.get(baseline)
     leader = leader_of(dict(zip(fitted.names, fitted.effects.tolist(), strict=True)), fitted.names, reference or "")
@@ -205,7 +207,7 @@ def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str]
 
 
 def is_better(fitted: TrialFit, name: str, baseline: str | None, needed: Thresholds) -> bool:
-    """Return whether a candidate is shown to be better than the baseline, of which there is none where that failed."""
+    """Return whether a candidate is shown to be better than the baseline; `baseline` is None where the baseline failed."""
     return baseline is not None and name != baseline and fitted.difference(name, baseline).z() >= needed.better
 
 
@@ -222,16 +224,16 @@ def _standing(fitted: TrialFit, leader: str, name: str, needed: Thresholds, marg
 def _of_chances(
     odds: Chances, fitted: TrialFit, leader: str, baseline: str | None, needed: Thresholds
 ) -> tuple[Outcome, str | None]:
-    """Return the outcome that chances allow, and the choice; the baseline goes before one that was not shown to be better."""
+    """Return the outcome that chances allow, and the choice: the baseline, if near enough, over one not shown to be better."""
     if odds.all_near >= needed.all_near and baseline is not None:
         return Outcome.NO_WORTHWHILE_DIFFERENCE, baseline
-    of_baseline = odds.near.get(baseline or "", 0.0)
-    if of_baseline >= needed.probable:
+    baseline_chance = odds.near.get(baseline or "", 0.0)
+    if baseline_chance >= needed.probable:
         return Outcome.SAFE_CHOICE, baseline
     best = max(fitted.names, key=lambda name: (odds.near[name], name == leader))
     if odds.near[best] >= needed.probable:
-        shown = is_better(fitted, best, baseline, needed)
-        return Outcome.SAFE_CHOICE, baseline if of_baseline >= _GOOD_ENOUGH and not shown else best
+        is_shown = is_better(fitted, best, baseline, needed)
+        return Outcome.SAFE_CHOICE, baseline if baseline_chance >= _GOOD_ENOUGH and not is_shown else best
     return Outcome.INCONCLUSIVE, None
 
 
@@ -243,9 +245,9 @@ def trials_to_choose(
     identical: Sequence[frozenset[str]] = (),
     fit: Fitter = fit_trials,
 ) -> int | None:
-    """Return after how many trials in all, about, a choice would be safe if further trials said the same as those so far.
+    """Return about how many trials in all make a choice safe, if further trials agree with those so far.
 
-    None where it is not known, or where it takes more than 48 times as many.
+    None where that is not known, or where it takes more than 48 times the present number.
     """
     stands_for = representatives([name for name in names if any(t.candidate == name for t in trials)], identical)
     fitted = fit(merged(trials, stands_for), list(dict.fromkeys(stands_for.values())))
@@ -281,7 +283,7 @@ def point_levels(trials: Sequence[TimedTrial], names: Sequence[str]) -> dict[str
 
 
 def _geometric_means(trials: Sequence[TimedTrial]) -> dict[str, float]:
-    """Return each candidate's geometric mean, 0 where a trial of it did nothing."""
+    """Return the geometric mean of each candidate's trials; 0 where one of them has the value 0."""
     values: dict[str, list[float]] = {}
     for trial in trials:
         values.setdefault(trial.candidate, []).append(trial.value)
@@ -308,5 +310,5 @@ def representatives(names: Sequence[str], identical: Sequence[frozenset[str]], b
 
 
 def merged(trials: Sequence[TimedTrial], stands_for: Mapping[str, str]) -> list[TimedTrial]:
-    """Return the trials of the candidates that are named, each as one of the candidate that stands for it."""
+    """Return the trials with each candidate replaced by the one that stands for it; those of other candidates are left out."""
     return [replace(trial, candidate=stands_for[trial.candidate]) for trial in trials if trial.candidate in stands_for]

@@ -1,4 +1,4 @@
-"""Dips that come back with the clock, such as those of a monitoring agent that slows a server for seconds of each minute."""
+"""Dips that recur with the clock, such as those of a monitoring agent that slows a server for seconds of each minute."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EVERY = 0.7
 _AS_GOOD = 0.8
 """The share of the best period's explained squares from which on a shorter period is taken: its multiples explain as much."""
 _LEAST_LEVEL = 0.01
-"""The share of the median that a level is at least: relative to nothing, any second is far away."""
+"""The least level, as a share of the median: relative to a level near zero, any second is far away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ def find_dip(x: _Array, interval: float = 1.0) -> Dip | None:
     """Find seconds that are low in each period; None where there are none. The interval is the seconds between two figures.
 
     The series is folded at each of the usual periods of a clock, after its level (the median of each period, joined by straight
-    lines) is removed. The mean of the figures at one place of the period is compared with what chance makes of as many
+    lines) is removed. The mean of the figures at one place of the period is compared with what chance alone gives for as many
     figures. The error is shared among all places of all periods that are tried (Bonferroni). Of the periods that show a dip,
-    the one that explains most is taken.
+    the one that explains most is taken, or a shorter one that explains nearly as much.
     """
     periods = [round(one / interval) for one in _PERIODS if math.isclose(one / interval, round(one / interval))]
     periods = [one for one in periods if one >= _FEWEST_PHASES and x.size >= _FEWEST_CYCLES * one]

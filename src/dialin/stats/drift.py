@@ -1,4 +1,4 @@
-"""What the drift of a machine is made of: a smooth curve for each unbroken run of trials, of unknown size and shape."""
+"""The model of a machine's drift: a smooth curve for each unbroken run of trials, of unknown size and shape."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 _Array = NDArray[np.float64]
 
 _MOST_WAVES = 12
-"""Half waves that a run's drift is made of at most, beside a straight line: the fastest has six periods in the run."""
+"""The most half waves in the drift of a run, besides a straight line: the fastest has six periods in the run."""
 _TRIALS_OF_A_WAVE = 3
-"""The fewest trials of a half wave: a faster one could take two candidates that alternate for drift."""
+"""The fewest trials of a half wave: a faster one could mistake two candidates that alternate for drift."""
 _AMPLITUDES = (0.5, 1.5, 5.0, 15.0, 50.0)
 """Standard deviations that the drift of a run may have, in units of one trial's noise."""
 _SHAPES = (2.0, 4.0)
 """Powers by which the variance of a half wave falls with its number: a wandering curve (Brownian motion), and a smooth one."""
 _NO_DRIFT = 1e12
-"""The precision of a half wave where there is no drift at all."""
+"""The precision of the line and of each half wave under the assumption of no drift."""
 _SHIFT = 100.0
 """The standard deviation of a run's level about that of all runs, in units of one trial's noise: nothing is known of it."""
 
@@ -33,7 +33,8 @@ class Drift:
         runs: the number of each trial's run.
         columns: trials by columns: a straight line, half waves, and where there are several runs the run's level; zero for half
             waves that a run does not have.
-        precisions: assumptions by runs by columns: of the coefficients, in units of one trial's; 1 for what is not there.
+        precisions: assumptions by runs by columns: precisions of the coefficients, in units of one trial's; 1 for half waves
+            that a run does not have.
         prior: the log prior of each assumption.
     """
 
@@ -44,11 +45,11 @@ class Drift:
 
 
 def drift_of(runs_of_trials: Sequence[Hashable], at: _Array) -> Drift:
-    """Return what the drift of runs is made of.
+    """Return the model of the drift of all runs.
 
     Args:
         runs_of_trials: the unbroken run of trials on one machine that each trial belongs to.
-        at: when each was, seconds on any clock of that machine.
+        at: the time of each trial, seconds on any clock of that machine.
     """
     numbers: dict[Hashable, int] = {}
     runs = np.array([numbers.setdefault(run, len(numbers)) for run in runs_of_trials])

@@ -1,4 +1,4 @@
-"""The difference that a number of trials can settle, and the trials that a difference takes."""
+"""The difference that a number of trials can settle, and the number of trials that a difference needs."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from dialin.stats.thresholds import at_confidence, thresholds
 _POWER = 0.8
 _MOST_TRIALS = 100_000
 _REPEATS = 4
-"""Trials beside the first of each candidate that the clearest difference takes."""
+"""Trials that even the clearest difference needs beyond the first of each candidate."""
 _SAFE = 1.9
 """The standard errors by which the best is ahead, the margin included, when its chance makes it a safe choice: in simulation
 between 1.8 and 2.1 (`benchmarks/decide.py`)."""
 
 
 def detectable(sd: float, candidates: int, trials: int, *, confidence: float, worthwhile: float) -> float:
-    """Return the smallest relative difference that so many trials settle four times out of five.
+    """Return the smallest relative difference that a number of trials settles four times out of five.
 
     Settled means that one candidate that is better than all others by this much is a safe choice.
 
     Args:
         sd: standard deviation of one trial about the machine's drift, on the log scale.
-        candidates: how many there are, two at least.
-        trials: of all candidates together.
+        candidates: number of candidates, two at least.
+        trials: number of trials of all candidates together.
         confidence: how sure the choice must be.
         worthwhile: the smallest relative difference that matters, which is also the least that can be settled.
     """
@@ -45,8 +45,8 @@ def trials_for(
 ) -> int:
     """Return how many trials of all candidates settle a relative difference, at most 100,000.
 
-    A difference smaller than `worthwhile` need not be settled. With `proof` it is shown that nothing is better than the choice
-    by more than what is worthwhile. `power` is the share of studies that need no more; 0.5 gives the median.
+    A difference smaller than `worthwhile` need not be settled. With `proof` the trials show that nothing is better than the
+    choice by more than what is worthwhile. `power` is the share of studies that need no more trials; 0.5 gives the median.
     """
     deviate = thresholds(confidence).best if proof else at_confidence(_SAFE, confidence)
     room = math.log1p(max(difference, worthwhile)) + math.log1p(worthwhile)
@@ -64,18 +64,19 @@ def trials_for(
 
 
 def _spread(candidates: int) -> float:
-    """Return the standard error of a difference times the root of all trials, over one trial's, when trials are shared best.
+    """Return a difference's standard error times the root of the number of trials, over one trial's standard deviation.
 
-    The best of k candidates then has as many trials as another one times the root of k - 1.
+    Trials are allocated best: the best of k candidates has as many as another one times the root of k - 1.
     """
     return 1 + math.sqrt(candidates - 1)
 
 
 def _reach(candidates: int, trials: int, deviate: float, power: float) -> float:
-    """Return how many standard errors the best must be ahead of each other candidate to pass a deviate so often.
+    """Return how many standard errors the best must be ahead of each other candidate to pass a deviate with some power.
 
-    That all others are passed takes more than that one is. They share the leader's error, and trials go to those that are
-    close: they count as the root of their number (in simulation within a fifth of the median for 2 to 16 candidates).
+    To be ahead of all others takes more than to be ahead of one. The others share the leader's error, and trials go to those
+    that are close, so they count as the root of their number (in simulation within a fifth of the median for 2 to 16
+    candidates).
     """
     dof = max(1.0, trials - candidates)
     each = power ** (1 / math.sqrt(candidates - 1))

@@ -1,4 +1,4 @@
-"""Whether candidates compare alike on all hosts: the difference to the baseline on each, and a test that they are one.
+"""Whether candidates compare alike on all hosts: the difference to the baseline on each, and a test that all are equal.
 
 Each host is fitted by itself, with its own level, drift and noise: hosts that differ threefold in noise share no variance. The
 test is Welch's of several means with unequal variances (Biometrika 38, 1951), on the hosts' differences.
@@ -20,7 +20,7 @@ _LOOKS = 5.0
 hosts agree, at most 5 % of studies claim a disagreement."""
 
 _ENOUGH = 6.0
-"""Degrees of freedom of a group's own noise from which on it is compared with others before a study may end."""
+"""Degrees of freedom of its noise that a group must have to be compared with others before a study may end."""
 
 _FEWEST = 3.0
 """Degrees of freedom of a host's difference from which on it takes part: with fewer its error is hardly known."""
@@ -34,8 +34,8 @@ class Interaction:
     """How one candidate compares with the baseline on each host, or on each kind of host.
 
     Attributes:
-        differences: by group, on the log scale; of groups in which both have trials.
-        p: how probable differences so far apart are if they are one; 1 where fewer than two groups can be compared.
+        differences: the difference on the log scale by group, for groups in which both have trials.
+        p: the probability of differences at least so far apart if all are equal; 1 where fewer than two groups can be compared.
         alpha: the probability below which the groups are taken to differ.
     """
 
@@ -51,27 +51,27 @@ class Interaction:
     def is_shown_on(self, groups: Iterable[Hashable], deviate: float) -> bool:
         """Return whether each of some groups by itself shows a gain, or each of them a loss.
 
-        A claim on all groups together is wrong where it is wrong for one of them. Asked of each, it is claimed no oftener than
-        that one would claim it (intersection-union test: Berger, Technometrics 24, 1982).
+        A claim on all groups together is wrong where it is wrong for one of them. If each group must show it, it is claimed no
+        more often than that one group alone would claim it (intersection-union test: Berger, Technometrics 24, 1982).
 
         Args:
-            groups: False where one of them has no trials of both candidates.
-            deviate: what a group takes; see `FittedDifference.z`.
+            groups: the groups; the result is False where one of them lacks trials of one of the two candidates.
+            deviate: the normal deviate that each group must reach; see `FittedDifference.z`.
         """
         deviates = [self.differences[group].z() if group in self.differences else 0.0 for group in groups]
         return bool(deviates) and (min(deviates) >= deviate or max(deviates) <= -deviate)
 
     def contradicts(self, margin: float, deviate: float) -> bool:
-        """Return whether the groups differ so that no common statement holds: of a gain, of a loss, or of nothing worthwhile.
+        """Return whether the groups differ so much that no common statement (gain, loss or nothing worthwhile) holds.
 
         An estimate alone shows no common gain: beside a group that gains, one without any effect has in every third study an
         estimate above what is worthwhile.
 
         Args:
             margin: what is worthwhile, on the log scale.
-            deviate: what a group takes to show a gain or a loss.
+            deviate: the normal deviate that a group must reach to show a gain or a loss.
         """
-        tested = [group for group, one in self.differences.items() if one.dof >= _FEWEST]
+        tested = [group for group, difference in self.differences.items() if difference.dof >= _FEWEST]
         is_small = all(abs(self.differences[group].mean) <= margin for group in tested)
         return self.differs and not is_small and not self.is_shown_on(tested, deviate)
 
@@ -111,15 +111,15 @@ def can_be_compared(groups: Groups) -> bool:
 def _by_own_noise(fitted: TrialFit, name: str, baseline: str) -> FittedDifference:
     """Return a difference whose error rests on the trials of the group alone.
 
-    What is expected of noise before any trial would make the error of a noisy host too small: simulated, one study of eight
-    then claims at 5 % a disagreement that is none.
+    The noise that is expected before any trial would make the error of a noisy host too small: in simulation, one study of
+    eight then claims at 5 % a disagreement where there is none.
     """
     difference = fitted.difference(name, baseline)
     return FittedDifference(difference.mean, difference.error * fitted.residual_sd / fitted.sd, fitted.residual_dof)
 
 
 def _welch(differences: Sequence[FittedDifference]) -> float:
-    """Return the p value of Welch's test that the differences are one; 1 for fewer than two."""
+    """Return the p value of Welch's test that the differences are equal; 1 for fewer than two."""
     count = len(differences)
     if count < 2:
         return 1.0
@@ -127,6 +127,6 @@ def _welch(differences: Sequence[FittedDifference]) -> float:
     weights = np.array([one.error**-2 for one in differences])
     dof = np.array([one.dof for one in differences])
     mean = float(weights @ means / weights.sum())
-    unsure = float(((1 - weights / weights.sum()) ** 2 / dof).sum())
-    statistic = float(weights @ (means - mean) ** 2) / (count - 1) / (1 + 2 * (count - 2) / (count**2 - 1) * unsure)
-    return float(fdtrc(count - 1, (count**2 - 1) / (3 * unsure), statistic))
+    correction = float(((1 - weights / weights.sum()) ** 2 / dof).sum())
+    statistic = float(weights @ (means - mean) ** 2) / (count - 1) / (1 + 2 * (count - 2) / (count**2 - 1) * correction)
+    return float(fdtrc(count - 1, (count**2 - 1) / (3 * correction), statistic))

@@ -13,14 +13,14 @@ from dialin.stats.blocks import WIDEST
 from dialin.stats.quantiles import t_quantile
 
 _LONGEST_STALL = 5.0
-"""Seconds that a stall may last though none so long was seen: what was not seen has no length of its own."""
+"""The least length, in seconds, that the upper end of an interval assumes for a stall that was not observed."""
 
 
 def typical(values: Sequence[float], alpha: float) -> Estimate:
     """Return the median of trials' figures, each zero or more, with an interval for this candidate's median trial.
 
-    From six trials on the interval is that of the order statistics, which takes no distribution for granted (a variation is
-    skewed: one trial in ten has a stall in it). Fewer trials reach no such interval; then it is Student's on the logarithms.
+    From six trials on the interval is that of the order statistics, which assumes no distribution (a variation is skewed: one
+    trial in ten has a stall in it). Fewer trials are not enough for it; then the interval is Student's on the logarithms.
     A single trial has no interval. `alpha` is the error that the interval may make.
 
     Raises:
@@ -50,7 +50,7 @@ def _outside(count: int, alpha: float) -> int | None:
 def stall_seconds_per_1000(stalls: Sequence[float], seconds: float, longest: float, alpha: float) -> Estimate:
     """Return in how many of 1000 seconds a server stalled, with an interval.
 
-    Stalls come as they like, and each has a length: a compound Poisson process. The interval is that of Fay and Feuer for a
+    Stalls come at random, and each has a length: a compound Poisson process. The interval is that of Fay and Feuer for a
     weighted sum of Poisson counts (Statistics in Medicine 16, 1997), conservative, with the length of a stall as its weight.
 
     Args:

@@ -15,10 +15,10 @@ _APART = 5.0
 """Ashman's D from which on two groups of smoothed seconds are two levels: the distance of their means in units of their mean
 spread. Normal noise that is split in two at its best place has a D of 2.7, a straight line 3.5, a sine wave 4.1."""
 _APART_IN_FEW = 7.0
-"""The same for series of fewer than `_FEW` seconds, where chance makes two groups of noise that follows itself."""
+"""The same for series of fewer than `_FEW` seconds, where chance splits autocorrelated noise into two groups."""
 _FEW = 200
 _LOWER = 0.8
-"""The share of the higher level below which the lower one must lie. What lies closer is left to finer fits."""
+"""The share of the higher level below which the lower one must lie. Closer levels are left to finer fits."""
 _LEAST_SHARE = 0.05
 """The share of the seconds that each of the two levels must hold."""
 _SPREAD = 0.01
@@ -54,7 +54,7 @@ class Levels:
 def find_levels(x: _Array) -> Levels | None:
     """Find two levels that are far apart, each held for longer than a stall lasts; None where there are none.
 
-    A running median removes what is brief (see `series.brief`). The smoothed seconds are split in two where the two groups
+    A running median removes what is brief (see `window.brief`). The smoothed seconds are split in two where the two groups
     spread least about their means (Otsu, IEEE Transactions on Systems, Man and Cybernetics 9, 1979). The groups are two levels
     when their means are far apart for their spread (Ashman's D), and the lower one is below 80 % of the higher one,
     by more than single seconds vary about their level.
@@ -82,7 +82,7 @@ def find_levels(x: _Array) -> Levels | None:
     if levels[0] > _LOWER * levels[1] or levels[1] - levels[0] < noise:
         return None
     begins = _begins(is_high)
-    if x.size <= short * len(begins):  # no stretch of a level, but seconds that alternate
+    if x.size <= short * len(begins):  # not stretches at a level, but seconds that alternate
         return None
     return Levels(*levels, begins, bool(is_high[0]), low.size / x.size)
 

@@ -1,4 +1,4 @@
-"""How much trials vary: from one to the next, and because each holds so few seconds."""
+"""The two parts of the noise of trials: from one trial to the next, and from the limited number of seconds in each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Noise:
     """The noise of trials, on the log scale.
 
     Attributes:
-        between: standard deviation from one trial to the next that no longer measurement would take away: starts, drift.
+        between: standard deviation from one trial to the next that measuring longer would not reduce: starts, drift.
         second: standard deviation of one second, were seconds independent; that of a mean over n seconds is this over the
             root of n.
     """
@@ -21,7 +21,7 @@ class Noise:
     second: float
 
     def of_trial(self, seconds: float) -> float:
-        """Return the standard deviation of a trial that measures so many seconds."""
+        """Return the standard deviation of a trial that measures this many seconds."""
         return math.hypot(self.between, self.second / math.sqrt(seconds))
 
 

@@ -14,18 +14,18 @@ _Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Trials, and what the normal equations need of them.
+    """Trials, and the sums over them that the normal equations need.
 
     Attributes:
-        candidates: the number of each trial's candidate.
+        candidates: the index of each trial's candidate.
         logs: the logarithm of each trial's value, centred.
-        within: the variance of each candidate's trials that their own seconds show.
-        counts: of each candidate's trials.
-        squares: candidates by runs by columns by columns: products of the columns of drift with each other.
+        within: for each candidate, the variance of a trial that the trials' own seconds show.
+        counts: the number of each candidate's trials.
+        squares: candidates by runs by columns by columns: sums of the products of the columns of drift with each other.
         columns: candidates by runs by columns: sums of the columns of drift.
-        products: the same of the columns multiplied by the logarithms.
-        totals: of each candidate's logarithms.
-        total_squares: of their squares.
+        products: candidates by runs by columns: sums of the columns multiplied by the logarithms.
+        totals: the sum of each candidate's logarithms.
+        total_squares: the sum of their squares.
         state: runs by columns: the mean of each column over all trials, which is the machine's mean state.
     """
 
@@ -42,7 +42,7 @@ class Sums:
 
     @property
     def usual(self) -> float:
-        """The variance of a trial of the median candidate that its own seconds show, above zero."""
+        """The median of `within` over the candidates, above zero."""
         return max(float(np.median(self.within)), 1e-12)
 
 
@@ -74,13 +74,13 @@ class Solution:
     """Candidates' levels and coefficients of drift for each assumption about drift, at given relative variances.
 
     Attributes:
-        levels: assumptions by candidates: where the columns of drift are zero.
-        coefficients: assumptions by runs by columns.
+        levels: assumptions by candidates: levels where the columns of drift are zero.
+        coefficients: assumptions by runs by columns: coefficients of the drift.
         effects: assumptions by candidates: levels at the machine's mean state.
-        covariances: of the effects, in units of one trial's variance.
-        leverages: assumptions by candidates: of all trials of a candidate together.
-        left_over: weighted sum of squares that is not explained.
-        log_determinant: of the information.
+        covariances: assumptions by candidates by candidates: of the effects, in units of one trial's variance.
+        leverages: assumptions by candidates: the leverage of all trials of a candidate together.
+        left_over: the weighted sum of squares that each assumption does not explain.
+        log_determinant: the logarithm of the determinant of the information under each assumption.
     """
 
     levels: _Array
@@ -99,24 +99,24 @@ def solve(sums: Sums, precisions: _Array, relative: _Array) -> Solution:
     equations of as many unknowns as there are candidates: time grows with the number of runs, and not with its cube.
     """
     weight = 1 / relative
-    own = np.tensordot(weight, sums.squares, 1)[None] + precisions[..., None] * np.eye(precisions.shape[2])
-    own_inverse = np.linalg.inv(own)
+    run_information = np.tensordot(weight, sums.squares, 1)[None] + precisions[..., None] * np.eye(precisions.shape[2])
+    run_inverse = np.linalg.inv(run_information)
     shared = weight[:, None, None] * sums.columns
-    slopes = np.einsum("mrkl,crl->mrkc", own_inverse, shared)  # by how much a coefficient falls as a level rises
+    slopes = np.einsum("mrkl,crl->mrkc", run_inverse, shared)  # by how much a coefficient falls as a level rises
     information = np.diag(weight * sums.counts) - np.einsum("crk,mrkd->mcd", shared, slopes)
     inverse = np.linalg.inv(information)
     products, totals = np.tensordot(weight, sums.products, 1), weight * sums.totals
-    alone = np.einsum("mrkl,rl->mrk", own_inverse, products)
+    alone = np.einsum("mrkl,rl->mrk", run_inverse, products)
     levels = np.einsum("mcd,md->mc", inverse, totals - np.einsum("crk,mrk->mc", shared, alone))
     coefficients = alone - np.einsum("mrkc,mc->mrk", slopes, levels)
     spread = slopes @ inverse[:, None]
     leverages = (
         sums.counts * np.diagonal(inverse, axis1=1, axis2=2)
         - 2 * np.einsum("crk,mrkc->mc", sums.columns, spread)
-        + np.einsum("crkl,mrkl->mc", sums.squares, own_inverse + spread @ slopes.swapaxes(2, 3))
+        + np.einsum("crkl,mrkl->mc", sums.squares, run_inverse + spread @ slopes.swapaxes(2, 3))
     )
     to_state = np.eye(len(relative)) - np.einsum("rk,mrkc->mc", sums.state, slopes)[:, None, :]
-    of_state = np.einsum("rk,mrkl,rl->m", sums.state, own_inverse, sums.state)
+    of_state = np.einsum("rk,mrkl,rl->m", sums.state, run_inverse, sums.state)
     return Solution(
         levels=levels,
         coefficients=coefficients,
@@ -124,5 +124,5 @@ def solve(sums: Sums, precisions: _Array, relative: _Array) -> Solution:
         covariances=to_state @ inverse @ to_state.swapaxes(1, 2) + of_state[:, None, None],
         leverages=weight * leverages,
         left_over=weight @ sums.total_squares - levels @ totals - np.einsum("mrk,rk->m", coefficients, products),
-        log_determinant=np.linalg.slogdet(information)[1] + np.linalg.slogdet(own)[1].sum(axis=1),
+        log_determinant=np.linalg.slogdet(information)[1] + np.linalg.slogdet(run_information)[1].sum(axis=1),
     )

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 
 def front(points: Mapping[str, Sequence[float]]) -> frozenset[str]:
-    """Return the candidates than which no other is better in one figure and no worse in any; higher is better in each."""
+    """Return the candidates that no other one dominates, by being better in one figure and worse in none; higher is better."""
     return frozenset(
         name
         for name, figures in points.items()
         if not any(
-            tuple(other) != tuple(figures) and all(one >= mine for one, mine in zip(other, figures, strict=True))
+            tuple(other) != tuple(figures) and all(theirs >= mine for theirs, mine in zip(other, figures, strict=True))
             for other in points.values()
         )
     )

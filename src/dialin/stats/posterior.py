@@ -19,7 +19,7 @@ _DRAWS = 2000
 _NOISES = 8
 """Levels of noise, of equal probability, by which draws are grouped."""
 _SEED = 20_080_117
-"""Of the draws: the same for every study, so that a verdict can be computed again."""
+"""The seed of the draws, the same for every study, so that a verdict can be computed again."""
 _SPREADS = np.geomspace(0.0005, 0.5, 25)
 """Standard deviations that candidates may have among each other, on the log scale."""
 _USUAL_SPREAD = 0.03
@@ -42,11 +42,11 @@ class Chances:
 def chances(fit: TrialFit, worthwhile: float, *, more: float = 1.0) -> Chances:
     """Return how probable it is for each candidate of a fit to be within what is worthwhile of the best.
 
-    The candidates' true effects are taken to scatter about a common one, by a standard deviation that the data tells about;
-    estimates are drawn together by that (a leader is partly lucky). The noise of a trial is as uncertain as its degrees of
-    freedom say. The draws are the same each time and go by rank, so that names and order change nothing.
+    The candidates' true effects are taken to scatter about a common one, with a standard deviation that the data inform. That
+    draws the estimates together (a leader is partly lucky). The noise of a trial is as uncertain as its degrees of freedom
+    say. The draws are the same each time and are assigned by rank, so that names and order change nothing.
 
-    `more` is as if there were this many times as many trials with the same results.
+    `more` multiplies the number of trials, as if further ones had the same results.
     """
     order = np.argsort(fit.effects, kind="stable")
     covariance = fit.covariance[np.ix_(order, order)] / more

@@ -13,7 +13,7 @@ _Array = NDArray[np.float64]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
 _FAR = 8.5
-"""Standard deviations beyond which a normal variable is not looked for."""
+"""Standard deviations, to each side, over which a normal density is integrated."""
 
 
 @lru_cache(maxsize=65_536)
@@ -64,7 +64,7 @@ def _scales(dof: int) -> tuple[_Array, _Array]:
 
 
 def _range_survival(width: _Array, count: int) -> _Array:
-    """Return the probability that the range of so many standard normal variables is wider than each width."""
+    """Return the probability that the range of `count` standard normal variables is wider than each width."""
     place = _FAR * _NODES
     density = np.exp(-(place**2) / 2) / math.sqrt(2 * math.pi) * _WEIGHTS * _FAR
     upper = ndtr(place)[:, None] - ndtr(place[:, None] - width)

@@ -1,8 +1,8 @@
-"""Whole runs compared with each other: runs that somebody else made, in an order and a number that nobody planned.
+"""Comparison of whole runs that were made elsewhere, in an order and a number that nobody planned.
 
-Runs are compared within cells only: sets of runs with everything alike but the candidate. What runs of one candidate in one
-cell differ by is the noise from run to run; nothing else is. A study plans its own repeats and starts the server anew for each
-trial. Here nobody knows which runs shared one start of the server, with its state of caches and files. One start may have
+Runs are compared within cells only: sets of runs that are alike in everything but the candidate. Noise from run to run is what
+the runs of one candidate in one cell differ by, and nothing else. A study plans its repeats and restarts the server for each
+trial. Here it is not known which runs shared one start of the server, with its state of caches and files. One start may have
 served all cells of a candidate (each thread count in turn), so cells are never taken for repeats of each other: see
 `Comparison.ratio`.
 """
@@ -48,14 +48,14 @@ class RunNoise:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What runs say of candidates, cell by cell and over all cells.
+    """A comparison of candidates by their runs, cell by cell and over all cells.
 
     Attributes:
-        names: the candidates that can be compared: the largest set that common cells connect; none where no two met.
-        repeated: those of them with two runs and more in one cell; for no other one is there an interval.
-        met: of each candidate, how many runs share a cell with another candidate.
-        cells: the cells in which two candidates and more ran.
-        ranks: of each of `names`, its figure on the log scale by least squares, less the mean of all.
+        names: the candidates that can be compared: the largest set that common cells connect; empty where no two share a cell.
+        repeated: those of `names` with two or more runs in one cell; only these have intervals.
+        met: for each candidate, how many of its runs share a cell with another candidate.
+        cells: the cells in which two or more candidates ran.
+        ranks: for each of `names`, its figure on the log scale by least squares, less the mean of all.
         sd: standard deviation of one run among those of its candidate in its cell, on the log scale; None where nothing was
             repeated.
     """
@@ -86,8 +86,8 @@ class Comparison:
         It is the weighted geometric mean of the ratios within cells. Its standard error is at most the weighted mean of those
         within cells, however the errors of cells depend on each other (Minkowski's inequality), and that bound is what is
         used: more cells make no interval narrower. The interval is Tukey and Kramer's, widened to that of Games and Howell
-        (Journal of Educational Statistics 1, 1976) where candidates are not equally steady. Those of all pairs hold together
-        with probability 1 - alpha, as far as what differs from run to run is chance.
+        (Journal of Educational Statistics 1, 1976) where candidates are not equally steady. The intervals of all pairs hold
+        together with probability 1 - alpha, as far as the differences from run to run are chance.
 
         Returns:
             The ratio; without an interval where one of the two was not repeated; None where they share no cell.
@@ -104,7 +104,7 @@ class Comparison:
         return estimate_of_logs(mean, _half_width(self._noise, (a, b), errors, alpha))
 
     def cell_ratio(self, cell: Hashable, a: str, b: str, alpha: float) -> Estimate | None:
-        """Return the same within one cell, by the noise of that cell alone; alpha is that of the one cell."""
+        """Return the ratio within one cell, by the noise of that cell alone; `alpha` is that of the one cell."""
         if (cell, a) not in self._groups or (cell, b) not in self._groups:
             return None
         mean = self._mean(cell, a) - self._mean(cell, b)
@@ -116,12 +116,12 @@ class Comparison:
         return estimate_of_logs(mean, _half_width(noise, (a, b), errors, alpha))
 
     def repeated_cells(self) -> tuple[Hashable, ...]:
-        """Return the cells in which two candidates and more were repeated."""
-        often = Counter(cell for (cell, _), logs in self._groups.items() if logs.size > 1)
-        return tuple(cell for cell in self.cells if often[cell] > 1)
+        """Return the cells in which two or more candidates were repeated."""
+        repeated = Counter(cell for (cell, _), logs in self._groups.items() if logs.size > 1)
+        return tuple(cell for cell in self.cells if repeated[cell] > 1)
 
     def interaction(self, a: str, b: str) -> float | None:
-        """Return how probable it is that the ratios of two candidates differ so much between cells by chance.
+        """Return the probability that the ratios of two candidates differ at least so much between cells by chance.
 
         That is the F test of interaction in a two-way layout with repeats (Scheffé, The Analysis of Variance, 1959, section
         4.3), each cell's ratio weighted by the inverse of its variance.
@@ -132,12 +132,12 @@ class Comparison:
         cells = self.shared(a, b)
         if len(cells) < 2 or a not in self.repeated or b not in self.repeated:
             return None
-        one, two = self._noise[a], self._noise[b]
+        noise_a, noise_b = self._noise[a], self._noise[b]
         pooled = _pooled(self._noise)
         variances = np.array(
             [
                 max(
-                    one.variance / self._count(cell, a) + two.variance / self._count(cell, b),
+                    noise_a.variance / self._count(cell, a) + noise_b.variance / self._count(cell, b),
                     pooled.variance * (1 / self._count(cell, a) + 1 / self._count(cell, b)),
                 )
                 for cell in cells
@@ -146,7 +146,7 @@ class Comparison:
         ratios = np.array([self._mean(cell, a) - self._mean(cell, b) for cell in cells])
         precision = 1 / np.maximum(variances, ROUNDING**2)
         squares = precision @ (ratios - precision @ ratios / precision.sum()) ** 2
-        return float(fdtrc(len(cells) - 1, one.dof + two.dof, squares / (len(cells) - 1)))
+        return float(fdtrc(len(cells) - 1, noise_a.dof + noise_b.dof, squares / (len(cells) - 1)))
 
     def depends_on_cell(self, a: str, b: str) -> bool:
         """Return whether the ratio of two repeated candidates differs between cells by more than chance."""
@@ -172,7 +172,7 @@ class Comparison:
 
 
 def compare(observations: Sequence[Observation], names: Sequence[str]) -> Comparison:
-    """Compare candidates by distinct runs; the stratum of a run is its cell: all that could matter beside the candidate."""
+    """Compare candidates by distinct runs; the stratum of a run is its cell: all that could matter except the candidate."""
     met = _met(observations, names)
     group = max(components(met, names), key=lambda one: (sum(run.candidate in one for run in met), len(one)))
     fitted = fit(met, group) if len(group) > 1 else None
@@ -193,11 +193,11 @@ def compare(observations: Sequence[Observation], names: Sequence[str]) -> Compar
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """How candidates came out.
+    """How candidates stand.
 
     Attributes:
-        outcome: what was found; a winner only where every other candidate was repeated and is surely worse.
-        winners: the best one, and those that tie with it; empty where nothing was found.
+        outcome: a winner only where every other candidate was repeated and is surely worse.
+        winners: the best one, and those that tie with it; empty where the outcome is inconclusive.
     """
 
     outcome: Outcome
@@ -214,10 +214,10 @@ def rank_candidates(
     worthwhile: float,
     barred: Collection[frozenset[str]] = (),
 ) -> Standings:
-    """Return which candidates are surely better, by figures of which more is better.
+    """Return which candidates are surely better; higher figures are better.
 
     Where the ratio of two candidates differs between cells, one is better only if it has the higher figure in every cell, and
-    they are never equal.
+    they are never equal. `barred` are pairs of candidates that are not compared.
     """
     states = dict.fromkeys(names, CandidateState.INCONCLUSIVE)
     if not comparison.repeated:
@@ -240,7 +240,7 @@ def rank_candidates(
 
 
 def weighed(values: Series, weights: Series) -> float | None:
-    """Return the weighted mean; None where nothing weighs."""
+    """Return the weighted mean; None where the weights add up to zero."""
     total = float(np.sum(weights))
     return float(np.asarray(values, dtype=float) @ np.asarray(weights, dtype=float)) / total if total > 0 else None
 
@@ -277,10 +277,10 @@ def _noise_of(groups: _Groups) -> dict[str, RunNoise]:
         if logs.size > 1:
             repeats.setdefault(name, []).append(logs)
     noise = {}
-    for name, often in repeats.items():
-        squares = sum(float(((logs - logs.mean()) ** 2).sum()) for logs in often)
-        variance = squares / sum(logs.size - 1 for logs in often)
-        noise[name] = RunNoise(variance, max(logs.size for logs in often) - 1)
+    for name, cells in repeats.items():
+        squares = sum(float(((logs - logs.mean()) ** 2).sum()) for logs in cells)
+        variance = squares / sum(logs.size - 1 for logs in cells)
+        noise[name] = RunNoise(variance, max(logs.size for logs in cells) - 1)
     return noise
 
 
@@ -291,11 +291,11 @@ def _pooled(noise: Mapping[str, RunNoise]) -> RunNoise:
 
 def _half_width(noise: Mapping[str, RunNoise], pair: tuple[str, str], errors: Mapping[str, float], alpha: float) -> float:
     pooled = _pooled(noise)
-    even = tukey_quantile(len(noise), pooled.dof, alpha) * math.sqrt(pooled.variance) * math.hypot(*errors.values())
+    tukey_kramer = tukey_quantile(len(noise), pooled.dof, alpha) * math.sqrt(pooled.variance) * math.hypot(*errors.values())
     parts = [noise[name].variance * errors[name] ** 2 for name in pair]
     total = sum(parts)
     if total <= 0:
-        return min(even, WIDEST)
-    worth = total**2 / sum(part**2 / noise[name].dof for part, name in zip(parts, pair, strict=True))
-    uneven = tukey_quantile(len(noise), max(1, int(worth)), alpha) * math.sqrt(total)
-    return min(max(even, uneven), WIDEST)
+        return min(tukey_kramer, WIDEST)
+    dof = total**2 / sum(part**2 / noise[name].dof for part, name in zip(parts, pair, strict=True))
+    games_howell = tukey_quantile(len(noise), max(1, int(dof)), alpha) * math.sqrt(total)
+    return min(max(tukey_kramer, games_howell), WIDEST)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import comb
 
 _CHANCE = 0.2
-"""The p value above which an excess of failures is put down to the machine, where the baseline's server failed as well. It is
+"""The p value above which an excess of failures is attributed to the machine, where the baseline's server failed as well. It is
 high, because passing over a safe candidate costs less than recommending one that crashes."""
 
 
@@ -22,8 +22,9 @@ class Failures:
 def unsafe(failures: Mapping[str, Failures], baseline: str) -> frozenset[str]:
     """Return the candidates whose servers failed more often than the baseline's.
 
-    Where the baseline's server never failed, one failure is enough. Where it did, the machine or the load may fail every
-    server, so a candidate is unsafe only if its excess is hardly chance (Fisher's exact test, one-sided, p value below 0.2).
+    Where the baseline's server never failed, one failure is enough. Where it did, the machine or the load may make every server
+    fail, so a candidate is unsafe only if its excess is unlikely to be chance (Fisher's exact test, one-sided, p value below
+    0.2).
     """
     reference = failures.get(baseline, Failures(0, 0))
     return frozenset(

@@ -13,7 +13,7 @@ _Array = NDArray[np.float64]
 _ORDERS = 1999
 """Random orders of the ratios that the observed one is compared with: a probability of 0.05 is known to 0.005."""
 _MOST_LEVELS = 40
-"""A factor of more levels than this numbers the cells; it is not searched."""
+"""A factor of more levels than this merely numbers the cells, so it is not searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,10 @@ class Split:
     """Cells in two groups by the levels of one factor.
 
     Attributes:
-        levels: its levels in the smaller group.
+        levels: the factor's levels in the smaller group.
         inside: the lowest and the highest ratio in that group.
-        outside: the same of the other cells.
-        probability: of a split of any factor that separates the ratios so well, if ratios did not depend on cells.
+        outside: the lowest and the highest ratio of the other cells.
+        probability: that a split by any factor separates the ratios at least so well, if ratios do not depend on cells.
     """
 
     factor: str
@@ -45,8 +45,8 @@ def find_split(ratios: Sequence[float], factors: Mapping[str, Sequence[str]]) ->
     Each level of a factor is tried against all others, and each cut between the levels in their order. How likely a split as
     good as the best one is by chance comes from permutations of the ratios among the cells (Pitman, Supplement to the Journal
     of the Royal Statistical Society 4, 1937), each searched in the same way, so the search costs no validity. It needs no
-    repeats and no distribution. It takes cells for exchangeable: a drift while cells were measured one after the other breaks
-    that.
+    repeats and no distribution. It assumes that cells are exchangeable: a drift while cells were measured one after the other
+    breaks that.
 
     A two-way layout without repeats has a classical test, Tukey's one degree of freedom for non-additivity (Biometrics 5,
     1949). For two candidates it asks only whether the ratio follows the level of throughput, so it cannot find one factor among

@@ -1,4 +1,4 @@
-"""How candidates stand to the best one; the rules of studies and of logs made elsewhere alike."""
+"""How candidates compare with the best one; studies and logs made elsewhere share these rules."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping
 from dialin.model.verdict import CandidateState, Estimate, Outcome
 
 ROUNDING = 1e-9
-"""Differences smaller than this are the arithmetic's, not the server's."""
+"""Differences smaller than this are rounding errors of the arithmetic, not differences between servers."""
 
 
 def leader_of(figures: Mapping[str, float], names: Collection[str], baseline: str) -> str:
-    """Return the best of some candidates by figures of which more is better; the baseline goes before its equals.
+    """Return the best of some candidates; higher figures are better, and the baseline goes before its equals.
 
     Raises:
         ValueError: there are no candidates.
@@ -22,8 +22,8 @@ def leader_of(figures: Mapping[str, float], names: Collection[str], baseline: st
 def state_against_best(ratio: Estimate, worthwhile: float) -> CandidateState:
     """Return how a candidate stands, by the interval of the ratio of its figure to that of the best one.
 
-    It ties when the interval lies within 1 / (1 + worthwhile) to 1 + worthwhile, loses when all of it lies below 1, and is open
-    else.
+    It ties when the interval lies within 1 / (1 + worthwhile) to 1 + worthwhile, loses when all of it lies below 1, and is
+    inconclusive otherwise.
     """
     if ratio.low is None or ratio.high is None:
         return CandidateState.INCONCLUSIVE
@@ -44,8 +44,8 @@ def outcome_of(others: Collection[CandidateState]) -> Outcome:
 
 def without_claims(states: Mapping[str, CandidateState]) -> dict[str, CandidateState]:
     """Return states in which every candidate that was compared is inconclusive."""
-    out = (CandidateState.FAILED, CandidateState.UNSAFE)
-    return {name: state if state in out else CandidateState.INCONCLUSIVE for name, state in states.items()}
+    not_compared = (CandidateState.FAILED, CandidateState.UNSAFE)
+    return {name: state if state in not_compared else CandidateState.INCONCLUSIVE for name, state in states.items()}
 
 
 def state_of_best(outcome: Outcome, others: Collection[CandidateState]) -> CandidateState:

@@ -1,4 +1,4 @@
-"""What measured seconds looked like: where measurement may begin, and whether they were steady or what else they did."""
+"""The shape of measured seconds: where measurement may begin, and whether they were steady or what else they did."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MATTERS = 0.02
 """The change of level, relative, below which a course is called steady whatever else it is: the change across half of the
 window for a trend, its size for a shift, half its swing for an oscillation."""
 _SHORTEST_PERIOD = 6.0
-"""Seconds: what swings faster is noise to a window."""
+"""The shortest period of an oscillation, in seconds; faster swings are noise."""
 _FEWEST = 20
 """Seconds below which nothing but a plain trend is reported."""
 _FEWEST_OF_ALL = 8
@@ -27,7 +27,7 @@ _FEWEST_OF_ALL = 8
 _CERTAIN_OF_FEW = 60.0
 """As `_CERTAIN`, for a trend in fewer than `_FEWEST` seconds."""
 _A_PARAMETER = 1.1
-"""By how much a course must leave less unexplained than another one for each parameter that it has more."""
+"""The factor by which a course must leave less unexplained than another one for each parameter that it has more."""
 _CERTAIN = {"trend": 14.0, "shift": 20.0, "oscillation": 24.0}
 """How much better than a level each course must explain the seconds, in F ratios for their effective number. From simulation
 (benchmarks/warmup_rates.py): so that seconds of a lag-1 correlation up to 0.9 are called anything but steady in few windows."""
@@ -80,12 +80,12 @@ class Shape:
 
     @property
     def steady(self) -> bool:
-        """Whether its mean can stand for the candidate: it settled, and keeps its level or swings about it twice at least."""
+        """Whether the mean can stand for the candidate: it settled, and keeps its level or has two cycles of an oscillation."""
         return self.settled and (self.course is Course.STEADY or (self.cycles is not None and self.cycles >= 2))
 
     @property
     def too_short(self) -> bool:
-        """Whether it holds less than two cycles of an oscillation."""
+        """Whether the window holds less than two cycles of an oscillation."""
         return self.cycles is not None and self.cycles < 2
 
 
@@ -97,9 +97,9 @@ def examine(seconds: Series, *, latency: bool = False) -> Shape:
 
     First come courses that are plain to see: nothing was done, speed fell to less than half and stayed there, or it switched
     between two levels more than once. Then four courses are fitted by least squares: a level, a line, two levels, and a level
-    with a wave. One of the last three is taken when it explains the seconds much better than a level does, by an F ratio in
-    which the seconds count as many as they are worth after it is taken away (their lag-1 correlation allowed for), and its
-    change matters (2 %). What is left is steady, or erratic where the seconds vary too much (see `_ERRATIC`).
+    with a wave. One of the last three is taken when it explains the seconds much better than a level does, by an F ratio for
+    the effective number of seconds (by the lag-1 correlation of what it leaves unexplained), and its change matters (2 %).
+    Otherwise the seconds are steady, or erratic where they vary too much (see `_ERRATIC`).
 
     Args:
         seconds: one figure for each second. Of fewer than twenty only a plain trend is reported; fewer than eight are taken
@@ -187,7 +187,7 @@ def _is_wave(x: _Array, levels: Levels) -> bool:
 
 
 def _finished(shape: Shape, x: _Array, *, latency: bool) -> Shape:
-    """Return a course with its change in the figures themselves: what was fitted is clipped at 40 % from the median."""
+    """Return a course with its change in the figures themselves: the fitted ones are clipped at 40 % from the median."""
     if shape.course is Course.SHIFT and shape.at is not None:
         before, after = _levels_about(x, shape)
         return replace(shape, change=after / before - 1 if before > 0 else shape.change, levels=(before, after))
@@ -244,7 +244,7 @@ def _course(x: _Array) -> Shape:
 
 
 def _f_ratio(level: _Array, residuals: _Array, parameters: int) -> float:
-    """Return by how much a course explains more than a level does, were its residuals as many as they are worth."""
+    """Return the F ratio of a course against a level, for the effective number of residuals."""
     left = float(residuals @ residuals)
     if left <= 0:
         return float("inf")
@@ -252,8 +252,8 @@ def _f_ratio(level: _Array, residuals: _Array, parameters: int) -> float:
     lag = float(residuals[:-1] @ residuals[1:]) / left
     # Removing a course takes some of the correlation with it; about so much (Kendall, Biometrika 41, 1954).
     lag = min(max(lag + (1 + parameters + 3 * max(lag, 0)) / residuals.size, 0.0), 0.95)
-    worth = residuals.size * (1 - lag) / (1 + lag)
-    return gained / parameters / (left / residuals.size) * (worth / residuals.size)
+    effective = residuals.size * (1 - lag) / (1 + lag)
+    return gained / parameters / (left / residuals.size) * (effective / residuals.size)
 
 
 def _line(x: _Array) -> tuple[Shape, _Array, float, int]:

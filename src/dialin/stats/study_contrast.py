@@ -43,8 +43,8 @@ def change_of_level(first: TrialFit, second: TrialFit, candidate: tuple[str, str
 def change_of_noise(first: TrialFit, second: TrialFit, alpha: float) -> Estimate:
     """Return the standard deviation of one trial in the second study, divided by that in the first.
 
-    It is that of all candidates together, without what is expected before any trial is repeated: that is the same for both
-    studies, and would hide a difference. The interval is that of a ratio of two variances (Fisher's F).
+    It is that of all candidates together, without the noise that is expected before any trial is repeated: that is the same for
+    both studies, and would hide a difference. The interval is that of a ratio of two variances (Fisher's F).
     """
     ratio = second.residual_sd / first.residual_sd
     low, high = (float(fdtri(second.residual_dof, first.residual_dof, share)) for share in (alpha / 2, 1 - alpha / 2))

@@ -1,8 +1,8 @@
-"""A server that is switched to and fro under its own traffic: what periods say of the candidates, whatever the hour does.
+"""Comparison of candidates that take turns on a live server under its own traffic, whatever trend the traffic has.
 
 Candidates take turns in periods. Two blocks in mirrored order (A B B A, or B A A B at random) are a quad: whatever rises or
 falls evenly within it, such as the load of the morning, adds as much to one candidate as to the other. The unit of evidence is
-the quad; the seconds of a period follow each other too closely to be any.
+the quad; the seconds of a period depend on each other too much to be one.
 
 Each period has an offered load and a mix of statements. Both move latency, and nobody controls them: they are covariates.
 The effect is estimated with them and without them. Chance makes the two differ a little, which is what covariates are for.
@@ -10,13 +10,13 @@ Where the load itself depends on the candidate (clients that wait for answers se
 take away a part of the effect, or add one: then the two estimates disagree, and nothing is claimed.
 
 An effect may take longer to settle than the washout. Where it differs between the halves of periods, the second halves alone
-are compared, and the interval of such a candidate reaches further: by half of what came between the halves. That is enough
-for what settles exponentially, as long as the second half has no more than `_MOST_GROWTH` times the effect of the first. Where
-there may be more, most of the effect may be still to come, and nothing is claimed: `washout_needed` says how long a washout
-must be, and a study goes on with that.
+are compared, and the interval of such a candidate is extended by half of the change between the halves. That is enough for an
+effect that settles exponentially, as long as the second half has no more than `_MOST_GROWTH` times the effect of the first.
+Where it may have more, most of the effect may be still to come, and nothing is claimed: `washout_needed` returns how long a
+washout must be, and the study continues with it.
 
 Where no difference between the halves is seen, a small effect may settle slowly nevertheless: noise hides that. Unless the data
-exclude it, the interval reaches as much further as it could grow, and as far as what periods seem to leave to those after them.
+exclude it, the interval is extended to where the effect could grow, and to where the carry-over into later periods points.
 """
 
 from __future__ import annotations
@@ -42,25 +42,26 @@ QUADS_TO_DECIDE = 8
 """Quads from which on the load is a covariate and anything is chosen or claimed: with fewer, neither the load nor a carry-over
 can be distinguished from chance, and an hour of a live server costs less than a wrong answer."""
 _LOAD_DIFFERS = 2.5
-"""The normal deviate from which on the offered load counts as one that depends on the candidate."""
+"""The normal deviate from which on the offered load counts as dependent on the candidate."""
 _CARRIES_OVER = 3.3
-"""The normal deviate from which on a carry-over is said: one in a thousand by chance, for it is asked at every look."""
+"""The normal deviate from which on a carry-over is reported: one in a thousand by chance, because every look tests it."""
 _MAY_SETTLE = 1.0
-"""The normal deviate from which on second halves alone are compared: this costs precision only, so that less doubt will do."""
+"""The normal deviate from which on second halves alone are compared: low, because this costs precision only."""
 _IS_CLEAR = 2.0
-"""The normal deviate from which on an effect is one, of which most may be still to come."""
+"""The normal deviate from which on an effect counts as real, so that most of it may be still to come."""
 _AT_MOST = 1.645
-"""The normal deviate up to which what came between the halves may be more than it seems."""
+"""The normal deviate of the upper limit for the change between the halves."""
 _MOST_GROWTH = 5 / 3
+"""The largest effect in the second half, as a multiple of that in the first, that `_STILL_TO_COME` is enough for."""
 _STILL_TO_COME = 0.5
-"""What may come after the second half at most, in units of what came between the halves: with time constants up to nine tenths
+"""The most that may come after the second half, in units of the change between the halves: for time constants up to nine tenths
 of half a period, which is where `_MOST_GROWTH` ends."""
 _PERIODS_TO_SETTLE = 3.0
-"""The washout, in periods, of what settles slowly: of an effect whose time constant is a whole period, three hundredths are
-then still to come in the mean of a period. With two it is nine, and one interval in eight misses a large effect."""
+"""The washout, in periods, for effects that settle slowly: of an effect whose time constant is a whole period, three hundredths
+are then still to come in the mean of a period. With two it is nine, and one interval in eight misses a large effect."""
 _WIDER = 1.08
-"""Intervals are wider by this than Student's quantile alone makes them: a study ends when its figures look settled, and
-these are then further off than after a number of pairs that was fixed beforehand (benchmarks/simulated_traffic.py)."""
+"""Intervals are this many times as wide as Student's quantile makes them: a study ends when its figures look settled, and these
+are then further from the truth than after a number of pairs that was fixed beforehand (benchmarks/simulated_traffic.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Period(TimedTrial):
     """One period of a candidate; its `value` is what the goal measures, the higher the better.
 
     Attributes:
-        quad: what it is compared within: two blocks in mirrored order.
+        quad: the quad within which it is compared: two blocks in mirrored order.
         load: the covariates: the logarithm of the offered load, then what describes the mix.
         halves: the value of the first and of the second half; None where that is not known.
         late_load: the covariates of the second half; those of the whole period where it is empty.
@@ -90,11 +91,11 @@ class CarryOver:
         settling: the effect in the second half of periods as a ratio to that in the first: not 1 where a washout is too short.
         after_other: the value of a period that follows one of this candidate as a ratio to that of one that follows the
             baseline, whichever candidate has it; None where it cannot be estimated.
-        is_shown: whether one of them is clearly not 1.
+        is_shown: whether `settling` or `after_other` is clearly not 1.
         is_slow: whether the effect may differ between the halves, so that the second ones alone are compared.
         lasts: whether most of the effect may be still to come at the end of a period, or its direction changes within one.
-        to_come: what may still come, on the log scale of the values: of a slow effect, what most probably comes; of another,
-            the most that cannot be excluded, and 0 where that is little.
+        to_come: how much of the effect may still come, on the log scale of the values: for a slow effect the most probable
+            amount; otherwise the most that cannot be excluded, and 0 where that is little.
     """
 
     settling: Estimate | None
@@ -107,16 +108,16 @@ class CarryOver:
 
 @dataclass(frozen=True, slots=True)
 class Switchback:
-    """What periods say.
+    """The result of a switchback comparison.
 
     Attributes:
-        decision: of the estimates that are adjusted for the load; nothing is claimed where that must not be.
+        decision: by the estimates that are adjusted for the load; without any claim where the periods do not allow one.
         plain: each candidate's ratio to the baseline without the load as a covariate, and `adjusted` with it.
         load: the offered load of each candidate as a ratio to the baseline's.
-        disagreeing: the candidates of which the estimates with and without the load disagree.
-        carry_over: of each candidate but the baseline.
+        disagreeing: the candidates for which the estimates with and without the load disagree.
+        carry_over: the carry-over of each candidate but the baseline, where enough is known.
         is_late: whether second halves of periods alone were compared.
-        quads: that entered the comparison.
+        quads: the number of quads that entered the comparison.
     """
 
     decision: Decision
@@ -150,8 +151,8 @@ def decide_periods(
 
     def ratios(fitted: TrialFit | None, *, of_value: bool = True) -> dict[str, Estimate | None]:
         known = fitted.names if fitted is not None and baseline in fitted.names else ()
-        found = {name: fitted.ratio(name, baseline, rules.alpha) if fitted and name in known else None for name in names}
-        return {name: _with_what_comes(one, carry.get(name)) for name, one in found.items()} if of_value else found
+        estimates = {name: fitted.ratio(name, baseline, rules.alpha) if fitted and name in known else None for name in names}
+        return {name: _with_what_comes(one, carry.get(name)) for name, one in estimates.items()} if of_value else estimates
 
     decision = replace(
         decision,
@@ -159,8 +160,8 @@ def decide_periods(
     )
     table = _means_of_quads(compared, names)
     quads = len(set(table[1])) if table else 0
-    is_open = any(one.lasts or _could_change(decision.ratios.get(name), one, rules.margin) for name, one in carry.items())
-    if quads < QUADS_TO_DECIDE or disagreeing or is_open:
+    is_unsettled = any(one.lasts or _could_change(decision.ratios.get(name), one, rules.margin) for name, one in carry.items())
+    if quads < QUADS_TO_DECIDE or disagreeing or is_unsettled:
         decision = without_any_claim(decision)
     return Switchback(
         decision=decision,
@@ -174,19 +175,19 @@ def decide_periods(
     )
 
 
-def washout_needed(found: Switchback, period: float, washout: float) -> float | None:
-    """Return the washout, seconds, by which effects have settled that most of may be still to come.
+def washout_needed(result: Switchback, period: float, washout: float) -> float | None:
+    """Return the washout, in seconds, that slow effects need to settle: those of which most may be still to come.
 
     Args:
-        found: what the periods with the present washout say.
+        result: the result of the periods with the present washout.
         period: seconds of a period that count.
-        washout: the present one.
+        washout: the present washout, in seconds.
 
     Returns:
-        None where no effect is that slow, or the present washout is as long as it gets.
+        None where no effect is that slow, or the present washout is the longest already.
     """
     longest = _PERIODS_TO_SETTLE * period
-    return longest if washout < longest and any(carry.lasts for carry in found.carry_over.values()) else None
+    return longest if washout < longest and any(carry.lasts for carry in result.carry_over.values()) else None
 
 
 def second_halves(periods: Sequence[Period]) -> list[Period]:
@@ -195,7 +196,7 @@ def second_halves(periods: Sequence[Period]) -> list[Period]:
 
 
 def _with_what_comes(ratio: Estimate | None, carry: CarryOver | None) -> Estimate | None:
-    """Return a ratio whose interval reaches as far as the effect may still go; without an interval where it lasts."""
+    """Return a ratio with the interval extended to where the effect may still go; none where most of it may be to come."""
     if ratio is None or carry is None or ratio.low is None or ratio.high is None:
         return ratio
     if carry.lasts:
@@ -207,7 +208,7 @@ def _with_what_comes(ratio: Estimate | None, carry: CarryOver | None) -> Estimat
 
 
 def _could_change(ratio: Estimate | None, carry: CarryOver, margin: float) -> bool:
-    """Return whether what may still come could carry an effect past what is worthwhile, or past none at all."""
+    """Return whether what may still come could move an effect past what is worthwhile, or past zero."""
     if ratio is None or not carry.is_slow:
         return False
     now = math.log(ratio.mean)
@@ -277,7 +278,7 @@ _Table = tuple[tuple[str, ...], list[Hashable], NDArray[np.int64], _Array, _Arra
 def _means_of_quads(periods: Sequence[TimedTrial], names: Sequence[str]) -> _Table | None:
     """Return the candidates, and for each of them in each quad: quad, candidate, mean log, mean load, number of periods.
 
-    Quads that are not whole yet are left out: nothing balances a trend in them, and their noise is another.
+    Quads that are not whole yet are left out: nothing balances a trend in them, and their noise differs.
     """
     cells: dict[tuple[Hashable, str], list[Period]] = {}
     for one in periods:
@@ -310,10 +311,10 @@ def _is_whole(periods: Sequence[int]) -> bool:
 def _disagree(
     adjusted: TrialFit | None, plain: TrialFit | None, loads: TrialFit | None, name: str, baseline: str, margin: float
 ) -> bool:
-    """Return whether the load explains a part of a difference that it must not be trusted with.
+    """Return whether the load explains so much of a difference that the adjusted estimate cannot be trusted.
 
-    That is where it differs between the candidates by more than chance, and counting it in or not moves the estimate by half of
-    what is worthwhile or more; or where both estimates are clear and of opposite directions.
+    That is so where the load differs between the candidates by more than chance and adjusting for it moves the estimate by more
+    than half of what is worthwhile; or where both estimates are clear and have opposite signs.
     """
     if adjusted is None or plain is None or loads is None:
         return False
@@ -336,11 +337,11 @@ def without_any_claim(decision: Decision) -> Decision:
 
 
 def carry_over(periods: Sequence[Period], name: str, baseline: str, alpha: float) -> CarryOver | None:
-    """Return what of one candidate reaches into later periods; None where too little is known."""
+    """Return the carry-over of one candidate into later periods; None where too little is known."""
     halves = [one for one in periods if one.halves is not None and min(one.halves) > 0]
 
-    def fitted(value: int) -> TrialFit | None:
-        return fit_periods([replace(one, value=one.halves[value]) for one in halves if one.halves], (baseline, name))
+    def fitted(half: int) -> TrialFit | None:
+        return fit_periods([replace(one, value=one.halves[half]) for one in halves if one.halves], (baseline, name))
 
     ratio = [replace(one, value=one.halves[1] / one.halves[0]) for one in halves if one.halves]
     settling = fit_periods(ratio, (baseline, name), with_load=False)
@@ -357,9 +358,9 @@ def carry_over(periods: Sequence[Period], name: str, baseline: str, alpha: float
         is_slow = max(_deviate(change), doubt) > _MAY_SETTLE or (later is not None and _deviate(later) > _CARRIES_OVER)
         most = _most_growth(change, late)
         to_come = _STILL_TO_COME * (change.mean if is_slow else most)
-        goes_on = change.mean * late.mean > 0 and most != 0
-        turns = early.mean * late.mean < 0 and _deviate(change) > _CARRIES_OVER
-        lasts = is_slow and max(_deviate(late), doubt) > _IS_CLEAR and (goes_on or turns)
+        still_grows = change.mean * late.mean > 0 and most != 0
+        changes_sign = early.mean * late.mean < 0 and _deviate(change) > _CARRIES_OVER
+        lasts = is_slow and max(_deviate(late), doubt) > _IS_CLEAR and (still_grows or changes_sign)
     return CarryOver(
         settling=change.ratio(alpha) if change else None,
         after_other=later.ratio(alpha) if later else None,
@@ -380,18 +381,18 @@ def _most_growth(change: FittedDifference, late: FittedDifference) -> float:
 def _doubt(late: FittedDifference, change: FittedDifference, later: FittedDifference | None) -> float:
     """Return the normal deviate of both signs of a slow effect together: it grows within periods, and reaches into later ones.
 
-    Either may be lost in the noise where the effect in the second half of periods, `late`, is small as yet. Chance makes it
-    positive as often as negative.
+    Either sign may be lost in the noise where the effect in the second half of periods, `late`, is still small. By chance the
+    deviate is positive as often as negative.
     """
     signs = [one.z() for one in (change, later) if one is not None]
     return math.copysign(1.0, late.mean) * sum(signs) / math.sqrt(len(signs))
 
 
 def _after_other(periods: Sequence[Period], name: str, baseline: str) -> FittedDifference | None:
-    """Return what it changes that the period before was this candidate's, not the baseline's, whichever comes now.
+    """Return the effect on a period of having this candidate, not the baseline, right before it, whichever runs in it.
 
     Candidate and predecessor are both in the model, as in a crossover design with first-order carry-over. Errors are those of
-    whole quads, in whose periods a trend adds to one predecessor what it takes from the other; mirrored quads balance that.
+    whole quads: within a quad, a trend adds to one predecessor what it takes from the other; mirrored quads balance that.
     """
     pair = (name, baseline)
     used = [one for one in periods if one.candidate in pair and one.previous in pair and one.value > 0]

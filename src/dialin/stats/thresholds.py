@@ -1,4 +1,4 @@
-"""How many standard errors each claim takes, for all candidates and all looks of a study together."""
+"""How many standard errors each claim needs, for all candidates and all looks of a study together."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ CALIBRATED_FOR = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """What is needed to claim or to choose; deviates are those of `stats.trial_fit.Difference.z`, the same at every look.
+    """What is needed to claim or to choose; deviates are those of `stats.trial_fit.FittedDifference.z`, the same at every look.
 
     Attributes:
         probable: the probability of being within what is worthwhile of the best from which on a candidate is a safe choice.
-        all_near: the probability that all candidates are, from which on a study ends without a worthwhile difference.
+        all_near: the probability that all candidates are so near, from which on a study ends without a worthwhile difference.
         best: deviate from which on it is shown that nothing is better than the leader by more than what is worthwhile.
         better: deviate from which on a candidate is shown to be better than the baseline.
         worse: deviate from which on a candidate is shown to be worse than the leader.
@@ -36,7 +36,7 @@ _AT_95 = Thresholds(probable=0.93, all_near=0.93, best=2.8, better=3.3, worse=3.
 
 
 def at_confidence(deviate: float, confidence: float) -> float:
-    """Return a normal deviate that was set for 95 % at another confidence: its error in proportion."""
+    """Convert a normal deviate that was set for 95 % to another confidence, with its error in proportion."""
     scale = (1 - confidence) / (1 - CALIBRATED_FOR)
     return -float(ndtri(min(scale * float(ndtr(-deviate)), 0.5)))
 

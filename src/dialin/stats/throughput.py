@@ -26,7 +26,7 @@ _STALLS_DIFFER = 0.2
 that is overlooked lets a figure decide that forgives it, while one that is only chance costs a few more trials."""
 
 _IS_STALLED = 0.005
-"""What stalls take from a trial that counts as a stalled one, log scale."""
+"""The cost of stalls, on the log scale, above which a trial counts as stalled."""
 
 _SPARED = 0.1
 """Stalled trials that each candidate may have been spared by chance, where plain means decide.
@@ -36,8 +36,8 @@ this and the variance of what stalls cost, and one in fifteen with both (benchma
 """
 
 _ONE_SIDED = 0.7
-"""Standard errors by which a choice may stall more than the others before its typical speed decides no more: a p value of about
-a quarter, for the same reason."""
+"""Standard errors by which a choice may stall more than the others before its typical speed no longer decides: a p value of
+about a quarter, for the same reason as `_STALLS_DIFFER`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +64,16 @@ def by_mean(trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
 
 
 def _with_stalls(means: Sequence[TimedTrial], trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
-    """Return the plain means of trials with errors that count by how much the cost of stalls varies within a candidate.
+    """Return the plain means of trials with errors that include how much the cost of stalls varies within a candidate.
 
     Few trials may all have been spared stalls and show too little noise, so each candidate is given a tenth of a stalled trial.
     """
     costs: dict[str, list[float]] = {}
     for trial in trials:
         costs.setdefault(trial.candidate, []).append(math.log(trial.typical / trial.mean) if trial.mean > 0 else 0.0)
-    squares = [cost**2 for own in costs.values() for cost in own if cost > _IS_STALLED]
+    squares = [cost**2 for logs in costs.values() for cost in logs if cost > _IS_STALLED]
     spared = _SPARED * math.fsum(squares) / len(squares) if squares else 0.0
-    extra = {name: (variance(own) if len(own) > 1 else own[0] ** 2) + spared / len(own) for name, own in costs.items()}
+    extra = {name: (variance(logs) if len(logs) > 1 else logs[0] ** 2) + spared / len(logs) for name, logs in costs.items()}
     return [replace(timed, error=math.hypot(timed.error, math.sqrt(extra[timed.candidate]))) for timed in means]
 
 
@@ -91,8 +91,8 @@ def decide_throughput(
 ) -> Decision:
     """Judge candidates by throughput; `decided_by` of the decision says which figure of the seconds decided.
 
-    `ratios` and `levels` of the decision are those of the plain means, whichever figure decided. Beside the trials, which are
-    those that completed, the arguments are those of `decide`.
+    `ratios` and `levels` of the decision are those of the plain means, whichever figure decided. `trials` are those that
+    completed; the other arguments are those of `decide`.
     """
     means, typical = by_mean(trials), by_typical_speed(trials)
     costs = _stall_costs(trials, names)
@@ -169,7 +169,7 @@ def _is_contradicted(decision: Decision, plain: TrialFit, baseline: str, rules: 
 
 
 def _states(decision: Decision, plain: TrialFit) -> dict[str, CandidateState]:
-    """Return the states of a decision by typical speed, in which no candidate is worse whose plain mean is not.
+    """Return the states of a decision by typical speed, where a candidate is worse only if its plain mean is worse, too.
 
     Only undecided studies need this: a decision that names a choice is not made where the plain means speak against it.
     """

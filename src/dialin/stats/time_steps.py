@@ -44,7 +44,7 @@ def lowest(at: Sequence[float], values: Sequence[float], steps: TimeSteps) -> li
 
 
 def rates(at: Sequence[float], values: Sequence[float], steps: TimeSteps) -> list[float | None]:
-    """Return the mean rate in each step. A reading is the rate since the one before it, so a step without takes the next."""
+    """Return the mean rate in each step. A reading is the rate since the one before, so a step without any takes the next."""
     return _plain(_filled(_means(at, values, steps), is_rate=True))
 
 
@@ -69,7 +69,7 @@ def _means(at: Sequence[float], values: Sequence[float], steps: TimeSteps) -> _A
 
 
 def _filled(values: _Array, *, is_rate: bool) -> _Array:
-    """Return values whose gaps between the first and the last one are filled; the first rate holds since the reading before."""
+    """Return values with the gaps between the first and the last one filled; the first rate holds since the reading before."""
     known = np.flatnonzero(~np.isnan(values))
     filled = values.copy()
     if known.size:

@@ -1,4 +1,4 @@
-"""A trial's measured seconds in figures, and the one that the study's goal compares."""
+"""A trial's measured seconds in figures, and the figure that the study's goal compares."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Figures:
     """One trial, summed up.
 
     Attributes:
-        window: of every measured second but those that the host lost.
+        window: the figures of every measured second but those that the host lost.
         typical: the typical speed, transactions per second; see `stats.window.Window`.
         shape: what the seconds looked like; of several numbers of threads, the first that was not steady.
         effective: how many independent seconds they are worth.
         error: relative standard error of the typical speed by these seconds alone.
-        latency: the mean of their percentiles of latency, each weighed by its transactions, milliseconds; None without any.
+        latency: the mean of the seconds' latency percentiles, weighted by transactions, milliseconds; None without any.
         errors: errors per second that the driver ignored.
-        lost: measured seconds that the host lost; of runs that it spoiled, what they took.
-        seconds: of load that count.
-        traffic: what a live server did meanwhile; None of all other trials.
+        lost: measured seconds that the host lost; a spoiled run of a timed query counts with the seconds that it took.
+        seconds: seconds of load that count.
+        traffic: what a live server did meanwhile; None for all other trials.
     """
 
     window: Window
@@ -56,13 +56,13 @@ class Figures:
 
 
 def with_traffic(figures: Figures, watched: Mapping[str, Watched]) -> Figures:
-    """Return the figures of a period of live traffic, which has its own hours and need not be steady."""
+    """Return the figures of a trial with its traffic added; the load of live traffic varies, so it need not be steady."""
     traffic = of_watched(watched)
     return figures if traffic is None else replace(figures, traffic=traffic, shape=_AS_IT_IS)
 
 
 def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
-    """Sum up a trial whose load asked for so many transactions per second (0: no limit); None where no second of it counts.
+    """Sum up a trial; None where no second of it counts. `rate` is the load's transactions per second; 0 for no limit.
 
     Where it measured several numbers of threads, each is judged by itself, and the seconds of all are put on one level: that
     of the geometric mean of their throughputs. What a candidate gains at 1 thread and at 64 then counts alike, as a ratio, and
@@ -74,20 +74,20 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
     if not levels:
         return None
     windows = [window(level.tps, level.lengths) for level in levels]
-    together = geometric_mean([one.mean for one in windows])
-    scales = [together / one.mean if one.mean > 0 else 0.0 for one in windows]
+    overall = geometric_mean([one.mean for one in windows])
+    scales = [overall / one.mean if one.mean > 0 else 0.0 for one in windows]
     tps = [value * scale for level, scale in zip(levels, scales, strict=True) for value in level.tps]
     latencies = [level.latency for level in levels if level.latency]
     counted = [sample for level in levels for sample in level.counted]
     lengths = [sample.seconds for sample in counted] if any(level.lengths for level in levels) else None
-    together_window = window(tps, lengths) if len(levels) > 1 else windows[0]
+    overall_window = window(tps, lengths) if len(levels) > 1 else windows[0]
     effective = sum(effective_seconds(level.tps) for level in levels)
     return Figures(
-        window=together_window,
-        typical=geometric_mean([one.typical for one in windows]) if together else 0.0,
+        window=overall_window,
+        typical=geometric_mean([one.typical for one in windows]) if overall else 0.0,
         shape=next((level.shape for level in levels if not level.shape.steady), levels[0].shape),
         effective=effective,
-        error=together_window.typical_cv / math.sqrt(effective),
+        error=overall_window.typical_cv / math.sqrt(effective),
         latency=statistics.geometric_mean(latencies) if len(latencies) == len(levels) else None,
         errors=sum(sample.errors for sample in counted) / len(counted),
         lost=round(sum(sample.seconds for sample in measured if sample.lost)),
@@ -112,7 +112,7 @@ class Level:
 
     @property
     def lengths(self) -> list[float] | None:
-        """How long each sample was; None where all are as long."""
+        """The length of each sample, in seconds; None where all have the same length."""
         lengths = [sample.seconds for sample in self.counted]
         return lengths if len(set(lengths)) > 1 else None
 
@@ -122,7 +122,7 @@ class Level:
 
     @property
     def latency(self) -> float | None:
-        """The mean of their percentiles, each weighed by its transactions, milliseconds; None without any."""
+        """The mean of the samples' latency percentiles, weighted by transactions, milliseconds; None without any."""
         total = sum(self.tps)
         return sum(sample.latency_ms * sample.tps for sample in self.counted) / total if total > 0 else None
 
@@ -136,7 +136,7 @@ def steadiness(sample: Sample, rate: int) -> float:
 
 
 def by_threads(samples: Iterable[Sample], *, rate: int = 0) -> dict[int, Level]:
-    """Return what was measured by how many connections worked; each number of them is judged by itself."""
+    """Return what was measured at each number of threads; each is judged by itself."""
     grouped: dict[int, list[Sample]] = {}
     for sample in samples:
         if sample.step is Step.MEASURE and not sample.lost:
@@ -153,7 +153,7 @@ FIGURE_OF = {
     Goal.LATENCY: DecidedBy.LATENCY,
     **{goal: DecidedBy(goal.value) for goal in COST_GOALS},
 }
-"""What each goal is about; throughput may be decided by typical speed, see `stats.throughput`."""
+"""The figure that each goal compares; throughput may be decided by typical speed, see `stats.throughput`."""
 
 
 def value(measured: Figures, decided_by: DecidedBy) -> float:
@@ -188,7 +188,7 @@ def _measured(trials: Iterable[Trial], by_trial: Mapping[int, Figures]) -> Itera
 
 
 def observations(trials: Iterable[Trial], by_trial: Mapping[int, Figures], decided_by: DecidedBy) -> list[Observation]:
-    """Return one figure of each completed trial; what ran close together in time is one stratum."""
+    """Return one figure of each completed trial; trials that ran close together in time share a stratum."""
     measured = _measured(trials, by_trial)
     return [Observation(trial.stratum, trial.candidate, value(one, decided_by)) for trial, one in measured]
 

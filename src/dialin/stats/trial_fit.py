@@ -28,13 +28,13 @@ _KNOWN = np.array([0.3, 4.0, 16.0])
 _OVER_SECONDS = 1.4
 """The variance of a trial that is expected before any is repeated, as a multiple of what its own seconds show."""
 _OF_STARTS = 0.007
-"""What is expected beside it: the standard deviation from one start to the next, low for published repeats (0.4 to 3.5 %)."""
+"""What is expected in addition: the standard deviation from start to start, low for published repeats (0.4 to 3.5 %)."""
 _MUCH_NOISIER = 3.0
 """The ratio to the usual variance within trials from which on a candidate's seconds are noisier beyond doubt."""
 _AT_THE_STOP = 1.25
 """The least half-width of an interval, in normal deviates of its confidence. A study stops when its figures look settled, and
-are then further off than at a number of trials that was fixed beforehand; Student's quantile alone covers 89 to 96 %
-(benchmarks/decide.py)."""
+these are then further from the truth than at a number of trials that was fixed beforehand; Student's quantile alone covers 89
+to 96 % (benchmarks/decide.py)."""
 _ROUNDS = 3
 """Times that drift and variances are estimated from each other; the third changes intervals by less than a hundredth."""
 
@@ -80,24 +80,24 @@ class FittedDifference:
         return math.copysign(-float(ndtri(max(float(stdtr(self.dof, -abs(t))), 1e-300))), t)
 
     def ratio(self, alpha: float) -> Estimate:
-        """Return it as a ratio, with the interval of this one ratio at 1 - alpha."""
+        """Return the difference as a ratio, with the interval of this one ratio at 1 - alpha."""
         return estimate_of_logs(self.mean, _reach(self.dof, alpha) * self.error)
 
 
 @dataclass(frozen=True, slots=True)
 class TrialFit:
-    """What trials say of the candidates that have any.
+    """The fit of the candidates that have trials.
 
     Attributes:
         names: the candidates, in the order of all that follows.
         effects: the level of each on the log scale, at the machine's mean state over all trials.
-        covariance: of the effects; what is not known of the drift is in it.
-        variances: of one trial of each candidate about the drift.
+        covariance: covariance of the effects; it includes the uncertainty of the drift.
+        variances: variance of one trial of each candidate about the drift.
         dof: degrees of freedom of each variance.
-        total_dof: degrees of freedom of all of them together.
-        trials: of each candidate.
+        total_dof: degrees of freedom of all variances together.
+        trials: number of trials of each candidate.
         residual_sd: standard deviation of one trial about the drift, of all candidates together and by these trials alone.
-        residual_dof: degrees of freedom of that.
+        residual_dof: degrees of freedom of `residual_sd`.
     """
 
     names: tuple[str, ...]
@@ -167,8 +167,8 @@ def fit_trials(trials: Iterable[TimedTrial], names: Sequence[str]) -> TrialFit |
     """Estimate the levels of the named candidates that have trials.
 
     A run's drift is a straight line and half waves with normal priors; their sizes, from none to fifty times the noise, in a
-    wandering and in a smooth shape, are averaged by their marginal likelihood, so that what is not known of the drift is in the
-    intervals. The variances of candidates have a scaled inverse chi-squared prior about a common one, its weight averaged
+    wandering and in a smooth shape, are averaged by their marginal likelihood, so that the intervals include the uncertainty of
+    the drift. The variances of candidates have a scaled inverse chi-squared prior about a common one, its weight averaged
     likewise (Smyth, Statistical Applications in Genetics 3, 2004, there with an estimated weight). A candidate whose seconds
     are noisier beyond doubt starts with a higher variance. No variance is lower than what a candidate's own seconds show.
 
@@ -200,15 +200,15 @@ def _fit(names: tuple[str, ...], sums: Sums, drift: Drift, centre: float) -> Tri
     for _ in range(_ROUNDS):
         solution = solve(sums, drift.precisions, variances / math.exp(float(np.log(variances).mean())))
         evidence = prior - solution.log_determinant / 2
-        # With two degrees of freedom of the usual noise: where nothing is left over, no assumption is infinitely likely.
+        # Two degrees of freedom of the usual noise are added, so that no assumption is infinitely likely where nothing is left.
         left_over = np.maximum(solution.left_over, 1e-12) + 2 * sums.usual
         evidence -= (len(sums.logs) - len(names) + 2) / 2 * np.log(left_over)
         weights = _shares(evidence)
         explained = (weights @ solution.levels)[sums.candidates]
         explained += (drift.columns * np.tensordot(weights, solution.coefficients, 1)[drift.runs]).sum(axis=1)
         residuals = np.bincount(sums.candidates, weights=(sums.logs - explained) ** 2)
-        own_dof = np.maximum(sums.counts - weights @ solution.leverages, 1e-3)
-        common = _common_variance(residuals / noisier, own_dof, _OVER_SECONDS * sums.usual + _OF_STARTS**2)
+        residual_dof = np.maximum(sums.counts - weights @ solution.leverages, 1e-3)
+        common = _common_variance(residuals / noisier, residual_dof, _OVER_SECONDS * sums.usual + _OF_STARTS**2)
         variances = np.maximum(common.variances * noisier, np.maximum(sums.within, 1e-14))
         scale = math.exp(float(np.log(variances).mean()))
     mean = weights @ solution.effects
@@ -218,11 +218,11 @@ def _fit(names: tuple[str, ...], sums: Sums, drift: Drift, centre: float) -> Tri
         effects=mean + centre,
         covariance=scale * np.tensordot(weights, solution.covariances, 1) + np.einsum("m,mi,mj->ij", weights, apart, apart),
         variances=variances,
-        dof=np.maximum(np.minimum(own_dof + common.likeness, common.dof), 1.0),
+        dof=np.maximum(np.minimum(residual_dof + common.likeness, common.dof), 1.0),
         total_dof=max(common.dof, 1.0),
         trials=sums.counts,
-        residual_sd=math.sqrt(max(float(residuals.sum() / own_dof.sum()), 1e-14)),
-        residual_dof=max(float(own_dof.sum()), 1.0),
+        residual_sd=math.sqrt(max(float(residuals.sum() / residual_dof.sum()), 1e-14)),
+        residual_dof=max(float(residual_dof.sum()), 1.0),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from dialin.model.why import Usl
 
 FEWEST = 4
-"""Numbers of threads that a fit takes: it has three parameters, and one must be left to tell how well they do."""
+"""Numbers of threads that a fit needs: it has three parameters, and a fourth point must show how well they fit."""
 
 _NO_CURVE = 0.5
 """The typical relative deviation from which on points lie on no such curve."""

@@ -1,4 +1,4 @@
-"""Where the start of a run ends that is left out: the warm-up of a run that began cold."""
+"""How much is left out at the start of a run: the warm-up of a run that began cold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dialin.stats.steady import Shape, examine_run, mser5
 from dialin.stats.window import Series, relative
 
 _MARGIN = 5
-"""Figures before the half of a run where a warm-up that ends counts as one that does not."""
+"""A warm-up that ends this many figures before the half of a run, or later, counts as one that does not end."""
 _LONGEST_FALL = 0.2
 """The share of a run up to which a start that ran faster than the rest is left out. A longer one is no start: it is a level
 that the run lost, and to leave it out would call the lower level the truth."""
@@ -23,6 +23,7 @@ class Start:
     """What is left out at the start of a run.
 
     Attributes:
+        length: how many figures are left out.
         settled: whether the run settled before half of it was over.
         change: by how much the figures left out were faster (above 0) or slower than the rest, relative; 0 where none are.
     """
@@ -36,8 +37,8 @@ def find_start(tps: Series) -> Start:
     """Find what is to be left out at the start of a run, by MSER-5.
 
     A slow start is a warm-up. Where it is not over before half of the run, half of the run is taken for it, unless the whole
-    run is steady: in a short and noisy one the least error may lie anywhere. A fast start is left out where it is short. What
-    went before a collapse is never left out, and of a run at two levels nothing is but what was slower than both.
+    run is steady: in a short and noisy one the least error may lie anywhere. A fast start is left out where it is short. Of a
+    run that collapsed, only a slow start before the collapse is left out; of one at two levels, only a start slower than both.
     """
     x = np.asarray(tps, dtype=float)
     whole = examine_run(tps)

@@ -12,9 +12,9 @@ from dialin.stats.window import OUTLIER
 _RECENT = 3 / 4
 """The share of the series, counted from its end, that is judged: an early transient is forgotten as the series grows."""
 _FEWEST = 6
-"""Seconds that are judged at least, once there are so many."""
+"""The fewest seconds that are judged, once the series has as many."""
 _TOLERANCE = 0.015
-"""The change across half of what is judged that is taken for none, relative."""
+"""The relative change across half of the judged seconds that counts as none."""
 _NOISE = 0.7
 """The change that is taken for noise, in standard errors; less than one, so that chance rarely hides a trend."""
 _PRECISION = 0.02

@@ -69,8 +69,8 @@ def window(tps: Series, seconds: Series | None = None) -> Window:
 
     Args:
         tps: transactions per second, one figure for each second.
-        seconds: how long each of them was, where they are runs or parts of a recording: a long one counts for as long as it
-            took, so that their mean is transactions / seconds. None for seconds.
+        seconds: the length of each figure's interval, where figures are those of runs or parts of a recording: each counts for
+            as long as it took, so that the mean is transactions / seconds. None where each is one second.
 
     Raises:
         ValueError: there is no second, or a figure is negative or not a number.

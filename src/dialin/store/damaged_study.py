@@ -1,4 +1,4 @@
-"""Studies that cannot be read: a file that is no database any more, or rows that somebody altered by hand."""
+"""Studies that cannot be read: a file that is no longer a database, or rows that somebody altered by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dialin.errors import UserError
 from dialin.model.record import StudyRecord
 
 BAD_ROWS = (ValidationError, ValueError, TypeError, LookupError, AttributeError)
-"""What rows that somebody altered by hand raise where they are read."""
+"""The errors that reading raises for rows that somebody altered by hand."""
 
 
 def damaged(path: Path) -> UserError:
@@ -19,7 +19,7 @@ def damaged(path: Path) -> UserError:
 
 
 def check_candidates(record: StudyRecord) -> None:
-    """Raise LookupError where something is about a candidate that the study does not have."""
+    """Raise LookupError if the baseline, a trial or the verdict names a candidate that the study does not have."""
     known = set(record.spec.names)
     named = {record.spec.baseline, *(trial.candidate for trial in record.trials)}
     if record.verdict is not None:

@@ -12,7 +12,7 @@ from dialin.store import STUDY_FILE
 
 @dataclass(slots=True)
 class FoundStudies:
-    """What lies below a directory.
+    """The studies below a directory.
 
     Attributes:
         problems: directories that could not be searched, with the reason.
@@ -38,6 +38,6 @@ def find_studies(directory: Path) -> FoundStudies:
     for place, directories, files in os.walk(directory, onerror=note):
         if STUDY_FILE in files:
             result.studies.append(Path(place))
-            directories.clear()  # a study holds no other one
+            directories.clear()  # a study contains no other study
         directories[:] = sorted(name for name in directories if not name.startswith("."))
     return result

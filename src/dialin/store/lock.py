@@ -1,4 +1,4 @@
-"""One dialin at a time runs a study; any number may read it, and see who runs it."""
+"""The lock of a study: one dialin at a time runs it, and any number may read it and see who runs it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dialin.errors import UserError
 LOCK_FILE = "study.lock"
 
 CHECKS = "checks"
-"""Stands for the identity of a process that only checks whether the study could be resumed."""
+"""Written in place of the identity of a process that only checks whether the study could be resumed."""
 
 _FLOCK = struct.Struct("hhqqi4x")
 """The kernel's `struct flock`: kind, whence, start, length, process."""
@@ -28,7 +28,7 @@ class Holder:
     """The process that runs a study.
 
     Attributes:
-        pid: 0 where it is not written down yet.
+        pid: 0 if it is not recorded yet.
         identity: what distinguishes that process from a later one with the same PID; empty where unknown.
     """
 
@@ -53,7 +53,7 @@ def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
     descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:
-            # A lock of the open file and not of the process: a second try from the same process is refused too.
+            # The lock belongs to the open file and not to the process: a second try from the same process is refused too.
             fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _WHOLE_FILE)
         except (BlockingIOError, PermissionError):
             pid = _read_holder(descriptor).pid or "unknown"
@@ -69,7 +69,7 @@ def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
 
 
 def holder(directory: Path) -> Holder | None:
-    """Return the process that runs a study, or None. Nothing is locked, so that a study that begins is not held up."""
+    """Return the process that runs a study, or None. This takes no lock, so it never delays a study that begins."""
     try:
         descriptor = os.open(directory / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

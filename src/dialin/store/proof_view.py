@@ -1,4 +1,4 @@
-"""A tune as its reports show it: the study that its proof is, and the course of the search beside it."""
+"""A tune as its reports show it: its proof as a study, together with the course of the search."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from dialin.stats.trial_figures import figures
 def proof_view(record: StudyRecord) -> StudyRecord:
     """Return the record of a tune's proof, with the course of the search.
 
-    Before the proof begins it has the baseline and the best setting so far, with their trials in the search.
+    Before the proof begins, the record has the baseline and the best setting so far, with their trials in the search.
     """
     spec, course = record.spec, record.course or TuneCourse()
     rate = spec.workload.rate
-    measured = {one.id: figures(record.samples.get(one.id, ()), rate=rate) for one in record.trials if _is_done(one)}
+    measured = {trial.id: figures(record.samples.get(trial.id, ()), rate=rate) for trial in record.trials if _is_done(trial)}
     course = replace(
         course,
         trials=record.trials,
@@ -45,7 +45,7 @@ def proof_view(record: StudyRecord) -> StudyRecord:
     shown = {trial.id for trial in trials}
     return replace(
         record,
-        spec=spec.model_copy(update={"candidates": tuple(one for one in spec.candidates if one.name in names)}),
+        spec=spec.model_copy(update={"candidates": tuple(each for each in spec.candidates if each.name in names)}),
         trials=trials,
         samples={number: samples for number, samples in record.samples.items() if number in shown},
         watched={number: watched for number, watched in record.watched.items() if number in shown},
@@ -54,14 +54,14 @@ def proof_view(record: StudyRecord) -> StudyRecord:
 
 
 def proof_asks(spec: StudySpec, asks: Sequence[TuneAsk]) -> list[TuneAsk]:
-    """Return the trials of the proof that counts: of the budget that the tune has now."""
+    """Return the trials of the current proof; those of a proof for a smaller, earlier budget do not count."""
     searched = spec.tune.searched if spec.tune else 0
     return [ask for ask in asks if ask.stage is TuneStage.PROOF and ask.number > searched]
 
 
 def candidate_of(spec: StudySpec, setting: Setting) -> Candidate | None:
-    """Return the candidate that is a setting; None where no trial had it."""
-    return next((one for one in spec.candidates if same_setting(one.setting, setting)), None)
+    """Return the candidate with a setting; None if no trial had it."""
+    return next((each for each in spec.candidates if same_setting(each.setting, setting)), None)
 
 
 def _is_done(trial: Trial) -> bool:

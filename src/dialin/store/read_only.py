@@ -1,8 +1,8 @@
-"""Reading a study without writing or creating any of its files.
+"""Reads a study without writing or creating any of its files.
 
-A study that runs, or that was killed, is read with its write-ahead log, whose index (`study.db-shm`) SQLite refreshes. A study
-at rest is read as an immutable file, from a read-only medium too; should somebody resume it meanwhile, it is read again. One
-that was killed, whose index is missing where nobody may write, is read from a copy.
+A running or killed study is read with its write-ahead log, whose index (`study.db-shm`) SQLite updates. A study that has ended
+is read as an immutable file, even from a read-only medium; if somebody resumes it meanwhile, it is read again. If the index is
+missing and cannot be created in the directory, a killed study is read from a copy.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ Answer = TypeVar("Answer")
 _INDEX = "-shm"
 
 _LOG = "-wal"
-"""What SQLite names the log after that a running study writes to; it is there before anything else changes."""
+"""The suffix of SQLite's write-ahead log, to which a running study writes; the log exists before anything else changes."""
 
 
 def read(directory: Path, ask: Callable[[Store], Answer]) -> Answer:
-    """Return what `ask` returns of a study; it may only read, keeps nothing of its store, and may be called twice.
+    """Call `ask` with the store of a study, and return its result.
+
+    `ask` may only read, must not keep the store, and may be called twice.
 
     Raises:
-        UserError: the directory holds no study, one that is not made yet or is damaged, or one of another version of dialin.
+        UserError: the directory holds no study, one that is not created yet or is damaged, or one of another version of dialin.
     """
     path = study_file(directory)
     if not _is_under_way(path):
@@ -59,7 +61,7 @@ def read(directory: Path, ask: Callable[[Store], Answer]) -> Answer:
 
 
 def signature(directory: Path) -> tuple[tuple[int, int], ...]:
-    """Return a value that differs once a study has been written to; cheap.
+    """Return a value that changes whenever a study is written to; it is cheap to get.
 
     Raises:
         UserError: the directory holds no study.
@@ -69,7 +71,7 @@ def signature(directory: Path) -> tuple[tuple[int, int], ...]:
 
 
 def _is_under_way(path: Path) -> bool:
-    """Return whether the log alone holds something: of a study that runs, or that was killed."""
+    """Return whether the write-ahead log has content, because the study is running or was killed."""
     return _signature(_log(path))[1] > 0
 
 
@@ -91,7 +93,7 @@ def _signature(path: Path) -> tuple[int, int]:
 
 
 def _ask(directory: Path, path: Path, mode: str, ask: Callable[[Store], Answer]) -> Answer:
-    with _faults(path), closing(_connect(path, mode)) as source:
+    with _as_user_errors(path), closing(_connect(path, mode)) as source:
         if source.execute("PRAGMA application_id").fetchone()[0] != schema.APPLICATION_ID:
             raise UserError(f"{path} was not written by dialin", "Name the directory that a dialin study was written to")
         _check_made(source, path)
@@ -116,7 +118,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 @contextmanager
-def _faults(path: Path) -> Iterator[None]:
+def _as_user_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.DatabaseError, DBAPIError) as error:

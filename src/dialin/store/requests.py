@@ -1,4 +1,4 @@
-"""Requests to a running study, by a file in its directory that it looks for between its blocks."""
+"""Requests to a running study, through a file in its directory that it looks for between its blocks."""
 
 from __future__ import annotations
 

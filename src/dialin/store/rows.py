@@ -1,4 +1,4 @@
-"""The rows of a study's database as nouns of the model."""
+"""Converts the rows of a study's database to objects of the model."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from dialin.model.trial import Block, Costs, Failure, Purpose, Sample, Step, Tri
 from dialin.model.tune import TuneAsk, TuneStage
 
 HOSTS = "hosts"
-"""Where the column `host` of a study has the inventory of each host, by its name, in the order that they came."""
+"""The key in the column `host` of a study for the inventories of its hosts, by name."""
 
 _CODED = '{"code": '
-"""What a line of the log begins with where it is a code with figures, not a sentence."""
+"""The beginning of a line of the log that is a code with figures, not a sentence."""
 
 
 def host(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the inventory of the first host, and what is known of the load."""
+    """Return the inventory of the first host in `HOSTS`, and what is known about the load."""
     first: Mapping[str, Any] = next(iter(stored.get(HOSTS, {}).values()), {})
     return {**first, **{name: value for name, value in stored.items() if name != HOSTS}}
 
@@ -67,25 +67,25 @@ def ask(row: Row[Any]) -> TuneAsk:
     return TuneAsk(**{**row._mapping, "stage": TuneStage(row.stage)})
 
 
-def progress(stands: Mapping[str, Any]) -> Progress:
-    step = Step(stands["step"]) if stands["step"] else None
-    standings = {name: Standing(**figures) for name, figures in stands["standings"].items()}
-    hosts = {name: _host_progress(does) for name, does in stands.get("hosts", {}).items()}
-    read = {"session": SessionState(stands["session"]), "step": step, "standings": standings, "hosts": hosts}
-    return Progress(**{**stands, **read})
+def progress(stored: Mapping[str, Any]) -> Progress:
+    step = Step(stored["step"]) if stored["step"] else None
+    standings = {name: Standing(**figures) for name, figures in stored["standings"].items()}
+    hosts = {name: _host_progress(figures) for name, figures in stored.get("hosts", {}).items()}
+    typed = {"session": SessionState(stored["session"]), "step": step, "standings": standings, "hosts": hosts}
+    return Progress(**{**stored, **typed})
 
 
-def _host_progress(does: Mapping[str, Any]) -> HostProgress:
-    return HostProgress(**{**does, "step": Step(does["step"]) if does["step"] else None})
+def _host_progress(stored: Mapping[str, Any]) -> HostProgress:
+    return HostProgress(**{**stored, "step": Step(stored["step"]) if stored["step"] else None})
 
 
-def watched(saw: Mapping[str, Any]) -> Watched:
-    gauges = {name: Gauge(**figures) for name, figures in saw["gauges"].items()}
-    return Watched(**{**saw, "gauges": gauges, "notes": probe_notes(saw["notes"])})
+def watched(stored: Mapping[str, Any]) -> Watched:
+    gauges = {name: Gauge(**figures) for name, figures in stored["gauges"].items()}
+    return Watched(**{**stored, "gauges": gauges, "notes": probe_notes(stored["notes"])})
 
 
 def probe_notes(stored: Sequence[Mapping[str, Any]]) -> tuple[ProbeNote, ...]:
-    return tuple(ProbeNote(ProbeNoteCode(one["code"]), one["figures"]) for one in stored)
+    return tuple(ProbeNote(ProbeNoteCode(note["code"]), note["figures"]) for note in stored)
 
 
 def waits(summary: Mapping[str, Any]) -> RawWaits:
@@ -94,7 +94,7 @@ def waits(summary: Mapping[str, Any]) -> RawWaits:
 
 
 def log_column(line: LogLine) -> str:
-    """Return what the column `text` holds of a line: its sentence where it is one, else its code and figures as JSON."""
+    """Return the column `text` for a line of the log: its sentence if it is one, else its code and figures as JSON."""
     if line.code is LogCode.TEXT and not line.figures["text"].startswith(_CODED):
         return str(line.figures["text"])
     return json.dumps({"code": line.code, "figures": dict(line.figures)}, ensure_ascii=False)

@@ -38,7 +38,7 @@ candidate = Table(
     Column("server", String(200), nullable=False),
     Column("born", Integer, nullable=False),
 )
-"""In the order that they entered the study."""
+"""The candidates, in the order in which they entered the study."""
 
 block = Table(
     "block",
@@ -49,7 +49,7 @@ block = Table(
     Column("candidates", JSON, nullable=False),
     UniqueConstraint("number", "purpose"),
 )
-"""Written down before their first trial begins: the names of their candidates, in the order that their trials run."""
+"""A block is stored before its first trial begins: the names of its candidates, in the order in which their trials run."""
 
 trial = Table(
     "trial",
@@ -134,7 +134,7 @@ progress = Table(
     Column("id", Integer, primary_key=True),
     Column("stands", JSON, nullable=False),
 )
-"""One row: how the study stands now."""
+"""One row: the current progress of the study."""
 
 tune_ask = Table(
     "tune_ask",
@@ -147,7 +147,7 @@ tune_ask = Table(
     Column("block", Integer, nullable=False),
     Column("subset", String(40), nullable=False),
 )
-"""The trials that a tune asked for, each written down before it begins. Only tunes are asked for these two tables."""
+"""The trials that a tune asked for, each stored before it begins. Only tunes use this table and the next."""
 
 tune_findings = Table(
     "tune_findings",

@@ -1,4 +1,4 @@
-"""The figures of a trial over time, in Parquet: many, alike, and read seldom."""
+"""The figures of a trial over time. They are in Parquet because they are many, uniform and seldom read."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def file_name(trial_id: int) -> str:
 
 
 def write(path: Path, points: PointColumns) -> None:
-    """Write points to a file that is there whole or not at all; none where there are no points.
+    """Write points to a file, which appears complete or not at all; without points there is no file.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     import numpy as np
     import polars as pl
@@ -39,7 +39,7 @@ def write(path: Path, points: PointColumns) -> None:
 
 
 def read(path: Path, wanted: Collection[tuple[str, str]]) -> PointColumns:
-    """Return the wanted figures of a trial, each by its probe and name, in order of time; none where no file can be read."""
+    """Return the wanted figures of a trial, each by its probe and name, in order of time; empty if no file can be read."""
     import polars as pl
 
     if not path.is_file():

@@ -1,6 +1,6 @@
-"""Keeps a study: its question, its trials, every sample, and its verdict.
+"""Stores a study: its question, its trials, every sample, and its verdict.
 
-Each call is one committed transaction, so a study killed at any instant has lost at most the second under way. SQLite in WAL
+Each call is one committed transaction, so a study killed at any instant loses at most the current second. SQLite in WAL
 mode lets reports and the live page read while the study writes.
 """
 
@@ -46,7 +46,7 @@ def study_file(directory: Path) -> Path:
 
 
 def _read_mark(path: Path) -> int:
-    """Return SQLite's mark of the program that a file belongs to; opened read-only, for it may be another program's."""
+    """Return SQLite's application id of a file, which is opened read-only because it may belong to another program."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             return int(connection.execute("PRAGMA application_id").fetchone()[0])
@@ -105,7 +105,7 @@ class Store:
         servers: Mapping[str, Mapping[str, Any]],
         catalogues: Mapping[str, str] | None = None,
     ) -> Self:
-        """Make the database of a new study in an existing directory.
+        """Create the database of a new study in an existing directory.
 
         Raises:
             UserError: the directory holds a study already, or cannot be written to (a full disk); no database is left there.
@@ -129,7 +129,7 @@ class Store:
                 connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
                 schema.metadata.create_all(connection)
                 connection.execute(study)
-                connection.execute(insert(schema.candidate), [one.model_dump(mode="json") for one in spec.candidates])
+                connection.execute(insert(schema.candidate), [each.model_dump(mode="json") for each in spec.candidates])
         except OperationalError as error:
             engine.dispose()
             for leftover in (path, *(path.with_name(f"{STUDY_FILE}{suffix}") for suffix in ("-wal", "-shm", "-journal"))):
@@ -232,7 +232,7 @@ class Store:
         return rows.host(self._scalar(select(schema.study.c.host)))
 
     def add_to_host(self, facts: Mapping[str, Any]) -> None:
-        """Add to what is known of the load, or replace, what is other than when the study began."""
+        """Add facts about the load, or replace those that have changed since the study began."""
         with self._write() as connection:
             stored = connection.execute(select(schema.study.c.host)).scalar_one()
             connection.execute(update(schema.study).values(host={**stored, **facts}))
@@ -260,7 +260,7 @@ class Store:
         """Store a block before its first trial, with the candidates that enter the study in it."""
         with self._write() as connection:
             if entering:
-                connection.execute(insert(schema.candidate), [one.model_dump(mode="json") for one in entering])
+                connection.execute(insert(schema.candidate), [candidate.model_dump(mode="json") for candidate in entering])
             row = {"number": block.number, "purpose": block.purpose, "candidates": list(block.order)}
             connection.execute(insert(schema.block).values(**row))
 
@@ -272,7 +272,7 @@ class Store:
         """Store a trial that a tune asks for, with the candidate that enters for it; one that never ran is replaced."""
         with self._write() as connection:
             if entering:
-                connection.execute(insert(schema.candidate), [one.model_dump(mode="json") for one in entering])
+                connection.execute(insert(schema.candidate), [candidate.model_dump(mode="json") for candidate in entering])
             connection.execute(insert(schema.tune_ask).prefix_with("OR REPLACE").values(**asdict(ask)))
 
     def asks(self) -> list[TuneAsk]:
@@ -309,8 +309,8 @@ class Store:
     def save_watched(self, trial_id: int, watched: Iterable[Watched], points: PointColumns) -> None:
         """Store what the probes of a trial read; figures over time go into `evidence/trial-N.parquet`."""
         with self._write() as connection:
-            for one in watched:
-                row = {"trial": trial_id, "probe": one.probe, "saw": asdict(one)}
+            for each in watched:
+                row = {"trial": trial_id, "probe": each.probe, "saw": asdict(each)}
                 connection.execute(insert(schema.watched).prefix_with("OR REPLACE").values(**row))
         try:
             series.write(self.directory_of_series / series.file_name(trial_id), points)
@@ -319,19 +319,19 @@ class Store:
 
     @property
     def directory_of_series(self) -> Path:
-        """Where the figures over time of each trial are."""
+        """The directory of the files with the figures of each trial over time, `evidence/trial-N.parquet`."""
         return self._directory / "evidence"
 
     @property
     def directory_of_waits(self) -> Path:
-        """Where the raw waits of trials for waits are, `waits/trial-N.parquet`."""
+        """The directory of the files with the raw waits of trials, `waits/trial-N.parquet`."""
         return self._directory / "waits"
 
     def save_waits(self, trial_id: int, waits: RawWaits, file: Path | None = None) -> None:
         """Store the summary of a trial's raw waits, and move the file of the waits themselves into the study.
 
         Raises:
-            DialinError: it cannot be written.
+            DialinError: the study cannot be written.
         """
         place = self.directory_of_waits / series.file_name(trial_id)
         if file is not None and file != place:
@@ -375,7 +375,7 @@ class Store:
         """Return the newest verdict, once there is one.
 
         Raises:
-            UserError: it cannot be read.
+            UserError: the verdict cannot be read.
         """
         stored = self._scalar(select(schema.study.c.verdict))
         try:
@@ -430,7 +430,7 @@ class Store:
         """Return the figures of probes over time, by trial; trials without any are left out."""
         files = {trial.id: self.directory_of_series / series.file_name(trial.id) for trial in self.trials()}
         points = {number: series.read(path, readings) for number, path in files.items()}
-        return {number: one for number, one in points.items() if one.at}
+        return {trial_id: columns for trial_id, columns in points.items() if columns.at}
 
     def waits(self) -> dict[int, RawWaits]:
         return {row.trial: rows.waits(row.summary) for row in self._rows(select(schema.waits))}
@@ -441,15 +441,15 @@ class Store:
     def read(self, *, samples: bool = True, readings: Collection[tuple[str, str]] = (), whole: bool = False) -> StudyRecord:
         """Return a study, for reports.
 
-        Of a tune the record is that of its proof, with the course of the search beside it.
+        For a tune, the record is that of its proof, together with the course of the search.
 
         Args:
-            samples: whether with every second of its trials.
-            readings: which figures of probes over time are read, each by its probe and name.
-            whole: whether all of a tune is returned as one record.
+            samples: whether to read every sample.
+            readings: which figures of probes over time to read, each by its probe and name.
+            whole: whether to return everything of a tune as one record.
 
         Raises:
-            UserError: it cannot be read.
+            UserError: the study cannot be read.
         """
         try:
             with self._engine.connect() as connection:

@@ -16,7 +16,7 @@ _HALF_MADE = ("trial-*.making", "trial-*.part[0-9]*")
 def remove_unfinished_files(store: Store) -> None:
     """Remove unfinished files, and those of interrupted trials, which are run again.
 
-    A file that cannot be removed is left. Only the process that runs the study may do so.
+    A file that cannot be removed is left. Only the process that runs the study may call this.
     """
     interrupted = {series.file_name(trial.id) for trial in store.trials() if trial.state is TrialState.INTERRUPTED}
     for directory in (store.directory_of_series, store.directory_of_waits):

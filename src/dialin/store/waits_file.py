@@ -1,7 +1,7 @@
 """Raw waits in Parquet, and their statistics.
 
-A percentile is that of the nearest rank: the least wait that at least so many of all waits are no longer than. It is always a
-wait that happened.
+Percentiles use the nearest-rank method: p99 is the shortest wait such that at least 99 % of all waits are no longer. A
+percentile is always a wait that happened.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 _WORST = 0.01
 _TEN = 10
 _NS = 1000
-"""Picoseconds."""
+"""Picoseconds in a nanosecond."""
 
 _COMPRESSION: Final = "lz4"
 """A third larger than zstd, and read in half the time."""
 
 MEMORY = 24
-"""Bytes of memory that summarising takes for each event, beside what one slice takes."""
+"""Bytes of memory that summarising takes for each event, in addition to those of one slice."""
 
 _OPERATION = 0xFFFF
 """The bits that hold an operation; the bits above them hold an instrument."""
 
 _PIECE = 1 << 18
-"""Events that are worked on at a time, so that they stay near the CPU."""
+"""Events that are processed at a time, so that they stay in the CPU's cache."""
 
 _BACKWARD = 1 << 63
-"""Picoseconds from which on a time is taken for one below zero that went round: 106 days."""
+"""Picoseconds (106 days) from which on a time counts as negative: it wrapped around, because it is stored unsigned."""
 
 _SLICE = 16_777_216
-"""Events that are taken from the file at a time: read, each takes twice its final memory."""
+"""Events that are read from the file at a time: while it is read, each takes twice its final memory."""
 
 
 @contextmanager
@@ -58,13 +58,13 @@ def _as_os_errors() -> Iterator[None]:
 
 
 class Written(NamedTuple):
-    """What was written.
+    """What `write` has written.
 
     Attributes:
-        counted: as how many waits the server counts the events of the files.
-        stored: how many events are stored.
-        backward: of these, those that have an end before their start by the server's timer; their time is 0. The cycle counters
-            of two CPUs differ a little, and a thread may be moved from one to the other while it waits.
+        counted: the number of waits that the server counts for the events in the files.
+        stored: the number of events that are stored.
+        backward: how many of these ended before they started, by the server's timer; their time is stored as 0. The cycle
+            counters of two CPUs differ a little, and a thread may move from one to the other while it waits.
     """
 
     counted: int
@@ -73,18 +73,18 @@ class Written(NamedTuple):
 
 
 def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> Written:
-    """Turn the files that a server wrote into one Parquet file, there whole or not at all; the files are removed.
+    """Convert the files that a server wrote into one Parquet file, which appears complete or not at all; remove the files.
 
     Thread and number identify an event; duplicates within a file are dropped. No two files hold the same event.
 
     Args:
-        path: of the Parquet file.
-        files: in tab-separated values, as `SELECT ... INTO OUTFILE` writes them: thread, event, instrument, operation, start
-            and time waited in picoseconds, and how many waits the server counts it as.
+        path: the path of the Parquet file.
+        files: tab-separated values, as `SELECT ... INTO OUTFILE` writes them: thread, event, instrument, operation, start
+            and time waited in picoseconds, and the number of waits that the server counts for the event.
         left_out: threads whose events are dropped.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the Parquet file cannot be written.
     """
     import polars as pl
 
@@ -99,9 +99,9 @@ def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> Wr
                 read += int(events["counted"].sum())
                 events = events.drop("counted").filter(~pl.col("thread").is_in(list(left_out)))
                 stored += events.height
-                gone_round = pl.col("wait_ps") >= _BACKWARD
-                backward += int(events.select(gone_round.sum()).item())
-                events = events.with_columns(pl.when(gone_round).then(0).otherwise(pl.col("wait_ps")).alias("wait_ps"))
+                wrapped = pl.col("wait_ps") >= _BACKWARD
+                backward += int(events.select(wrapped.sum()).item())
+                events = events.with_columns(pl.when(wrapped).then(0).otherwise(pl.col("wait_ps")).alias("wait_ps"))
                 part = path.with_suffix(f".part{len(parts)}")
                 parts.append(part)
                 events.write_parquet(part, compression=_COMPRESSION)
@@ -146,7 +146,7 @@ def summarise(path: Path) -> tuple[WaitRow, ...]:
     them sorted.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     instruments: dict[str, int] = {}
     operations: dict[str, int] = {}
@@ -186,9 +186,9 @@ def summarise(path: Path) -> tuple[WaitRow, ...]:
 def _times(
     path: Path, instruments: dict[str, int], operations: dict[str, int]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """Return the times of a file, and for each the place of its instrument (high bits) and its operation (low bits).
+    """Return the times of a file, and for each the number of its instrument (high bits) and its operation (low bits).
 
-    The names are added to `instruments` and `operations`, each with its place.
+    The names are added to `instruments` and `operations`, each with its number.
     """
     import polars as pl
 
@@ -206,7 +206,7 @@ def _times(
 
 
 def _places(column: pl.Series, known: dict[str, int]) -> NDArray[np.uint32]:
-    """Return for each row the place of its text among the known ones, to which new texts are added."""
+    """Return the number of each row's text in `known`, to which new texts are added."""
     codes = column.to_physical().to_numpy()
     texts = column.unique()
     place = np.zeros(int(codes.max()) + 1, dtype=np.uint32)
@@ -239,8 +239,8 @@ def _row(instrument: str, operation: str, times: NDArray[np.uint64]) -> WaitRow:
 
 
 def rank(count: int, percentile: float) -> int:
-    """Return the nearest rank of a percentile among so many, from 1."""
-    # Tenths of a percent are whole numbers here: 99.9 % of 1000 is the 999th, not the 1000th that floats would make of it.
+    """Return the nearest rank of a percentile among `count` values, from 1."""
+    # In whole tenths of a percent: 99.9 % of 1000 is rank 999, for which floats would give rank 1000.
     return max(1, math.ceil(round(10 * percentile) * count / 1000))
 
 

@@ -1,4 +1,4 @@
-"""A clock that moves only when it is told to, or when somebody sleeps on it."""
+"""A clock for tests that moves only when code sleeps on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every load source promises to a trial, as tests: whoever writes one inherits the class, and its tests are there."""
+"""The conformance tests of load sources: the test class of an implementation inherits them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LoadSourceConformance:
         raise NotImplementedError
 
     def test_it_can_run_here(self) -> None:
-        """What is missing is said before anything is started."""
+        """Anything that is missing is reported before the load is started."""
         source, target = self.make_source(), self.make_target()
         source.check()
         source.check_account(target.account)
@@ -46,7 +46,7 @@ class LoadSourceConformance:
         assert sum(second.tps for second in seconds) > 0
 
     def test_it_says_what_it_costs(self) -> None:
-        """A trial shows what share of the machine its driver took, and stores what the driver says of itself."""
+        """A trial shows what share of the machine its driver used, and stores the facts that the driver reports."""
         with self._running() as load:
             before = load.cpu_seconds()
             self._read(load)
@@ -61,7 +61,7 @@ class LoadSourceConformance:
             assert _connections(self.make_target()) == 0
 
     def test_it_applies_the_load_as_it_chose_in_an_earlier_trial(self) -> None:
-        """What the driver chose in the first trial of a study holds in all later ones, from their first second on."""
+        """The choice of the driver in the first trial of a study applies to all later ones, from their first second on."""
         source = self.make_source().pinned(None, 0.0)
         with self._running(source) as load:
             second = self._read(load)[-1]

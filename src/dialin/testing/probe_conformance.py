@@ -1,4 +1,4 @@
-"""What every probe promises to a study, as tests: whoever writes one inherits the class, and its tests are there."""
+"""The conformance tests of probes: the test class of an implementation inherits them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ProbeConformance:
         assert (first.name, first.period) == (second.name, second.period)
 
     def test_it_reads_numbers_and_sentences(self) -> None:
-        """A counter and a gauge have different names, since both are charted by name; what is not there says so in a note."""
+        """A counter and a gauge have different names, since both are charted by name; a note says what cannot be read."""
         reading = self.make_probe().read()
         assert reading.counters or reading.gauges or reading.notes
         assert all(math.isfinite(value) for value in (*reading.counters.values(), *reading.gauges.values()))
@@ -39,18 +39,18 @@ class ProbeConformance:
     def test_no_counter_falls(self) -> None:
         """A counter that falls would be taken for one that was reset.
 
-        A connection that ends takes its counts away for a moment (5.6), so what falls must fall each time.
+        On 5.6, the counts of a connection that ends are missing for a moment: a counter fails only if it falls every time.
         """
         probe = self.make_probe()
         assert not set.intersection(*(_fallen(probe.read(), probe.read()) for _ in range(3)))
 
     def test_its_notes_are_the_same_at_every_reading(self) -> None:
-        """A note is stored once for a trial, not once a second."""
+        """A note is stored once per trial, not once per second."""
         probe = self.make_probe()
         assert probe.read().notes == probe.read().notes
 
     def test_it_can_be_watched(self) -> None:
-        """A window as short as two readings has its differences."""
+        """A window as short as two readings has figures."""
         probe = self.make_probe()
         with Watch([probe], SystemClock()) as watch:
             with watch.window():

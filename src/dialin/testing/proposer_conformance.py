@@ -1,4 +1,4 @@
-"""What every proposer promises to a study, as tests: whoever writes one inherits the class, and its tests are there."""
+"""The conformance tests of proposers: the test class of an implementation inherits them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _SECONDS = 8
 class ProposerConformance:
     """Tests of a proposer without a server.
 
-    A subclass whose name begins with `Test` returns from `make_proposer` one that has been asked nothing yet, and from
-    `make_spec` a study that it can be asked about, if it needs another than two values of `innodb_io_capacity`.
+    A subclass whose name begins with `Test` returns from `make_proposer` one that has proposed nothing yet, and from
+    `make_spec` a study that it can propose candidates for, if it needs another than two values of `innodb_io_capacity`.
     """
 
     blocks = 8
@@ -34,7 +34,7 @@ class ProposerConformance:
         return StudySpec(candidates=pair, baseline="200", space=("innodb_io_capacity",), workload=WorkloadSpec(kind="sysbench"))
 
     def test_it_proposes_the_same_after_a_study_was_killed(self) -> None:
-        """A proposer that is new in the middle of a study names the candidates that the first one would have named."""
+        """A new proposer in the middle of a study names the candidates that the first one would have named."""
         proposer = self.make_proposer()
         for history, room in self._course(proposer):
             assert self.make_proposer().propose(history, room) == proposer.propose(history, room)
@@ -58,14 +58,14 @@ class ProposerConformance:
             assert {name for candidate in proposer.propose(history, room) for name in candidate.setting} <= allowed
 
     def test_a_candidate_that_is_out_does_not_come_back(self) -> None:
-        """What was decided stays decided."""
+        """An elimination is final."""
         proposer = self.make_proposer()
         for history, room in self._course(proposer):
             out = {candidate.name for candidate in history.spec.candidates[1:2]}
             assert not out & {candidate.name for candidate in proposer.propose(replace(history, out=out), room)}
 
     def test_a_candidate_that_was_refused_is_not_proposed_again(self) -> None:
-        """A study asks a proposer again until all that it names can run."""
+        """A study asks a proposer again until all candidates that it names can run."""
         proposer = self.make_proposer()
         for history, room in self._course(proposer):
             known = {candidate.name for candidate in history.spec.candidates}
@@ -80,7 +80,7 @@ class ProposerConformance:
                 raise AssertionError("it names new candidates for ever")
 
     def _course(self, proposer: Proposer) -> list[tuple[History, Room]]:
-        """Return what it is asked, block by block, where all that it names enters and runs."""
+        """Return the arguments of `propose` for each block, if every candidate that it names enters and runs."""
         history, requested = History(self.make_spec()), []
         for number in range(1, self.blocks + 1):
             room = Room(number, 100)

@@ -1,4 +1,4 @@
-"""What every worker promises to a study, as tests: whoever writes one inherits the class, and its tests are there."""
+"""The conformance tests of workers: the test class of an implementation inherits them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class WorkerConformance:
         assert pickle.loads(pickle.dumps(request)) == request  # noqa: S301 - our own bytes
 
     def test_it_says_where_it_runs(self) -> None:
-        """What its host is can be pickled, and is stored by the name that its trials have."""
+        """Its host can be pickled, and has the name that its trials have."""
         with self.open_worker() as worker:
             host = worker.host
             with closing(worker.run_block(self.make_request())) as events:
@@ -41,7 +41,7 @@ class WorkerConformance:
         assert began.trial.host == host.name
 
     def test_trials_run_in_the_order_asked_for_each_from_its_beginning_to_its_end(self) -> None:
-        """What a trial reports lies between its beginning and its end, and can be pickled."""
+        """The events of a trial lie between its beginning and its end, and can be pickled."""
         request = self.make_request()
         with self.open_worker() as worker:
             events = list(worker.run_block(request))
@@ -53,7 +53,7 @@ class WorkerConformance:
         assert events == []
 
     def test_a_block_that_is_broken_off_reports_no_more(self) -> None:
-        """A generator that is closed ends the trial under way."""
+        """Closing the generator ends the running trial."""
         with self.open_worker() as worker, closing(worker.run_block(self.make_request())) as events:
             assert isinstance(next(events), TrialBegan)
             events.close()
@@ -70,9 +70,9 @@ class WorkerConformance:
         while not isinstance(event := events.pop(0), TrialEnded):
             assert not isinstance(event, TrialBegan)
             between.append(event)
-        assert any(isinstance(one, StepBegan) for one in between)
+        assert any(isinstance(each, StepBegan) for each in between)
         assert event.trial.state in {TrialState.DONE, TrialState.FAILED, TrialState.INTERRUPTED}
         assert (event.trial.id, event.trial.candidate, event.trial.stratum) == (trial.id, trial.candidate, trial.stratum)
         if event.trial.state is TrialState.DONE:
-            seconds = [one.sample.second for one in between if isinstance(one, Sampled)]
+            seconds = [each.sample.second for each in between if isinstance(each, Sampled)]
             assert seconds == sorted(seconds) != []

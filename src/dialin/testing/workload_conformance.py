@@ -1,4 +1,4 @@
-"""What every workload promises to a study, as tests: a plug-in inherits the class, and its tests are there."""
+"""The conformance tests of workloads: the test class of a plug-in inherits them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class WorkloadConformance:
         assert first != "{}"
 
     def test_its_data_has_a_size_and_a_description(self) -> None:
-        """Disk space is checked by the size before anything is prepared."""
+        """The size is compared with the free disk space before anything is prepared."""
         workload = self.make_workload()
         assert workload.expected_bytes() >= 0
         assert workload.temporary_bytes() >= 0
@@ -48,5 +48,5 @@ class WorkloadConformance:
         assert workload.patience > 0
 
     def test_its_own_file_is_known_by_its_text(self) -> None:
-        """Another text of its file is another load."""
+        """A load is identified by the digest of its file's text, which must be the same for the same options."""
         assert self.make_workload().digest() == self.make_workload().digest()

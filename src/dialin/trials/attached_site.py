@@ -46,7 +46,7 @@ class AttachedServer:
 
     @contextmanager
     def open(self, say: Callable[[str], None], study: Path | None = None) -> Iterator[OpenAttachedServer]:
-        """Write down the undo, prepare data in a schema of its own, and put everything back at the end."""
+        """Write down the undo, prepare data in a separate schema, and put everything back at the end."""
         log = UndoLog(self.tools.home.undo, self.tools.clock)
         names = self.spec.set_variables
         schema = None if self.attachment.database else SCHEMA
@@ -75,7 +75,7 @@ class AttachedServer:
 
     @contextmanager
     def _private_directory(self) -> Iterator[Path]:
-        """Give the load a directory of its own, written down so that a driver left behind is ended."""
+        """Yield a directory for the load, recorded in the ledger so that a driver left behind is ended."""
         tools, name = self.tools, uuid.uuid4().hex[:8]
         directory = tools.home.sandboxes / name
         entry = tools.ledger.open(name, directory, build=f"load on {self.attached.build.id}")
@@ -91,8 +91,8 @@ class OpenAttachedServer:
     """An attached server whose undo is written down and whose data is prepared.
 
     Attributes:
-        before: the values that the variables which the study sets had before it.
-        restore: prepares the data again; None where the load leaves as much as there was.
+        before: the values of the study's variables before the study.
+        restore: prepares the data again; None where the load does not change the amount of data.
         spec: the study with the candidates that have entered so far.
         departures: per candidate, how often the server went away while its setting was in force.
     """
@@ -106,7 +106,7 @@ class OpenAttachedServer:
     departures: Counter[str] = field(default_factory=Counter)
 
     def stage(self, trial: Trial) -> AttachedStage:
-        """Set up a trial: what its candidate does not set has the value that it had before the study."""
+        """Set up a trial: variables that its candidate does not set get the values that they had before the study."""
         return AttachedStage(self, trial.candidate, {**self.before, **self.spec.setting_of(trial.candidate)})
 
     def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:  # noqa: ARG002 - trials show it
@@ -159,9 +159,10 @@ class AttachedStage:
             self.detector.forget()  # a restart loses what was set at run time: nobody else changed it
 
     def went_away(self) -> bool:
-        """Tell whether the server went away, the first time of the candidate; a candidate that ends its server is to blame.
+        """Return whether the server went away for a reason that need not be the candidate.
 
-        A restart that dialin itself asked for is no such departure.
+        While a candidate's setting is in force, this can be so once; the second time, the candidate is to blame. A restart that
+        dialin requested does not count as going away.
         """
         attached = self._site.attached
         if self._is_restarting or (attached.listens() and not attached.is_gone()):
@@ -188,7 +189,7 @@ class AttachedStage:
                 self._is_restarting = False
             self._is_setting = True
             was_set = attached.set_global(wanted)
-        except UserError as error:  # what was checked before and is refused now is the server's doing
+        except UserError as error:  # the values were checked before: a refusal now is the server's fault
             raise ServerError(error.cause, error.remedy) from error
         self.detector.remember({**attached.variables(), **was_set})
 
@@ -203,4 +204,4 @@ class AttachedStage:
         return value
 
     def end(self, *, well: bool) -> None:
-        """Leave the server as it is; the next trial sets it anew, and the end of the study puts it back."""
+        """Leave the server as it is; the next trial sets it again, and the end of the study puts it back."""

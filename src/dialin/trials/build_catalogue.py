@@ -1,4 +1,4 @@
-"""What a build says of its variables, asked once of a server that is started with nothing set, and kept."""
+"""The catalogue of a build's variables, read once from a server that is started with defaults, and cached."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from dialin.variables.catalogue import Catalogue
 
 
 def catalogue_of(build: Build, home: Home, clock: Clock, preparer: Preparer, say: Callable[[str], None]) -> Catalogue:
-    """Return what a build says of its variables; the server is started for it the first time.
+    """Return the catalogue of a build's variables; the first time, a server is started to read it.
 
-    What did not answer everything in time is not kept, and asked again the next time.
+    A catalogue is not cached if the server did not answer everything in time; it is then read again the next time.
 
     Raises:
         ServerError: the server does not start.
@@ -42,12 +42,12 @@ def catalogue_of(build: Build, home: Home, clock: Clock, preparer: Preparer, say
 
 
 def stored_catalogues(home: Home, prefix: str) -> list[Catalogue]:
-    """Return the kept catalogues of builds whose names begin so, the newest build first; no server is started."""
-    found = []
+    """Return the cached catalogues of builds whose IDs begin with `prefix`, the newest build first; no server is started."""
+    catalogues = []
     for path in home.catalogues.glob(f"{prefix}*.json"):
         with suppress(OSError, ValueError):
-            found.append(Catalogue.from_json(path.read_text(encoding="utf-8")))
-    return sorted(found, key=lambda one: BuildReference.parse(one.build_id).version, reverse=True)
+            catalogues.append(Catalogue.from_json(path.read_text(encoding="utf-8")))
+    return sorted(catalogues, key=lambda stored: BuildReference.parse(stored.build_id).version, reverse=True)
 
 
 def _path(build: Build, home: Home) -> Path:

@@ -1,4 +1,4 @@
-"""What turns a running server from one candidate into another by SET GLOBAL. Pure."""
+"""The values that SET GLOBAL must assign to switch a running server from one candidate to another. Pure."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from dialin.variables.catalogue import Catalogue
 from dialin.verdict.effective_settings import EffectiveSettings
 
 _CUT = 1024
-"""Characters after which servers cut off what SHOW tells of a variable; what is as long is not set to that."""
+"""Characters after which servers cut off the value of a variable in SHOW; a value of that length is never assigned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What turns a running server from one candidate into another.
+    """The values that switch a running server from one candidate to another.
 
     Attributes:
-        boot: what the server is started with: all that is alike for the candidates.
-        settings: per candidate, the values that it asks for of the other variables.
-        expected: per candidate, every variable of a server that was started as this candidate.
-        settable: the variables that may be set for that: those that are asked for, and those that a start moves along.
-        varied: the variables that some candidate asks for, or may ask for later, and that are not alike for all.
-        at_start: those of them that a server is started with: a candidate with another value of one takes another server.
+        boot: what the server is started with: the values that all candidates share.
+        settings: per candidate, its values of the other variables.
+        expected: per candidate, every variable of a server that was started with the candidate's values.
+        settable: the variables that a start can set and SET GLOBAL may assign, without those that identify an instance.
+        varied: the variables that the candidates do not all set alike, or that candidates may set later.
+        at_start: those of `varied` that a server is started with: a candidate with another value of one needs another server.
     """
 
     boot: Setting
@@ -42,7 +42,7 @@ class Changes:
         return {**self.boot, **{name: chosen[name] for name in sorted(self.at_start & chosen.keys())}}
 
     def with_entered(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> Changes:
-        """Return these changes with those of the candidates that have entered; they set variables of `varied` only."""
+        """Return these changes with those of the candidates that have entered, which set variables of `varied` only."""
         entered = [name for name in spec.names if name not in self.settings]
         settings = {
             name: {each: value for each, value in spec.setting_of(name).items() if each not in self.boot} for name in entered
@@ -51,17 +51,17 @@ class Changes:
         return replace(self, settings={**self.settings, **settings}, expected={**self.expected, **expected})
 
     def back(self, at_boot: Mapping[str, str], exact: Wanted, now: Mapping[str, str]) -> dict[str, Value | None]:
-        """Return what brings a server back to how it was started: all variables whose value has changed since.
+        """Return the values that restore a server to how it was started: all variables whose value has changed since.
 
-        `at_boot` and `now` hold every variable as the server shows it, `exact` those asked for as SET takes them back.
+        `at_boot` and `now` hold every variable as the server shows it, `exact` those under test in a form that SET accepts.
         """
         changed = [name for name in sorted(self.settable) if name in at_boot and now.get(name) != at_boot[name]]
         return {name: exact.get(name, at_boot[name]) for name in changed if name in exact or len(at_boot[name]) < _CUT}
 
     def towards(self, candidate: str, at_boot: Mapping[str, str]) -> dict[str, Value]:
-        """Return what turns a server that is as it was started into a candidate.
+        """Return the values that switch a server, which is as it was started, to a candidate.
 
-        Variables that a start with the candidate's values changes too are set to what they are then.
+        Variables that the server derives from the candidate's values at a start are assigned those derived values.
         """
         setting = {name: value for name, value in self.settings[candidate].items() if name not in self.at_start}
         expected = self.expected.get(candidate, {})
@@ -74,16 +74,16 @@ class Changes:
 
 
 def changes_between(spec: StudySpec, effective: Mapping[str, EffectiveSettings], catalogue: Catalogue) -> Changes:
-    """Return what turns a server from one candidate of a study into another; all of them run on one build."""
-    other = set(differing(spec))
+    """Return the values that switch a server between the candidates of a study, which all run on one build."""
+    differing_names = set(differing(spec))
     settings = {candidate.name: spec.setting_of(candidate.name) for candidate in spec.candidates}
     first = next(iter(settings.values()))
     chosen = {
-        candidate: {known_name(name, catalogue): value for name, value in setting.items() if name in other}
+        candidate: {known_name(name, catalogue): value for name, value in setting.items() if name in differing_names}
         for candidate, setting in settings.items()
     }
     return Changes(
-        boot={name: value for name, value in first.items() if name not in other},
+        boot={name: value for name, value in first.items() if name not in differing_names},
         settings=chosen,
         expected={candidate: reported.in_force for candidate, reported in effective.items()},
         settable=frozenset(
@@ -91,19 +91,19 @@ def changes_between(spec: StudySpec, effective: Mapping[str, EffectiveSettings],
             for name, known in catalogue.variables.items()
             if known.at_start and not rules.identifies_instance(name) and set_global.why_not(name, known) is None
         ),
-        varied=frozenset(known_name(name, catalogue) for name in other),
+        varied=frozenset(known_name(name, catalogue) for name in differing_names),
         at_start=spec.tune.at_start if spec.tune else frozenset(),
     )
 
 
 def known_name(name: str, catalogue: Catalogue) -> str:
-    """Return the variable that a build knows an option's name by; the name itself where it knows none."""
+    """Return the build's variable for an option's name; the name itself where the build has none."""
     known = check.known_as(name, catalogue)
     return known.name if known else name
 
 
 def differing(spec: StudySpec) -> list[str]:
-    """Return the variables that are not asked for alike of all candidates, or may not be of those that enter later."""
+    """Return the variables that the candidates do not all set alike, or that candidates which enter later may set."""
     settings = [spec.setting_of(candidate.name) for candidate in spec.candidates]
     return [name for name in spec.set_variables if name in spec.space or not _alike(name, settings)]
 

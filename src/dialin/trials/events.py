@@ -63,4 +63,4 @@ class TrialEnded:
 
 
 Event = TrialBegan | StepBegan | Verified | Sampled | TrialEnded
-"""A trial reports `TrialBegan`, its steps and samples, and `TrialEnded`; one that is broken off reports no end."""
+"""A trial reports `TrialBegan`, its steps and samples, and `TrialEnded`; one that is interrupted reports no end."""

@@ -1,4 +1,4 @@
-"""Seconds in which no transaction ended: either the server stands still, or it answers every transaction with an error."""
+"""Detects seconds in which no transaction ended: the server hung, or it answers every transaction with an error."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dialin.servers.connection import error_name
 from dialin.workloads.base import Second
 
 STALL_PATIENCE = 60
-"""Seconds without any transaction after which the server is called hung."""
+"""Seconds without any transaction after which the server counts as hung."""
 
 FAILING_PATIENCE = 10
 """Seconds in a row, each with errors and none with a transaction, after which no transaction is expected to succeed."""
 
 
 ASKED_EVERY = 10
-"""Of the seconds without any transaction, each that asks whether the server answers at all; the second one asks first."""
+"""Seconds without any transaction between two checks that the server answers at all; the first check is after two."""
 
 
 class HangDetector:
@@ -56,7 +56,7 @@ class HangDetector:
             raise ServerError(Cause(CauseCode.HUNG, {"seconds": self._seconds}), log_tail=log_tail())
 
     def end_of_window(self, transactions: float) -> None:
-        """Raise WorkloadError where no transaction ended in the window: that is no low throughput, but a failure."""
+        """Raise WorkloadError where no transaction ended in the window: that is a failure, not a low throughput."""
         if transactions > 0:
             return
         if self._errors:
@@ -67,5 +67,5 @@ class HangDetector:
     def _all_failed(self) -> WorkloadError:
         errors = [{"number": code, "name": error_name(code), "count": times} for code, times in self._codes.most_common()]
         cause = Cause(CauseCode.ALL_FAILED, {"seconds": self._seconds, "total": self._errors, "errors": errors})
-        listing = "\n".join(f"error {error_label(one)}: {one['count']:,} times" for one in errors)
+        listing = "\n".join(f"error {error_label(error)}: {error['count']:,} times" for error in errors)
         return WorkloadError(cause, advice(cause), listing)

@@ -34,8 +34,8 @@ def start(
 ) -> LedgerEntry:
     """Start a server that outlives this command.
 
-    Its root account gets a password of its own before it takes connections; the password lies in an option file that its owner
-    alone can read.
+    Its root account gets a password before the server takes connections; the password is in an option file that only its owner
+    can read.
 
     Raises:
         UserError: the port is taken.
@@ -60,7 +60,7 @@ def start(
 
 
 def running(ledger: Ledger) -> list[LedgerEntry]:
-    """Return the servers that were started so and are alive."""
+    """Return the servers that `start` started and that still run."""
     return [entry for entry in ledger.entries() if entry.keep and processes(Path(entry.directory))]
 
 

@@ -1,9 +1,9 @@
 """The guard of a live server: each second, while a candidate is in force, it decides whether the baseline must be put back.
 
-What is usual is what the server did in its last five minutes with the baseline, for the hour of the day moves all levels. A
-second is bad where a figure exceeds its limit and everything that the baseline did of late. The baseline is put back after two
-bad seconds in a row, or after one that is twice as bad: a single slow second is ordinary on most servers, and a stall must not
-last.
+The usual levels are those of the last five minutes with the baseline, because all levels change with the hour of the day. A
+second is bad if a figure exceeds its limit; latency, running threads and errors must also exceed their highest usual level. The
+baseline is put back after two bad seconds in a row, or after one at twice a limit: a single slow second is ordinary on most
+servers, and a stall must not last.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ LEAST_KNOWN = 30
 """Seconds of the baseline that must be known before a candidate may be in force."""
 _REMEMBERED = 300
 _HIGHEST = 0.99
-"""The quantile of the baseline's recent seconds that counts as the highest that is usual."""
+"""The quantile of the baseline's recent seconds that counts as the highest usual level."""
 _TWICE = 2.0
 _FEWEST_STATEMENTS = 20
-"""Statements of a second from which on their latency is judged: of fewer, one slow statement is a percentile."""
+"""Fewest statements in a second for their latency to be judged: among fewer, one slow statement sets the percentile."""
 _STALLED = 0.2
 """The share of the usual statements per second below which a server with waiting threads is stalled."""
 _LEAST_RUNNING = 4.0
-"""Threads that run below which there are not too many, whatever is usual."""
+"""Running threads up to which there are not too many, whatever is usual."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class _Excess:
 
 
 class UsualLevels:
-    """What the baseline did of late; pure."""
+    """The levels of the baseline's recent seconds; pure."""
 
     def __init__(self) -> None:
         self._seconds: deque[dict[Danger, float]] = deque(maxlen=_REMEMBERED)
@@ -67,31 +67,31 @@ class UsualLevels:
         return float(np.quantile(values, _HIGHEST)) if values else 0.0
 
     def _of(self, danger: Danger) -> list[float]:
-        return [one[danger] for one in self._seconds if danger in one]
+        return [second[danger] for second in self._seconds if danger in second]
 
 
 def figures(second: TrafficSecond) -> dict[Danger, float]:
-    """Return what a guard looks at in a second; what is unknown is left out."""
+    """Return the figures of a second that a guard judges, without unknown ones."""
     p95 = second.p95_ms
-    found = {
+    known = {
         Danger.STALLED: second.statements / second.seconds,
         Danger.ERRORS: second.errors,
         Danger.RUNNING: second.running,
     }
     if second.statements >= _FEWEST_STATEMENTS:
-        found[Danger.LATENCY] = second.mean_ms if p95 is None else p95
+        known[Danger.LATENCY] = second.mean_ms if p95 is None else p95
     others = {Danger.LAG: second.lag, Danger.DISK: second.free_disk, Danger.MEMORY: second.free_memory}
-    return found | {danger: value for danger, value in others.items() if value is not None}
+    return known | {danger: value for danger, value in others.items() if value is not None}
 
 
 def excesses(second: TrafficSecond, usual: UsualLevels, options: LiveOptions) -> list[_Excess]:
     """Return what is bad in a second, the worst first; pure."""
-    seen = figures(second)
-    found: list[_Excess] = []
+    levels = figures(second)
+    excess: list[_Excess] = []
 
     def judge(danger: Danger, limit: float) -> None:
-        if (value := seen.get(danger)) is not None and limit > 0 and value > limit:
-            found.append(_Excess(value / limit, Trip(danger, value, limit, usual.middle(danger), 0.0)))
+        if (value := levels.get(danger)) is not None and limit > 0 and value > limit:
+            excess.append(_Excess(value / limit, Trip(danger, value, limit, usual.middle(danger), 0.0)))
 
     if (latency := usual.middle(Danger.LATENCY)) is not None:
         judge(Danger.LATENCY, max(options.guard_latency * latency, usual.highest(Danger.LATENCY)))
@@ -100,19 +100,19 @@ def excesses(second: TrafficSecond, usual: UsualLevels, options: LiveOptions) ->
     errors = usual.middle(Danger.ERRORS) or 0.0
     judge(Danger.ERRORS, max(errors + options.guard_errors, usual.highest(Danger.ERRORS)))
     statements = usual.middle(Danger.STALLED) or 0.0
-    if statements >= _FEWEST_STATEMENTS and seen[Danger.RUNNING] > running and seen[Danger.STALLED] < _STALLED * statements:
-        trip = Trip(Danger.STALLED, seen[Danger.STALLED], _STALLED * statements, statements, 0.0)
-        found.append(_Excess(_STALLED * statements / max(seen[Danger.STALLED], 1e-3), trip))
-    if (lag := seen.get(Danger.LAG)) is not None and lag > options.guard_lag:
-        found.append(_Excess(_TWICE, Trip(Danger.LAG, lag, options.guard_lag, usual.middle(Danger.LAG), 0.0)))
+    if statements >= _FEWEST_STATEMENTS and levels[Danger.RUNNING] > running and levels[Danger.STALLED] < _STALLED * statements:
+        trip = Trip(Danger.STALLED, levels[Danger.STALLED], _STALLED * statements, statements, 0.0)
+        excess.append(_Excess(_STALLED * statements / max(levels[Danger.STALLED], 1e-3), trip))
+    if (lag := levels.get(Danger.LAG)) is not None and lag > options.guard_lag:
+        excess.append(_Excess(_TWICE, Trip(Danger.LAG, lag, options.guard_lag, usual.middle(Danger.LAG), 0.0)))
     if second.has_stopped:
-        found.append(_Excess(_TWICE, Trip(Danger.REPLICATION, 0.0, 0.0, None, 0.0)))
-    found += [
+        excess.append(_Excess(_TWICE, Trip(Danger.REPLICATION, 0.0, 0.0, None, 0.0)))
+    excess += [
         _Excess(_TWICE, Trip(danger, free, options.guard_free, usual.middle(danger), 0.0))
         for danger in (Danger.DISK, Danger.MEMORY)
-        if (free := seen.get(danger)) is not None and free < options.guard_free
+        if (free := levels.get(danger)) is not None and free < options.guard_free
     ]
-    return sorted(found, key=lambda one: -one.times)
+    return sorted(excess, key=lambda each: -each.times)
 
 
 class LiveGuard:
@@ -122,15 +122,16 @@ class LiveGuard:
         options: its limits.
         restore: puts the baseline's values back and makes sure that they are in force.
         clock: measures how long that took.
-        stop_asked: whether somebody asks for an end at once.
+        stop_asked: returns whether a stop at once was requested.
 
     Attributes:
-        usual: what the baseline did of late.
-        last: the newest second of the baseline, and `seconds` how many of it there were.
-        trip: what made it put the baseline back since it was armed; None where nothing did.
-        is_recovering: it had to put the baseline back in the candidate's period before.
+        usual: the levels of the baseline's recent seconds.
+        last: the figures of the baseline's newest second.
+        seconds: number of seconds of the baseline so far.
+        trip: why the guard put the baseline back since it was armed; None where it did not.
+        is_recovering: whether it put the baseline back in the candidate's period before.
         fault: the error where the baseline could not be put back.
-        stopped: somebody asked for an end; the baseline is in force again.
+        stopped: whether a stop was requested; the baseline is then put back.
     """
 
     def __init__(
@@ -152,18 +153,18 @@ class LiveGuard:
         self.stopped = False
 
     def arm(self) -> None:
-        """A candidate is about to be in force."""
+        """Judge seconds from now on: a candidate is about to be in force."""
         with self._lock:
             self._armed, self._bad, self.trip = self._clock.monotonic(), 0, None
 
     def disarm(self) -> None:
-        """The baseline is in force again."""
+        """Stop judging seconds: the baseline is in force again."""
         with self._lock:
             self.is_recovering = self.trip is not None
             self._armed, self._bad, self.trip = None, 0, None
 
     def look(self, second: TrafficSecond | None) -> None:
-        """Look at a second as soon as it was read; None where the server did not answer."""
+        """Take a second as soon as it was read, None where the server did not answer: judge it, or add it to the usual ones."""
         with self._lock:
             if self._stop_asked():
                 self.stopped = True
@@ -178,19 +179,19 @@ class LiveGuard:
             if self.stopped:
                 self._put_back()
                 return
-            found = self._judge(second)
-            if found is not None:
+            trip = self._judge(second)
+            if trip is not None:
                 began = self._clock.monotonic()
                 is_restored = self._put_back()
                 took = self._clock.monotonic() - began if is_restored else None
-                self.trip = replace(found, after=began - self._armed, restored_in=took)
+                self.trip = replace(trip, after=began - self._armed, restored_in=took)
 
     def _judge(self, second: TrafficSecond | None) -> Trip | None:
         if second is None:
             return Trip(Danger.NO_ANSWER, 0.0, 0.0, None, 0.0)
-        found = excesses(second, self.usual, self._options)
-        self._bad = self._bad + 1 if found else 0
-        return found[0].trip if found and (self._bad >= 2 or found[0].times >= _TWICE) else None
+        excess = excesses(second, self.usual, self._options)
+        self._bad = self._bad + 1 if excess else 0
+        return excess[0].trip if excess and (self._bad >= 2 or excess[0].times >= _TWICE) else None
 
     def _put_back(self) -> bool:
         try:
@@ -201,16 +202,16 @@ class LiveGuard:
         return True
 
     def has_acted(self) -> bool:
-        """Return whether it ended the period by putting the baseline back; waits while it does."""
+        """Return whether the guard ended the period by putting the baseline back; wait while it does."""
         with self._lock:
             return self.trip is not None or self.stopped
 
     def check(self) -> None:
-        """Make sure that the period may go on.
+        """Make sure that the period may continue.
 
         Raises:
             ServerError: the guard has put the baseline back since it was armed, or could not.
-            InterruptedStudyError: somebody asks for an end.
+            InterruptedStudyError: a stop was requested.
         """
         self.check_stopped()
         if self.fault is not None:
@@ -221,7 +222,7 @@ class LiveGuard:
             )
 
     def check_stopped(self) -> None:
-        """Raise InterruptedStudyError where somebody asks for an end."""
+        """Raise InterruptedStudyError where a stop was requested."""
         if self.stopped:
             raise InterruptedStudyError("Stopped by the stop file", "Remove the stop file", resumable=True)
 
@@ -234,7 +235,7 @@ class LiveGuard:
 
 
 def stop_file(path: str | None) -> Callable[[], bool]:
-    """Return what tells whether a stop file exists."""
+    """Return a function that returns whether the stop file exists; without a path, it never does."""
     if path is None:
         return lambda: False
     return Path(path).exists

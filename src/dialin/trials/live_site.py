@@ -37,14 +37,14 @@ from dialin.workloads.traffic.traffic import Traffic
 
 _POLL = 0.2
 _RECOVERED = 5
-"""Seconds in a row, after a trip, in which the baseline must be as usual before the next period begins."""
+"""Seconds in a row, after a trip, in which the baseline must be at its usual levels before the next period begins."""
 _RECOVERS_WITHIN = 120.0
 
 
 class LiveChangeDetector(ChangeDetector):
-    """Compares what a live server reports, unless the guard has put the baseline back meanwhile, in its own thread.
+    """Compares the variables of a live server, unless the guard's thread has put the baseline back meanwhile.
 
-    What was read may then be from before that, and differ from what the guard left; the guard ends the period anyway.
+    The values that were read may then be older, and differ from what the guard left; the guard ends the period anyway.
     """
 
     def __init__(self, studied: Collection[str], guard_has_acted: Callable[[], bool]) -> None:
@@ -53,7 +53,7 @@ class LiveChangeDetector(ChangeDetector):
 
     def changes(self, now: Mapping[str, str], step: Step) -> tuple[VariableChange, ...]:
         changes = super().changes(now, step)
-        return () if self._guard_has_acted() else changes  # asked last: it may act while they are compared
+        return () if self._guard_has_acted() else changes  # checked last: the guard may act during the comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class LiveServer:
     Attributes:
         is_replica: whether the server's lag is watched.
         slot: seconds of a period with its washout, for the share of the time away from the baseline.
-        digests: those that are counted each by itself.
+        digests: digests that are counted separately.
     """
 
     spec: StudySpec
@@ -84,7 +84,7 @@ class LiveServer:
         names = self.spec.set_variables
         attached.study = str(study.absolute()) if study is not None else ""
         entry = log.begin(attached, self.attachment, names)
-        detector = LiveChangeDetector(names, lambda: guard.has_acted())  # noqa: PLW0108 - it is made below
+        detector = LiveChangeDetector(names, lambda: guard.has_acted())  # noqa: PLW0108 - the guard is made below
         detector.remember(entry.before)
         with undone_at_the_end(log, entry, attached, say), QuickRestore(attached, clock) as quick:
             one_at_a_time = threading.Lock()  # the guard's thread may trip at the very end of a period
@@ -126,9 +126,10 @@ class OpenLiveServer:
     """A live server whose undo is written down and which is read every second.
 
     Attributes:
-        before: the values of the study's variables before it.
+        before: the values of the study's variables before the study.
         restore: puts the baseline back at once.
-        away: seconds that candidates were in force, and `began` when this session did.
+        away: seconds for which candidates had changed the server.
+        began: when this session began.
     """
 
     site: LiveServer
@@ -154,11 +155,11 @@ class OpenLiveServer:
         self.spec = spec
 
     def wait_for_block(self) -> float:
-        """Return the seconds until a block may begin: within the quiet hours, and with the share of time away kept."""
+        """Return the seconds until a block may begin: within the quiet hours and the share of time away from the baseline."""
         live, spec = self.site.live, self.spec
         slot = self.site.slot + (spec.warmup or 0.0) - (self.site.spec.warmup or 0.0)  # the washout may have been lengthened
         block = slot * len(spec.candidates)
-        away = slot * sum(bool(self.changed(name.name)) for name in spec.candidates)
+        away = slot * sum(bool(self.changed(candidate.name)) for candidate in spec.candidates)
         elapsed = self.clock.monotonic() - self.began
         pause = (self.away + away) / live.at_most - elapsed - block
         quiet = seconds_until(live.between, self.clock.now(), block) if live.between else 0.0
@@ -174,7 +175,10 @@ class OpenLiveServer:
 
 
 def seconds_until(between: str, now: float, room: float) -> float:
-    """Return the seconds until quiet hours that have `room` seconds left; 0 within them. Local time of this machine."""
+    """Return the seconds until quiet hours that have `room` seconds left; 0 within such hours, in local time of this machine.
+
+    Within quiet hours that are shorter than `room` in all, it is 0 as well.
+    """
     begin, end = hours_between(between)
     local = time.localtime(now)
     at = local.tm_hour * 3600 + local.tm_min * 60 + local.tm_sec
@@ -213,7 +217,7 @@ class LiveStage:
             self._since = opened.clock.monotonic()
             try:
                 was_set = attached.set_global(changed)
-            except UserError as error:  # what was checked before and is refused now is the server's doing
+            except UserError as error:  # the values were checked before: a refusal now is the server's fault
                 raise ServerError(error.cause, error.remedy) from error
             values = {**attached.variables(), **was_set}
             if opened.guard.has_acted():
@@ -228,17 +232,17 @@ class LiveStage:
         limit = clock.monotonic() + _RECOVERS_WITHIN
         usual, tripped = 0, guard.is_recovering
 
-        def lasts() -> bool:
+        def must_wait() -> bool:
             if self._trial.position == 1 and opened.wait_for_block() > 0:
                 return True
             if needs_levels and len(guard.usual) < LEAST_KNOWN:
                 return True
             return tripped and usual < _RECOVERED and clock.monotonic() < limit
 
-        if not lasts():
+        if not must_wait():
             return
         yield Step.PAUSE
-        while lasts():
+        while must_wait():
             before = guard.seconds
             clock.sleep(_POLL)
             guard.check_stopped()
@@ -249,7 +253,7 @@ class LiveStage:
         return self._opened.site.attached
 
     def went_away(self) -> bool:
-        """Return False: a live server that goes away ends the study, whoever is to blame."""
+        """Return False: a live server that goes away ends the study, whatever the reason."""
         return False
 
     def target(self) -> Target:

@@ -30,7 +30,7 @@ _ANSWER_WITHIN = 5.0
 """Seconds after which a reading is given up: a probe must never hold a statement open on a server that is in trouble."""
 
 ClientCpu = Callable[[], float]
-"""Tells the CPU seconds that the load driver has used so far."""
+"""Returns the CPU seconds that the load driver has used so far."""
 
 
 class Watching(Protocol):
@@ -40,10 +40,10 @@ class Watching(Protocol):
         """Watch while this is open: the load is measured then."""
 
     def evidence(self, trial_id: int) -> Evidence:
-        """Return what was seen; asked once the trial has been measured.
+        """Return what was observed; called once the trial has been measured.
 
         Raises:
-            DialinError: a file of it cannot be written.
+            DialinError: a file of the evidence cannot be written.
         """
 
 
@@ -69,7 +69,7 @@ class Probed(Watch):
 
 
 def by_probes(clock: Clock) -> TrialWatcher:
-    """Return what watches trials by every probe that suits their server."""
+    """Return a watcher that uses every probe that suits a trial's server."""
 
     @contextmanager
     def watcher(_trial: Trial, instance: Instance, _build: Versioned, client_cpu: ClientCpu) -> Iterator[Watching]:
@@ -83,7 +83,7 @@ def by_probes(clock: Clock) -> TrialWatcher:
 
 
 class ProbeConnection:
-    """A connection of the probes' own, made when it is first used and anew after it broke. Use it as a context manager."""
+    """The probes' own connection, opened at its first use and again after it broke. Use it as a context manager."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
@@ -115,7 +115,7 @@ class ProbeConnection:
 
 
 def data_directory(query: Query) -> Path | None:
-    """Return the server's data directory where it is on this machine; None where it is not, or is not told."""
+    """Return the server's data directory if it is on this machine; None where it is elsewhere or unknown."""
     try:
         directory = Path(str(query("SELECT @@datadir")[0][0]))
         return directory if directory.exists() else None

@@ -1,7 +1,7 @@
 """Trials that collect raw waits: the instruments are on while the load is measured, and the server's ring is read in time.
 
 The ring is read in slices of the server's own time, each from where the last one ended to a little before now, so that no wait
-is read twice. How many there were is what the server counted; what is missing of it was lost, and is said.
+is read twice. The server counts all waits; those that were counted and not read are reported as lost.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ from dialin.trials.probing import ClientCpu, TrialWatcher, Watching
 from dialin.trials.tools import Tools
 
 _STATEMENT_LIMIT = 120.0
-"""Seconds that writing down what is in the ring may take, on a busy machine."""
+"""Seconds that writing the contents of the ring to a file may take, on a busy machine."""
 
 _POLL = 0.25
 """Seconds between two looks at how many waits there were; each takes the server some milliseconds."""
 
 _FULL = 4
-"""The ring is read when one part in so many of it is new: what comes while that goes on must fit as well."""
+"""The ring is read when one part in so many of it is new: the waits that end during the reading must fit as well."""
 
 _LATE = 250_000_000_000
-"""Picoseconds: a wait that ended may come into the ring that much later, where its thread lost its CPU meanwhile."""
+"""Picoseconds by which a wait may enter the ring after it ended, where its thread lost its CPU meanwhile."""
 
 _TRUSTED = 20.0
-"""Seconds after which the server's time is asked for again: its rate and ours differ by some tenths of a percent."""
+"""Seconds after which the server's time is read again: its clock and ours differ in rate by some tenths of a percent."""
 
 _LEAST_FREE = 2 * 1024**3
 """Bytes of disk that are left alone."""
 
 _MOST = 100_000_000
-"""Waits that one trial keeps; those after them are only counted. Summing up so many takes 2.4 GB of memory."""
+"""Waits that one trial stores; later ones are only counted. Summing up so many takes 2.4 GB of memory."""
 
 _SHARE = 2
-"""Summing up takes no more than one part in so many of the memory that is free."""
+"""Summing up takes no more than one part in so many of the free memory."""
 
 _SMALLER = 2
-"""A file of waits takes, while it is made, no more than one part in so many of what the server wrote."""
+"""While it is made, a file of waits takes no more than one part in so many of the bytes that the server wrote."""
 
 _SETTLED_WITHIN = 5.0
 """Seconds that waits under way may take to end once the instruments are off."""
 
 _BRIEFLY = 2.0
-"""Seconds that an interrupted trial waits for a reading under way, which is of no more use."""
+"""Seconds that an interrupted trial waits for a reading under way, whose result is no longer used."""
 
 _IDLE = 28_800
 """Seconds for which the collector's connection may be idle, whatever the server's own wait_timeout is: a warm-up is long."""
@@ -76,16 +76,16 @@ _PRIORITY = -15
 
 
 def needs(build: Versioned, trial: Trial, pattern: str | None, memory: int) -> Mapping[str, str | int | float]:
-    """Return the options that a trial's server is started with beside its setting; `memory` is the free memory in bytes."""
+    """Return the options that a trial's server is started with in addition to its setting; `memory` is the free bytes."""
     if trial.purpose is not Purpose.WAITS or pattern is None:
         return {}
     return instruments.start_options(build, pattern, memory)
 
 
 def by_purpose(clean: TrialWatcher, pattern: str | None, clock: Clock, study: Path) -> TrialWatcher:
-    """Return a watcher that collects raw waits in the trials for them, and watches all others by `clean`.
+    """Return a watcher that collects raw waits in the trials for them, and uses `clean` for all others.
 
-    `pattern` is of the instruments, None where no raw waits are asked for; `study` is the study's directory.
+    `pattern` selects the instruments, None where no raw waits are requested; `study` is the study's directory.
     """
 
     def watcher(trial: Trial, instance: Instance, build: Versioned, client_cpu: ClientCpu) -> AbstractContextManager[Watching]:
@@ -98,10 +98,10 @@ def by_purpose(clean: TrialWatcher, pattern: str | None, clock: Clock, study: Pa
 
 @contextmanager
 def collecting(instance: Instance, pattern: str, clock: Clock, study: Path) -> Iterator[Collector]:
-    """Collect raw waits of a server that was started for it, while this is open.
+    """Collect raw waits, while this is open, from a server that was started for that.
 
     Raises:
-        ServerError: it refuses that.
+        ServerError: the server refuses.
     """
     with instance.connect(_STATEMENT_LIMIT) as query:
         query("SET SESSION wait_timeout = %s", (_IDLE,))
@@ -110,11 +110,11 @@ def collecting(instance: Instance, pattern: str, clock: Clock, study: Path) -> I
 
 
 def hasten(query: Query, set_priority: Callable[[int, int, int], None] = os.setpriority) -> None:
-    """Raise the priority of the server's thread that writes down the ring above its others, which fill it; only root may.
+    """Raise the priority of the server's thread that reads the ring above those that fill it; only root may.
 
-    The thread is that of `query`'s connection, on this machine.
+    It is the thread of `query`'s connection, on this machine.
     """
-    with suppress(RefusedError, IndexError, TypeError, OSError):  # older servers do not tell which thread it is
+    with suppress(RefusedError, IndexError, TypeError, OSError):  # older servers do not show which thread it is
         set_priority(os.PRIO_PROCESS, int(query(_OWN_THREAD)[0][0]), _PRIORITY)
 
 
@@ -122,10 +122,10 @@ class Collector:
     """Collects the raw waits of one trial.
 
     Nobody else uses the connection of `query` meanwhile; the waits go below `study`, the study's directory. `free` returns the
-    free bytes of disk at a path, `memory` those of memory.
+    free bytes of disk at a path, `memory` the free bytes of memory.
 
     Raises:
-        ServerError: the server refuses to be asked, or to write files.
+        ServerError: the server refuses a query, or to write files.
     """
 
     def __init__(
@@ -205,24 +205,24 @@ class Collector:
             while not self._ended.is_set():
                 self._clock.sleep(_POLL)
                 self.look(ring)
-        except Exception as error:  # a thread has nobody else to tell
+        except Exception as error:  # nobody would see it raised in a thread
             cause = error.cause if isinstance(error, DialinError) else Cause.quoted(str(error) or type(error).__name__)
             self._note(ProbeNoteCode.RING_UNREADABLE, cause=cause.as_stored())
 
     def look(self, ring: WaitRing) -> None:
-        """Read the ring if so much of it is new that it must be."""
+        """Read the ring if at least one part in `_FULL` of it is new."""
         count = ring.counted()
         if _FULL * (count - self._read_at) >= ring.size:
             self._drain(ring, self._a_little_before_now(ring))
             self._read_at = count
 
     def _a_little_before_now(self, ring: WaitRing) -> int:
-        """Return the server's time as it was so long ago that every wait that ended before is in the ring."""
+        """Return a time of the server's clock so long ago that every wait that ended before it is in the ring."""
         if self._anchor is None or self._clock.monotonic() - self._anchor[0] > _TRUSTED:
             newest = ring.newest()
             if newest is None:
                 return self._read_upto
-            # Now, not when it was asked: an answer that took long would else make the server's time run ahead of what it is.
+            # Our time after the answer, not before: otherwise a slow answer would put our idea of the server's time ahead.
             self._anchor = (self._clock.monotonic(), newest)
         at, time = self._anchor
         return max(self._read_upto, time + int(_PS * (self._clock.monotonic() - at)) - _LATE)
@@ -265,10 +265,10 @@ class Collector:
             self._notes.append(note)
 
     def evidence(self, trial_id: int) -> Evidence:
-        """Write the waits to a file, and return it with a summary; the server is not asked any more.
+        """Write the waits to a file, and return it with a summary; this sends no statement to the server.
 
         Raises:
-            DialinError: it cannot be written.
+            DialinError: the file cannot be written.
         """
         path = self._study / "waits" / series.file_name(trial_id)
         try:
@@ -294,34 +294,34 @@ class Collector:
 
 
 def check(pattern: str | None, builds: Mapping[str, Build], tools: Tools) -> list[str]:
-    """Check that the pattern matches an instrument of some build, each of which is started on empty data and asked.
+    """Check that the pattern matches an instrument of at least one build; each build is started on empty data for that.
 
     Returns:
         A note for each build that has no such instrument.
 
     Raises:
-        UserError: no build has one; the nearest are named.
+        UserError: no build has one; the error names the nearest ones.
         ServerError: a build does not start.
     """
     if pattern is None:
         return []
-    without: list[str] = []
-    every: dict[str, None] = {}
+    unmatched: list[str] = []
+    all_instruments: dict[str, None] = {}
     for name, build in builds.items():
         with tools.preparer.running(build, {"performance_schema": "ON"}) as sandbox, sandbox.connect() as query:
             available = instruments.all_waits(query)
-        every.update(dict.fromkeys(available))
+        all_instruments.update(dict.fromkeys(available))
         if not instruments.matching(pattern, available):
-            without.append(name)
-    if len(without) == len(builds):
-        near = instruments.nearest(pattern, list(every))
-        remedy = f"The nearest are {listed(near)}" if near else "They are in performance_schema.setup_instruments"
+            unmatched.append(name)
+    if len(unmatched) == len(builds):
+        nearest = instruments.nearest(pattern, list(all_instruments))
+        remedy = f"The nearest are {listed(nearest)}" if nearest else "They are in performance_schema.setup_instruments"
         raise UserError(f"No wait instrument of {listed(sorted(builds))} matches {pattern!r}", remedy)
-    return [f"{name} has no wait instrument that matches {pattern}: no raw waits are collected from it" for name in without]
+    return [f"{name} has no wait instrument that matches {pattern}: no raw waits are collected from it" for name in unmatched]
 
 
 def refuse_attached(pattern: str | None) -> None:
-    """Raise UserError where raw waits are asked for: they cannot be collected from a server that dialin did not start."""
+    """Raise UserError where raw waits are requested: they cannot be collected from a server that dialin did not start."""
     if pattern is not None:
         raise UserError(
             "--waits does not work with an attached server: it needs a restart, and files that the server writes",

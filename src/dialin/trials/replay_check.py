@@ -17,7 +17,7 @@ from dialin.workloads.base import Target, Workload
 
 
 def replay_once(tools: Tools, build: Build, spec: WorkloadSpec, workload: Workload) -> Mapping[str, float]:
-    """Replay a capture as a trial does, and return what the load says of itself.
+    """Replay a capture as a trial does, and return the load's own figures.
 
     Raises:
         ServerError: the server does not start on the data.

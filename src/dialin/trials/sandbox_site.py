@@ -32,7 +32,7 @@ from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Target, Workload
 
 SANDBOX = "{sandbox}"
-"""Stands for the private directory in the values in force, which would else differ from trial to trial."""
+"""Stands for the private directory in effective values, which would otherwise differ from trial to trial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Sandboxes:
     """Where a study on sandboxes takes place.
 
     Attributes:
-        changes: what turns a running server from one candidate into another; None where each trial starts one.
+        changes: the values that switch a running server between candidates; None where each trial starts a server.
     """
 
     spec: StudySpec
@@ -51,7 +51,7 @@ class Sandboxes:
 
     @contextmanager
     def open(self, say: Callable[[str], None], study: Path | None = None) -> Iterator[OpenSandboxes]:  # noqa: ARG002
-        """Prepare the data of every candidate, once; it is in use until this is closed, and then no sandbox is left."""
+        """Prepare the data of every candidate once; it stays in use until this is closed, which also ends every sandbox."""
         with ExitStack() as in_use:
             yield OpenSandboxes(self, self.tools.preparer.telling(say), in_use)
 
@@ -90,7 +90,7 @@ class OpenSandboxes:
         return list({dataset.key: dataset for dataset in self._datasets.values()}.values())
 
     def stage(self, trial: Trial) -> Stage:
-        """Return a sandbox that serves one trial, or the one that trials share; those for waits have one each."""
+        """Return a sandbox for one trial, or the one that trials share; each trial for raw waits has its own."""
         if self._shared is not None:
             if trial.purpose is not Purpose.WAITS:
                 return SharedStage(self._shared, trial, self._build(trial.candidate))
@@ -99,7 +99,7 @@ class OpenSandboxes:
         return self._sandbox(trial.candidate, {**self._spec.setting_of(trial.candidate), **needed})
 
     def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:
-        """Prepare the data of candidates that have entered since, and let servers that live be set to them."""
+        """Prepare the data of candidates that have entered since, and let a shared server be set to them."""
         if spec.candidates == self._spec.candidates:
             return
         self._spec = spec
@@ -114,7 +114,7 @@ class OpenSandboxes:
             if candidate.name in self._datasets:
                 continue
             if self._spec.tune is not None and baseline in self._datasets:
-                # Of what shapes data a tune changes the redo log alone, which a server makes anew at its start.
+                # Of the variables that shape data, a tune changes only those of the redo log, which a start makes anew.
                 self._datasets[candidate.name] = self._datasets[baseline]
                 continue
             shape = rules.shapes_data(self._spec.setting_of(candidate.name))
@@ -197,13 +197,13 @@ class SandboxStage:
         private: tuple[Path, ...] = (self._sandbox.directory, self._sandbox.socket.parent)
         return functools.reduce(lambda text, path: text.replace(str(path), SANDBOX), private, value)
 
-    def end(self, *, well: bool) -> None:  # noqa: ARG002 - the next trial has a sandbox of its own in any case
+    def end(self, *, well: bool) -> None:  # noqa: ARG002 - the next trial has another sandbox in any case
         if self._sandbox is not None:
             self._sandbox.remove()
 
 
 def sandbox_options(setting: Setting, build: Versioned) -> dict[str, Value]:
-    """Return all variables that a sandbox is started with: what dialin itself asks for first, so that a user's win."""
+    """Return all variables that a sandbox is started with; the user's values take precedence over dialin's own."""
     options: Mapping[str, Value] = {}
     if has(build, Capability.POOL_DUMP):
         options = {"innodb_buffer_pool_load_at_startup": "ON"}

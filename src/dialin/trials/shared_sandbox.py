@@ -1,4 +1,4 @@
-"""Trials that share the life of a sandbox: the data is restored and the server started once for many of them."""
+"""Trials that share a sandbox: the data is restored and the server started once for many of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SharedSandbox:
 
     Args:
         begin: sets up a sandbox with restored data, whose server is started with a setting.
-        for_one_block: a life ends with its block, because the load changes how much data there is.
+        for_one_block: a server serves one block only, because the load changes the amount of data.
     """
 
     def __init__(self, begin: Callable[[Setting], Stage], changes: Changes, clock: Clock, *, for_one_block: bool) -> None:
@@ -52,10 +52,10 @@ class SharedSandbox:
         return self._stage
 
     def serve(self, trial: Trial) -> Generator[Step, None, Instance]:
-        """Return a server that is set to a trial's candidate, another one where the last cannot go on; yields each step.
+        """Return a server that is set to a trial's candidate, a new one where the last cannot be used; yield each step.
 
         Raises:
-            ServerError: it does not start, or refuses a value.
+            ServerError: the server does not start, or refuses a value.
             VariablesChangedError: somebody else changed a variable under test since the last trial; nothing was set.
         """
         boot = self._changes.boot_of(trial.candidate)
@@ -64,14 +64,14 @@ class SharedSandbox:
             self._boot = boot
         instance = self.stage.instance()
         if self._switched is None or instance is None or instance.is_gone() or self._is_over(trial.block):
-            return (yield from self._serve_anew(trial))
+            return (yield from self._serve_from_new_server(trial))
         yield Step.SET
         if not _tidied(self._switched):
-            return (yield from self._serve_anew(trial))
+            return (yield from self._serve_from_new_server(trial))
         self._switched.become(trial.candidate)
         return instance
 
-    def _serve_anew(self, trial: Trial) -> Generator[Step, None, Instance]:
+    def _serve_from_new_server(self, trial: Trial) -> Generator[Step, None, Instance]:
         self.end()
         self._block = trial.block
         instance = yield from self.stage.ready()
@@ -84,7 +84,7 @@ class SharedSandbox:
         return self._for_one_block and block != self._block
 
     def end(self) -> None:
-        """End the life that there is; the next trial begins another."""
+        """End the server, if there is one; the next trial starts another."""
         self._switched = None
         if self._stage is not None:
             self._stage.end(well=True)
@@ -92,7 +92,7 @@ class SharedSandbox:
 
 
 def _tidied(switched: SwitchedServer) -> bool:
-    """Take away what the last load left behind; False where that fails, which is no fault of the candidate that follows."""
+    """Clean up after the last load; return False where that fails, which is not the fault of the next candidate."""
     try:
         switched.tidy()
     except ServerError:
@@ -113,7 +113,7 @@ class SharedStage:
         return self._shared.stage.detector
 
     def ready(self) -> Generator[Step, None, Instance]:
-        """Set the server that lives, or restore the data and boot one first."""
+        """Set the running server; without one, restore the data and boot one first."""
         return (yield from self._shared.serve(self._trial))
 
     def instance(self) -> Instance | None:
@@ -130,6 +130,6 @@ class SharedStage:
         return self._shared.stage.hide(value)
 
     def end(self, *, well: bool) -> None:
-        """Leave the sandbox to the next trial; end it where this one failed, for nobody knows what state it is in."""
+        """Leave the sandbox to the next trial; end it where this one failed, because its state is unknown."""
         if not well:
             self._shared.end()

@@ -1,4 +1,4 @@
-"""Where trials take place, and what one trial finds there: the protocols of sites and stages."""
+"""The protocols of a site, where trials take place, and of a stage, which provides the instance of one trial."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from dialin.workloads.base import Target
 
 
 class Stage(Protocol):
-    """One trial's instance, from before it is there until it is gone."""
+    """Makes the instance of one trial ready, gives access to it, and cleans up after the trial."""
 
     @property
     def build(self) -> Versioned:
-        """What runs."""
+        """The build of the instance."""
 
     @property
     def detector(self) -> ChangeDetector:
-        """What notices variables that somebody else changes on this instance."""
+        """Detects variables that somebody other than dialin changes on this instance."""
 
     def ready(self) -> Generator[Step, None, Instance]:
-        """Bring the instance about: yield each step as it begins, and return the instance.
+        """Make the instance ready: yield each step as it begins, and return the instance.
 
         Raises:
-            ServerError: it does not start, or refuses the setting.
-            VariablesChangedError: a server is not as dialin started or left it; it was not set.
+            ServerError: the server does not start, or refuses the setting.
+            VariablesChangedError: somebody else changed the server since dialin started or left it; no variable was set.
         """
 
     def instance(self) -> Instance | None:
         """Return the instance, once there is one."""
 
     def target(self) -> Target:
-        """Return where the load goes."""
+        """Return the server that the load is applied to."""
 
     def went_away(self) -> bool:
-        """Tell, after a failure, whether the server went away for a reason that need not be the candidate.
+        """Return, after a failure, whether the server went away for a reason that need not be the candidate.
 
-        The trial is then run again.
+        If so, the trial is run again.
         """
 
     def hide(self, value: str) -> str:
-        """Return a variable's value without what differs from trial to trial."""
+        """Return a variable's value without the parts that differ from trial to trial."""
 
     def end(self, *, well: bool) -> None:
-        """Take away what this trial brought about; where it ended `well`, the next trial may use what it leaves."""
+        """Clean up after this trial; where it ended `well`, the next trial may use what it leaves."""
 
 
 class OpenSite(Protocol):
@@ -61,7 +61,7 @@ class OpenSite(Protocol):
         """Set up the stage of a trial."""
 
     def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:
-        """Make ready for candidates that have entered the study since; `effective` is as they were inspected.
+        """Make ready for candidates that have entered the study since; `effective` holds their settings as inspected.
 
         Raises:
             DialinError: their data cannot be prepared.
@@ -72,10 +72,10 @@ class Site(Protocol):
     """Where the trials of a study take place: sandboxes that dialin starts, or a server that it is attached to."""
 
     def open(self, say: Callable[[str], None], study: Path | None = None) -> AbstractContextManager[OpenSite]:
-        """Make ready what all trials share, data above all; `say` takes a line for each step.
+        """Make ready what all trials share, above all the data; `say` is called with a line for each step.
 
-        `study` is the directory of the study, which other dialins are told of.
+        `study` is the directory of the study; an attached server shows it to other dialin processes.
 
         Raises:
-            DialinError: it cannot be made ready, or not be put back at the end.
+            DialinError: the site cannot be made ready, or its server cannot be put back at the end.
         """

@@ -27,7 +27,7 @@ _POLL = 0.02
 
 
 class SwitchedServer:
-    """A server that is set to one candidate after another, each time from how it was when it was started.
+    """A server that is set to one candidate after another, each time from its values at the start.
 
     Raises:
         ServerError: it does not answer.
@@ -45,7 +45,7 @@ class SwitchedServer:
         detector.check(self._at_boot, Step.SET)
 
     def become(self, candidate: str) -> None:
-        """Set the server to a candidate, and wait until that is in force; the server may round what it is asked for.
+        """Set the server to a candidate, and wait until its values are in force; the server may round them.
 
         Raises:
             ServerError: it does not answer, or refuses a value.
@@ -64,10 +64,10 @@ class SwitchedServer:
                 raise ServerError(error.cause, error.remedy, self._server.log_tail()) from error
 
     def tidy(self) -> None:
-        """Wait until nobody is connected any more, and drop the binary logs that were written so far.
+        """Wait until no client is connected any more, and purge the binary logs that were written so far.
 
         Raises:
-            ServerError: it does not answer, or the load before does not come to its end.
+            ServerError: the server does not answer, or connections of the last load stay open.
         """
         with self._server.connect(_PATIENCE) as query:
             limit = self._clock.monotonic() + _ALONE_WITHIN
@@ -81,7 +81,7 @@ class SwitchedServer:
 
 
 def _drop_binary_logs(query: Query) -> None:
-    """Begin a new binary log and drop those before it: many trials in one life would fill the disk with them."""
+    """Begin a new binary log and purge the earlier ones: the many trials of one server would fill the disk."""
     with suppress(RefusedError):
         query("FLUSH BINARY LOGS")
         query("PURGE BINARY LOGS TO %s", (str(query("SHOW BINARY LOGS")[-1][0]),))

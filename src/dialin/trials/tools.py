@@ -1,4 +1,4 @@
-"""What every command that touches servers shares: where things are, what was written down, how data is made."""
+"""What every command that uses servers shares: the home directory, the ledger of sandboxes, the preparer of data."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ class Tools:
         dry_run.check(build, setting)
 
     def choose(self, requested: Sequence[str], installed: Sequence[Build]) -> dict[str, Build]:
-        """Return the builds that are asked for, by what the user wrote; the newest MySQL, else MariaDB, where nothing is.
+        """Return the requested builds by what the user wrote; without a request, the newest MySQL, else the newest MariaDB.
 
         Raises:
-            UserError: one is not on this machine, or none is.
+            UserError: a requested build is not on this machine, or no build is.
         """
         if requested:
             return {text: builds.find(text, installed) for text in requested}
@@ -64,7 +64,7 @@ class Tools:
         raise UserError("No MySQL or MariaDB was found on this machine", "Install one: dialin servers install mysql@9.7")
 
     def catalogue(self, build: Build) -> Catalogue:
-        """Return what a build says of its variables.
+        """Return the catalogue of a build's variables.
 
         Raises:
             ServerError: the server does not start.

@@ -56,7 +56,7 @@ _LOADING_POOL = re.compile(r"Loading buffer pool\(s\) from |Loaded \d+/\d+ pages
 def is_loading_pool(text: str) -> bool:
     """Return whether a text of `Innodb_buffer_pool_load_status` says that pages are being loaded.
 
-    It begins with what is going on, in MySQL since 5.6 and MariaDB since 10.0; a path may follow, whose words mean nothing.
+    The text begins with the current activity (MySQL 5.6, MariaDB 10.0 and later); a path may follow, whose words mean nothing.
     """
     return _LOADING_POOL.match(text) is not None
 
@@ -70,7 +70,7 @@ class TrialContext:
     """What every trial of a study shares on one host.
 
     Attributes:
-        check: makes sure, before each trial, that the study is still the one that it began as.
+        check: makes sure, before each trial, that the load is still the one that the study began with.
         driver_choices: what the load driver chose in the study's first completed trial; empty where this trial chooses.
         counted: per candidate, the real objects that can be counted only with instruments that no trial runs with.
         floor: transactions per second; a trial that stays below them for `_BELOW_FLOOR` measured seconds ends. 0 for no limit.
@@ -118,10 +118,9 @@ class _Progress:
 def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
     """Run one trial from its beginning to its end, and yield what it reports.
 
-    A server or a load that fails makes the trial failed. One in which the host itself lost most of the seconds is interrupted,
-    to be run again; so is one in which somebody else changed a variable under test, or whose attached server went away. What
-    anything else ends (Ctrl-C, an iterator that is closed) reports no end. The instance is put away when this returns or
-    raises.
+    A trial whose server or load fails has failed. A trial is interrupted, to be run again, if the host itself lost most of its
+    seconds, if somebody else changed a variable under test, or if its attached server went away. A trial that anything else
+    ends (Ctrl-C, an iterator that is closed) reports no end. The stage is cleaned up when this returns or raises.
 
     Raises:
         ServerAwayError: an attached server did not come back.
@@ -220,7 +219,7 @@ class _RunningTrial:
                     break
         yield StepBegan(Step.STOP)
         self._read_back(instance)
-        if self._progress.is_evidence:  # else it is run again, and what was seen is nobody's
+        if self._progress.is_evidence:  # otherwise the trial is run again, and its evidence is dropped
             with self._timed(Step.STOP):
                 evidence = watching.evidence(self._trial.id)
                 self._progress.transaction_times = transaction_times(self._measured)
@@ -243,7 +242,7 @@ class _RunningTrial:
             return instance
 
     def _facts_of_the_load(self) -> list[Watched]:
-        """Return what the load says of itself: a figure for each number of threads; of live traffic, its measured seconds."""
+        """Return the load's own figures, over all numbers of threads; for live traffic, its measured seconds."""
         if traffic := [second.traffic for second in self._measured if second.traffic is not None]:
             return [as_watched(traffic, self._context.plan.warmup)]
         if not any(self._load_facts):
@@ -267,7 +266,7 @@ class _RunningTrial:
         return None if self._progress.is_disturbed else failure
 
     def _read_back(self, instance: Instance) -> None:
-        """Note what somebody else changed, once the load's connections had time to end and the server answers."""
+        """Record what somebody else changed, once the load's connections had time to end and the server answers."""
         clock = self._context.clock
         with self._timed(Step.STOP):
             limit = clock.monotonic() + _READ_BACK_WITHIN
@@ -280,7 +279,7 @@ class _RunningTrial:
                     if instance.is_gone() or clock.monotonic() > limit:
                         raise
                     clock.sleep(0.5)
-            _check_alive(instance)  # one that was started again has other values, which nobody set
+            _check_alive(instance)  # a restarted server has other values, which nobody set
             self._progress.changes = self._stage.detector.changes(now, Step.STOP)
 
     @contextmanager
@@ -297,7 +296,7 @@ class _RunningTrial:
         with self._timed(Step.VERIFY), instance.connect() as query:
             variables = global_variables(query)
             self._stage.detector.check(variables, Step.VERIFY)
-            # To count them on a live server may take long: the performance schema lists every lock of every page.
+            # Counting them on a live server may take long: the performance schema lists every lock of every page.
             real = {} if self._is_observed else real_objects(query, instance.pid, self._stage.build, variables)
         self._progress.in_force = {name: self._stage.hide(value) for name, value in variables.items()}
         self._progress.real = {**self._context.counted.get(self._trial.candidate, {}), **real}
@@ -321,27 +320,27 @@ class _RunningTrial:
             self._load = load = source.start(target, threads=threads, seed=seed, cpus=cpus)
             self._is_choosing = source.is_choosing
             self._threads = threads
-            self._hiccups()  # what came before the load is none of its seconds'
+            self._hiccups()  # drops those from before the load
             if (runs := context.spec.workload.traits.runs) is not None:
                 for _ in range(runs.warm_up):
                     yield from self._read(load, Step.WARM_UP)
                 return load
-            # A rate that is reached makes throughput flat at once, whatever the server still has to warm.
+            # At a fixed rate, throughput is flat at once, even if the server is not warm yet.
             is_whole = context.spec.whole_warmup or context.spec.workload.rate > 0
             series: list[float] = []
-            # What is measured must not change because the driver has yet to choose.
+            # The load must not change during the measurement, so the driver has to choose before it.
             while context.clock.monotonic() < limit or self._is_choosing:
                 sample = yield from self._read(load, Step.WARM_UP)
                 series.append(sample.tps)
                 if not is_whole and not self._is_choosing and is_steady(series):
-                    # Of several numbers of threads one that did not settle is the one to tell of.
+                    # With several numbers of threads, LIMIT stays if any of their warm-ups reached it.
                     self._progress.warm_up_end = self._progress.warm_up_end or WarmUpEnd.STEADY
                     return load
             self._progress.warm_up_end = WarmUpEnd.LIMIT
         return load
 
     def _await_warm_pool(self, instance: Instance) -> None:
-        """Wait until the server has loaded the pages that were in the pool when the data was prepared, where it can."""
+        """Wait until the server, if it can, has loaded the pages that were in the pool when the data was prepared."""
         if self._is_observed or not has(self._stage.build, Capability.POOL_DUMP):
             return
         clock = self._context.clock
@@ -366,7 +365,7 @@ class _RunningTrial:
             )
             enough = yield from self._read_enough(load)
             self._progress.spoiled |= not enough
-            _check_alive(instance)  # a driver may hope for a while that a server which died comes back
+            _check_alive(instance)  # a driver may wait a while for a server that died
             cpus = context.spec.load_cpus
             costs = Costs(
                 seconds=context.clock.monotonic() - began,
@@ -379,14 +378,14 @@ class _RunningTrial:
             self._progress.costs = costs if self._progress.costs is None else self._progress.costs.plus(costs)
 
     def _read_enough(self, load: Load) -> Generator[Event, None, bool]:
-        """Read what a trial measures; False where the host left less than half of what was planned."""
+        """Read what a trial measures; return False where fewer than half of the planned seconds or runs are usable."""
         runs = self._context.spec.workload.traits.runs
         if self._is_observed:
             return (yield from self._read_planned_seconds(load))
         return (yield from self._read_steady_seconds(load) if runs is None else self._read_runs(load, runs))
 
     def _read_planned_seconds(self, load: Load) -> Generator[Event, None, bool]:
-        """Read a live server for the planned seconds, whatever they show: its own hours are neither steady nor repeated."""
+        """Read a live server for the planned seconds, whatever they show: its traffic is neither steady nor repeatable."""
         statements = 0.0
         for _ in range(max(1, round(self._context.plan.measure))):
             statements += (yield from self._read(load, Step.MEASURE)).tps
@@ -395,7 +394,7 @@ class _RunningTrial:
         return True
 
     def _read_runs(self, load: Load, runs: Runs) -> Generator[Event, None, bool]:
-        """Read the runs of a timed query, and others for those that the host lost; False where less than half are left."""
+        """Read the runs of a timed query, and more if the host lost some; return False if under half are usable."""
         usable = 0
         for _ in range(runs.most):
             sample = yield from self._read(load, Step.MEASURE)
@@ -405,7 +404,7 @@ class _RunningTrial:
         return 2 * usable >= runs.measured
 
     def _read_steady_seconds(self, load: Load) -> Generator[Event, None, bool]:
-        """Read the planned seconds, and more where they are not steady or the host lost some; False where half are not left."""
+        """Read the planned seconds, and more if unsteady or lost by the host; return False if under half are usable."""
         planned = max(1, round(self._context.plan.measure))
         enough = planned
         series: list[float] = []
@@ -421,9 +420,9 @@ class _RunningTrial:
                 return True
             if len(series) == enough:
                 shape = examine(series, latency=self._context.spec.workload.rate > 0)
-                if shape.steady or shape.course is Course.DEAD:  # more seconds of nothing say no more
+                if shape.steady or shape.course is Course.DEAD:  # more seconds without throughput show nothing new
                     break
-                # Asked again at half of the plan, not each second: an answer that one waits for long enough always comes.
+                # Examined again after half of the planned seconds, not each second: with many checks, one passes by chance.
                 enough += max(1, planned // 2)
         if 2 * len(series) < planned:
             return False
@@ -464,7 +463,7 @@ class _RunningTrial:
         return sample
 
     def _check_answers(self) -> None:
-        """Make sure that the server runs and answers a new connection, be it only that it takes no more of them.
+        """Make sure that the server runs and answers a new connection, if only with an error such as too many connections.
 
         Raises:
             ServerError: it does not.

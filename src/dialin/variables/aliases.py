@@ -1,4 +1,4 @@
-"""One variable under several names: the names that servers give twice, and options that are spelled unlike their variable."""
+"""Several names of one variable: variables that servers report twice, and options whose name differs from their variable's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OPTION_OF = {
     "tx_isolation": "transaction_isolation",
     "tx_read_only": "transaction_read_only",
 }
-"""Variables that an option file sets by another name; the variable's own name is fatal there (read on 9.7.4 and 10.11.19)."""
+"""Variables that an option file sets by another name; with their own name no server starts (read on 9.7.4 and 10.11.19)."""
 
 VARIABLE_OF = {option: variable for variable, option in OPTION_OF.items()}
 
@@ -40,7 +40,7 @@ _SAME = (
         "collation_connection",
     },
 )
-"""Names that move together because they are one thing: each pair was seen to on 5.6.24, 10.2.11, 10.11.19 or 9.7.4."""
+"""Names that change together because they are one variable; each group was observed on 5.6.24, 10.2.11, 10.11.19 or 9.7.4."""
 
 _GROUP = {name: min(group) for group in _SAME for name in group}
 _RENAMED = (("slave", "replica"), ("master", "source"))
@@ -55,10 +55,10 @@ def checked_name(name: str) -> str:
 
 
 def reported_name(name: str, reported: Container[str]) -> str:
-    """Return the variable that a name, or the spelling of an option, means to a server that reports these variables.
+    """Return the variable that a name or an option stands for on a server that reports these variables.
 
     Raises:
-        UserError: it cannot be one; such text never reaches SQL.
+        UserError: the text cannot be a variable's name; such text never reaches SQL.
     """
     plain = checked_name(name)
     other = VARIABLE_OF.get(plain, plain)

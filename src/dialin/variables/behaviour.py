@@ -1,7 +1,7 @@
-"""What servers do with variables beside taking them: what moves with what, and where the value is not the whole story.
+"""How servers treat variables beyond accepting a value: which variables depend on others, and which values are misleading.
 
-`manual` is the MySQL Reference Manual, `kb` the MariaDB documentation; `read on` means that a running build was seen to do it.
-What is so on some builds alone says which, by the oldest and the newest that it was read on or is documented for.
+`manual` is the MySQL Reference Manual, `kb` the MariaDB documentation; `read on` means that it was observed on a running build.
+A behaviour of some builds only names the oldest and the newest build for which it was observed or is documented.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dialin.model.setting import Value, same_value
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Builds of a flavour; `last` stands for all that begin so, as `(10, 4)`, and is None for every newer one."""
+    """A range of builds of a flavour; `last` is a prefix of versions, as `(10, 4)` for all of 10.4, and None for no limit."""
 
     flavour: Flavour
     first: Version = ()
@@ -29,12 +29,12 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """One thing that servers do.
+    """One behaviour of servers.
 
     Attributes:
-        text: it, in a sentence without its full stop.
-        on: the builds that do it; all where nothing is named.
-        dies_of: values that the server can die of.
+        text: the behaviour, as a sentence without its full stop.
+        on: the builds that behave so; all builds where it is empty.
+        dies_of: values that can crash the server.
     """
 
     text: str
@@ -54,7 +54,7 @@ class Behaviour:
 _MYSQL, _MARIADB = Flavour.MYSQL, Flavour.MARIADB
 PERSISTS = Behaviour("SET PERSIST keeps values for the next starts", "manual: SET Syntax", on=(Span(_MYSQL, (8, 0)),))
 _CHUNKS = (Span(_MYSQL, (5, 7)), Span(_MARIADB, (10, 2), (10, 4)))
-"""Builds with a pool of chunks and of instances."""
+"""Builds whose buffer pool has both chunks and instances."""
 
 _SINCE_5_6 = (Span(_MYSQL, (5, 6)),)
 _BEFORE_8_4 = Span(_MYSQL, (5, 6), (8, 3))
@@ -69,11 +69,12 @@ class Follows:
     """A variable that the server derives from others, most of them only as long as nobody sets it.
 
     Attributes:
-        of: those that it is derived from.
-        behaviours: how; builds differ.
-        hold: which of its values can be set for all candidates alike, to pin it: the smallest, the largest, or none.
-        gives_resources: a candidate in which it is larger has more to work with, so that the comparison is no longer one of
-            like with like. What is merely derived comes along wherever the variable is set, and is part of its effect.
+        of: the variables that it is derived from.
+        behaviours: how it is derived; builds differ.
+        hold: chooses, from the values that it has in the candidates, the one that pins it for all of them: the smallest or the
+            largest. None where it is not pinned to one of its values.
+        gives_resources: whether a larger value gives a candidate more resources, so that the comparison is no longer fair. Any
+            other derived variable changes wherever the variable under test is set, and is part of that variable's effect.
     """
 
     of: tuple[str, ...]
@@ -288,11 +289,11 @@ FOLLOWS: Mapping[str, Follows] = {
         ("max_allowed_packet",), (Behaviour("it is max_allowed_packet", "read on MariaDB 10.1.23 and 10.2.11"),)
     ),
 }
-"""What moves when something else is set, and from what."""
+"""The variables that change when others are set."""
 
 
 def related(variable: str) -> frozenset[str]:
-    """Return the variables that move when one does, or that it moves with."""
+    """Return the variables that a variable is derived from, and those that are derived from it."""
     of = FOLLOWS[variable].of if variable in FOLLOWS else ()
     return frozenset(of) | {name for name, rule in FOLLOWS.items() if variable in rule.of}
 
@@ -340,7 +341,7 @@ TRAPS: Mapping[str, tuple[Behaviour, ...]] = {
         ),
     ),
 }
-"""Where the value in force is not what a server does."""
+"""Variables whose effective value does not show what a server really does."""
 
 
 WITHOUT_EFFECT: Mapping[str, Behaviour] = {
@@ -351,7 +352,7 @@ WITHOUT_EFFECT: Mapping[str, Behaviour] = {
         "there is one table cache", "read on 10.1.8, 10.1.13 and 10.1.23", (Span(_MARIADB, (10, 1), (10, 1)),)
     ),
 }
-"""Options that a build takes with a warning and that do nothing there, for it has no such variable; and why."""
+"""Options that a build accepts with a warning but ignores, because it has no such variable; and why it has none."""
 
 
 _STRANDS: Mapping[tuple[str, Value], Behaviour] = {
@@ -361,23 +362,23 @@ _STRANDS: Mapping[tuple[str, Value], Behaviour] = {
         (Span(_MYSQL, (5, 5), (5, 7)), Span(_MARIADB, (), (10, 4))),
     ),
 }
-"""Values that free nobody who waits because of the value before: putting one back on a live server does not end a stall."""
+"""Values that do not release threads that the previous value made wait: restoring them on a live server ends no stall."""
 
 
 def strands(build_id: str, name: str, value: Value) -> str | None:
-    """Return what setting a variable back to a value does to those who wait, without its full stop; None where nothing."""
+    """Return which threads keep waiting when a variable is set back to a value, as a clause; None where none is known."""
     return next(
         (
-            one.text
-            for (variable, back_to), one in _STRANDS.items()
-            if variable == name and same_value(value, back_to) and one.is_of(build_id)
+            behaviour.text
+            for (variable, back_to), behaviour in _STRANDS.items()
+            if variable == name and same_value(value, back_to) and behaviour.is_of(build_id)
         ),
         None,
     )
 
 
 def kills(build_id: str, name: str, value: Value) -> str | None:
-    """Return how a server can die of a value that it takes, as a sentence without its full stop; None where none is known."""
+    """Return how a value that a server accepts can crash it, as a sentence without its full stop; None where none is known."""
     for trap in TRAPS.get(name, ()):
         if trap.is_of(build_id) and any(same_value(value, deadly) for deadly in trap.dies_of):
             return trap.text

@@ -1,9 +1,9 @@
 """The variables of one build, as the server itself reports them.
 
 MySQL 9 has `performance_schema.variables_metadata`, MySQL 8.0 `performance_schema.variables_info`, MariaDB
-`information_schema.SYSTEM_VARIABLES`; MySQL up to 5.7 only names and values. The server is asked which of them it has; that is
-not derived from the version. What MySQL does not report is found out: which variables are dynamic by setting each to the value
-it has, kinds, ranges, blocks and words as `option_probing` says.
+`information_schema.SYSTEM_VARIABLES`; MySQL up to 5.7 has only names and values. The server is asked which of these tables it
+has; that is not derived from its version. What MySQL does not report is determined by experiment: each variable is set to its
+current value to learn whether it is dynamic, and `option_probing` finds kinds, ranges, blocks and words.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from dialin.model.setting import as_number
 from dialin.variables import rules
 
 FORMAT = "dialin/catalogue/1"
-"""The form of a stored catalogue and what a server is asked for it; another one is asked anew."""
+"""The format of a stored catalogue; a catalogue of another format is not used, and the server is read again."""
 
 READ_ONLY = 1238
-"""The error of a server that is asked to change a variable which it reads at start only, or which a session alone has."""
+"""The server's error number when SET GLOBAL names a variable that is read only at startup, or exists only in sessions."""
 
 UNKNOWN_NAME = 1193
 
 
 class Kind(StrEnum):
-    """What a variable takes; where the server does not report that (`unknown`), its value is not checked."""
+    """The kind of value that a variable takes; `unknown` where the server does not report it."""
 
     INTEGER = "integer"
     NUMERIC = "numeric"
@@ -49,10 +49,10 @@ class Variable:
     """What is known of one variable; None stands for "the server does not report it".
 
     Attributes:
-        minimum: the least number that it takes.
-        maximum: the largest that can be in force: what a server publishes, less what it rounds off.
+        minimum: the smallest number that it takes.
+        maximum: the largest number that can be effective: the maximum that the server reports, rounded down to a whole block.
         choices: the words that an enumeration or a set takes, in the order of the numbers that stand for them.
-        block: what a number is rounded down to a multiple of.
+        block: the server rounds numbers down to a multiple of this.
         default: its value on a server that was started with nothing set.
         dynamic: whether it can be changed while the server runs.
         at_start: whether it can be given when the server starts.
@@ -74,8 +74,8 @@ class Catalogue:
     """All variables of one build, by name.
 
     Attributes:
-        build_id: the build that was asked, e.g. `mysql@9.7.4`.
-        complete: False where it did not answer everything in time; such is not kept.
+        build_id: the build that reported them, e.g. `mysql@9.7.4`.
+        complete: False where the build did not answer every question in time; such a catalogue is not stored.
     """
 
     build_id: str
@@ -89,11 +89,11 @@ class Catalogue:
     def nearest(self, name: str, n: int = 3) -> list[str]:
         """Return the names most like the one given, the best first: those that contain it, then those spelled alike."""
         spelled = name.lower().replace("-", "_")
-        holding = sorted((known for known in self.variables if len(spelled) >= 4 and spelled in known), key=len)
+        containing = sorted((known for known in self.variables if len(spelled) >= 4 and spelled in known), key=len)
         tails = {known.partition("_")[2]: known for known in self.variables}
         alike = difflib.get_close_matches(spelled, self.variables, n=n, cutoff=0.7)
         alike += [tails[tail] for tail in difflib.get_close_matches(spelled, tails, n=n, cutoff=0.8)]
-        return list(dict.fromkeys(holding + alike))[:n]
+        return list(dict.fromkeys(containing + alike))[:n]
 
     def to_json(self) -> str:
         variables = {name: asdict(variable) for name, variable in self.variables.items()}
@@ -131,7 +131,7 @@ def read(query: Query, build_id: str) -> Catalogue:
         "variables_info": lambda: _from_info(query, defaults),
         "system_variables": lambda: _from_system_variables(query),
     }
-    # A source that is there and empty is as good as none.
+    # A table that exists but is empty is treated like a missing one.
     rows: list[Variable] = next(filter(None, (list(ask()) for table, ask in sources.items() if table in tables)), [])
     variables = {name: Variable(name, Kind.UNKNOWN) for name in defaults} | {reported.name: reported for reported in rows}
     return Catalogue(build_id, {name: _complete(variables[name], defaults) for name in sorted(variables)})
@@ -148,7 +148,7 @@ def settled(variable: Variable) -> Variable:
     if block and isinstance(high, int) and high >= block:
         # MariaDB publishes 2147483647 for a read_buffer_size that is never more than 2147479552.
         variable = replace(variable, maximum=high - high % block)
-    # A server runs with its default whatever it says of its range: 10.11.19 has 1 to 2^64-1 for a variable that is 0.
+    # A server runs with its default whatever range it reports: 10.11.19 has 1 to 2^64-1 for a variable that is 0.
     number = as_number(variable.default) if variable.default is not None else None
     if number is not None and low is not None and number < low:
         return replace(variable, minimum=number)
@@ -158,7 +158,7 @@ def settled(variable: Variable) -> Variable:
 
 
 def with_dynamic(catalogue: Catalogue, set_again: Callable[[str], int]) -> Catalogue:
-    """Return a catalogue that says of every variable whether it can be changed while the server runs.
+    """Return a catalogue that shows for every variable whether it can be changed while the server runs.
 
     `set_again` sets a global variable to its current value on a private server, and returns the number of the server's error,
     0 where there was none.
@@ -173,7 +173,7 @@ def with_dynamic(catalogue: Catalogue, set_again: Callable[[str], int]) -> Catal
 
 
 def _dynamic(error: int) -> bool | None:
-    # Any other error is about the value: what may not be set to NULL, say, can be set to something.
+    # Any other error is about the value: a variable that cannot be set to NULL, for example, takes other values.
     return None if error == UNKNOWN_NAME else error != READ_ONLY
 
 

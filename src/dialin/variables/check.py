@@ -16,7 +16,7 @@ from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable
 from dialin.variables.size_units import plain_number, with_letter
 
 Elsewhere = Mapping[str, Callable[[], Catalogue]]
-"""The catalogues of other builds by build id, each read when it is asked for."""
+"""The catalogues of other builds by build id, each read only when it is needed."""
 
 _TRUTH = ("on", "off", "true", "false", "1", "0")
 _PREFIXES = ("loose_", "maximum_", "skip_", "enable_", "disable_")
@@ -40,7 +40,7 @@ def check_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variabl
 
 
 class SettingError(UserError):
-    """A variable of a setting that cannot be set so; `variable` is its name as it was written."""
+    """A setting has a variable or a value that cannot be used; `variable` is the variable's name as the user wrote it."""
 
     def __init__(self, what: str, remedy: str, variable: str) -> None:
         super().__init__(what, remedy)
@@ -48,7 +48,7 @@ class SettingError(UserError):
 
 
 def known_as(name: str, catalogue: Catalogue) -> Variable | None:
-    """Return what a build reports of a variable, by its name or that of its option; None where it has none."""
+    """Return a build's variable by its name or by that of its option; None where the build has no such variable."""
     spelled = checked_name(name)
     return catalogue.variables.get(spelled) or catalogue.variables.get(VARIABLE_OF.get(spelled, ""))
 
@@ -69,18 +69,18 @@ def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable
                 f"Write {plain} with its value, such as ON or OFF",
             )
     near = catalogue.nearest(spelled)
-    lacking = f"{build} has no variable {spelled}"
+    problem = f"{build} has no variable {spelled}"
     if (ignored := behaviour.WITHOUT_EFFECT.get(spelled)) and ignored.is_of(build):
-        lacking += f": it takes the option without effect, for {ignored.text}"
+        problem += f": it takes the option without effect, for {ignored.text}"
     if having := sorted(
-        (other for other, ask in elsewhere.items() if other != build and _has(ask, spelled)), key=_newest_first
+        (other for other, read in elsewhere.items() if other != build and _has(read, spelled)), key=_newest_first
     ):
         nearest = f" (the nearest: {', '.join(near)})" if near else ""
         raise UserError(
-            f"{lacking}; {listed(having)} {'has' if len(having) == 1 else 'have'} it",
+            f"{problem}; {listed(having)} {'has' if len(having) == 1 else 'have'} it",
             f"Choose with --server {having[0]}, or a variable of {build}{nearest}",
         )
-    raise UserError(lacking, f"Did you mean {_either(near)}?" if near else "`dialin variables` lists those that it has")
+    raise UserError(problem, f"Did you mean {_either(near)}?" if near else "`dialin variables` lists those that it has")
 
 
 def _newest_first(build_id: str) -> tuple[bool, tuple[int, ...]]:
@@ -120,7 +120,7 @@ def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere:
     """Check every name and value that a study sets, and return notes on what is valid but worth knowing.
 
     Raises:
-        UserError: a variable that the build lacks or that dialin must own, a value out of range, too few connections.
+        UserError: a variable that the build lacks or that dialin itself must set, a value out of range, too few connections.
     """
     for candidate in spec.candidates:
         setting: Setting = spec.setting_of(candidate.name)
@@ -143,7 +143,7 @@ def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere:
 
 
 def duplicates(candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
-    """Return the pairs of candidates with the same setting on the same server, each with the first of its kind."""
+    """Return pairs of candidates with the same setting on the same server: the first such candidate, and each later one."""
     pairs = []
     for index, later in enumerate(candidates):
         first = next((earlier for earlier in candidates[:index] if _alike(earlier, later)), None)
@@ -167,7 +167,7 @@ def check_setting(setting: Setting, catalogue: Catalogue, elsewhere: Elsewhere) 
     """Check every name and value of a setting.
 
     Raises:
-        SettingError: a variable that the build lacks or that dialin must own, a value out of range.
+        SettingError: a variable that the build lacks or that dialin itself must set, a value out of range.
     """
     for name, value in setting.items():
         why = owned.reason(name) or owned.reason_for_value(name, value)
@@ -209,10 +209,10 @@ def _range(variable: Variable, *, lettered: bool) -> str:
     return f"{write(low)} to {write(high)}"
 
 
-def _make_refusal(variable: Variable, wanted: str, asked: str, build_id: str, remedy: str = "") -> UserError:
+def _make_refusal(variable: Variable, wanted: str, requested: str, build_id: str, remedy: str = "") -> UserError:
     where = f" on {build_id}" if build_id else ""
     return UserError(
-        f"{variable.name} must be {wanted}; {asked or 'nothing'} was requested{where}", remedy or "Choose another value"
+        f"{variable.name} must be {wanted}; {requested or 'nothing'} was requested{where}", remedy or "Choose another value"
     )
 
 
@@ -222,13 +222,13 @@ def _is_choice(text: str, choices: Sequence[str]) -> bool:
     return text.lower() in (choice.strip().lower() for choice in choices)
 
 
-def _has(ask: Callable[[], Catalogue], name: str) -> bool:
+def _has(read: Callable[[], Catalogue], name: str) -> bool:
     try:
-        variables = ask().variables
+        variables = read().variables
     except DialinError:  # A build that does not start has nothing to offer here.
         return False
     return name in variables or VARIABLE_OF.get(name) in variables
 
 
-def _alike(one: Candidate, other: Candidate) -> bool:
-    return one.server == other.server and same_setting(one.setting, other.setting)
+def _alike(first: Candidate, second: Candidate) -> bool:
+    return first.server == second.server and same_setting(first.setting, second.setting)

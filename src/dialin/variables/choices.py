@@ -14,16 +14,16 @@ _MOST_WORDS = 64
 _SWITCHES = re.compile(r"[a-z_]+=(?:on|off)(?:,[a-z_]+=(?:on|off))*")
 _WORDS = re.compile(r"(?:[A-Za-z][\w-]*(?:,[A-Za-z][\w-]*)*)?")
 _NAMING = ("character_set_", "collation_", "lc_", "init_")
-"""What takes the name of something else, or statements: servers end at a number there."""
+"""Prefixes of variables that take the name of something else, or statements: given a number there, servers exit."""
 
 _NOT_USED = "NOT_USED"
-"""What servers call the digits of sql_mode that stand for nothing any more; older ones call them ","."""
+"""The word that servers print for digits of sql_mode that no longer mean anything; older servers print ","."""
 
 _NO_DEFAULT = "(No default value)"
 
 
 def with_choices(variables: Mapping[str, Variable], ask: Asking, plain: Reply) -> dict[str, Variable]:
-    """Return the enumerations and sets with their words, and text as text."""
+    """Return the enumerations and sets with their words, and the variables that turn out to take any text as strings."""
     known: dict[str, Variable] = {}
     unknown = []
     for name, variable in variables.items():
@@ -41,9 +41,9 @@ def with_choices(variables: Mapping[str, Variable], ask: Asking, plain: Reply) -
         if variable.kind is Kind.UNKNOWN and answer.printed == "0" and variable.default not in ("ON", "OFF"):
             known[name] = replace(variable, kind=Kind.STRING)
     worded = {name: answer.printed for name, answer in first.items() if _is_word(answer.printed)}
-    # 3 is the fourth word of an enumeration, and the first two of a set.
-    third = ask(dict.fromkeys(worded, 3))
-    sets = {name: worded[name] for name, answer in third.items() if "," in answer.printed}
+    # 3 is the fourth word of an enumeration, and the first two words of a set.
+    answers_to_three = ask(dict.fromkeys(worded, 3))
+    sets = {name: worded[name] for name, answer in answers_to_three.items() if "," in answer.printed}
     sets |= {name: "" for name, answer in first.items() if answer.printed == "" and _is_set(variables[name])}
     enumerated = _enumerated({name: word for name, word in worded.items() if name not in sets}, ask)
     for kind, words_by_name in ((Kind.ENUMERATION, enumerated), (Kind.SET, _members(sets, ask))):
@@ -54,13 +54,13 @@ def with_choices(variables: Mapping[str, Variable], ask: Asking, plain: Reply) -
 
 
 def _hold_default(words: Sequence[str], default: str) -> bool:
-    # A default of other words shows that these are not all: the variable takes text that a number is the beginning of.
+    # A default of other words shows that these are not all words: the variable takes text, which may begin with a number.
     lower_words = {word.strip().lower() for word in words}
     return all(part.strip().lower() in lower_words for part in default.split(",") if part)
 
 
 def may_be_choices(variable: Variable, takes: str) -> bool:
-    """Return whether text may be an enumeration or a set: its default is made of words, none of which names something."""
+    """Return whether a variable may be an enumeration or a set: its default is words, and its value names nothing else."""
     kinds = (Kind.UNKNOWN, Kind.STRING, Kind.ENUMERATION, Kind.SET)
     if variable.kind not in kinds or "name" not in takes or rules.identifies_instance(variable.name):
         return False
@@ -82,7 +82,7 @@ def _enumerated(first: Mapping[str, str], ask: Asking) -> dict[str, tuple[str, .
 
 
 def _members(first: Mapping[str, str], ask: Asking) -> dict[str, tuple[str, ...]]:
-    """Return the words of sets, each asked for by its own binary digit; a word for none of them is first."""
+    """Return the words of sets, each asked for by its own binary digit; the word that stands for 0, if any, is first."""
     digits = (2**digit for digit in range(_MOST_WORDS - 1))
     words = _ask_words({name: [word] if word else [] for name, word in first.items()}, ask, digits)
     return {name: members for name, printed in words.items() if (members := _single_words(printed))}
@@ -101,7 +101,7 @@ def _ask_words(words: dict[str, list[str]], ask: Asking, values: Iterable[int]) 
 
 
 def _single_words(printed: list[str]) -> tuple[str, ...]:
-    """Return the word of each digit: some, such as TRADITIONAL of sql_mode, are printed with others that they stand for."""
+    """Return the word of each digit. Some, such as TRADITIONAL of sql_mode, are printed with the words that they include."""
     alone = {text for text in printed if "," not in text}
     words = (next((part for part in text.split(",") if part and (part == text or part not in alone)), "") for text in printed)
     return tuple(word for word in words if word and not word.startswith(_NOT_USED))

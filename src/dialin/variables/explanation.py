@@ -1,4 +1,4 @@
-"""What is known of a variable, in words: what builds report, build beside build, and what our rules add."""
+"""Explanations of variables: what each build reports, and what dialin's rules add."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _KINDS = {
     Kind.UNKNOWN: "not reported",
 }
 _ENDLESS = 2**63 - 2**21
-"""A maximum this large or larger is the type's, not the variable's: nobody asks for more."""
+"""A maximum of this size or more is a limit of the data type, not of the variable, and is not explained."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainLine:
-    """One thing that is known of a variable; `source` is empty unless it is a rule of dialin's own."""
+    """One fact about a variable; `source` is empty unless the fact comes from a rule of dialin."""
 
     label: str
     text: str
@@ -44,7 +44,8 @@ class Explanation:
 
     Attributes:
         builds: what each build that has it reports, by build id, MySQL first, older versions first.
-        rules: what our own rules say, as data.
+        lacking: the ids of the builds that do not have it.
+        rules: what dialin's rules say about it, ready for JSON.
     """
 
     name: str
@@ -117,7 +118,7 @@ def range_of(variable: Variable, *, short: bool = False) -> str:
 
 
 def default_of(variable: Variable) -> str:
-    """Return a variable's default, sizes with a letter; `of the sandbox` where it is a place that dialin chose."""
+    """Return a variable's default, sizes with a letter; `of the sandbox` where it is a path that dialin chose."""
     value = variable.default
     if value is None:
         return ""
@@ -154,7 +155,7 @@ def _limits(variable: Variable) -> str:
     parts = []
     if variable.block:
         parts.append(f"rounded down to a multiple of {variable.block}")
-    # Below zero builds differ: -1 is the largest number of all to some, and others do not start.
+    # Builds differ in negative numbers: some read -1 as the largest number, others do not start.
     if low is not None and low > 0 and variable.kind in NUMBERS:
         parts.append(f"less than {plain_number(low)} becomes {plain_number(low)}")
     if high is not None and high < _ENDLESS and variable.kind in NUMBERS:
@@ -172,7 +173,7 @@ def _together(by_build: Mapping[str, str]) -> str:
 
 
 def _named(builds: Sequence[str], among: Iterable[str]) -> str:
-    """Return builds in short: a flavour alone where all of it are meant, else with versions."""
+    """Return builds in short: only the flavour where several builds are all that it has in `among`, else with versions."""
     parts = []
     for flavour, title in _FLAVOURS.items():
         versions = [version for build in builds if (version := _version(build, flavour))]
@@ -194,7 +195,7 @@ def _other_names(name: str, known: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    # A rule of dialin's own, with those of the explained builds that it is about.
+    # A rule of dialin, with those of the explained builds that it applies to.
 
     behaviour: Behaviour
     builds: tuple[str, ...]
@@ -204,14 +205,14 @@ class _Rule:
         return {"text": self.behaviour.text, "source": self.behaviour.source, "builds": list(self.builds)}
 
 
-def _about(rules_: Iterable[Behaviour], having: Sequence[Catalogue], of: tuple[str, ...] = ()) -> list[_Rule]:
-    """Return the rules for the builds, each with the variables that it is derived from on these builds."""
+def _about(behaviours: Iterable[Behaviour], having: Sequence[Catalogue], of: tuple[str, ...] = ()) -> list[_Rule]:
+    """Return the behaviours of the builds as rules, each with those variables of `of` that its builds have."""
     applying = []
-    for one in rules_:
-        applicable = [each for each in having if one.is_of(each.build_id)]
+    for effect in behaviours:
+        applicable = [each for each in having if effect.is_of(each.build_id)]
         sources = tuple(name for name in of if any(name in each.variables for each in applicable))
         if applicable and (sources or not of):
-            applying.append(_Rule(one, tuple(each.build_id for each in applicable), sources))
+            applying.append(_Rule(effect, tuple(each.build_id for each in applicable), sources))
     return applying
 
 

@@ -1,7 +1,7 @@
-"""A server's help mode (`--verbose --help`): what it printed, and asking it of many variables at once.
+"""A server's help mode (`--verbose --help`): read what it prints, and ask about many variables at once.
 
-In this mode a server reads its options as it would at a start, prints the values that came of them, and ends. Running the
-binary is `servers.option_probe`'s part.
+In this mode a server reads its options as it does at startup, prints the resulting values, and exits. `servers.option_probe`
+runs the binary.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Reply:
         options: every option that it has, with its argument: `=#` a number, `=name` text, in brackets where optional, nothing
             for a switch.
         values: by option, the value in force after all options were read.
-        adjusted: by option, the number that one out of range was adjusted to, where a warning says so.
-        refused: options that it would not start with.
-        answered: False where it ran out of time; any other failure is an answer.
+        adjusted: by option, the number to which a value out of range was adjusted, where a warning says so.
+        refused: options whose value the server refused.
+        answered: False where the run timed out; any other failure is an answer.
     """
 
     complete: bool
@@ -94,22 +94,23 @@ def _name(option: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class HelpAnswer:
-    """The result of one variable's value: what is printed, and the limit that the server said it was adjusted to."""
+    """The answer to one variable's value: the value that is printed, and the limit to which a warning says it was adjusted."""
 
     printed: str
     limit: int | float | None
 
     @property
     def number(self) -> int | float | None:
-        """The number in force, or None where it is none."""
+        """The effective number, or None where the effective value is not a number."""
         return self.limit if self.limit is not None else _number(self.printed)
 
     @property
     def range_end(self) -> int | float | None:
-        """The end of the range that the server brought the value to, or None where it took the value.
+        """The end of the range to which the server adjusted the value, or None where it accepted the value.
 
-        A decimal is printed with more digits than the warning has; a number can be cut further after the warning, by the limit
-        of open files say, which belongs to the machine and not to the variable.
+        A decimal is read from the printed value, which has more digits than the warning. A whole number is read from the
+        warning: the printed value may be lower still because of the limit of open files, for example, which belongs to the
+        machine and not to the variable.
         """
         if isinstance(self.limit, float):
             return _number(self.printed)
@@ -118,11 +119,11 @@ class HelpAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Asks for many variables at once, and separately for those that affect one another or that a server does not survive.
+    """Asks about many variables in one run, and in separate runs about those that affect one another or crash the server.
 
     Attributes:
-        options: of each variable, the option that sets it.
-        unanswered: the variables with an answer that did not come in time. A refusal or a crash is an answer.
+        options: by variable, the option that sets it.
+        unanswered: the variables for which a run timed out. A refusal or a crash is an answer.
     """
 
     ask: Ask
@@ -142,7 +143,7 @@ class Asking:
         reply = self.ask({self.options[name]: value for name, value in requested.items()})
         rest = {name: value for name, value in requested.items() if self.options[name] not in reply.refused}
         if len(rest) < len(requested):
-            # Even where the run ends well: one option that InnoDB refuses leaves all of its others at their defaults.
+            # Even where the run ends well: one option that InnoDB refuses leaves all other InnoDB options at their defaults.
             return self._group(rest)
         if reply.complete:
             return {
@@ -162,7 +163,7 @@ class Asking:
 
 
 def _apart(names: Iterable[str]) -> list[list[str]]:
-    """Return names in as few groups as separate those that are one variable, or derived from one another."""
+    """Split names into groups so that no group has two names of one variable, or variables derived from one another."""
     groups: list[list[str]] = []
     for name in names:
         near = behaviour.related(name)

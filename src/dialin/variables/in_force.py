@@ -16,17 +16,17 @@ from dialin.variables.aliases import OPTION_OF, VARIABLE_OF, one_name
 from dialin.variables.catalogue import Catalogue, Variable
 
 SANDBOX = "<sandbox>"
-"""What stands for an instance's own directories when values are compared."""
+"""The placeholder for an instance's private directories when values are compared."""
 
 FLUSH_METHOD = "innodb_flush_method"
 _OPEN = {kind: f"{FLUSH_METHOD} (as the {kind} files are open)" for kind in ("data", "redo")}
-"""What is seen of the files stands beside the method, which decides more than that."""
+"""Names for how files are really open, beside innodb_flush_method, which decides more than that."""
 _OPENED_BY = {
     _OPEN["data"]: (FLUSH_METHOD, "innodb_data_file_buffering"),
     # MariaDB buffers its log where innodb_flush_log_at_trx_commit is 2, and shows that in innodb_log_file_buffering.
     _OPEN["redo"]: (FLUSH_METHOD, "innodb_log_file_buffering", "innodb_flush_log_at_trx_commit"),
 }
-"""What decides how files are open: where one of these variables is asked for, what is seen of the files is no confound."""
+"""Variables that decide how files are open: where one of them is under test, a difference in the open files is no confound."""
 
 _AUTOMATIC = (0, -1)
 _BLOCK = 1024
@@ -44,7 +44,7 @@ def deviations(
         requested: variables with the values requested.
         in_force: every variable that the server reported.
         catalogue: what the build reports of its variables; with it, numbers of enumerations, limits and defaults are known.
-        real: what was counted of the real objects behind variables.
+        real: by variable, what was counted of the real objects behind it.
 
     Returns:
         A note for each: `without_effect` (no such variable is reported); `automatic` (0 or -1, and the server chose a number);
@@ -68,7 +68,7 @@ def deviations(
 def _agrees(name: str, reported: str, real: str) -> bool:
     """Return whether the count of the real objects agrees with what the server reports."""
     if name == FLUSH_METHOD:
-        if "dsync" in reported.lower():  # MariaDB has it from 10.6 on with O_DIRECT, earlier servers without: both are meant
+        if "dsync" in reported.lower():  # with O_DIRECT on MariaDB from 10.6 on, without it on earlier servers: both agree
             return True
         direct = "direct" in reported.lower()
         counted = real.partition(",")[0].removeprefix("data ")
@@ -83,7 +83,7 @@ def effective_values(
     counts = {name: _each_file(real.get(name, {})) for name in in_force}
     counted = set.intersection(*map(set, counts.values())) if counts else set()
     return {
-        name: {**values, **{variable: truth for variable, truth in counts[name].items() if variable in counted}}
+        name: {**values, **{variable: count for variable, count in counts[name].items() if variable in counted}}
         for name, values in in_force.items()
     }
 
@@ -139,11 +139,11 @@ def confounds(in_force: Mapping[str, Mapping[str, str]], requested: Collection[s
     return sorted(notes.values(), key=lambda note: note.data["inert"])
 
 
-def _confound(name: str, by_candidate: Mapping[str, str | None], requested: Collection[str], held: Mapping[str, Value]) -> Note:
+def _confound(name: str, by_candidate: Mapping[str, str | None], requested: Collection[str], pins: Mapping[str, Value]) -> Note:
     reason = rules.inert(name)
     rule = behaviour.FOLLOWS.get(name)
     follows = [variable for variable in rule.of if variable in requested] if rule else []
-    held = {} if reason else {variable: value for variable, value in held.items() if variable not in requested}
+    pins = {} if reason else {variable: value for variable, value in pins.items() if variable not in requested}
     data = {
         "variable": name,
         "values": dict(by_candidate),
@@ -151,7 +151,7 @@ def _confound(name: str, by_candidate: Mapping[str, str | None], requested: Coll
         "could_explain": reason is None and not (follows and rule and not rule.gives_resources),
         "reason": reason or "",
         "follows": follows,
-        "hold": dict(held),
+        "hold": dict(pins),
     }
     return Note(code="inert_confound" if reason else "confound", data=data)
 
@@ -173,7 +173,7 @@ def _deviation(name: str, requested: Value, reported: str, catalogue: Catalogue 
 
 
 def _is_rounding(wanted: float, got: float, variable: Variable | None) -> bool:
-    """Rounding, not limiting: a size came out near the requested one, at a whole number of blocks and not at a limit."""
+    """Return whether a size was rounded, not limited: it is near the requested one, in whole blocks, and not at the maximum."""
     block = (variable.block if variable else None) or _BLOCK
     if variable and variable.maximum is not None and got > variable.maximum - block:
         return False
@@ -191,7 +191,7 @@ def _same(name: str, requested: Value, reported: str, catalogue: Catalogue | Non
     if name.startswith(("character_set_", "collation_")):
         return text.replace("utf8mb3", "utf8") == reported.lower().replace("utf8mb3", "utf8")
     if name == "sql_mode" or "=" in text:
-        # A mode stands for several, and a switch that is not named stays as it was.
+        # One mode can stand for several, and a switch that is not named keeps its value.
         parts = {part.strip() for part in text.split(",") if part.strip() and not part.strip().endswith("default")}
         return bool(parts) and parts <= {part.strip() for part in reported.lower().split(",")}
     return False

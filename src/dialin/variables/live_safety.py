@@ -1,7 +1,4 @@
-"""Which variables may be changed on a live server, and how long their effect takes to settle there.
-
-`caution` means that nobody showed harm: a server with users is no place to find out.
-"""
+"""Which variables may be changed on a live server, and how long their effect takes to settle there."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ _RESIZES = re.compile(
     r"innodb_buffer_pool_size(_.*)?|(.*\.)?key_buffer_size|key_cache_.*|query_cache_(size|type)|aria_pagecache_.*"
     r"|innodb_log_buffer_size|innodb_ft_.*cache_size|tmp_memory_table_size|temptable_max_(ram|mmap)"
 )
-"""What allocates or frees memory, and may block all clients meanwhile."""
+"""Variables that allocate or free memory when they are changed, which may block all clients."""
 
 _REFUSED = (
     _rule(
@@ -64,7 +61,7 @@ _WASHOUTS = (
     (re.compile(r"innodb_adaptive_hash_index.*"), 30.0),
     (re.compile(r"(table_open|table_definition|thread)_cache.*|innodb_old_blocks.*|innodb_(random_)?read_ahead.*"), 15.0),
 )
-"""Seconds after which what a change set off has settled: dirty pages and caches take their time."""
+"""Seconds until the effects of a change have settled, such as those on dirty pages and caches."""
 
 
 def why_refused(variable: str) -> str | None:
@@ -73,11 +70,11 @@ def why_refused(variable: str) -> str | None:
 
 
 def resizes(variable: str) -> bool:
-    """Return whether a variable allocates or frees memory, which takes an option of its own on a live server."""
+    """Return whether a variable allocates or frees memory, which needs an extra option on a live server."""
     return _RESIZES.fullmatch(variable.lower()) is not None
 
 
 def washout(variables: list[str] | tuple[str, ...]) -> float:
     """Return the seconds at the start of a period that are left out where these variables change."""
-    found = [seconds for name in variables for names, seconds in _WASHOUTS if names.fullmatch(name.lower())]
-    return max([DEFAULT_WASHOUT, *found])
+    washouts = [seconds for name in variables for names, seconds in _WASHOUTS if names.fullmatch(name.lower())]
+    return max([DEFAULT_WASHOUT, *washouts])

@@ -25,10 +25,10 @@ class Allotted(StrEnum):
     """One or more for each thread, while a statement needs it."""
 
     USE = "use"
-    """As much as is used, up to the variable."""
+    """As much as is used, up to the variable's value."""
 
     NONE = "none"
-    """No more than another variable has it take."""
+    """None beyond what another variable allots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class MemoryRule:
 
 _A_SORT = "once for each sort in each thread that sorts"
 _POOL_OVERHEAD = 1.02
-"""A pool of 1 GiB took 1047 MiB on 9.7.4; the manual's "about 10 %" is not reached, and what would fit must not be refused."""
+"""A pool of 1 GiB took 1047 MiB on 9.7.4. The manual's "about 10 %" would refuse settings that fit."""
 
 MEMORY: Mapping[str, MemoryRule] = {
     "innodb_buffer_pool_size": MemoryRule(
@@ -78,7 +78,7 @@ MEMORY: Mapping[str, MemoryRule] = {
     "innodb_change_buffer_max_size": MemoryRule(Allotted.NONE, "none: it is a share of the buffer pool"),
     "innodb_adaptive_hash_index": MemoryRule(Allotted.NONE, "none: the index is built in the buffer pool"),
 }
-"""What is known of the memory that a variable has a server take."""
+"""The memory that a server takes because of a variable, for the variables of which it is known."""
 
 _SERVER = 64 * 2**20
 _PERFORMANCE_SCHEMA = 96 * 2**20
@@ -87,10 +87,10 @@ _PERFORMANCE_SCHEMA = 96 * 2**20
 def memory_needed(values: Mapping[str, Value | str], threads: int) -> dict[str, int]:
     """Return an estimate of the memory that a server takes under load, in bytes by part.
 
-    It is cautious: buffers of a session are taken only when a query needs them, so of these the largest one counts once for
-    each thread, and what is allotted as it is used (temporary tables, thread stacks) does not count. The shares of the server
-    itself and of its performance schema lie below those of idle servers (10.11.19: 108 MiB in all; 9.7.4: 244 MiB for the
-    performance schema).
+    The estimate is low rather than high. Session buffers are taken only when a query needs them, so only the largest of them
+    counts, once for each thread. Memory that is taken as it is used (temporary tables, thread stacks) does not count. The
+    shares of the server itself and of its performance schema are below those of idle servers (10.11.19: 108 MiB in all; 9.7.4:
+    244 MiB for the performance schema).
     """
     sizes = {name: max(0, int(as_number(value) or 0)) for name, value in values.items() if as_number(value) is not None}
     needed = {rule.part: sizes.get(name, 0) for name, rule in MEMORY.items() if rule.allotted is Allotted.ONCE}

@@ -1,8 +1,8 @@
-"""What `mysqld --verbose --help` shows of options beyond the server's own tables: kinds, ranges, blocks, words.
+"""What `mysqld --verbose --help` shows about options in addition to the server's tables: kinds, ranges, blocks, words.
 
-A number that is out of range is adjusted to it with a warning, so asking for too little and too much shows the range, and
-asking for a number whose binary digits are all ones shows what it is rounded down to. An enumeration takes the numbers of its
-words and prints the words (`choices`). What a server printed is read in `help_mode`; here is what to ask and what it means.
+A server adjusts a number out of range with a warning, so asking for too little and too much shows the range, and asking for a
+number whose binary digits are all ones shows what it is rounded down to. An enumeration takes the numbers of its words and
+prints the words (`choices`). `help_mode` reads what a server prints; this module decides what to ask and what answers mean.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from dialin.variables.choices import may_be_choices, with_choices
 from dialin.variables.help_mode import Ask, Asking
 
 _HUGE = 2**63 - 1
-"""The largest number that every variable's parser reads; signed ones refuse 2^64-1 and some builds then print nothing."""
+"""The largest number that every variable's parser reads: signed ones refuse 2^64-1, and some builds then print nothing."""
 
 _UNSIGNED = 2**64 - 1
 _LEAST = -(2**63)
 _MODEST = 2**24
-"""Blocks are looked for below 16M where the range allows, so that no probe has a server allot much."""
+"""Blocks are looked for with numbers below 16M where the range allows, so that no probe makes a server take much memory."""
 
 _POWERS = (*(2**power for power in range(1, 24)), 10, 100, 1000)
 
 _Step = Callable[[Mapping[str, Variable], Asking], dict[str, Variable]]
-"""Asks one thing of variables, and returns those of which it learned something."""
+"""Asks one question about variables, and returns those about which it learned something."""
 
 
 def completed(catalogue: Catalogue, ask: Ask) -> Catalogue:
-    """Return a catalogue with what its build's help mode shows in addition; what the server's tables reported stands.
+    """Return a catalogue completed with what its build's help mode shows; what the server's tables reported takes precedence.
 
-    Where an answer did not come in time, the others about the same words or range are not used, and the catalogue is marked as
-    not complete.
+    Where a run about a variable times out, the other answers of the same step (words, range or block) are not used for it, and
+    the catalogue is marked as not complete.
     """
     plain = ask({})
     if not plain.complete:
@@ -45,7 +45,7 @@ def completed(catalogue: Catalogue, ask: Ask) -> Catalogue:
         name: replace(variable, at_start=variable.at_start and (name in options or name.removeprefix("skip_") in plain.options))
         for name, variable in catalogue.variables.items()
     }
-    # MariaDB's table says of all its variables whether they are dynamic, and then everything else too.
+    # A table that reports whether a variable is dynamic, as MariaDB's does for all, reports everything else about it too.
     requested = {
         name: _kind_of(variable, plain.options.get(options.get(name, "")))
         for name, variable in variables.items()
@@ -72,11 +72,11 @@ def _kind_of(variable: Variable, takes: str | None) -> Variable:
         return variable
     if takes and "#" in takes and as_number(default) is not None:
         return replace(variable, kind=Kind.NUMERIC if "." in default else Kind.INTEGER)
-    is_truth = default in ("ON", "OFF")
-    if is_truth and (takes == "" or (takes is None and variable.name not in rules.SEVERAL_VALUES)):
+    is_boolean = default in ("ON", "OFF")
+    if is_boolean and (takes == "" or (takes is None and variable.name not in rules.SEVERAL_VALUES)):
         return replace(variable, kind=Kind.BOOLEAN)
     # Before 8.0 log_bin reads OFF and takes the name of a file.
-    if takes and "name" in takes and not is_truth and not may_be_choices(variable, takes):
+    if takes and "name" in takes and not is_boolean and not may_be_choices(variable, takes):
         return replace(variable, kind=Kind.STRING)
     return variable
 
@@ -96,10 +96,10 @@ def _with_ranges(variables: Mapping[str, Variable], ask: Asking) -> dict[str, Va
 
 
 def _minima(names: Iterable[str], ask: Asking) -> dict[str, int | float]:
-    # A zero that the server took and prints otherwise has it choose (back_log), and is in range.
+    # A zero that the server accepts but prints as another number lets the server choose (back_log), and is in range.
     minima = {name: answer.range_end or 0 for name, answer in ask(dict.fromkeys(names, 0)).items()}
     below = ask(dict.fromkeys((name for name, least in minima.items() if least == 0), -1))
-    # Elsewhere -1 is read as the largest number of all, and nothing is below zero.
+    # Otherwise -1 is read as the largest number, and the variable takes nothing below zero.
     signed = [name for name, answer in below.items() if answer.limit is None and answer.printed.startswith("-")]
     least = ask(dict.fromkeys(signed, _LEAST))
     negative = {name: answer.number for name, answer in least.items() if answer.number is not None}
@@ -110,7 +110,7 @@ def _maxima(names: Iterable[str], ask: Asking) -> dict[str, int | float]:
     huge = ask(dict.fromkeys(names, _HUGE))
     maxima = {name: end for name, answer in huge.items() if (end := answer.range_end) is not None}
     open_ended = [name for name in huge if name not in maxima]
-    # 5.5 reads no number so large, and takes -1 for it.
+    # 5.5 cannot read a number that large, and takes -1 for it.
     beyond = ask(dict.fromkeys(open_ended, _UNSIGNED)), ask(dict.fromkeys(open_ended, -1))
     for name in open_ended:
         numbers = [answers[name].number for answers in beyond if name in answers]
@@ -119,7 +119,7 @@ def _maxima(names: Iterable[str], ask: Asking) -> dict[str, int | float]:
 
 
 def _with_blocks(variables: Mapping[str, Variable], ask: Asking) -> dict[str, Variable]:
-    """Return the whole numbers that are rounded down, with the block that they are a multiple of."""
+    """Return the whole-number variables whose values are rounded down, with the block to which they are rounded."""
     requested = {
         name: probes
         for name, variable in variables.items()
@@ -135,7 +135,7 @@ def _with_blocks(variables: Mapping[str, Variable], ask: Asking) -> dict[str, Va
 
 
 def _block_probes(variable: Variable) -> list[int]:
-    """Return numbers within a variable's range that rounding would show on: all binary digits ones, and nearly so."""
+    """Return numbers within a variable's range that rounding would change: all binary digits ones, and all but the second."""
     low, high = variable.minimum, variable.maximum
     if low is None or high is None:
         return []

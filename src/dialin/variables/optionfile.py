@@ -1,9 +1,9 @@
-"""Option files: a user's own is read for its settings, a sandbox's is written.
+"""Option files: read the settings of a user's file, and write the file of a sandbox.
 
 Reading follows the servers' rules: groups, `#` and `;` comments, quotes and their escapes, dashes for underscores, `skip-x`
-and a bare `x`, `!include` and `!includedir`; the last of several lines for one option wins. Read are the groups of every server
-(`[mysqld]`, `[server]`) and those of MariaDB; a group of one version, such as `[mysqld-9.7]`, is left out with a note.
-Paths in an include are relative to the file that holds it. What belongs to one server only is left out, see `owned`.
+and a bare `x`, `!include` and `!includedir`; the last of several lines for one option wins. The groups of every server
+(`[mysqld]`, `[server]`) and those of MariaDB are read; a group of one version, such as `[mysqld-9.7]`, is left out with a note.
+Paths in an include are relative to the file that contains it. Options that belong to one server only are left out, see `owned`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from dialin.variables import owned
 from dialin.variables.aliases import OPTION_OF, checked_name
 
 MAX_SIZE = 1024 * 1024
-"""Bytes of an option file; no real one comes near."""
+"""The largest option file that is read, in bytes; real ones are far smaller."""
 
 MAX_DEPTH = 10
 """How deep includes may be nested; the servers' own limit."""
 
 _LONGEST_LINE = 4000
-"""Servers read a line in pieces of 4096 bytes and take the second piece for a line of its own."""
+"""Bytes. Servers read a line in pieces of 4096 bytes and take the second piece for a new line."""
 
 _GROUPS = frozenset({"mysqld", "server", "mariadb", "mariadbd", "client-server"})
 _OF_A_VERSION = re.compile(r"(mysqld|mariadb|mariadbd)-[\d.]+")
@@ -46,10 +46,10 @@ class OptionFile:
 
     Attributes:
         setting: variables with values, in the order of the file.
-        ignored: names of options that were left out because dialin must own them.
+        ignored: names of options that were left out because dialin itself must set them.
         notes: what else the user should know, a sentence each.
-        loose: those of the variables that a server which does not know them leaves out (`loose_`).
-        places: by variable, where it stands: `/etc/my.cnf, line 7`.
+        loose: the variables with the prefix `loose_`: a server that does not have them ignores them.
+        places: by variable, its file and line: `/etc/my.cnf, line 7`.
     """
 
     setting: dict[str, Value]
@@ -61,7 +61,7 @@ class OptionFile:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Who reads a file: how a group is written, which file is meant, and whether an unreadable include is left out."""
+    """The program that a file is for: its group and the remedy in errors, and whether an unreadable include is skipped."""
 
     group: str
     remedy: str
@@ -93,8 +93,8 @@ def read(path: Path) -> OptionFile:
     """Read a user's option file as a server would.
 
     Raises:
-        UserError: the file is missing, unreadable or malformed, or it holds an option that dialin cannot take over; the error
-            names the line.
+        UserError: the file is missing, unreadable or malformed, or it has an option that dialin cannot use; the error names the
+            line.
     """
     setting: dict[str, Value] = {}
     ignored: dict[str, None] = {}
@@ -133,10 +133,10 @@ def render(sections: Mapping[str, Mapping[str, Value | None]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option as a file has it, before anybody asks what it means.
+    """An option as it is written in a file, not yet interpreted.
 
     Attributes:
-        name: lower case, with underscores.
+        name: lower case, with underscores, without the prefix `loose_`.
         value: unquoted; None where the option stands alone. It may be a secret.
     """
 
@@ -146,25 +146,25 @@ class Option:
 
 
 def options(path: Path, groups: Collection[str], text: str | None = None) -> list[Option]:
-    """Return the options of some groups as they are written, in the order in which a client meets them.
+    """Return the options of some groups as they are written, in the order in which a client reads them.
 
-    No error quotes a line, for a client's options hold passwords. An included file that may not be read is left out, as clients
-    do.
+    No error quotes a line, because a client's options contain passwords. An included file that may not be read is skipped, as
+    clients do.
 
     Raises:
-        UserError: it is missing, unreadable or malformed.
+        UserError: the file is missing, unreadable or malformed.
     """
     written = []
     for line in _lines(path, (), text, reader=_CLIENTS):
         if line.group in groups:
-            name, given, raw = _uncommented(line.text).partition("=")
+            name, equals, raw = _uncommented(line.text).partition("=")
             plain = name.strip().lower().replace("-", "_").removeprefix("loose_")
-            written.append(Option(plain, _unquoted(raw.strip()) if given else None, line.path))
+            written.append(Option(plain, _unquoted(raw.strip()) if equals else None, line.path))
     return written
 
 
 def _lines(path: Path, within: tuple[Path, ...], text: str | None = None, *, reader: _Reader) -> Iterator[_Line]:
-    """Yield the options of a file and of those that it includes, in the order in which their reader meets them."""
+    """Yield the options of a file and of those that it includes, in the order in which a server or client reads them."""
     group = ""
     for number, raw in enumerate((_text(path, reader) if text is None else text).split("\n"), start=1):
         line = _Line(path, number, raw.strip(), group)
@@ -219,7 +219,7 @@ def _text(path: Path, reader: _Reader) -> str:
 
 
 def _option(line: _Line, notes: dict[str, None]) -> tuple[str, str]:
-    written, given, raw = _uncommented(line.text).partition("=")
+    written, equals, raw = _uncommented(line.text).partition("=")
     try:
         name = canonical_name(written)
     except ValueError:
@@ -235,8 +235,8 @@ def _option(line: _Line, notes: dict[str, None]) -> tuple[str, str]:
         if value.lower() in ("off", "0", "false", "no"):
             notes[f"{line.path}, line {line.number}: this switches the binary log on; skip-log-bin switches it off"] = None
         return name, "ON"
-    if given or name in _SKIPS_BY_NAME:
-        return name, value if given else "ON"
+    if equals or name in _SKIPS_BY_NAME:
+        return name, value if equals else "ON"
     if name == "skip_host_cache":
         return "host_cache_size", "0"
     for prefix, meaning in (("skip_", "OFF"), ("disable_", "OFF"), ("enable_", "ON")):
@@ -246,7 +246,7 @@ def _option(line: _Line, notes: dict[str, None]) -> tuple[str, str]:
 
 
 def _uncommented(text: str) -> str:
-    """Return a line without a comment at its end; a # in quotes begins none."""
+    """Return a line without a comment at its end; a # in quotes does not begin a comment."""
     quote, escaped = "", False
     for position, character in enumerate(text):
         if character in "\"'" and not escaped and quote in ("", character):

@@ -1,7 +1,7 @@
 """Variables and options that dialin itself must set, or keep off, so that a sandbox is private and its load can run.
 
-A sweep of one is refused with the reason; one in an option file is left out and said, so that a production my.cnf can be
-compared as it is: its data, its log files, its cluster and its masters are never touched.
+A study that sets one is refused with the reason. In an option file they are ignored and listed, so that a production my.cnf can
+be compared as it is: its data, its log files, its cluster and its masters are never touched.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _FILE_LISTS = ("innodb_data_file_path", "innodb_temp_data_file_path")
 
 
 def reason(name: str) -> str | None:
-    """Return why dialin does not let a setting have a variable or option, or None where it does."""
+    """Return why a setting may not have a variable or option, or None where it may."""
     if name in _NAMED:
         return _NAMED[name]
     return next((why for pattern, why in _PATTERNS if pattern.fullmatch(name)), None)

@@ -34,7 +34,7 @@ def _pool(in_force: Mapping[str, Mapping[str, str]]) -> dict[str, Value]:
 
     The server makes the pool a whole number of chunks in every instance (manual, Configuring InnoDB Buffer Pool Size). As many
     chunks as the least common multiple of all numbers of instances fit every candidate; the pool grows to the next such size
-    in MiB. Empty where that is a tenth more, or more chunks than the manual advises.
+    in MiB. Empty where the pool would grow by more than a tenth, or have more chunks than the manual advises.
     """
     instances = [_whole(values.get(INSTANCES)) for values in in_force.values()]
     sizes = [_whole(values.get(POOL)) for values in in_force.values()]

@@ -1,7 +1,7 @@
-"""Our own data about variables: what servers do not report of themselves. Each rule names its source.
+"""dialin's own data about variables: what servers do not report. Each rule names its source.
 
 `manual` is the MySQL Reference Manual (8.0 to 9.7, "Server System Variables" and "InnoDB Startup Options and System
-Variables"), `kb` the MariaDB documentation; `read on` means that a running build was seen to do it.
+Variables"), `kb` the MariaDB documentation; `read on` means that it was observed on a running build.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "innodb_doublewrite": ("OFF", "ON", "DETECT_ONLY", "DETECT_AND_RECOVER", "FALSE", "TRUE"),
     "innodb_change_buffering": ("none", "inserts", "deletes", "changes", "purges", "all"),
 }
-"""The values of enumerations that MySQL 8.0 and later call plain strings."""
+"""The values of enumerations that MySQL 8.0 and later report as plain strings."""
 
 WORDS_OF_TEXT: Mapping[str, tuple[str, ...]] = {
     "innodb_flush_method": (
@@ -27,14 +27,15 @@ WORDS_OF_TEXT: Mapping[str, tuple[str, ...]] = {
     ),
     "innodb_change_buffering": CHOICES["innodb_change_buffering"],
 }  # fmt: skip
-"""The values of text that older servers look at when InnoDB starts, and die of any other: all that one of them takes.
+"""The values of text variables that older servers check only when InnoDB starts, and die of any other value.
 
-Read on 5.5.9, 5.6.24 and MariaDB 10.1 and 10.2, which take no numbers for them. Not every build takes every one: 5.5.9 dies of
-O_DIRECT_NO_FSYNC, and ALL_O_DIRECT is MariaDB 10.1's. What a build dies of is seen when a study looks at its candidates.
+Each value is accepted by at least one of the builds on which this was read: 5.5.9, 5.6.24 and MariaDB 10.1 and 10.2. They take
+no numbers instead of the words. Not every build accepts every value: 5.5.9 dies of O_DIRECT_NO_FSYNC, and ALL_O_DIRECT belongs
+to MariaDB 10.1. A study finds out what its build dies of when it inspects its candidates.
 """
 
 SPELLED_EXACTLY = frozenset({"innodb_flush_method"})
-"""Those of them that servers compare letter by letter: the same builds die of o_direct."""
+"""The variables of `WORDS_OF_TEXT` whose values are case-sensitive: the same builds die of o_direct."""
 
 SEVERAL_VALUES = frozenset(
     {
@@ -52,7 +53,7 @@ SEVERAL_VALUES = frozenset(
         "ssl_fips_mode",
     }
 )
-"""Variables that read ON or OFF and yet take other values; source: variables_metadata of 9.7.4."""
+"""Variables that report ON or OFF but take other values too; source: variables_metadata of 9.7.4."""
 
 _NOT_AT_START = frozenset(
     {
@@ -105,11 +106,11 @@ def _is_off(text: str) -> bool:
 
 
 def _sync_binlog(values: Mapping[str, str]) -> float:
-    """Return how soon the binary log is synced: 1 where nothing waits for it; 0 leaves it to the system, N is N commits."""
-    every = as_number(values["sync_binlog"])
-    if _is_off(str(values.get("log_bin", "ON"))) or every is None:
+    """Return how often the binary log is synced: 1/N for every N commits, 0 if the system decides, 1 without a binary log."""
+    commits = as_number(values["sync_binlog"])
+    if _is_off(str(values.get("log_bin", "ON"))) or commits is None:
         return 1.0
-    return 1 / every if every > 0 else 0.0
+    return 1 / commits if commits > 0 else 0.0
 
 
 _ON_IS_SAFE = {"off": 0.0, "0": 0.0, "false": 0.0}
@@ -164,7 +165,7 @@ WEAKER: tuple[DurabilityRule, ...] = (
         "manual, innodb_log_checksums",
     ),
 )
-"""What decides how much survives a crash, the gravest first."""
+"""The variables that decide how much survives a crash, the most serious first."""
 
 
 def weaker_durability(candidate: Mapping[str, str], baseline: Mapping[str, str]) -> list[str]:
@@ -186,7 +187,7 @@ def loses(variable: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Inert:
-    """Why a variable cannot explain a difference of throughput, and where this is said."""
+    """Why a variable cannot explain a difference of throughput, and the source of that claim."""
 
     reason: str
     source: str
@@ -228,7 +229,7 @@ def inert_rule(variable: str) -> Inert | None:
 
 
 def part_of(variable: str) -> str | None:
-    """Return the switch of a variable's subsystem, or None; a request of the switch is one of its parts."""
+    """Return the variable that switches a variable's subsystem, or None; where the switch is under test, its parts are too."""
     return "performance_schema" if variable.startswith("performance_schema_") else None
 
 
@@ -239,7 +240,7 @@ _IDENTITY = re.compile(
 
 
 def identifies_instance(variable: str) -> bool:
-    """Return whether a variable only identifies an instance or shows its current state; such are never compared."""
+    """Return whether a variable only identifies an instance or shows its current state; such variables are never compared."""
     return owned.reason(variable) is not None or _IDENTITY.fullmatch(variable) is not None
 
 
@@ -269,7 +270,7 @@ SHAPES_DATA = frozenset(
 )  # fmt: skip
 """Variables that decide what prepared data looks like, on disk or in its rows: part of a dataset's key.
 
-The redo log's size is one because 5.5 does not start when it finds log files of another size (manual 5.5).
+The size of the redo log is one of them because 5.5 does not start when it finds log files of another size (manual 5.5).
 """
 
 

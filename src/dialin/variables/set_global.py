@@ -1,11 +1,12 @@
-"""Variables that SET GLOBAL changes, and where that is not what a start with the value gives.
+"""Dynamic variables for which SET GLOBAL does not leave a server in the state of one that was started with the value.
 
-A trial that follows another by SET GLOBAL must find what a server has that was just started with the value: neither a size that
-was read before, nor what the trial before left behind. What settles within a warm-up (dirty pages, the thread cache, the order
-of pages in the pool) is no reason, nor is what each connection reads as it is opened, for a load opens its own.
+A trial that follows another by SET GLOBAL must find the server as if it had just been started with the value: with no size that
+was read at an earlier start, and nothing left behind by the previous trial. Effects that settle within a warm-up (dirty pages,
+the thread cache, the order of pages in the pool) are no reason for a restart. Nor are values that each connection reads when it
+is opened, because a load opens its own connections.
 
-`manual` is the MySQL Reference Manual, `kb` the MariaDB documentation; `read on` means that a running build was seen to do it;
-`caution` that it was not shown to be as a start leaves it, and a restart costs a little time only.
+`manual` is the MySQL Reference Manual, `kb` the MariaDB documentation; `read on` means that it was observed on a running build;
+`caution` that the same state as after a start was not shown, and that a restart costs only a little time.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dialin.variables.catalogue import Variable
 
 @dataclass(frozen=True, slots=True)
 class AtStartOnly:
-    """Variables that are compared by restarts though they are dynamic; `why` lacks its subject and full stop."""
+    """Variables that are compared by restarts although they are dynamic; `why` lacks its subject and full stop."""
 
     names: re.Pattern[str]
     why: str
@@ -31,7 +32,7 @@ def _rule(names: str, why: str, source: str) -> AtStartOnly:
 
 
 ONLY_AT_START: tuple[AtStartOnly, ...] = (
-    # Sizes that are changed bit by bit, or were read before.
+    # Sizes that are changed gradually, or are read at startup.
     _rule(
         r"innodb_buffer_pool_(size(_.*)?|chunk_size|instances)",
         "is resized chunk by chunk while the server runs: its instances stay, and some of its pages",
@@ -74,7 +75,7 @@ ONLY_AT_START: tuple[AtStartOnly, ...] = (
         "is changed while its threads are at work",
         "caution; MariaDB 10.11 can, MySQL cannot",
     ),
-    # What is looked at when a table or a file is opened, and stays so.
+    # Values that are read when a table or a file is opened, and stay in use for it.
     _rule(
         r"delay_key_write|concurrent_insert|myisam_use_mmap|optimizer_(disk_read|index_block|key|row|rowid)_.*",
         "is read when a table is opened, and tables stay open",
@@ -85,7 +86,7 @@ ONLY_AT_START: tuple[AtStartOnly, ...] = (
         "takes effect with the next file that the server creates",
         "manual, binlog_encryption; kb, binlog_gtid_index; caution",
     ),
-    # What one trial leaves to the next.
+    # State that one trial leaves to the next.
     _rule(
         r"innodb_adaptive_hash_index(_.*)?",
         "leaves the index as the previous trial filled or emptied it, and it fills slowly",
@@ -132,14 +133,14 @@ ONLY_AT_START: tuple[AtStartOnly, ...] = (
         "can be switched on at run time but not off again, and SET gives no error",
         "innodb_log_file_buffering and the flags of open files on 10.11.19 and 11.4.5; caution",
     ),
-    # What is no value at all.
+    # Commands rather than values.
     _rule(
         r"innodb_.*_(now|abort)|innodb_monitor_.*|innodb_max_purge_lag_wait",
         "is a command that runs when it is set",
         "manual, innodb_monitor_enable and innodb_buffer_pool_load_now; kb, innodb_max_purge_lag_wait",
     ),
 )
-"""The dynamic variables of 5.5.9 to 9.7.4 and MariaDB 10.1 to 11.4 were gone through; those that are left can be set."""
+"""All dynamic variables of 5.5.9 to 9.7.4 and MariaDB 10.1 to 11.4 were reviewed; SET GLOBAL is fit for those not listed."""
 
 
 def why_not(name: str, known: Variable | None) -> str | None:
@@ -157,6 +158,6 @@ def why_not(name: str, known: Variable | None) -> str | None:
 
 
 def rule_of(name: str) -> AtStartOnly | None:
-    """Return the rule by which a dynamic variable takes restarts, or None where there is none."""
-    plain = name.rpartition(".")[2]  # a key cache of its own is named `hot.key_buffer_size`
+    """Return the rule by which a dynamic variable needs restarts, or None where there is none."""
+    plain = name.rpartition(".")[2]  # the size of a key cache named "hot" is `hot.key_buffer_size`
     return next((rule for rule in ONLY_AT_START if rule.names.fullmatch(plain)), None)

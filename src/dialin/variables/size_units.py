@@ -1,4 +1,4 @@
-"""What variables count, and sizes with the letters of option files."""
+"""Units of variables, and sizes with the letters of option files."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def unit_of(variable: str) -> str | None:
 def with_letter(number: float) -> str:
     """Return a value as an option file would write it: 5242880 as `5M`, 2415919104 as `2304M`.
 
-    A limit that falls a little short of a power of two, as a server's maxima do, reads `just under 8E`; what no letter fits is
-    returned as it is.
+    A limit that falls a little short of a power of two, as a server's maxima do, reads `just under 8E`; a number that no letter
+    fits is returned without a letter.
     """
     if not isinstance(number, int):
         return f"{number:g}"
     power = 1 << number.bit_length()
-    # Nobody has a petabyte to set: from there on a number is a limit, less a block of whatever size.
+    # No size to set reaches a petabyte: a number that large is a limit, less a block of unknown size.
     close = _CLOSE if number < _LIMITS else power >> 12
     if number >= _LARGE and power - number <= close:
         return f"just under {_whole(power)}"

@@ -1,1 +1,1 @@
-"""From trials to the verdict: codes, figures and warnings."""
+"""Reaches the verdict on a study from its trials: codes, figures and warnings."""

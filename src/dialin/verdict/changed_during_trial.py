@@ -1,7 +1,7 @@
-"""Variables that change during a study though dialin did not change them: reported, and a reason to stop.
+"""Detects variables that somebody other than dialin changes during a study, and stops the study where that goes on.
 
-A trial in which a variable under test changed measured neither the one value nor the other. It is discarded and run again. Two
-such trials in a row mean that somebody keeps setting the variable: the study stops, and leaves the variable to them.
+A trial in which a variable under test changed measured neither the old value nor the new one. It is discarded and run again.
+Two such trials in a row mean that somebody keeps setting the variable: the study stops and leaves the variable as it is.
 
 Changes are noticed by comparing what the server reports: after its start (where it remembers which variables were set), before
 a running server is set to the next candidate, before the load begins, and after it has ended. A value that was changed and
@@ -24,11 +24,11 @@ from dialin.variables import behaviour, rules
 from dialin.variables.aliases import one_name
 
 IN_A_ROW = 2
-"""Discarded trials in a row, of all candidates or of one, that end a study."""
+"""The number of discarded trials in a row, of all candidates or of one, that ends a study."""
 
 
 class VariablesChangedError(Exception):
-    """A variable under test changed though dialin did not change it; the trial is no evidence."""
+    """A variable under test changed though dialin did not change it; the trial does not count."""
 
     def __init__(self, changes: Sequence[VariableChange]) -> None:
         super().__init__(listed([change.variable for change in changes]))
@@ -36,25 +36,26 @@ class VariablesChangedError(Exception):
 
 
 class ChangeDetector:
-    """Compares what one server reports with what dialin knows of it."""
+    """Compares the variables that one server reports with their last known values."""
 
     def __init__(self, studied: Collection[str]) -> None:
         self._studied = frozenset(map(one_name, studied))
         self._known: Mapping[str, str] = {}
 
     def remember(self, values: Mapping[str, str]) -> None:
-        """Take the values of all variables as those that dialin itself set."""
+        """Store the values of all variables as known, because dialin itself has set them."""
         self._known = dict(values)
 
     def forget(self) -> None:
-        """Forget all values, because dialin is about to change the server."""
+        """Discard all known values, because dialin is about to change the server."""
         self._known = {}
 
     def changes(self, now: Mapping[str, str], step: Step) -> tuple[VariableChange, ...]:
-        """Return what changed since the server was last compared or set, variables under test first; each change once.
+        """Return what changed since the server was last compared or set, variables under test first.
 
-        `now` holds every variable that the server reports. Variables that only say which instance this is or what it is doing,
-        and those that cannot explain a difference in throughput, are left out unless the study sets them.
+        `now` holds every variable that the server reports; it becomes the known state, so each change is returned once.
+        Variables that only identify the instance or show its activity, and those that cannot explain a difference in
+        throughput, are left out unless the study sets them.
         """
         before, self._known = self._known, dict(now)
         changes = [
@@ -84,7 +85,7 @@ class ChangeDetector:
 
 
 def to_log(trial: Trial) -> dict[LogCode, list[dict[str, Any]]]:
-    """Return the lines for the study's log on what changed while a trial ran: the changes that each of them reports."""
+    """Return the changes during a trial as data for the study's log, by the code of the log line that reports them."""
     lines: dict[LogCode, list[dict[str, Any]]] = {}
     for change in trial.changes:
         code = LogCode.TRIAL_DISCARDED if change.under_test else LogCode.OTHERS_CHANGED
@@ -96,12 +97,15 @@ def check_not_contested(trials: Sequence[Trial], session: int, *, in_a_row: int 
     """End a study whose variables somebody else keeps changing.
 
     Args:
-        trials: all of the study, in the order they ran.
-        session: which run of dialin this is; what happened in earlier ones may have been fixed since.
-        in_a_row: how many such trials end it: one on a live server, where the value of others is never set again.
+        trials: all trials of the study, in the order they ran.
+        session: the number of this run of dialin; only its trials count, because the cause may have been fixed since earlier
+            runs.
+        in_a_row: the number of discarded trials in a row that ends the study: 1 on a live server, where a value that somebody
+            else set is never overwritten.
 
     Raises:
-        ChangedByOthersError: `in_a_row` trials in a row were discarded for that, of all candidates or of the last one.
+        ChangedByOthersError: the last `in_a_row` trials, of all candidates or of the last trial's candidate, were discarded
+            because a variable changed.
     """
     ended = [trial for trial in trials if trial.session == session and trial.state is not TrialState.RUNNING]
     if not ended or not ended[-1].is_disturbed:
@@ -121,8 +125,8 @@ def check_not_contested(trials: Sequence[Trial], session: int, *, in_a_row: int 
 def notes(trials: Sequence[Trial]) -> list[Note]:
     """Return a warning for each variable that changed while trials ran, those under test first.
 
-    The code is `changed_during_trial`. Its data: variable; under_test, which says whether the trials were discarded; trials,
-    their numbers; candidates; values, before and after in each of them.
+    The code is `changed_during_trial`. The data are: variable; under_test, whether the trials were discarded; trials, their
+    ids; candidates; values, a pair of the values before and after for each change.
     """
     changes = [(trial, change) for trial in trials for change in trial.changes]
     variables = dict.fromkeys((change.variable, change.under_test) for _, change in changes)

@@ -1,4 +1,4 @@
-"""How the candidates of a study compare, from its trials alone, so that a resumed study gives the same answer."""
+"""Compares the candidates of a study by its trials alone, so that a resumed study gives the same answer."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ from dialin.verdict import effective_settings
 from dialin.verdict.live_periods import decide_live
 
 GIVE_UP_AFTER = 2
-"""A candidate whose first trials all failed is out after this many: the same boot would fail the same way again."""
+"""The number of failed trials after which a candidate without a completed trial is given up: it would fail the same way again.
+On a live server, the number of periods in which the guard restored the baseline."""
 
 
 def rules(spec: StudySpec) -> Rules:
-    """Return what decides a study."""
+    """Return the rules by which a study is decided."""
     return Rules(worthwhile=spec.worthwhile, confidence=spec.confidence, choose=not spec.aa)
 
 
 def racing(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials that decide, without those that confirm a decision afterwards."""
+    """Return the trials of the race, which alone decide a study."""
     return [trial for trial in trials if trial.purpose is Purpose.RACE]
 
 
 def clean(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials that ran without costly instruments; to observe a live server is none."""
+    """Return the trials that ran without costly instruments, except the observation of a live server."""
     return [trial for trial in trials if trial.purpose not in (Purpose.WAITS, Purpose.OBSERVE)]
 
 
 def block_of_waits(trials: Sequence[Trial]) -> int:
-    """Return the number of the block for raw waits: the one already begun, else the next free number."""
+    """Return the number of the block for raw waits: that of a block already begun, else the next free number."""
     begun = [trial.block for trial in trials if trial.purpose is Purpose.WAITS]
     return max(begun) if begun else 1 + max((trial.block for trial in trials), default=0)
 
 
 def given_up(name: str, trials: Sequence[Trial]) -> bool:
-    """Return whether a candidate could never be measured and is not tried again."""
+    """Return whether a candidate is not tried again: it failed without a completed trial, or tripped the guard too often."""
     if trips_of(name, trials) >= GIVE_UP_AFTER:
         return True
     states = [trial.state for trial in trials if trial.candidate == name]
@@ -50,14 +51,14 @@ def given_up(name: str, trials: Sequence[Trial]) -> bool:
 
 
 def trips_of(name: str, trials: Sequence[Trial]) -> int:
-    """Return in how many periods of a candidate the guard of a live server restored the baseline."""
+    """Return the number of a candidate's periods in which the guard of a live server restored the baseline."""
     return sum(trial.candidate == name and trial.failure is not None and trial.failure.fault == GUARD for trial in trials)
 
 
 def same_in_force(spec: StudySpec, trials: Sequence[Trial]) -> list[frozenset[str]]:
-    """Return the groups of candidates with identical effective settings from their first trials to their last.
+    """Return the groups of candidates whose effective settings were identical both in their first and in their last trials.
 
-    None in an A/A study, where they are identical by design.
+    The list is empty in an A/A study, where candidates are identical by design.
     """
     if spec.aa:
         return []
@@ -69,7 +70,7 @@ def same_in_force(spec: StudySpec, trials: Sequence[Trial]) -> list[frozenset[st
 def server_failures(spec: StudySpec, trials: Sequence[Trial]) -> dict[str, Failures]:
     """Return how often each candidate's server failed, in trials without costly instruments.
 
-    Trials that failed for another reason, such as the load, do not count.
+    Trials that failed for another reason, such as a failed load driver, do not count.
     """
     ended = [trial for trial in clean(trials) if trial.state in (TrialState.DONE, TrialState.FAILED)]
     counts = {}
@@ -84,7 +85,8 @@ def server_failures(spec: StudySpec, trials: Sequence[Trial]) -> dict[str, Failu
 def unsafe_candidates(spec: StudySpec, trials: Sequence[Trial]) -> frozenset[str]:
     """Return the candidates whose servers failed more often than the baseline's; none in an A/A study.
 
-    On a live server those that tripped its guard twice: any other failure there, such as a lost connection, is nobody's.
+    On a live server, return the candidates that tripped the guard twice: any other failure there, such as a lost connection,
+    cannot be attributed to a candidate.
     """
     if spec.aa:
         return frozenset()
@@ -94,13 +96,13 @@ def unsafe_candidates(spec: StudySpec, trials: Sequence[Trial]) -> frozenset[str
 
 
 def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> Decision:
-    """Compare the candidates of a study by a goal; one that is unsafe is not compared with the others.
+    """Compare the candidates of a study by a goal; unsafe candidates are not compared with the others.
 
     Only completed trials of the race are compared.
     """
-    raced, out = racing(trials), unsafe_candidates(spec, trials)
-    names = [candidate.name for candidate in spec.candidates if candidate.name not in out]
-    compared = [trial for trial in raced if trial.candidate not in out]
+    raced, excluded = racing(trials), unsafe_candidates(spec, trials)
+    names = [candidate.name for candidate in spec.candidates if candidate.name not in excluded]
+    compared = [trial for trial in raced if trial.candidate not in excluded]
     identical = same_in_force(spec, raced)
     if spec.live is not None:
         decision = decide_live(spec, goal, compared, figures, names, rules(spec), identical)
@@ -110,31 +112,29 @@ def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Map
         values = timed_trials(compared, figures, FIGURE_OF[goal])
         decision = decide(values, names, spec.baseline, rules(spec), identical=identical)
         decision = replace(decision, decided_by=FIGURE_OF[goal])
-    if not out:
+    if not excluded:
         return decision
-    if len(names) < 2:  # the baseline alone is left: nothing could be compared
+    if len(names) < 2:  # only the baseline is left: nothing can be compared
         failed = CandidateState.FAILED
         states = {name: failed if state is failed else CandidateState.INCONCLUSIVE for name, state in decision.states.items()}
         decision = replace(decision, outcome=Outcome.INCONCLUSIVE, choice=None, winners=(), states=states)
-    every = timed_trials(raced, figures, FIGURE_OF[goal])
-    level = candidate_levels(
-        fit_trials(every, [candidate.name for candidate in spec.candidates]), sorted(out), rules(spec).alpha
-    )
+    fit = fit_trials(timed_trials(raced, figures, FIGURE_OF[goal]), [candidate.name for candidate in spec.candidates])
+    levels = candidate_levels(fit, sorted(excluded), rules(spec).alpha)
     return replace(
         decision,
-        states=decision.states | dict.fromkeys(out, CandidateState.UNSAFE),
-        ratios=decision.ratios | dict.fromkeys(out),
-        levels=decision.levels | {name: level.get(name) for name in out},
+        states=decision.states | dict.fromkeys(excluded, CandidateState.UNSAFE),
+        ratios=decision.ratios | dict.fromkeys(excluded),
+        levels=decision.levels | {name: levels.get(name) for name in excluded},
     )
 
 
 def trials_needed(
     spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures], decided_by: DecidedBy
 ) -> int | None:
-    """Return after about how many trials in all a choice would be safe; None where that is not known."""
-    raced, out = racing(trials), unsafe_candidates(spec, trials)
-    names = [candidate.name for candidate in spec.candidates if candidate.name not in out]
+    """Return about how many trials in all a safe choice would need; None where that is unknown."""
+    raced, excluded = racing(trials), unsafe_candidates(spec, trials)
+    names = [candidate.name for candidate in spec.candidates if candidate.name not in excluded]
     if spec.live is not None:
-        return None  # the hours to come are not those so far
-    values = timed_trials([trial for trial in raced if trial.candidate not in out], figures, decided_by)
+        return None  # the traffic of the hours to come cannot be predicted from the hours so far
+    values = timed_trials([trial for trial in raced if trial.candidate not in excluded], figures, decided_by)
     return trials_to_choose(values, names, rules(spec), identical=same_in_force(spec, raced))

@@ -1,4 +1,4 @@
-"""The effective settings of candidates, compared: deviations from what was requested, identical candidates, and confounds."""
+"""Compares the effective settings of candidates: deviations from the requested values, identical candidates, confounds."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from dialin.variables.catalogue import Catalogue, Kind, Variable
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSettings:
-    """The values that a candidate's server reported, and counts of the real objects behind them, by variable."""
+    """The values that a candidate's server reported, and the counts of the objects that it created for them, by variable."""
 
     in_force: Mapping[str, str] = field(default_factory=dict)
     real: Mapping[str, str] = field(default_factory=dict)
 
 
 def first_and_last(trials: Sequence[Trial]) -> tuple[dict[str, EffectiveSettings], dict[str, EffectiveSettings]]:
-    """Return the effective settings of each candidate's first and of its last trial."""
+    """Return the effective settings of each candidate in its first trial, and those in its last trial."""
     settings = [(trial.candidate, EffectiveSettings(trial.in_force, trial.real)) for trial in trials]
     return dict(reversed(settings)), dict(settings)
 
 
 def confounds(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> list[Note]:
-    """Return what differs between candidates but is not under test.
+    """Return a note for each variable that differs between candidates but is not under test.
 
-    Within each build only: between builds every default that differs is part of the comparison, which a note of its own says.
+    Only candidates of one build are compared with each other: between builds, differing defaults are part of the comparison,
+    and the note `different_builds` says so.
     """
     return [
         note
@@ -41,11 +42,12 @@ def confounds(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> lis
 def same(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> list[frozenset[str]]:
     """Return the groups of candidates with identical effective settings."""
     names = spec.variables_under_test
-    return [one for group in _by_build(spec, settings) for one in in_force.same_in_force(values_to_compare(group), names)]
+    groups = _by_build(spec, settings)
+    return [identical for group in groups for identical in in_force.same_in_force(values_to_compare(group), names)]
 
 
 def same_notes(spec: StudySpec, settings: Mapping[str, EffectiveSettings], groups: Sequence[frozenset[str]]) -> list[Note]:
-    """Return a note for each group of candidates with identical effective settings, with the real objects that they share."""
+    """Return a note for each group of candidates with identical effective settings, with the counts of objects behind them."""
     notes = []
     for group in groups:
         names = [name for name in spec.names if name in group]
@@ -59,7 +61,7 @@ def same_notes(spec: StudySpec, settings: Mapping[str, EffectiveSettings], group
 
 
 def changed_notes(spec: StudySpec, first: Mapping[str, EffectiveSettings], last: Mapping[str, EffectiveSettings]) -> list[Note]:
-    """Return a note for each candidate whose first and last trials differ in an effective value that could matter."""
+    """Return a note for each effective value that differs between a candidate's first and last trial and could matter."""
     return [
         Note(code="changed_meanwhile", data={**note.data, "candidate": candidate.name})
         for candidate in spec.candidates
@@ -75,7 +77,7 @@ def changed(first: EffectiveSettings, last: EffectiveSettings) -> list[Note]:
 
 
 def deviations(spec: StudySpec, settings: Mapping[str, EffectiveSettings], catalogues: Mapping[str, Catalogue]) -> list[Note]:
-    """Return where effective values differ from the requested ones, once for all candidates that it holds for."""
+    """Return a note for each effective value that differs from the requested one, with all candidates that it applies to."""
     names_of: dict[str, list[str]] = {}
     notes: dict[str, Note] = {}
     for candidate in spec.candidates:
@@ -97,7 +99,7 @@ def _by_build(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> lis
 
 
 def values_to_compare(group: Mapping[str, EffectiveSettings]) -> dict[str, dict[str, str]]:
-    """Return what decides whether settings are the same: the real objects behind variables where they were counted."""
+    """Return the values that decide whether settings are identical: counts of real objects where known, else the variables."""
     return in_force.effective_values(
         {name: effective.in_force for name, effective in group.items()},
         {name: effective.real for name, effective in group.items()},
@@ -110,13 +112,13 @@ def catalogues_of(texts: Mapping[str, str]) -> dict[str, Catalogue]:
     for build, text in texts.items():
         try:
             catalogues[build] = Catalogue.from_json(text)
-        except ValueError:  # of another dialin: without it notes say less of limits, and nothing wrong
+        except ValueError:  # stored by another version of dialin; without it, notes give fewer details of limits
             continue
     return catalogues
 
 
 def excerpt(catalogue: Catalogue, names: Iterable[str]) -> str:
-    """Return a catalogue as text for the store: these variables in full, and the defaults of all others."""
+    """Return a catalogue as text for the store: the named variables in full, and the defaults of all others."""
     in_full = set(names)
     variables = {
         name: known if name in in_full else Variable(name, Kind.UNKNOWN, default=known.default)

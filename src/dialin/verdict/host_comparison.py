@@ -1,4 +1,4 @@
-"""Whether the hosts of a study agree, and the effect on each of them or on each kind of host where they do not."""
+"""Compares the hosts of a study: whether they agree, and the effect by host, or by kind of host, where they do not."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ NOT_ON_EACH = "not_on_each_kind"
 
 @dataclass(frozen=True, slots=True)
 class HostComparison:
-    """What the hosts of a study say of each other.
+    """Whether a candidate compares in the same way with the baseline on all hosts of a study.
 
     Attributes:
-        notes: one for each candidate that compares differently with the baseline on other hosts, by kinds of hosts where these
-            differ, else by hosts: `hosts_disagree` where no statement is true of all, `hosts_differ` where only the size of the
-            effect differs. `not_on_each_kind` for a candidate whose gain is not shown on each kind.
-        is_enough: whether each kind of host has the trials that a statement on all of them takes. Hosts of one kind are taken
-            to be alike until the trials say otherwise, so that ten of them need no more trials than one.
-        not_on_each: candidates that differ from the baseline on no kind of host, or not on each of them.
+        notes: one for each candidate whose ratio to the baseline differs between hosts, by kind of host where the kinds differ,
+            else by host. `hosts_disagree`: no statement is true of all of them. `hosts_differ`: only the size of the effect
+            differs. Also `not_on_each_kind` for a candidate whose gain is not shown on each kind of host.
+        is_enough: whether each kind of host has the trials that a statement on all kinds needs. Hosts of one kind are assumed
+            to be alike until the trials contradict that, so ten hosts of one kind need no more trials than one.
+        not_on_each: candidates whose difference from the baseline is not shown on each kind of host.
     """
 
     notes: Sequence[Note] = ()
@@ -45,24 +45,24 @@ class HostComparison:
         return any(note.code == DISAGREE for note in self.notes)
 
     def kept_back(self, decision: Decision) -> frozenset[str]:
-        """Return the candidates that all hosts together show to be better than the baseline, and some kind of host does not."""
+        """Return the candidates that all hosts together show to be better than the baseline, but not each kind of host."""
         return self.not_on_each.intersection(decision.better)
 
     def is_shown(self, decision: Decision) -> bool:
-        """Return whether each kind of host shows the gain of what a decision chooses, where it claims one."""
+        """Return whether each kind of host shows every gain that a decision claims for its choice and its winners."""
         return self.kept_back(decision).isdisjoint({decision.choice, *decision.winners})
 
     def limited(self, decision: Decision, baseline: str) -> Decision:
-        """Return a decision without the claims that hold for all hosts together, and not for each kind of them."""
+        """Return a decision without the claims that hold for all hosts together but not for each kind of host."""
         better = tuple(name for name in decision.better if name not in self.not_on_each)
         limited = replace(decision, better=better)
         if decision.outcome is Outcome.INCONCLUSIVE:
             return limited
         if self.disagree or not self.is_shown(decision):
             return replace(limited, outcome=Outcome.INCONCLUSIVE, states=without_claims(decision.states))
-        open_ones = [name for name in self.not_on_each if decision.states[name] is CandidateState.LOSES]
-        if decision.winners == (baseline,) and open_ones:
-            states = decision.states | dict.fromkeys([*open_ones, baseline], CandidateState.INCONCLUSIVE)
+        not_shown_to_lose = [name for name in self.not_on_each if decision.states[name] is CandidateState.LOSES]
+        if decision.winners == (baseline,) and not_shown_to_lose:
+            states = decision.states | dict.fromkeys([*not_shown_to_lose, baseline], CandidateState.INCONCLUSIVE)
             return replace(limited, outcome=Outcome.SAFE_CHOICE, winners=(), states=states)
         return limited
 
@@ -70,15 +70,16 @@ class HostComparison:
 def compare_hosts(
     record: StudyRecord, done: Sequence[Trial], figures: Mapping[int, Figures], decision: Decision
 ) -> HostComparison:
-    """Return whether a study's hosts agree. A kind of host of which none has half the trials of another host is left aside.
+    """Return how a study's hosts compare.
 
-    That is one that has just joined, or was lost early: the study does not wait for it.
+    A kind of host is left out where none of its hosts has at least half the trials of the host with the most: its hosts have
+    just joined or were lost early, and the study does not wait for them.
     """
     spec, counts = record.spec, Counter(trial.host for trial in done)
     if len(counts) < 2 or spec.aa:
         return HostComparison()
-    out = comparison.unsafe_candidates(spec, done)
-    names = [name for name in spec.names if name not in out]
+    excluded = comparison.unsafe_candidates(spec, done)
+    names = [name for name in spec.names if name not in excluded]
     trials = timed_trials(done, figures, decision.decided_by)
     kinds = {host: kind_of(record.hosts.get(host, {})) for host in sorted(counts)}
     of_kind: dict[Hashable, list[str]] = defaultdict(list)
@@ -86,21 +87,21 @@ def compare_hosts(
         of_kind[kind].append(host)
     by_kind = fit_groups(trials, names, lambda run: kinds[_host(run)])
     by_host = fit_groups(trials, names, _host)
-    of_kinds = {one.candidate: one for one in host_interactions(by_kind, names, spec.baseline, spec.confidence)}
+    kind_interactions = {one.candidate: one for one in host_interactions(by_kind, names, spec.baseline, spec.confidence)}
     notes = []
-    for of_hosts in host_interactions(by_host, names, spec.baseline, spec.confidence):
-        coarse = of_kinds.get(of_hosts.candidate)
-        if coarse is not None and coarse.differs:
-            notes.append(_interaction_note(coarse, spec, of_kind))
-        elif of_hosts.differs:
-            notes.append(_interaction_note(of_hosts, spec, None))
+    for host_interaction in host_interactions(by_host, names, spec.baseline, spec.confidence):
+        kind_interaction = kind_interactions.get(host_interaction.candidate)
+        if kind_interaction is not None and kind_interaction.differs:
+            notes.append(_interaction_note(kind_interaction, spec, of_kind))
+        elif host_interaction.differs:
+            notes.append(_interaction_note(host_interaction, spec, None))
     most = max(counts.values())
     compared = [kind for kind, hosts in of_kind.items() if 2 * max(counts[host] for host in hosts) >= most]
     on_each = thresholds(spec.confidence).on_each
-    not_on_each = frozenset(name for name, one in of_kinds.items() if not one.is_shown_on(compared, on_each))
+    not_on_each = frozenset(name for name, one in kind_interactions.items() if not one.is_shown_on(compared, on_each))
     disagreeing = {note.data["candidate"] for note in notes if note.code == DISAGREE}
-    kept_back = [name for name in decision.better if name in not_on_each - disagreeing]
-    notes += [Note(code=NOT_ON_EACH, data=_effects(of_kinds[name], spec, of_kind)) for name in kept_back]
+    withheld = [name for name in decision.better if name in not_on_each - disagreeing]
+    notes += [Note(code=NOT_ON_EACH, data=_effects(kind_interactions[name], spec, of_kind)) for name in withheld]
     return HostComparison(
         notes=sorted(notes, key=lambda note: note.code != DISAGREE),
         is_enough=len(of_kind) < 2 or can_be_compared({kind: by_kind[kind] for kind in compared}),

@@ -1,4 +1,4 @@
-"""What a study on live traffic found beside its verdict, and the caveats that follow from it."""
+"""The findings of a study on live traffic in addition to its verdict, and the caveats that follow from them."""
 
 from __future__ import annotations
 
@@ -26,65 +26,65 @@ from dialin.verdict.live_periods import (
 )
 
 _MOSTLY = 0.5
-"""The share of saturated periods from which on it is said."""
+"""The share of saturated periods from which a study without throughput as its goal has a note on saturation."""
 
 
 def live_findings(
     spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures], rules: Rules, trips: Mapping[str, int]
 ) -> LiveFindings:
-    """Return what the periods of a study say; `trips` are the times that the guard restored the baseline, by candidate."""
+    """Return the findings from a study's periods; `trips` counts how often the guard restored the baseline, by candidate."""
     measured = measured_periods(trials, figures)
     names = [candidate.name for candidate in spec.candidates]
-    found = switchback(spec, trials, figures, names, rules)
-    together = TrafficTotals.of(traffic.totals for _, traffic in measured)
+    result = switchback(spec, trials, figures, names, rules)
+    totals = TrafficTotals.of(traffic.totals for _, traffic in measured)
     washout = washout_of(measured)
     costs = {cost: _ratios(measured, Goal(cost.value), names, spec.baseline, rules) for cost in LiveCost}
     latencies = {} if spec.goal is Goal.LATENCY else _ratios(measured, Goal.LATENCY, names, spec.baseline, rules)
     shares = [share for trial, traffic in measured if (share := cpu_share(trial, traffic)) is not None]
     return LiveFindings(
-        quads=found.quads,
+        quads=result.quads,
         quads_needed=QUADS_TO_DECIDE,
-        statements_per_s=together.per_second if measured else 0.0,
+        statements_per_s=totals.per_second if measured else 0.0,
         cpu_share=statistics.median(shares) if shares else None,
         running=statistics.median(traffic.running for _, traffic in measured) if measured else None,
         saturated=share_saturated(measured),
-        second_halves=found.is_late,
+        second_halves=result.is_late,
         washout=washout or None,
         shorter=len(measured) - len(longest_washout(measured)),
-        washout_needed=washout_needed(found, spec.measure or PERIOD, washout),
-        own_share=together.figures.get("own", 0.0) / together.seconds if measured else 0.0,
-        candidates=[_candidate(name, spec.goal, found, latencies, costs, trips.get(name, 0)) for name in names],
+        washout_needed=washout_needed(result, spec.measure or PERIOD, washout),
+        own_share=totals.figures.get("own", 0.0) / totals.seconds if measured else 0.0,
+        candidates=[_candidate(name, spec.goal, result, latencies, costs, trips.get(name, 0)) for name in names],
     )
 
 
 def _candidate(
     name: str,
     goal: Goal,
-    found: Switchback,
+    result: Switchback,
     latencies: Mapping[str, Estimate | None],
     costs: Mapping[LiveCost, Mapping[str, Estimate | None]],
     trips: int,
 ) -> LiveCandidate:
-    carry = found.carry_over.get(name)
-    with_load, without_load = (goal_ratio(ratios.get(name), goal) for ratios in (found.adjusted, found.plain))
+    carry_over = result.carry_over.get(name)
+    with_load, without_load = (goal_ratio(ratios.get(name), goal) for ratios in (result.adjusted, result.plain))
     return LiveCandidate(
         name=name,
-        load=found.load.get(name) or (without_load if goal is Goal.THROUGHPUT else None),
+        load=result.load.get(name) or (without_load if goal is Goal.THROUGHPUT else None),
         with_load=with_load,
         without_load=without_load,
         latency=latencies.get(name),
-        disagrees=name in found.disagreeing,
+        disagrees=name in result.disagreeing,
         costs={cost: ratio for cost, ratios in costs.items() if (ratio := ratios.get(name)) is not None},
-        settling=goal_ratio(carry.settling, goal) if carry else None,
-        after_other=goal_ratio(carry.after_other, goal) if carry else None,
-        carries_over=carry is not None and carry.is_shown,
-        lasts=carry is not None and carry.lasts,
+        settling=goal_ratio(carry_over.settling, goal) if carry_over else None,
+        after_other=goal_ratio(carry_over.after_other, goal) if carry_over else None,
+        carries_over=carry_over is not None and carry_over.is_shown,
+        lasts=carry_over is not None and carry_over.lasts,
         trips=trips,
     )
 
 
 def _ratios(measured: Measured, goal: Goal, names: Sequence[str], baseline: str, rules: Rules) -> dict[str, Estimate | None]:
-    """Return each candidate's latency, or what a statement costs, as a ratio to the baseline's."""
+    """Return each candidate's latency, or its cost per statement, as a ratio to the baseline's."""
     fitted = fit_periods(goal_periods(measured, goal), names)
     if fitted is None or baseline not in fitted.names:
         return {}
@@ -92,7 +92,7 @@ def _ratios(measured: Measured, goal: Goal, names: Sequence[str], baseline: str,
 
 
 def live_notes(spec: StudySpec, findings: LiveFindings, trials: Sequence[Trial], given_up: Sequence[str]) -> list[Note]:
-    """Return the caveats of a study on live traffic, the gravest first; `given_up` are candidates that tripped too often."""
+    """Return the caveats of a study on live traffic, the gravest first; `given_up` candidates tripped the guard too often."""
     notes = [_trip_note(one, trials, is_given_up=one.name in given_up) for one in findings.candidates if one.trips]
     for one in findings.candidates:
         if one.disagrees and one.with_load and one.without_load and one.load:
@@ -103,8 +103,8 @@ def live_notes(spec: StudySpec, findings: LiveFindings, trials: Sequence[Trial],
             known = {"settling": one.settling, "after_other": one.after_other}
             shown = {name: ratio.mean for name, ratio in known.items() if ratio is not None}
             needed = findings.washout_needed
-            note = {"candidate": one.name, "lasts": one.lasts, "washout_needed": needed, **shown}
-            notes.append(Note(code="carries_over", data=note))
+            carry_over = {"candidate": one.name, "lasts": one.lasts, "washout_needed": needed, **shown}
+            notes.append(Note(code="carries_over", data=carry_over))
         if one.latency is not None and one.latency.low is not None and one.latency.low > 1:
             notes.append(Note(code="costs_latency", data={"candidate": one.name, "ratio": one.latency.model_dump()}))
     if findings.shorter:

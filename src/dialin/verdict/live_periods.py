@@ -1,6 +1,6 @@
-"""From the periods of a live server to what is compared, by the goal, with the offered load beside it.
+"""Turns the periods of a live server into the values that the goal compares, with the offered load as covariates.
 
-That is latency in one mix of statements, what a statement costs, or throughput where the server is saturated.
+The values are latency in one mix of statements, the cost per statement, or throughput where the server is saturated.
 """
 
 from __future__ import annotations
@@ -22,26 +22,27 @@ from dialin.stats.switchback import Period, Switchback, decide_periods, fit_peri
 from dialin.stats.trial_figures import FIGURE_OF, Figures
 
 FORECAST_HOURS = (1, 4, 24)
-"""Hours for which a study says what it could detect."""
+"""Hours of live traffic for which a study reports the detectable difference."""
 
 _HIDDEN_KINDS = (ALL_STATEMENTS, "com/Execute")
-"""Kinds of statements that do not say what these do: of servers that count one kind alone, and prepared statements."""
+"""Kinds of statements that hide what the statements do: the only kind of servers that count one, and prepared statements."""
 _MOSTLY = 0.5
+"""The share of statements of hidden kinds above which the share of changes is a covariate."""
 
 Measured = list[tuple[Trial, TrafficPeriod]]
 
 
 def measured_periods(trials: Sequence[Trial], figures: Mapping[int, Figures]) -> Measured:
-    """Return the completed periods of the race in which the server was sent statements, in order of time."""
+    """Return the completed periods of the race in which clients sent statements, in order of time."""
     done = (t for t in trials if t.purpose is Purpose.RACE and t.state is TrialState.DONE and t.id in figures)
-    found = ((trial, figures[trial.id].traffic) for trial in sorted(done, key=lambda one: one.id))
-    return [(trial, traffic) for trial, traffic in found if traffic is not None and traffic.totals.statements > 0]
+    periods = ((trial, figures[trial.id].traffic) for trial in sorted(done, key=lambda one: one.id))
+    return [(trial, traffic) for trial, traffic in periods if traffic is not None and traffic.totals.statements > 0]
 
 
 def goal_periods(measured: Measured, goal: Goal) -> list[Period]:
-    """Return the periods with what the goal measures, the higher the better: the inverse of latency and of costs.
+    """Return the periods with the value that the goal measures, the higher the better: latency and costs as their inverse.
 
-    Latency is that in one mix of statements. What clients send is no covariate of throughput, which is the same figure.
+    Latency is compared in one mix of statements. Throughput has no covariates, because the offered load is the same figure.
     """
     measured = longest_washout(measured)
     mix = fixed_mix(traffic for _, traffic in measured)
@@ -54,9 +55,9 @@ def goal_periods(measured: Measured, goal: Goal) -> list[Period]:
 
     load = _Load(measured, has_changes=goal in COST_GOALS)
     periods: list[Period] = []
-    before: Trial | None = None
+    previous: Trial | None = None
     for trial, traffic in measured:
-        follows = before is not None and before.run == trial.run and trial.id == before.id + 1
+        follows = previous is not None and previous.run == trial.run and trial.id == previous.id + 1
         late = traffic.halves[1]
         has_load = goal is not Goal.THROUGHPUT
         periods.append(
@@ -69,39 +70,40 @@ def goal_periods(measured: Measured, goal: Goal) -> list[Period]:
                 load=load(traffic.totals) if has_load else (),
                 late_load=load(late) if has_load and late.statements else (),
                 halves=(value(traffic.halves[0]), value(late)) if all(half.statements for half in traffic.halves) else None,
-                previous=before.candidate if follows and before is not None else None,
+                previous=previous.candidate if follows and previous is not None else None,
             )
         )
-        before = trial
+        previous = trial
     return periods
 
 
 def longest_washout(measured: Measured) -> Measured:
-    """Return the periods with the longest washout: a study that lengthened it leaves those before that out."""
+    """Return the periods with the longest washout: a study that lengthened its washout leaves out the periods before that."""
     longest = washout_of(measured)
     return [(trial, traffic) for trial, traffic in measured if (traffic.washout or 0.0) >= longest]
 
 
 def washout_of(measured: Measured) -> float:
-    """Return the longest washout of some periods, seconds; 0 where it is not known."""
+    """Return the longest washout of some periods in seconds; 0 where it is unknown."""
     return max((traffic.washout or 0.0 for _, traffic in measured), default=0.0)
 
 
 class _Load:
-    """The covariates of a period: the logarithm of what clients sent per second, then what describes its mix of statements.
+    """The covariates of a period: the logarithm of the statements per second, then figures that describe the mix of statements.
 
-    That is the mean latency that the mix alone would have; where most statements are counted as one kind that hides what they
-    do, the share of them that changes rows as well. What a statement costs depends on both (`has_changes`).
+    The mix is described by the logarithm of the mean latency that the mix alone would give. Where most statements are counted
+    under a kind that hides what they do, the share of statements that change rows is added. The cost per statement depends on
+    both, so a goal on costs always has both (`has_changes`).
     """
 
     def __init__(self, measured: Measured, *, has_changes: bool) -> None:
-        together = TrafficTotals.of(traffic.totals for _, traffic in measured)
-        self._usual = {kind: together.times.get(kind, 0.0) / count for kind, count in together.counts.items() if count > 0}
-        hidden = sum(together.counts.get(kind, 0.0) for kind in _HIDDEN_KINDS)
-        self._has_changes = has_changes or hidden > _MOSTLY * together.statements
+        totals = TrafficTotals.of(traffic.totals for _, traffic in measured)
+        self._mean_times = {kind: totals.times.get(kind, 0.0) / count for kind, count in totals.counts.items() if count > 0}
+        hidden = sum(totals.counts.get(kind, 0.0) for kind in _HIDDEN_KINDS)
+        self._has_changes = has_changes or hidden > _MOSTLY * totals.statements
 
     def __call__(self, totals: TrafficTotals) -> tuple[float, ...]:
-        expected = sum(count * self._usual.get(kind, 0.0) for kind, count in totals.counts.items()) / totals.statements
+        expected = sum(count * self._mean_times.get(kind, 0.0) for kind, count in totals.counts.items()) / totals.statements
         by_mix = math.log(expected) if expected > 0 else 0.0
         changes = (totals.share_of_changes,) if self._has_changes else ()
         return (math.log(totals.per_second), by_mix, *changes)
@@ -115,13 +117,13 @@ def switchback(
     rules: Rules,
     identical: Sequence[frozenset[str]] = (),
 ) -> Switchback:
-    """Return what the periods say by the study's goal; of throughput nothing where the server was not saturated."""
+    """Return the comparison of periods by the study's goal; throughput claims nothing where the server was not saturated."""
     measured = measured_periods(trials, figures)
-    found = decide_periods(goal_periods(measured, spec.goal), names, spec.baseline, rules, identical=identical)
-    decision = replace(found.decision, decided_by=FIGURE_OF[spec.goal])
+    compared = decide_periods(goal_periods(measured, spec.goal), names, spec.baseline, rules, identical=identical)
+    decision = replace(compared.decision, decided_by=FIGURE_OF[spec.goal])
     if spec.goal is Goal.THROUGHPUT and share_saturated(measured) < ALL_SATURATED:
         decision = without_any_claim(decision)
-    return replace(found, decision=decision)
+    return replace(compared, decision=decision)
 
 
 def share_saturated(measured: Measured) -> float:
@@ -140,7 +142,7 @@ def _was_saturated(trial: Trial, traffic: TrafficPeriod) -> bool:
 
 
 def cpu_share(trial: Trial, traffic: TrafficPeriod) -> float | None:
-    """Return the share of its machine's CPU that the server used in a period; None where it runs elsewhere."""
+    """Return the share of its machine's CPU that the server used in a period; None where it runs on another machine."""
     cpu = traffic.totals.figures.get("cpu", 0.0)
     return cpu / (traffic.totals.seconds * trial.costs.cpus) if cpu > 0 and trial.costs is not None else None
 
@@ -154,7 +156,10 @@ def decide_live(
     rules: Rules,
     identical: Sequence[frozenset[str]],
 ) -> Decision:
-    """Compare the candidates of a study on live traffic; by another goal than the study's only ratios and levels are of use."""
+    """Compare the candidates of a study on live traffic by a goal.
+
+    Where that is not the study's goal, only the ratios and levels of the decision are by it; the rest is by the study's goal.
+    """
     decision = switchback(spec, trials, figures, names, rules, identical).decision
     if goal is spec.goal:
         return decision
@@ -168,9 +173,9 @@ def decide_live(
 
 
 def observed_figures(spec: StudySpec, plan: Plan, samples: Sequence[Sample]) -> dict[str, Any]:
-    """Return what a watched baseline says of the periods to come, as the study's log stores it."""
+    """Return what the observation of the baseline predicts for the study's periods, as the study's log stores it."""
     measured = [sample for sample in samples if sample.step is Step.MEASURE and sample.tps > 0]
-    found = observe(
+    observed = observe(
         [sample.latency_ms for sample in measured],
         [sample.tps for sample in measured],
         period=max(1, round(plan.measure)),
@@ -180,11 +185,11 @@ def observed_figures(spec: StudySpec, plan: Plan, samples: Sequence[Sample]) -> 
         "seconds": len(measured),
         "per_second": statistics.fmean(sample.tps for sample in measured) if measured else 0.0,
     }
-    if found is None:
+    if observed is None:
         return figures
     hours = {
         str(each): detectable_in(
-            found,
+            observed,
             each,
             plan.trial_seconds,
             len(spec.candidates),
@@ -194,11 +199,11 @@ def observed_figures(spec: StudySpec, plan: Plan, samples: Sequence[Sample]) -> 
         for each in (*FORECAST_HOURS, spec.minutes / 60)
     }
     return figures | {
-        "noise": found.noise,
-        "latency_ms": found.level,
-        "memory": found.memory,
-        "trend": found.trend,
-        "trend_error": found.trend_error,
+        "noise": observed.noise,
+        "latency_ms": observed.level,
+        "memory": observed.memory,
+        "trend": observed.trend,
+        "trend_error": observed.trend_error,
         "hours": hours,
         "minutes": spec.minutes,
     }

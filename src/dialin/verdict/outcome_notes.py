@@ -1,4 +1,4 @@
-"""The notes on the outcome of a study: failures, durability, builds, and what could make it conclusive."""
+"""The notes on the outcome of a study: failures, durability, builds, and what could make a study conclusive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dialin.stats.safety import Failures
 
 
 def durability_notes(weaker: Mapping[str, Sequence[str]], winners: Sequence[str]) -> list[Note]:
-    """Return a warning for each candidate that gives up durability, winners first."""
+    """Return a warning for each variable by which a candidate gives up durability, those of winners first."""
     order = sorted((name for name in weaker if weaker[name]), key=lambda name: name not in winners)
     return [
         Note(code="weaker_durability", data={"candidate": name, "variable": variable})
@@ -58,7 +58,7 @@ def failure_notes(record: StudyRecord) -> list[Note]:
             if t.candidate == candidate.name
             and t.state is TrialState.FAILED
             and t.purpose is not Purpose.WAITS
-            and (t.failure is None or t.failure.fault != GUARD)  # a note of its own says that
+            and (t.failure is None or t.failure.fault != GUARD)  # the note `guard_tripped` reports these
         ]
         if not failed:
             continue
@@ -69,9 +69,9 @@ def failure_notes(record: StudyRecord) -> list[Note]:
 
 
 def inconclusive_notes(record: StudyRecord, decision: Decision, needed: int | None) -> list[Note]:
-    """Return that nothing was decided, after how long, and what could change that.
+    """Return the note that a study is inconclusive, with the time that it took and the time that it may need.
 
-    `needed` is about how many trials a choice takes in all.
+    `needed` is about how many trials a safe choice needs in all; None where that is unknown.
     """
     spec = record.spec
     data: dict[str, float | int] = {

@@ -1,4 +1,4 @@
-"""Notes on a requested rate: whether it was reached, and what was dropped."""
+"""Notes on a requested rate: whether it was reached, and which transactions were dropped, slow or left out of latency."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from dialin.model.verdict import Note
 from dialin.stats.trial_figures import by_threads
 
 _SHORT = 0.01
-"""The share of the rate asked for by which it may be missed."""
+"""The share of the requested rate by which throughput may fall short."""
 _CHANCE = 3.0
-"""How many standard deviations of a Poisson count are taken for chance: transactions may be due at random moments."""
+"""How many standard deviations of a Poisson count are attributed to chance: transactions may be due at random moments."""
 _STALL_MS = 1000.0
-"""Milliseconds from which on a transaction that latency leaves out deserves a note."""
+"""Milliseconds from which a transaction that latency leaves out has a note."""
 _BUSY_THREAD = 0.9
 """The share of a CPU above which the busiest load thread limits the load."""
 _LATE_MS = 5.0
-"""How late a load driver's own timers are, on average, that lacks a CPU."""
+"""Milliseconds of mean lateness of the load driver's timers above which the driver lacks CPU."""
 
 _WatchedByTrial = Mapping[int, Mapping[str, Watched]]
 
@@ -33,7 +33,8 @@ class Missed:
     """A trial that did not reach the rate.
 
     Attributes:
-        achieved: the lowest transactions per second at any number of threads.
+        achieved: the lowest transactions per second of the numbers of threads that fell short.
+        threads: the number of threads at which that was measured.
     """
 
     trial: Trial
@@ -42,7 +43,7 @@ class Missed:
 
 
 def missed(rate: int, done: Sequence[Trial], samples: Mapping[int, Sequence[Sample]]) -> list[Missed]:
-    """Return the trials that did not reach the rate (0 for none); each number of threads is checked by itself."""
+    """Return the trials that did not reach the rate (0: no rate was requested); each number of threads is checked by itself."""
     trials = []
     for trial in done if rate else ():
         short = [
@@ -61,7 +62,7 @@ def _is_short(achieved: float, rate: int, seconds: int) -> bool:
 
 
 def before(rate: int, goal: Goal) -> str:
-    """Return a warning before a study begins that throughput cannot differ at a rate; empty where the goal can."""
+    """Return a warning, before a study begins, that throughput cannot differ at a rate; empty for another goal or no rate."""
     if not rate or goal is not Goal.THROUGHPUT:
         return ""
     return (
@@ -76,7 +77,7 @@ def notes(
     samples: Mapping[int, Sequence[Sample]],
     watched: _WatchedByTrial,
 ) -> list[Note]:
-    """Return notes on a rate that was or was not reached, and on what the driver had to do with it."""
+    """Return notes on whether the rate was reached, and on limits of the load driver."""
     short = missed(spec.workload.rate, done, samples)
     dropped = _dropped_notes(spec, done, watched)
     return [
@@ -103,7 +104,7 @@ def _dropped_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTr
     hit = [(trial, gauge.mean) for trial, gauge in _gauges(done, watched, "dropped") if gauge.mean > 0]
     if not hit:
         return []
-    # The driver counts from its start, once for each number of threads.
+    # The gauge is a count since the driver's start, and the driver starts once for each number of threads.
     total = round(spec.workload.number_of_levels * sum(mean for _, mean in hit))
     return [_note("transactions_dropped", {"dropped": total}, hit, done)]
 
@@ -147,8 +148,8 @@ def _unprepared_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[N
 
 def _reached_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed]) -> list[Note]:
     rate = spec.workload.rate
-    behind, measured = {one.trial.candidate for one in short}, {trial.candidate for trial in done}
-    reached = [name for name in spec.names if name in measured - behind]
+    fell_short, measured = {one.trial.candidate for one in short}, {trial.candidate for trial in done}
+    reached = [name for name in spec.names if name in measured - fell_short]
     if not rate or spec.goal is not Goal.THROUGHPUT or len(reached) < 2:
         return []
     return [Note(code="rate_reached", data={"asked": rate, "candidates": reached})]

@@ -1,4 +1,4 @@
-"""From a study's record to its verdict."""
+"""Reaches the verdict on a study from its record."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from dialin.workloads import load_identity
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict, and whether more blocks could still change what it decides."""
+    """A verdict, and whether the study is decided, so that no more blocks are needed."""
 
     verdict: Verdict
     decided: bool
@@ -74,7 +74,7 @@ class _Case:
         identical: groups of candidates with identical effective settings throughout.
         failures: of each candidate's server.
         weaker: per candidate, the variables by which it gives up durability.
-        live: what live traffic shows beside; None of other studies.
+        live: the findings on live traffic; None for other studies.
         latencies: on live traffic, the inverse of each candidate's latency in the mix of statements that is compared.
     """
 
@@ -105,7 +105,7 @@ class _Case:
 
 
 def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = None) -> Judgement:
-    """Return the verdict on all completed trials; `known`, figures by trial id, are calculated unless they are given."""
+    """Return the verdict on all completed trials; `known` are figures by trial id, which are calculated where it is None."""
     case = _case(record, known)
     spec, names = case.spec, case.spec.names
     hosts = compare_hosts(record, case.done, case.figures, case.decision)
@@ -113,7 +113,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     is_reached = case.decision.is_reached(spec.until, spec.baseline) and hosts.is_enough
     is_reached = is_reached and (hosts.disagree or hosts.is_shown(case.decision))
     outcome, states = decision.outcome, dict(decision.states)
-    # What could explain a difference could hide one as well; only candidates that are one leave no question.
+    # A confound that could explain a difference could also hide one, unless all candidates have identical effective settings.
     if case.serious and outcome is not Outcome.INCONCLUSIVE and not any(len(group) == len(names) for group in case.identical):
         outcome = Outcome.INCONCLUSIVE
         states = without_claims(states)
@@ -193,7 +193,7 @@ def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
     confounds = effective_settings.confounds(spec, last)
     named = {note.data["variable"] for note in confounds}
     confounds += [note for note in effective_settings.confounds(spec, first) if note.data["variable"] not in named]
-    forced = {name: last[name].in_force for name in names if name in last}
+    effective = {name: last[name].in_force for name in names if name in last}
     return _Case(
         record=record,
         done=done,
@@ -204,7 +204,7 @@ def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
         last=last,
         identical=comparison.same_in_force(spec, done),
         failures=comparison.server_failures(spec, record.trials),
-        weaker={name: _weaker(name, forced, spec.baseline) for name in forced},
+        weaker={name: _weaker(name, effective, spec.baseline) for name in effective},
         confounds=confounds,
         live=_live(spec, record.trials, by_trial),
         latencies={} if spec.live is None else (decision if spec.goal is Goal.LATENCY else decided(Goal.LATENCY)).levels,
@@ -229,9 +229,9 @@ def figures_of(record: StudyRecord, trials: Sequence[Trial]) -> dict[int, Figure
 
 
 def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> dict[str, Standing]:
-    """Return each candidate's figures so far, without intervals: for watching, not for deciding.
+    """Return each candidate's figures so far, without intervals: for showing progress, not for deciding.
 
-    Levels are at the machine's mean state, so that each ratio is that of two levels which are shown.
+    Levels are estimated at the machine's mean state, so that each ratio is the ratio of two levels that are shown.
     """
     raced = comparison.racing(trials)
     done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in figures]
@@ -260,7 +260,7 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
 
 
 def _driver(record: StudyRecord) -> dict[str, Any]:
-    """Return what applied the load, where it is known, and what it chose."""
+    """Return the load driver and what it chose; empty where the driver is unknown."""
     choices = first_driver_choices(record.trials)
     text = describe_driver(record.host, choices)
     return {"driver": text, "driver_choices": [asdict(choice) for choice in choices]} if text else {}
@@ -274,11 +274,14 @@ def _table_read(record: StudyRecord) -> dict[str, float]:
     return {"bytes_a_query": statistics.median(sizes) / min(workload.levels or (workload.threads,))} if sizes else {}
 
 
-def _weaker(name: str, forced: Mapping[str, Mapping[str, str]], baseline: str) -> list[str]:
-    """Return the variables by which a candidate gives up durability that the baseline has; any other, where that failed."""
-    references = [baseline] if baseline in forced else [other for other in forced if other != name]
-    lost = [variable for other in references for variable in rules.weaker_durability(forced[name], forced[other])]
-    return list(dict.fromkeys(lost))
+def _weaker(name: str, effective: Mapping[str, Mapping[str, str]], baseline: str) -> list[str]:
+    """Return the variables by which a candidate gives up durability that the baseline has.
+
+    Where the baseline has no completed trial, the candidate is compared with all others instead.
+    """
+    references = [baseline] if baseline in effective else [other for other in effective if other != name]
+    weaker = [variable for other in references for variable in rules.weaker_durability(effective[name], effective[other])]
+    return list(dict.fromkeys(weaker))
 
 
 def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -> CandidateVerdict:
@@ -316,7 +319,7 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
 
 
 def _latency(case: _Case, name: str, trials: Sequence[Figures]) -> Estimate | None:
-    """Return the latency of a typical trial; on live traffic that in the mix of statements in which candidates are compared."""
+    """Return the latency of a typical trial; on live traffic, the latency in the mix of statements that is compared."""
     level = case.latencies.get(name)
     if level is not None:
         return goal_ratio(level, Goal.LATENCY)
@@ -377,7 +380,7 @@ def _confirmed(record: StudyRecord, chosen: str) -> Confirmation | None:
 
 
 def _warnings(case: _Case, chosen: str) -> list[Note]:
-    """Return all that keeps the verdict from being taken at face value, the gravest first."""
+    """Return the warnings that limit the verdict, the gravest first."""
     spec, decision = case.spec, case.decision
     figures = {name: case.figures_of(name) for name in case.last}
     if case.live is not None:
@@ -411,7 +414,7 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
 def _warnings_of_live_traffic(case: _Case, live: LiveFindings) -> list[Note]:
     """Return the warnings of a study on live traffic.
 
-    Its load is nobody's: that it is unsteady, or that clients use the machine, is as it should be.
+    dialin does not apply that load: an unsteady load, or clients that use the machine, are normal and have no warning.
     """
     spec, decision = case.spec, case.decision
     given_up = [name for name, state in decision.states.items() if state is CandidateState.UNSAFE]

@@ -1,4 +1,4 @@
-"""Which candidate a verdict recommends, and why, as a code with its figures."""
+"""Selects the candidate that a verdict recommends, with the reason as a code and its figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dialin.stats.decide import Decision
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The candidate to use, and why; `data` holds what the verdict does not say elsewhere."""
+    """The candidate to use, and why; `data` holds the figures of the reason that the verdict does not hold elsewhere."""
 
     candidate: str
     code: ReasonCode
@@ -30,9 +30,9 @@ def recommend(
     hosts_disagree: bool = False,
     kept_back: bool = False,
 ) -> Recommendation:
-    """Return what to use. A candidate that gives up durability is chosen only where that was accepted.
+    """Return the candidate to use. A candidate that gives up durability is chosen only where the user accepted that.
 
-    `kept_back` says that a gain is shown by all hosts together, and not by each kind of host.
+    `kept_back`: all hosts together show a gain that not each kind of host shows.
     """
     base = spec.baseline
     has_failed = decision.states[base] is CandidateState.FAILED
@@ -92,7 +92,7 @@ def _shown_better(decision: Decision, base: str, weaker: Mapping[str, Sequence[s
 
 def _by_level(decision: Decision, names: Sequence[str]) -> list[str]:
     def level(name: str) -> float:
-        # By ratio where there is one: levels drift.
+        # The ratio is preferred, because levels include drift.
         estimate = decision.ratios.get(name) or decision.levels.get(name)
         return -estimate.mean if estimate else 0.0
 

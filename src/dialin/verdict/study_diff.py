@@ -1,4 +1,4 @@
-"""Compares two studies of one question: what differs between them, and how levels, ratios and noise changed."""
+"""Compares two studies of one question: how they differ, and how levels, ratios and noise changed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Fitted:
         return self.record.spec
 
     def has(self, name: str) -> bool:
-        """Return whether a candidate was measured and is not unsafe."""
+        """Return whether a candidate is in the fit: it was measured, and it is not unsafe."""
         return name in self.fit.names
 
 
@@ -98,7 +98,7 @@ def _check_same_question(a: StudySpec, b: StudySpec) -> None:
 
 
 def _matches(a: StudySpec, b: StudySpec) -> dict[str, str]:
-    """Return the name in B of each candidate of A that B has too."""
+    """Return, for each candidate of A that B also has, its name in B, by its name in A."""
 
     def is_same(one: Candidate, other: Candidate) -> bool:
         same_server = one.server == other.server or not a.compares_builds
@@ -174,7 +174,7 @@ def _differences(a: StudyRecord, b: StudyRecord, name_in_b: Mapping[str, str]) -
 
 
 def _build_facts(record: StudyRecord) -> dict[str, str]:
-    """Return the builds in full, and what is known of each where there is one only."""
+    """Return the names of the builds, and the facts of the build where there is only one."""
     facts = {"build": listed(list(record.servers))}
     if len(record.servers) == 1:
         facts |= _texts(next(iter(record.servers.values())))
@@ -182,7 +182,7 @@ def _build_facts(record: StudyRecord) -> dict[str, str]:
 
 
 def _effective_values(a: StudyRecord, b: StudyRecord, name_in_b: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the variables of the baseline's servers that differ between the studies, could matter and were not set."""
+    """Return, for each study, the baseline's effective values that differ, could matter and were not set in either study."""
     base = a.spec.baseline
     readings = (first_and_last(a.trials)[1].get(base), first_and_last(b.trials)[1].get(name_in_b[base]))
     settings = {letter: reading for letter, reading in zip("AB", readings, strict=True) if reading is not None}
@@ -191,7 +191,7 @@ def _effective_values(a: StudyRecord, b: StudyRecord, name_in_b: Mapping[str, st
     tested = {*a.spec.set_variables, *b.spec.set_variables}
     notes = in_force.confounds(values_to_compare(settings), tested, "A")
     differing = [note.data for note in notes if not note.data["inert"]]
-    of_a, of_b = ({str(one["variable"]): one["values"][letter] for one in differing} for letter in "AB")
+    of_a, of_b = ({str(data["variable"]): data["values"][letter] for data in differing} for letter in "AB")
     return {n: v for n, v in of_a.items() if v is not None}, {n: v for n, v in of_b.items() if v is not None}
 
 
@@ -215,7 +215,7 @@ def _option_facts(record: StudyRecord) -> dict[str, str]:
 
 
 def _texts(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return facts as text, nested names joined, bytes in their unit; those without a value are left out."""
+    """Return facts as text, with nested names joined and bytes with a unit; facts without a value are left out."""
     texts: dict[str, str] = {}
     for key, value in facts.items():
         name = str(key).replace("_", " ")

@@ -1,4 +1,4 @@
-"""The verdict of a tune: what its search recommends, judged by the study that its proof is."""
+"""Reaches the verdict of a tune: the recommendation of its search, judged by its proof, which is a study of fresh trials."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _OUTCOMES = {
 def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: TuneFindings) -> Verdict:
     """Return the verdict of a tune.
 
-    The search names what it recommends. The gain that is quoted is that of the study of fresh trials, and where that study
-    does not show one, or has a reason to distrust it, the baseline is recommended.
+    The search selects the recommended setting, and the gain that is quoted is measured by the proof's fresh trials. Where the
+    proof does not show a gain, or gives a reason to distrust it, the baseline is recommended.
 
-    `record` is that of the proof, see `store.proof_view`.
+    `record` is the record of the proof; see `store.proof_view`.
     """
     spec = record.spec
     trials = {trial.id for trial in record.trials}
@@ -62,7 +62,7 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
             "shown_best": False,
             "reason_code": reason.code,
             "reason_data": dict(reason.data),
-            # Which of its sets is the best one may be open in the proof; what a tune asks is not.
+            # The proof may leave open which of its candidates is the best, but the question of a tune is decided.
             "warnings": [note for note in judged.warnings if note.code != "inconclusive" or not is_decided],
             **_minutes(record),
             "tune": findings,
@@ -72,13 +72,13 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
 
 
 def _proven(spec: StudySpec, changes: Setting) -> Candidate | None:
-    """Return the candidate of the proof that changes this of the baseline; None where it changes nothing."""
+    """Return the proof's candidate that is the baseline with these changes; None without changes or such a candidate."""
     base = spec.candidate(spec.baseline).setting
     return candidate_of(spec, {**base, **changes}) if changes else None
 
 
 def _minutes(record: StudyRecord) -> dict[str, float]:
-    """Return how long the whole tune took, of which its proof is a part."""
+    """Return how long the whole tune took, including the search before its proof."""
     trials = record.course.trials if record.course else record.trials
     done = [trial for trial in trials if trial.state is TrialState.DONE]
     return {
@@ -88,17 +88,17 @@ def _minutes(record: StudyRecord) -> dict[str, float]:
 
 
 def _objection(judged: Verdict, chosen: Candidate | None) -> Recommendation | None:
-    """Return why the gain that the search claims is not claimed, and the baseline recommended; None where it is claimed."""
+    """Return why the baseline is recommended instead of the gain that the search claims; None where the gain holds."""
     base = judged.baseline
     if chosen is None:
         return Recommendation(base, ReasonCode.CHOICE_NOT_PROVEN)
-    one = judged.candidate(chosen.name)
+    candidate = judged.candidate(chosen.name)
     serious = [note for note in judged.confounds if note.data.get("could_explain")]
     if serious:
         return Recommendation(base, ReasonCode.CONFOUNDED, {"variable": serious[0].data["variable"]})
-    if one.state in (CandidateState.UNSAFE, CandidateState.FAILED):
+    if candidate.state in (CandidateState.UNSAFE, CandidateState.FAILED):
         return Recommendation(base, ReasonCode.CHOICE_UNSAFE)
-    ratio = deciding(one, judged)
+    ratio = deciding(candidate, judged)
     if ratio is None or improvement(ratio, judged) < 1:
         return Recommendation(base, ReasonCode.GAIN_NOT_SHOWN)
     return None

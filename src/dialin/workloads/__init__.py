@@ -1,1 +1,1 @@
-"""Loads: each prepares data, runs against a server, and yields a sample a second."""
+"""Workloads: each prepares data, runs against a server, and yields one sample per second."""

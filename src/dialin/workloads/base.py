@@ -1,4 +1,4 @@
-"""What a workload is to a study."""
+"""The interfaces of a workload: its data, the source of its load, and the seconds that a running load reports."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Target:
     """The server that a load is applied to.
 
     Attributes:
-        directory: a private directory, where the driver's log, process number and options go.
+        directory: a private directory for the driver's log, process ID and options.
         database: the schema with the workload's tables.
-        data: the server's data directory, where dialin started it; None of one that it is attached to.
+        data: the data directory of a server that dialin started; None for an attached server.
     """
 
     account: Account
@@ -34,16 +34,16 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """What a driver reports of one second, or of one run of a timed query, which takes `seconds`.
+    """What a driver reports about one second, or about one run of a timed query, which takes `seconds`.
 
-    Rates are per second, the percentile in milliseconds.
+    Rates are per second, the latency in milliseconds.
 
     Attributes:
-        codes: the errors by the server's number, where it is known.
+        codes: errors per second by the server's error number, where it is known.
         times: returns for each kind of transaction how many took how long (ms), under `ALL_KINDS` where there is one kind; to
             be called after the measurement; raises WorkloadError where the figures cannot be read.
-        choice: what the driver has chosen so far; None of one that chooses nothing.
-        traffic: all that was read of a live server; None of a load that dialin applies.
+        choice: what the driver has chosen so far; None for a driver that chooses nothing.
+        traffic: everything that was read from a live server; None for a load that dialin applies.
     """
 
     number: int
@@ -67,10 +67,10 @@ class Second:
 
 
 def digest_of(paths: Iterable[Path]) -> str:
-    """Return a digest of the texts of files.
+    """Return a digest of the contents of files.
 
     Raises:
-        UserError: one cannot be read.
+        UserError: a file cannot be read.
     """
     try:
         return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()
@@ -100,7 +100,7 @@ class Load(Protocol):
 
 
 class Dataset(ABC):
-    """The data of a workload: what it is, how large, and how a server is filled with it. It is made once, kept and restored."""
+    """The data of a workload: what it is, how large it is, and how it is prepared. It is prepared once, cached and restored."""
 
     @abstractmethod
     def describe_data(self) -> str:
@@ -108,7 +108,7 @@ class Dataset(ABC):
 
     @abstractmethod
     def data_facts(self) -> dict[str, Any]:
-        """Return all that decides what the prepared data is; two workloads with the same facts share a dataset."""
+        """Return everything that determines the prepared data; two workloads with the same facts share a dataset."""
 
     @abstractmethod
     def expected_bytes(self) -> int:
@@ -116,12 +116,12 @@ class Dataset(ABC):
 
     @property
     def smaller(self) -> str:
-        """What to give for less data, such as `a smaller --table-size`; empty where nothing makes it less."""
+        """The option that reduces the data, such as `a smaller --table-size`; empty where none does."""
         return ""
 
     @property
     def copied_data(self) -> Path | None:
-        """Data of another server, which are copied: a data directory, or a dump; None where dialin makes its own."""
+        """The data of another server to copy: a data directory, or a dump; None where dialin makes the data."""
         return None
 
     @property
@@ -131,40 +131,40 @@ class Dataset(ABC):
 
     @abstractmethod
     def prepare(self, target: Target) -> None:
-        """Fill a server with the data.
+        """Load the data into a server.
 
         Raises:
-            WorkloadError: it failed.
+            WorkloadError: that failed.
         """
 
 
 class LoadSource(ABC):
     """What applies a load, second by second."""
 
-    def check(self) -> None:  # noqa: B027 - what needs nothing has nothing to check
-        """Make sure that it can run, before anything is started.
+    def check(self) -> None:  # noqa: B027 - a load without needs has nothing to check
+        """Make sure that the load can run, before anything is started.
 
         Raises:
-            UserError: a program, a script or an option is not there.
+            UserError: a program, a script or an option does not exist.
         """
 
     def check_account(self, account: Account) -> None:  # noqa: B027 - most drivers take any account
-        """Make sure that the driver can connect as an account.
+        """Make sure that the driver can log in with an account.
 
         Raises:
-            UserError: it cannot take its password, or the TLS that it needs.
+            UserError: the driver does not support the account's password, or the TLS that the account needs.
         """
 
     def call_load_hosts(self) -> Iterator[str]:
-        """Have the other hosts that apply it log in to their server, and yield the address of each after it has done so.
+        """Have each load host log in to the server, and yield its address once it has.
 
         Raises:
-            UserError: one cannot be reached, has another token or build, or cannot log in.
+            UserError: a host cannot be reached, has another token or build, or cannot log in.
         """
         return iter(())
 
     def digest(self) -> str:
-        """Return a digest of its own file, so that another text is noticed; empty where it has none.
+        """Return a digest of the load's file, so that a change is noticed; empty where it has no file.
 
         Raises:
             UserError: the file cannot be read.
@@ -177,26 +177,26 @@ class LoadSource(ABC):
 
     @property
     def traits(self) -> LoadTraits:
-        """What a study has to know of it."""
+        """What a study must know about this load."""
         return LoadTraits()
 
     @property
     def patience(self) -> float:
-        """Seconds without any report after which its driver is called hung."""
+        """Seconds without any report after which the driver counts as hung."""
         return 30.0
 
     def pinned(self, choice: DriverChoice | None, warmup: float) -> Self:  # noqa: ARG002 - most drivers choose nothing
         """Return this source for one trial.
 
         Args:
-            choice: what the driver chose in the study's first trial, to be used again; None where it has to choose now.
-            warmup: the seconds of warm-up by whose end it chooses.
+            choice: what the driver chose in the study's first trial, to be used again; None where it must choose now.
+            warmup: seconds of warm-up; the driver chooses by their end.
         """
         return self
 
     @property
     def is_choosing(self) -> bool:
-        """Whether its driver is going to choose how it applies the load; its seconds say when it has."""
+        """Whether the driver is going to choose how it applies the load; `Second.is_choosing` is false once it has."""
         return False
 
     @abstractmethod

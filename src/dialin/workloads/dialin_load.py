@@ -1,4 +1,4 @@
-"""dialin-load: dialin's own load driver, a program of its own (crates/dialin-load)."""
+"""dialin-load: dialin's load driver, a separate program (crates/dialin-load)."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from dialin.workloads.sysbench_workloads import (
     tables_of,
 )
 
-_MADE = 2
-"""Counts the ways in which the driver made the tables of sysbench's workloads: 2 since it reports as many as it makes."""
+_DATA_VERSION = 2
+"""Version of the data that the driver prepares for sysbench's workloads: 2 since it reports as many tables as it makes."""
 
 _BUILD = re.compile(r"\(build ([^\s,]+)")
-"""What `--version` says of the build."""
+"""The build in the output of `--version`."""
 
 _RECONNECT_FOR = 1
 """Seconds without any connection after which the driver ends: a trial whose server died has failed."""
@@ -45,24 +45,24 @@ _RECONNECT_FOR = 1
 _NOOP = "noop"
 
 _NO_SCHEMA = "Unknown database"
-"""What servers say where the schema of an account is not there."""
+"""The server's error where the schema does not exist."""
 
-_KEEPS_ITS_SIZE = (_NOOP,)
-"""Workloads of dialin-load's own whose data neither grows nor drains."""
+_FIXED_SIZE = (_NOOP,)
+"""dialin-load's own workloads whose data neither grows nor shrinks."""
 
-_BYTES_OF_OTHERS = 256 * 1024**2
-"""Assumed for the data of workloads whose size is set by options that only the driver understands."""
+_ASSUMED_BYTES = 256 * 1024**2
+"""Size assumed for the data of workloads whose options only the driver understands."""
 
 _TPCC_LIKE = "tpcc-like"
 _TPCC_SIZES = {"warehouses": 1, "districts": 10, "customers": 3000, "items": 100_000}
 """The sizes of tpcc-like that decide how much data it has, and their defaults (crates/dialin-load/workloads/tpcc-like.toml)."""
 
-_BYTES_AN_ITEM, _BYTES_A_STOCK, _BYTES_A_CUSTOMER = 180, 440, 2620
-"""Of tpcc-like, as measured on MySQL 9.7: an item, its stock in a warehouse, a customer with the orders of the beginning."""
+_BYTES_PER_ITEM, _BYTES_PER_STOCK, _BYTES_PER_CUSTOMER = 180, 440, 2620
+"""Of tpcc-like, as measured on MySQL 9.7: an item, its stock in a warehouse, a customer with the initial orders."""
 
 
 _RECENT = 10
-"""Seconds whose slowest transaction an unfinished one is compared with: a slow warm-up must not hide a stall at the end."""
+"""Latest seconds whose slowest transaction an unfinished one is compared with: a slow warm-up must not hide a final stall."""
 
 
 class DialinLoad(Workload):
@@ -83,12 +83,12 @@ class DialinLoad(Workload):
         return Path(self._spec.name) if self._spec.name.endswith(WORKLOAD_FILE) else None
 
     @property
-    def _is_sysbenchs(self) -> bool:
+    def _is_sysbench_workload(self) -> bool:
         return self._spec.name in SYSBENCH_SCRIPTS
 
     @property
     def table_names(self) -> tuple[str, ...]:
-        return self._tables.names if self._is_sysbenchs else ()
+        return self._tables.names if self._is_sysbench_workload else ()
 
     @property
     def _tables(self) -> SysbenchTables:
@@ -96,32 +96,32 @@ class DialinLoad(Workload):
 
     @property
     def _size(self) -> str:
-        return self._tables.describe() if self._is_sysbenchs else ""
+        return self._tables.describe() if self._is_sysbench_workload else ""
 
     def check(self) -> None:
-        """Make sure that the driver, the workload and its options are there.
+        """Make sure that the driver, the workload and its options exist.
 
         Raises:
-            UserError: one is not, the driver is not of dialin's build, or the workload file has a mistake.
+            UserError: one does not, the driver is of another build than dialin, or the workload file has a mistake.
         """
         if self._workload_file is not None and not self._workload_file.is_file():
             raise UserError(f"There is no workload file {self._workload_file}", "Name a workload file (docs/workload-files.md)")
-        if self._workload_file is None and not self._is_sysbenchs and self._spec.name not in LOAD_WORKLOADS:
+        if self._workload_file is None and not self._is_sysbench_workload and self._spec.name not in LOAD_WORKLOADS:
             raise UserError(
                 f"dialin-load has no workload {self._spec.name!r}",
                 f"It has {', '.join((*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS))}, and workload files (TOML)",
             )
         load_hosts.check(self._spec)
-        check_options(self._spec.options, of_file=not self._is_sysbenchs)
+        check_options(self._spec.options, of_file=not self._is_sysbench_workload)
         self.check_stream()
-        # It reads the workload with its options, and refuses what it does not know.
+        # The driver reads the workload with its options, and refuses unknown ones.
         done = self._call("show", self._spec.name, "--json", *self._options(self._spec.threads))
         if done.returncode != 0:
             fault = _find_fault(done.stdout)
             raise UserError(fault.what, fault.remedy)
 
     def check_stream(self) -> None:
-        """Raise UserError where the driver is not of dialin's build."""
+        """Raise UserError where the driver is of another build than dialin."""
         if f"stream {STREAM})" not in self._call("--version").stdout:
             raise UserError(OTHER_STREAM.what, f"{OTHER_STREAM.remedy}; the program is {self._binary}")
 
@@ -132,7 +132,7 @@ class DialinLoad(Workload):
         for address in self._spec.load_hosts or ():
             login = ["run", _NOOP, "--json", "--connections=1", "--transactions=1", *load_hosts.options(self._spec, [address])]
             done = self._call(*login)
-            if done.returncode != 0 and _NO_SCHEMA not in done.stdout:  # that the study may make
+            if done.returncode != 0 and _NO_SCHEMA not in done.stdout:  # the study may create it
                 fault = _find_fault(done.stdout)
                 raise UserError(fault.what, fault.remedy)
             yield address
@@ -153,13 +153,13 @@ class DialinLoad(Workload):
         return " ".join(filter(None, [self._size or "the data", "for", self._spec.name, f"({options})" if options else ""]))
 
     def data_facts(self) -> dict[str, Any]:
-        """Return all that decides what the prepared data is, the text of a workload file included.
+        """Return everything that determines the prepared data, including the text of a workload file.
 
-        Tables that sysbench made have the same shape, and other rows: no dataset is both drivers'.
+        Tables made by sysbench have the same shape but other rows, so that the two drivers never share a dataset.
         """
         facts: dict[str, Any] = {**data_options(self._spec, self._tables), "driver": load_binary.NAME}
-        if self._is_sysbenchs:
-            facts["made"] = _MADE
+        if self._is_sysbench_workload:
+            facts["made"] = _DATA_VERSION
         else:
             facts["version"] = self.version().partition("+")[0]
         if digest := self.digest():
@@ -171,23 +171,23 @@ class DialinLoad(Workload):
 
     @property
     def traits(self) -> LoadTraits:
-        """What a study has to know of it; what a workload file does to its data is not known, so it may grow."""
-        grows = self._spec.name in GROWING if self._is_sysbenchs else self._spec.name not in _KEEPS_ITS_SIZE
-        keys = size_keys(self._spec, self._tables) if self._is_sysbenchs else {}
+        """What a study must know about this load; a workload file may do anything to its data, so the data may grow."""
+        grows = self._spec.name in GROWING if self._is_sysbench_workload else self._spec.name not in _FIXED_SIZE
+        keys = size_keys(self._spec, self._tables) if self._is_sysbench_workload else {}
         return LoadTraits(grows=grows, size=self._size, size_keys=keys)
 
     def expected_bytes(self) -> int:
-        if self._is_sysbenchs:
+        if self._is_sysbench_workload:
             return self._tables.expected_bytes
         if self._spec.name == _NOOP:
             return 0
-        return _tpcc_bytes(self._spec.options) if self._spec.name == _TPCC_LIKE else _BYTES_OF_OTHERS
+        return _tpcc_bytes(self._spec.options) if self._spec.name == _TPCC_LIKE else _ASSUMED_BYTES
 
     @property
     def smaller(self) -> str:
         if not self.expected_bytes():
             return ""
-        if self._is_sysbenchs:
+        if self._is_sysbench_workload:
             return "a smaller --table-size"
         if self._spec.name == _TPCC_LIKE:
             return "a smaller --workload-option warehouses"
@@ -195,7 +195,7 @@ class DialinLoad(Workload):
 
     def _options(self, threads: int) -> list[str]:
         options: dict[str, object] = {}
-        if self._is_sysbenchs:
+        if self._is_sysbench_workload:
             options["threads"] = threads
             if self._spec.name != BULK_INSERT:
                 options |= {"table-size": self._spec.table_size, "tables": self._tables.count}
@@ -215,17 +215,17 @@ class DialinLoad(Workload):
             )
 
     def pinned(self, choice: DriverChoice | None, warmup: float) -> Self:
-        """Return this load with the choice of the first trial; without one the driver chooses by the end of its warm-up."""
+        """Return this load with the driver's choice in the first trial; without one it chooses by the end of its warm-up."""
         pinned = copy.copy(self)
-        # One second before: a second that begins after the decision is the first to say what it is.
+        # The driver decides one second early: only a second that begins after the decision reports it.
         pinned._choice, pinned._warmup = choice, max(0, round(warmup) - 1)
         return pinned
 
     @property
     def is_choosing(self) -> bool:
-        """Whether the driver decides by the end of its warm-up if it gathers answers; at a rate it never does.
+        """Whether the driver decides by the end of its warm-up if it gathers answers.
 
-        Nor on load hosts: they might decide differently.
+        It never does so at a fixed rate, nor on load hosts, which might decide differently.
         """
         return self._choice is None and not self._spec.rate and not self._spec.load_hosts
 
@@ -249,7 +249,7 @@ class DialinLoad(Workload):
 
 
 class DialinLoadRun(DriverLoad):
-    """A running dialin-load; `percentile` is that of latency."""
+    """A running dialin-load; `percentile` is the percentile of latency that its seconds have."""
 
     def __init__(self, driver: DriverProcess, percentile: int) -> None:
         super().__init__(driver)
@@ -302,10 +302,10 @@ class DialinLoadRun(DriverLoad):
         """Return what the latencies of this load leave out, and how late the driver's own timers were.
 
         `unfinished` transactions were open at the end, the oldest for `unfinished_ms`; both are 0 unless that is longer than
-        each that finished lately took. `failed_ms` is the time of the slowest one that failed; 0 unless it is longer than each
-        that succeeded took. `busiest_thread` is the share of a CPU that the busiest load thread used, the median over seconds.
-        `dropped` transactions never began. `unprepared` statements were sent as text. `late_ms` and `latest_ms` are missing
-        where the driver had no timers.
+        the slowest transaction of the last `_RECENT` seconds took. `failed_ms` is the time of the slowest failed transaction; 0
+        unless it exceeds that of the slowest successful one. `busiest_thread` is the share of a CPU that the busiest load
+        thread used, the median over seconds. `dropped` transactions never began. `unprepared` statements were sent as text.
+        Timers were late by `late_ms` on average and `latest_ms` at most; both are missing where the driver had no timers.
         """
         last = self._last
         is_stalled = last is not None and last.oldest_ms > max(self._recent_ms)
@@ -326,8 +326,8 @@ def _tpcc_bytes(options: Mapping[str, str]) -> int:
     texts = {name: options.get(name, "") for name in _TPCC_SIZES}
     sizes = {name: int(text) if text.isdecimal() else _TPCC_SIZES[name] for name, text in texts.items()}
     customers = sizes["districts"] * sizes["customers"]
-    each = sizes["items"] * _BYTES_A_STOCK + customers * _BYTES_A_CUSTOMER
-    return sizes["items"] * _BYTES_AN_ITEM + sizes["warehouses"] * each
+    per_warehouse = sizes["items"] * _BYTES_PER_STOCK + customers * _BYTES_PER_CUSTOMER
+    return sizes["items"] * _BYTES_PER_ITEM + sizes["warehouses"] * per_warehouse
 
 
 def _without_stream(text: str) -> str:

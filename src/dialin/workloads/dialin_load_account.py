@@ -12,14 +12,14 @@ from dialin.workloads import private
 CONFIG = "dialin-load.cnf"
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b"}
-"""What stands otherwise between the quotes of an option file."""
+"""How characters are escaped between the quotes of an option file."""
 
 
 def check(account: Account) -> None:
-    """Make sure that dialin-load can log in as an account.
+    """Make sure that dialin-load can log in with an account.
 
     Raises:
-        UserError: its password cannot stand in an option file, or a file of TLS is missing or cannot be read.
+        UserError: an option file cannot hold its password, or a TLS file is missing or cannot be read.
     """
     if "\0" in account.password:
         raise UserError("The account's password contains a zero byte, which an option file cannot hold", "Change the password")
@@ -38,7 +38,7 @@ def check(account: Account) -> None:
 
 
 def options(account: Account, directory: Path, database: str) -> list[str]:
-    """Return dialin-load's options for an account, after writing down in a directory what must not stand on a command line."""
+    """Return dialin-load's options for an account; a password is written to an option file in the directory."""
     words = []
     if account.password:
         path = directory / CONFIG

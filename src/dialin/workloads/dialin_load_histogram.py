@@ -15,30 +15,30 @@ _PACKED = struct.Struct(">ii")
 """Cookie and length of the deflated rest."""
 
 _HEAD = struct.Struct(">iiiiqqd")
-"""Cookie, bytes of counts, index of the first one, significant digits, least and greatest value, and a ratio."""
+"""Cookie, bytes of counts, normalizing index offset, significant digits, lowest and highest value, conversion ratio."""
 
 _COOKIE, _PACKED_COOKIE, _WORD = 0x1C849303, 0x1C849304, 0xF0
 _NINTH = 8 * 7
-"""Where the bits of a number's ninth byte go, which holds eight of them."""
+"""The shift of a number's ninth byte, all eight bits of which belong to the number."""
 
 _LARGEST = 16 * 1024**2
-"""Bytes of an unpacked histogram that are read at most."""
+"""The most bytes of an unpacked histogram that are read."""
 
 
 def quantile(text: str, share: float) -> float | None:
-    """Return the value that a share (0 to 1) of the counted ones do not exceed, in the histogram's unit; None for an empty one.
+    """Return the value that a share (0 to 1) of the values do not exceed, in the histogram's unit; None if it is empty.
 
     Raises:
-        ValueError: the text is something else.
+        ValueError: the text is not such a histogram.
     """
     return percentile(counts_by_value(text), share)
 
 
 def counts_by_value(text: str) -> dict[float, int]:
-    """Return how many values were counted as each, in the histogram's unit.
+    """Return how often each value was counted, by the value in the histogram's unit.
 
     Raises:
-        ValueError: the text is something else.
+        ValueError: the text is not such a histogram.
     """
     try:
         head, counts = _unpacked(base64.b64decode(text, validate=True))
@@ -60,7 +60,7 @@ def _unpacked(data: bytes) -> tuple[tuple[int, ...], bytes]:
 
 
 def _counted(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield each index that has a count, with it; a negative number stands for so many indexes without."""
+    """Yield each index that has a count, and the count; a negative number stands for that many indexes without one."""
     index = 0
     for number in _numbers(data):
         if number < 0:

@@ -1,4 +1,4 @@
-"""The lines that dialin-load writes while it runs (schema/load.schema.json); their format is known here alone."""
+"""The lines that dialin-load writes while it runs (schema/load.schema.json); only this module knows their format."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from dialin.workloads.dialin_load_histogram import counts_by_value, quantile
 STREAM = "dialin/load/1"
 """The format of the lines, as `dialin-load --version` names it."""
 
-_NS_A_MS = 1e6
+_NS_PER_MS = 1e6
 _GATHER = {"on": True, "off": False, None: None}
 
 
 @dataclass(frozen=True, slots=True)
 class Timers:
-    """How many timers of the driver went off in a second, how late they were in all, and how late the latest was."""
+    """How many of the driver's timers fired in a second, how late they were in total, and how late the latest was."""
 
     count: int
     late_ms: float
@@ -32,7 +32,7 @@ class Timers:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The figures of a second: for the study, and of the driver itself.
+    """The figures of one second: those of the load, and those of the driver itself.
 
     Attributes:
         dropped: transactions that were due and not begun, because too many waited.
@@ -43,7 +43,7 @@ class Report:
         failed_ms: how long the slowest transaction took that failed or was lost; 0 without any.
         busiest_thread: the share of a CPU that the busiest load thread used, from 0 to 1.
         retries: transactions that were played again.
-        replay: what a replay counts beside that; None of other loads.
+        replay: what only a replay counts; None for other loads.
     """
 
     second: Second
@@ -68,7 +68,7 @@ class Fault:
 
     @property
     def figures(self) -> Mapping[str, Any]:
-        """The figures of the cause that it is."""
+        """The figures of the `Cause` that reports this fault."""
         return {"driver": "dialin-load", "words": self.what, "advice": self.remedy}
 
 
@@ -80,7 +80,10 @@ OTHER_STREAM = Fault(
 
 
 def parse_stream_line(line: str, percentile: int = 95) -> Report | Fault | None:
-    """Read a line, with this percentile of latency; None where it is neither a second nor an error."""
+    """Read a line, with this percentile of latency; return None where it is neither a second nor an error.
+
+    A second in another format is returned as `OTHER_STREAM`.
+    """
     if not line.startswith("{"):
         return None
     try:
@@ -130,7 +133,7 @@ def _report(fields: Mapping[str, Any], percentile: int) -> Report:
 
 
 def _latency(fields: Mapping[str, Any], percentile: int) -> float:
-    """Return the percentile in milliseconds; the driver reports some of them, where there are enough values; 0 without any."""
+    """Return the percentile in milliseconds: as the driver reports it, else from the histogram; 0 if that is empty."""
     ready = fields["latency"].get(f"p{percentile}")
     if ready is not None:
         return float(ready)
@@ -139,7 +142,7 @@ def _latency(fields: Mapping[str, Any], percentile: int) -> float:
 
 def _histograms(fields: Mapping[str, Any]) -> dict[str, str]:
     """Return the histogram of latency by kind of transaction."""
-    kinds = {name: str(one["latency_histogram"]) for name, one in fields["latency_by_transaction"].items()}
+    kinds = {name: str(kind["latency_histogram"]) for name, kind in fields["latency_by_transaction"].items()}
     return kinds or {ALL_KINDS: str(fields["latency_histogram"])}
 
 
@@ -158,4 +161,4 @@ def _times(histograms: Mapping[str, str], unit: float) -> dict[str, dict[float, 
 
 def _unit_ms(fields: Mapping[str, Any]) -> float:
     """Return the milliseconds of a histogram's unit."""
-    return float(fields["histogram_unit_ns"]) / _NS_A_MS
+    return float(fields["histogram_unit_ns"]) / _NS_PER_MS

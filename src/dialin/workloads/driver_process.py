@@ -1,4 +1,4 @@
-"""A load driver that runs: what it prints, line by line, what CPU it takes, and its end."""
+"""A running load driver: its output line by line, the CPU time that it uses, and its end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dialin.probes import host
 from dialin.servers.processes import spawn, tail
 
 _LOG_LIMIT = 16 * 1024**2
-"""Bytes of a driver's output that are kept, so that one that floods fills no disk."""
+"""Bytes of a driver's output that are stored at most, so that a flood of output cannot fill the disk."""
 
 _CALL_LIMIT = 60.0
 _PREPARE_LIMIT = 6 * 3600.0
@@ -25,11 +25,11 @@ _Read = TypeVar("_Read")
 
 
 def call(words: Sequence[str | Path], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run a driver's short command to its end; its errors are in its output.
+    """Run a short command of a driver to its end; its standard output includes its errors.
 
     Raises:
-        OSError: it cannot be started.
-        subprocess.TimeoutExpired: it did not end within a minute.
+        OSError: the command cannot be started.
+        subprocess.TimeoutExpired: the command did not end within a minute.
     """
     return subprocess.run(
         words,
@@ -45,10 +45,10 @@ def call(words: Sequence[str | Path], environment: Mapping[str, str]) -> subproc
 
 
 def prepare(driver: str, words: Sequence[str], directory: Path, environment: Mapping[str, str]) -> str | None:
-    """Let a driver fill a server; return its last lines where it failed, and None where it did not.
+    """Have a driver load data into a server; return its last lines of output where it failed, else None.
 
     Raises:
-        WorkloadError: it did not end within hours.
+        WorkloadError: the driver did not end within 6 hours.
     """
     log = directory / "prepare.log"
     with log.open("wb") as output:
@@ -73,7 +73,7 @@ class EndedError(Exception):
 
 
 class DriverProcess:
-    """A running driver; what it prints comes from the pipe `output`, is kept in a log and read a line at a time."""
+    """A running driver; its output comes from the pipe `output`, is stored in a log and read line by line."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class DriverProcess:
         self._monotonic = monotonic
         self._written = 0
         self._output = output
-        # A server that lives for several trials keeps its directory: the last words of one driver must not pass for another's.
+        # A server that serves several trials keeps its directory: the log must not hold the lines of an earlier driver.
         self._log = log.open("wb")
         self._path = log
         self._pending = b""
@@ -129,7 +129,7 @@ class DriverProcess:
             self._pending = (self._pending + chunk)[-_LOG_LIMIT:]
 
     def cpu_seconds(self) -> float:
-        self._cpu = max(self._cpu, host.cpu_seconds(self._process.pid))  # it counts though it is gone
+        self._cpu = max(self._cpu, host.cpu_seconds(self._process.pid))  # keeps the last value after the process ended
         return self._cpu
 
     def stop(self) -> None:
@@ -141,7 +141,7 @@ class DriverProcess:
 
 
 class DriverLoad:
-    """A load that a driver process applies; how its lines are read is the subclass's."""
+    """A load that a driver process applies; subclasses parse its lines."""
 
     def __init__(self, driver: DriverProcess) -> None:
         self._driver = driver

@@ -1,4 +1,4 @@
-"""What dialin knows of one kind of workload: its name, its options, its unit, and how it is made."""
+"""The description of one kind of workload: its name, its options and defaults, and how it is made."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dialin.workloads.load_request import LoadRequest
 
 
 class AnyOptions(BaseModel):
-    """Options that a program defines: it refuses those that it does not know."""
+    """Options that an external program defines; the program refuses unknown ones."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -27,21 +27,21 @@ class WorkloadKind:
     """One kind of workload.
 
     Attributes:
-        name: stored with a study. A kind that brings no workload of its own name is asked for as `name:workload`.
+        name: stored with a study. A kind without a workload of the same name is requested as `name:workload`.
         help: how `--workload` is given for it, for `--help` and the JSON Schema.
-        options_help: which ones there are, for `--help`; empty where its documentation says that.
-        workloads: names of the workloads that it brings; empty for one that has the name of the kind.
-        suffixes: how names of the files end that it runs.
-        threads: connections that work at once, where a study does not say; None for the usual number.
-        takes_path: whether it is asked for as `name:path`, with the path of a file or directory.
+        options_help: the list of its options, for `--help`; empty where only its documentation lists them.
+        workloads: names of its workloads; empty for a single workload with the name of the kind.
+        suffixes: how the names of the files that it runs end.
+        threads: default number of concurrent connections; None for the usual default.
+        takes_path: whether it is requested as `name:path`, with the path of a file or directory.
         takes_load_hosts: whether agents on other hosts can apply it.
         rand_types: the distributions that it can draw row numbers from.
-        defaults: its defaults of options such as `table_size` in words, where they are not the usual ones; for `--help`.
+        defaults: in words, its defaults of options such as `table_size` that differ from the usual ones; for `--help`.
         on_sandboxes_only: why it does not run on a server that dialin did not start; empty where it does.
-        default_goal: the goal of a study that names none, from the options of the workload; None for the usual one.
-        specify: fills in the defaults of a request, and refuses what does not fit (UserError); None where a workload has no
-            options but those of the model, and no tables that `--tables` and `--table-size` size.
-        how_to_install: a sentence, where it needs something.
+        default_goal: returns the goal of a study that names none, from the workload's options; None for the usual goal.
+        specify: fills in the defaults of a request, and raises UserError for what is invalid; None where `options` has all
+            options, and `--tables` and `--table-size` do not apply.
+        how_to_install: a sentence that says how to install what it needs; empty where it needs nothing.
     """
 
     name: str
@@ -75,10 +75,10 @@ class WorkloadKind:
         return (not self.takes_path and workload in self.names) or bool(self.suffixes and workload.endswith(self.suffixes))
 
     def spec(self, request: LoadRequest) -> WorkloadSpec:
-        """Return the load of a study, with the kind's defaults; its traits are still missing: the workload knows them.
+        """Return the load of a study, with the kind's defaults, but without its traits, which only the workload knows.
 
         Raises:
-            UserError: an option is unknown, or does not fit.
+            UserError: an option is unknown or invalid.
         """
         return self.specify(request) if self.specify else self._specify_by_model(request)
 
@@ -93,7 +93,7 @@ class WorkloadKind:
 
 
 def option_error(kind: str, error: ValidationError, model: type[BaseModel], see: str = "") -> UserError:
-    """Return the first mistake in the options of a workload; it names them all, unless `see` says where they are documented."""
+    """Return an error for the first mistake in a workload's options; its remedy lists all, or is `see` for an invalid value."""
     first = error.errors(include_url=False)[0]
     key = str(first["loc"][0]) if first["loc"] else ""
     names = f"It has {', '.join(option_names(model))}"

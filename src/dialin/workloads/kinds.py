@@ -1,4 +1,4 @@
-"""The kinds of workloads that dialin has. Another kind is one module, and one line here."""
+"""The kinds of workloads that dialin has. A new kind takes one module, and one line here."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ KINDS: tuple[WorkloadKind, ...] = (
     replay_kind.KIND,
     traffic_kind.KIND,
 )
-"""The first one that applies a workload does so, where a study does not say which."""
+"""In order of preference: where a study does not name a kind, the first one that has the workload applies it."""
 
-_OF_UNKNOWN_NAMES = sysbench_kind.KIND
-"""Looks for a file where no kind knows a name: a Lua script may have any."""
+_FALLBACK = sysbench_kind.KIND
+"""Applies names that no kind has: it takes them for the path of a Lua script, which may have any name."""
 
 
 def kind_named(name: str) -> WorkloadKind:
     """Return a kind by its name.
 
     Raises:
-        UserError: a study was stored with one that this dialin has not.
+        UserError: a study was stored with a kind that this dialin does not have.
     """
     for kind in KINDS:
         if kind.name == name:
@@ -40,11 +40,11 @@ def find_kind(workload: str) -> tuple[WorkloadKind, str]:
     """Return the kind of a workload, and the workload's name there; a prefix, as in `sysbench:oltp_read_only`, decides.
 
     Raises:
-        UserError: the kind in front does not apply it, and another one does.
+        UserError: the kind in the prefix does not apply it, and another one does.
     """
     prefixed = _prefixed(workload)
     if prefixed is None:
-        return _first(workload) or _OF_UNKNOWN_NAMES, workload
+        return _first(workload) or _FALLBACK, workload
     name = workload.partition(":")[2]
     other = _first(name)
     if other is not None and not prefixed.applies(name):
@@ -55,8 +55,8 @@ def find_kind(workload: str) -> tuple[WorkloadKind, str]:
 
 
 def kind_in_front(workload: str) -> WorkloadKind:
-    """Return the kind that a workload is asked of, whether or not it applies it."""
-    return _prefixed(workload) or _first(workload) or _OF_UNKNOWN_NAMES
+    """Return the kind in a workload's prefix, whether or not it applies the workload; without a prefix, the first that does."""
+    return _prefixed(workload) or _first(workload) or _FALLBACK
 
 
 def _prefixed(workload: str) -> WorkloadKind | None:
@@ -69,8 +69,8 @@ def _first(workload: str) -> WorkloadKind | None:
 
 
 def asked_as(kind: WorkloadKind, name: str) -> str:
-    """Return how a study asks for a workload of a kind: with the kind in front where another one comes first."""
-    return name if (_first(name) or _OF_UNKNOWN_NAMES) is kind else f"{kind.name}:{name}"
+    """Return how a study names a workload of a kind: with the kind as a prefix where another kind would apply the name."""
+    return name if (_first(name) or _FALLBACK) is kind else f"{kind.name}:{name}"
 
 
 def is_path(name: str) -> bool:
@@ -78,13 +78,13 @@ def is_path(name: str) -> bool:
 
 
 def installed_alternative(workload: str) -> tuple[str, str]:
-    """Return the workload that a new study applies on this machine, as a study names it, and a sentence about that.
+    """Return the workload that a new study applies on this machine, as a study names it, and a sentence if that is another.
 
-    Where the first kind that applies a plain name is not installed and another one is, that one applies it. A study that has
-    begun keeps its kind.
+    Where the first kind that has a plain name is not installed and another kind is, the other one applies it. A study that
+    has begun keeps its kind.
 
     Raises:
-        UserError: the environment names a program that is not there.
+        UserError: the environment names a program that does not exist.
     """
     first = _first(workload)
     if first is None or workload not in first.names or first.is_installed():
@@ -101,7 +101,7 @@ def make_workload(spec: WorkloadSpec) -> Workload:
     """Return the workload of a study.
 
     Raises:
-        UserError: an option is unknown, or does not fit.
+        UserError: an option is unknown or invalid.
     """
     return kind_named(spec.kind).make(spec)
 
@@ -113,7 +113,7 @@ def workload_help() -> str:
 
 
 def rand_types() -> tuple[str, ...]:
-    """Return the distributions that some kind can draw row numbers from."""
+    """Return the distributions that at least one kind can draw row numbers from."""
     return tuple(dict.fromkeys(name for kind in KINDS for name in kind.rand_types))
 
 
@@ -125,5 +125,5 @@ def load_option_help(option: str) -> str:
 
 
 def options_help() -> str:
-    """Return which options the kinds have."""
+    """Return the options of each kind that lists them, for `--help` and the JSON Schema."""
     return "".join(f"; of {kind.name}: {kind.options_help}" for kind in KINDS if kind.options_help)

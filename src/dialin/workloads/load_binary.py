@@ -1,4 +1,4 @@
-"""The program dialin-load: where it is, and the workloads that it brings."""
+"""The program dialin-load: where it is, and the workloads that it has."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from dialin.errors import UserError
 NAME = "dialin-load"
 
 LOAD_WORKLOADS = ("bank-transfer", "feed", "noop", "queue", "tpcc-like")
-"""The workloads that dialin-load brings beside those of sysbench."""
+"""The workloads that dialin-load has in addition to those of sysbench."""
 
 WORKLOAD_FILE = ".toml"
-"""How the name of a workload file ends."""
+"""The suffix of the name of a workload file."""
 
 WITH_ONE_TABLE = ("select_random_points", "select_random_ranges")
 """Workloads that read the first table only; dialin-load makes no other."""
 
 VARIABLE = "DIALIN_LOAD"
-"""The environment variable that names another one than that beside this Python."""
+"""The environment variable that names a program other than the one next to this Python."""
 
 WITHOUT = "none"
-"""What it holds where dialin is to do without the program, as if it were not installed."""
+"""The value of that variable that makes dialin ignore the program, as if it were not installed."""
 
 REMEDY = f"Install dialin from a wheel, which holds it, or build it with cargo (make setup), or name it in {VARIABLE}"
 
 
 def find(environment: Mapping[str, str] = os.environ, python: str = sys.executable) -> Path | None:
-    """Return the program that the environment names, else the one beside Python, else that on PATH; None where it is missing.
+    """Return the program that the environment names, else the one next to Python, else the one on PATH; None without any.
 
     Raises:
-        UserError: what the environment names is no program.
+        UserError: what the environment names is not a program.
     """
     named = environment.get(VARIABLE)
     if named == WITHOUT:
@@ -53,7 +53,7 @@ def need(environment: Mapping[str, str] = os.environ, python: str = sys.executab
     """Return the program; see `find`.
 
     Raises:
-        UserError: it is not there.
+        UserError: it is not installed, or the environment disables it.
     """
     if program := find(environment, python):
         return program

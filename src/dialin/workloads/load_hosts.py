@@ -1,6 +1,6 @@
 """Agents of dialin-load on other hosts, which apply the load of a study together.
 
-Each agent has an account of its own, from options that were given there: no password is ever sent to it (docs/load-agents.md).
+Each agent logs in with its own account, from options given on its host: no password is ever sent to it (docs/load-agents.md).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dialin.model.workload import WorkloadSpec
 
 
 def check(spec: WorkloadSpec) -> None:
-    """Make sure that the load can be divided among its hosts, where it has any, and that their token is there.
+    """Make sure that the load can be divided among its load hosts, if any, and that their token can be read.
 
     Raises:
         UserError: there are fewer connections than hosts, or the token cannot be read.
@@ -34,5 +34,5 @@ def check(spec: WorkloadSpec) -> None:
 
 
 def options(spec: WorkloadSpec, addresses: Sequence[str]) -> list[str]:
-    """Return the options of dialin-load with which agents at some addresses apply a load."""
+    """Return the options of dialin-load that have the agents at these addresses apply the load."""
     return [f"--agents={','.join(addresses)}", f"--token-file={spec.load_token}"]

@@ -1,4 +1,4 @@
-"""A study's load stays what it began with: the same file, and the same driver where it is resumed."""
+"""Checks that a study keeps the load file that it began with, and records the load drivers that applied it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _DIGEST = "load_file_digest"
 
 
 def facts(workload: Workload) -> dict[str, Any]:
-    """Return what is written down of a load with the machine that it began on."""
+    """Return the facts of a load that are stored with the host: the driver's version, and a digest of the load's file."""
     digest = workload.digest()
     return {FIRST_DRIVER: workload.version(), **({_DIGEST: digest} if digest else {})}
 
 
 def check(spec: StudySpec, begun: Mapping[str, Any], workload: Workload) -> None:
-    """Make sure that a load is still the one that its study began with: two loads must not enter one verdict.
+    """Make sure that a load is still the one that its study began with: one verdict must not mix two loads.
 
     Raises:
-        UserError: its file is another one now.
+        UserError: its file has changed.
     """
     first_digest = begun.get(_DIGEST)
     if first_digest is not None and workload.digest() != first_digest:
@@ -34,13 +34,13 @@ def check(spec: StudySpec, begun: Mapping[str, Any], workload: Workload) -> None
 
 
 def later(begun: Mapping[str, Any], version: str) -> dict[str, Any]:
-    """Return what is to be written down where another driver resumes the study; nothing where it is the same."""
-    since = [*begun.get(LATER_DRIVERS, ())]
-    before = [begun[FIRST_DRIVER], *since][-1] if FIRST_DRIVER in begun else version
-    return {} if version == before else {LATER_DRIVERS: [*since, version]}
+    """Return the facts to store where another driver version resumes the study; empty where it is the same."""
+    later_drivers = [*begun.get(LATER_DRIVERS, ())]
+    last_driver = [begun[FIRST_DRIVER], *later_drivers][-1] if FIRST_DRIVER in begun else version
+    return {} if version == last_driver else {LATER_DRIVERS: [*later_drivers, version]}
 
 
 def notes(begun: Mapping[str, Any]) -> list[Note]:
     """Return a warning where several drivers applied a study's load."""
-    since: Sequence[str] = begun.get(LATER_DRIVERS, ())
-    return [Note(code="driver_changed", data={"drivers": [begun[FIRST_DRIVER], *since]})] if since else []
+    later_drivers: Sequence[str] = begun.get(LATER_DRIVERS, ())
+    return [Note(code="driver_changed", data={"drivers": [begun[FIRST_DRIVER], *later_drivers]})] if later_drivers else []

@@ -1,4 +1,4 @@
-"""What a study asks of its load, before the kind of the workload has filled in its defaults."""
+"""The load options of a study, before the kind of the workload has filled in its defaults."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class LoadRequest:
     Attributes:
         asked: the workload as a study file names it, with a prefix where that decides its kind.
         name: the workload, or the path of its file.
-        given: the options that are stored with the load, by their names in `WorkloadSpec`; what is missing is left to the kind.
-        options: further options of the workload, as they are written.
-        by_second: names of the given options of the method that count seconds of a trial.
+        given: the options that are stored with the load, by their names in `WorkloadSpec`; the kind fills in missing ones.
+        options: further options of the workload, as the user wrote them.
+        by_second: names of the given options that concern the seconds of a trial, such as `measure` and `warmup`.
     """
 
     asked: str
@@ -41,10 +41,10 @@ class LoadRequest:
         return {spell(name): value for name, value in self.options.items()}
 
     def refuse_table_sizes(self, remedy: str) -> None:
-        """Raise UserError where `tables` or `table-size` is given for a workload that they do not size."""
+        """Raise UserError where `tables` or `table-size` is given for a workload to which they do not apply."""
         if self.tables or self.table_size:
             raise UserError(f"The workload {self.asked} is not sized by --tables and --table-size", remedy)
 
     def spec(self, kind: str, options: Mapping[str, str], **defaults: int) -> WorkloadSpec:
-        """Return the load, with the options as the driver takes them, and the kind's defaults of fields that were not given."""
+        """Return the load, with the options in the driver's spelling, and the kind's defaults for fields that are missing."""
         return WorkloadSpec(name=self.name, kind=kind, asked=self.asked, options=options, **{**defaults, **self.given})

@@ -1,4 +1,4 @@
-"""Open a log, plain or compressed, as a stream of bytes: which compression it is, its first bytes say."""
+"""Opens a log, plain or compressed, as a stream of bytes; its first bytes show which compression it has."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ DAMAGED = (
     NotImplementedError,  # a compression of zip that Python lacks
     RuntimeError,  # an encrypted member of a zip archive
 )
-"""What a compressed stream raises that is cut short, damaged or encrypted."""
+"""What reading a compressed stream raises if it is cut short, damaged or encrypted."""
 
 
 def members(path: Path) -> list[str | None]:
-    """Return the names of the files in a zip archive; one None for any other file, which is its own only member.
+    """Return the names of the files in a zip archive; `[None]` for any other file.
 
     Raises:
         OSError: the file cannot be read.

@@ -29,8 +29,8 @@ from dialin.workloads.sysbench_workloads import (
     tables_of,
 )
 
-_MADE = 2
-"""Counts the ways in which data was made: 2 since tables that begin empty are distinguished from those with rows."""
+_DATA_VERSION = 2
+"""Version of the facts of prepared data: 2 since tables that start empty are distinguished from those with rows."""
 
 
 class Sysbench(Workload):
@@ -66,7 +66,7 @@ class Sysbench(Workload):
                 )
 
     def check_account(self, account: Account) -> None:
-        """Make sure that sysbench can log in as an account: it takes neither every password nor every use of TLS.
+        """Make sure that sysbench can log in with an account: it supports neither every password nor every use of TLS.
 
         Raises:
             UserError: it cannot.
@@ -75,7 +75,7 @@ class Sysbench(Workload):
 
     @cached_property
     def _known_options(self) -> frozenset[str]:
-        """The script's own options, by its help; underscores and dashes are the same to sysbench."""
+        """The script's own options, from its help; sysbench treats underscores and dashes alike."""
         try:
             done = driver_process.call([self._binary, self._script, "help"], self._environment)
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -89,7 +89,7 @@ class Sysbench(Workload):
 
     @property
     def _environment(self) -> dict[str, str]:
-        """What sysbench runs in: a script of one's own finds the modules that lie beside it."""
+        """The environment of sysbench, in which a user's script finds the modules next to it."""
         inherited = private.environment()
         if self._script_file is None:
             return inherited
@@ -111,18 +111,18 @@ class Sysbench(Workload):
         return () if self._script_file is not None or self._spec.name == BULK_INSERT else self._tables.names
 
     def data_facts(self) -> dict[str, Any]:
-        """Return all that decides what the prepared data is, the text of a script of one's own included."""
-        facts: dict[str, Any] = {**data_options(self._spec, self._tables), "made": _MADE}
+        """Return everything that determines the prepared data, including the text of a user's script."""
+        facts: dict[str, Any] = {**data_options(self._spec, self._tables), "made": _DATA_VERSION}
         if digest := self.digest():
             facts["digest"] = digest
             facts["threads"] = self._spec.threads
         return facts
 
     def digest(self) -> str:
-        """Return a digest of a script of one's own and of all scripts beside it, which it may load.
+        """Return a digest of a user's script and of all scripts next to it, which it may load.
 
         Raises:
-            UserError: one cannot be read.
+            UserError: a script cannot be read.
         """
         if self._script_file is None:
             return ""
@@ -130,7 +130,7 @@ class Sysbench(Workload):
 
     @property
     def traits(self) -> LoadTraits:
-        """What a study has to know of it; what a user's own script does to its data is not known, so it may grow."""
+        """What a study must know about this load; a user's script may do anything to its data, so the data may grow."""
         return LoadTraits(
             grows=self._script_file is not None or self._spec.name in GROWING,
             size=self._tables.describe() if self._has_sizes else "",
@@ -139,7 +139,7 @@ class Sysbench(Workload):
 
     @property
     def _has_sizes(self) -> bool:
-        """Whether what it prepares goes by the study's sizes; a script of one's own may have other ideas."""
+        """Whether the study's sizes decide what is prepared; a user's script may not have these options."""
         return self._script_file is None or {"tables", "table-size"} <= self._known_options
 
     def expected_bytes(self) -> int:
@@ -147,7 +147,7 @@ class Sysbench(Workload):
 
     @property
     def smaller(self) -> str:
-        """What to give for less data; tables that begin empty take none."""
+        """The option that reduces the data; empty where the size is not known, or tables start empty."""
         return "a smaller --table-size" if self.expected_bytes() else ""
 
     def _arguments(self, target: Target, *, threads: int) -> list[str]:

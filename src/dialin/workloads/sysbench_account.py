@@ -12,33 +12,33 @@ from dialin.workloads import private
 CONFIG = "sysbench.cnf"
 
 _LONGEST = 255
-"""Bytes of a line of its configuration file, line end included; sysbench 1.0.20 takes what follows for a line of its own."""
+"""The most bytes in a line of its configuration file, line end included; sysbench 1.0.20 reads the rest as another line."""
 
 _TLS_FILES = {"ssl-ca": "cacert.pem", "ssl-cert": "client-cert.pem", "ssl-key": "client-key.pem"}
 """The only names under which sysbench looks for these files, in the directory that it runs in."""
 
 _REMEDIES = (
-    ("error 3159", "The server wants TLS: give ssl-ca, ssl-cert and ssl-key, which sysbench needs all three for it"),
+    ("error 3159", "The server wants TLS: give ssl-ca, ssl-cert and ssl-key; sysbench needs all three"),
     (
         "error 2026",
-        "sysbench takes TLS with ssl-ca, ssl-cert and ssl-key only; see that the server's certificate is of that ssl-ca",
+        "sysbench takes TLS with ssl-ca, ssl-cert and ssl-key only; check that ssl-ca signed the server's certificate",
     ),
     (
         "error 2059",
         "Its client library lacks the plugin that the account logs in with: reinstall libmariadb3 or libmysqlclient",
     ),
     ("error 2061", "The account needs TLS, or the server's RSA key (caching_sha2_password_auto_generate_rsa_keys)"),
-    ("error 1045", "See that the account may connect without TLS, or give ssl-ca, ssl-cert and ssl-key"),
+    ("error 1045", "Check that the account may connect without TLS, or give ssl-ca, ssl-cert and ssl-key"),
     ("error 1044", "Grant the account ALL on the schema of the load"),
     ("error 1142", "Grant the account ALL on the schema of the load"),
 )
 
 
 def check(account: Account) -> None:
-    """Make sure that sysbench 1.0.20 can log in as an account.
+    """Make sure that sysbench 1.0.20 can log in with an account.
 
     Raises:
-        UserError: its password cannot stand in a configuration file, or TLS is required and a certificate is missing.
+        UserError: a configuration file cannot hold its password, or TLS is required and a certificate is missing.
     """
     if account.password:
         _password_line(account.password)
@@ -47,7 +47,7 @@ def check(account: Account) -> None:
 
 
 def options(account: Account, directory: Path) -> dict[str, object]:
-    """Return sysbench's options for an account, after writing down in a directory what must not stand on a command line.
+    """Return sysbench's options for an account; a file with the password, and links to TLS files, go to the directory.
 
     Raises:
         UserError: see `check`.
@@ -74,17 +74,17 @@ def options(account: Account, directory: Path) -> dict[str, object]:
 
 
 def remedy(words: str) -> str:
-    """Return what to do about the last lines of a sysbench that could not log in."""
-    return next((what for sign, what in _REMEDIES if sign in words), "See its log")
+    """Return the remedy for a sysbench that failed, from its last lines of output."""
+    return next((text for sign, text in _REMEDIES if sign in words), "See its log")
 
 
 def _takes_tls(account: Account) -> bool:
-    """Return whether TLS is used: where it is required; on a socket, which nobody listens in on, where it can be."""
+    """Return whether TLS is used: where it is required, but on a socket, which is private, only if all its files are given."""
     return account.tls.is_required and (account.socket is None or all(account.tls.files.values()))
 
 
 def _password_line(password: str) -> str:
-    """Return the line of a configuration file that holds a password; sysbench knows quotes there, and no escapes."""
+    """Return the line of a configuration file that holds a password; sysbench supports quotes there, but no escapes."""
     quote = next((each for each in ('"', "'") if each not in password), "")
     bare = not quote and password[0] not in "#'\"" and not any(each in ", " or each.isspace() for each in password)
     line = f"mysql-password={quote}{password}{quote}\n"

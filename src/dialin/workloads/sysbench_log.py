@@ -1,4 +1,4 @@
-"""What sysbench writes while it runs: one interval report, or a whole log of them. The format of both is known here alone."""
+"""Parses what sysbench writes while it runs: one interval report, or a whole log. Only this module knows the formats."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dialin.workloads.log_text import DAMAGED, unpacked
 _Array = NDArray[np.float64]
 
 LARGEST = 8 * 1024**3
-"""Bytes of a log, unpacked, that are read at most: more than two years of a line per second. Only a defective or hostile
+"""The most bytes of an unpacked log that are read: more than two years of one line per second. Only a defective or hostile
 archive unpacks to more."""
 _CHUNK = 1024**2
 _LONGEST_LINE = 64 * 1024
@@ -33,7 +33,7 @@ _HUMAN = re.compile(
     re.ASCII,
 )
 _FIGURES = ("tps", "reads", "writes", "other", "latency_ms", "errors", "reconnects")
-"""What follows the number of a `Second`, in its order."""
+"""The fields of a `Second` after its number, in order."""
 
 _COLUMNS = 6
 """Columns of a table of interval reports: time, threads, tps, latency, errors per second, percentile (0: not known)."""
@@ -41,7 +41,7 @@ _COLUMNS = 6
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """A form of interval report of `width` numbers; `columns` are the places of the table's columns among them, -1 for none."""
+    """A format of interval reports with `width` numbers; `columns` are the positions of the table's columns, -1 for none."""
 
     pattern: re.Pattern[bytes]
     width: int
@@ -82,10 +82,10 @@ class Summary:
     """What sysbench prints at the end of a run.
 
     Attributes:
-        transactions: in all.
+        transactions: total number.
         latency_ms: the percentile of transaction latency; None where it is not printed.
         percentile: which one `latency_ms` is.
-        errors: errors that were ignored, in all; None where they are not printed.
+        errors: total number of ignored errors; None where it is not printed.
     """
 
     transactions: int
@@ -103,7 +103,7 @@ class RunLog:
     Attributes:
         times: seconds since the run began.
         latency_ms: the percentile of transaction latency.
-        threads: connections that worked at once; 0 where the log does not say.
+        threads: concurrent connections; 0 where the log does not say.
         interval: seconds from one line to the next; 0 where there is one line only.
         percentile: which one `latency_ms` is; None where the log does not say.
         header: what the log says before its first line: the version, the options, and `time` where the command is shown.
@@ -125,18 +125,18 @@ class RunLog:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogFile:
-    """The runs that a file holds, one after the other, and what its text, unpacked, is known by."""
+    """The runs in a file, in order, and a digest of its unpacked text."""
 
     digest: str
     logs: tuple[RunLog, ...]
 
 
 class TooLargeError(UserError):
-    """A file unpacks to more than any log."""
+    """A file is larger than `LARGEST`, which no log of sysbench is."""
 
 
 def parse_line(line: str) -> Second | None:
-    """Read one interval report of sysbench 1.0.20; None where a line is something else."""
+    """Read one interval report of sysbench 1.0.20; return None for any other line."""
     match = _HUMAN.search(line)
     if not match:
         return None
@@ -146,8 +146,8 @@ def parse_line(line: str) -> Second | None:
 def parse(chunks: Iterable[bytes]) -> tuple[RunLog, ...]:
     """Read every run of a log, in the interval reports of sysbench 1.0 or 0.5, or as CSV.
 
-    A new run begins at each line `sysbench VERSION`, and where time goes back. A run without interval reports is one
-    with a summary or a FATAL line.
+    A new run begins at each line `sysbench VERSION`, and where time goes back. Without interval reports, it counts as a run
+    if it has a summary, or a line `sysbench VERSION` and a FATAL or PANIC line.
 
     `chunks` are the text, cut between lines.
     """
@@ -163,11 +163,11 @@ def parse(chunks: Iterable[bytes]) -> tuple[RunLog, ...]:
         figures.frombytes(table.tobytes())
     table = np.frombuffer(figures).reshape(-1, _COLUMNS) if figures else np.empty((0, _COLUMNS))
     runs = [run for run in _runs(table[:, 0], events) if _is_run(*run)]
-    return tuple(_log(table[begin:end], of_run) for begin, end, of_run in runs)
+    return tuple(_log(table[begin:end], run_events) for begin, end, run_events in runs)
 
 
 def read(path: Path, member: str | None = None) -> LogFile:
-    """Read a log, or one in a zip archive, as a stream: memory is taken for its figures only.
+    """Read a log, or a log in a zip archive, as a stream: only its figures take memory.
 
     Raises:
         UserError: it cannot be read, is cut short, or is larger than any log.
@@ -186,7 +186,7 @@ def read(path: Path, member: str | None = None) -> LogFile:
 
 
 def _lines(chunks: Iterable[bytes], digest: hashlib._Hash, where: str) -> Iterator[bytes]:
-    """Cut a text between lines, and drop the start of a line longer than any of sysbench's; a binary file is empty."""
+    """Cut a text between lines, without the start of a line longer than any of sysbench's; yield nothing of a binary file."""
     size, rest = 0, b""
     for data in chunks:
         if size == 0 and b"\0" in data:
@@ -205,14 +205,14 @@ def _lines(chunks: Iterable[bytes], digest: hashlib._Hash, where: str) -> Iterat
 
 
 def _beside_reports(chunk: bytes, starts: list[int]) -> list[tuple[int, int]]:
-    """Return the parts of a text that may hold more than reports; to search all of it would take half of the time."""
+    """Return the parts of a text that may hold anything but reports: searching all of it would take half of the time."""
     if not starts or chunk.count(b"\n", starts[0], starts[-1]) != len(starts) - 1:
         return [(0, len(chunk))]
     return [(0, starts[0]), (starts[-1], len(chunk))]
 
 
 def _reports(chunk: bytes) -> tuple[list[int], _Array]:
-    """Return where interval reports begin in a text, and their figures; a text has reports of one form."""
+    """Return where interval reports begin in a text, and their figures; all reports of a text have one format."""
     for form in _FORMATS:
         matches = [(match.start(), match.group()) for match in form.pattern.finditer(chunk)]
         if matches:
@@ -232,11 +232,11 @@ _Event = tuple[int, str, str]
 def _runs(times: _Array, events: list[_Event]) -> list[tuple[int, int, list[_Event]]]:
     """Return the first row of each run, the row after its last one, and its events.
 
-    A command that is shown just before a line `sysbench VERSION` is that of the run which begins there.
+    A command that is shown just before a line `sysbench VERSION` belongs to the run that begins there.
     """
     banners = [row for row, kind, _ in events if kind == "banner"]
-    back = [row for row in (np.flatnonzero(np.diff(times) < 0) + 1).tolist() if row not in banners]
-    begins = sorted([*banners, *back])
+    restarts = [row for row in (np.flatnonzero(np.diff(times) < 0) + 1).tolist() if row not in banners]
+    begins = sorted([*banners, *restarts])
     if not begins or begins[0] > 0:
         begins = [0, *begins]
     grouped: list[list[_Event]] = [[] for _ in begins]

@@ -1,4 +1,4 @@
-"""The workloads that sysbench brings and dialin-load has as well, the tables that they prepare, and the names of options."""
+"""sysbench's workloads, which dialin-load has as well: the tables that they prepare, and the names of their options."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ SYSBENCH_SCRIPTS = (
 """The workloads of sysbench 1.0.20."""
 
 BULK_INSERT = "bulk_insert"
-"""The one whose tables are empty at first: one for each connection."""
+"""The workload whose tables start empty, one for each connection."""
 
 GROWING = (BULK_INSERT, "oltp_delete", "oltp_insert")
 """Workloads that add or remove rows; the others that write replace each row that they delete."""
 
 BYTES_A_ROW = 270
-"""Of sysbench's oltp table with its index in InnoDB, as measured on MySQL 9.7 (DYNAMIC rows, latin1 to utf8mb4 alike)."""
+"""Bytes per row of sysbench's oltp table with its index in InnoDB, as measured on MySQL 9.7 (DYNAMIC rows, latin1 to
+utf8mb4 alike)."""
 
 RAND_TYPES = ("uniform", "gaussian", "special", "pareto", "zipfian")
 """The distributions that sysbench 1.0.20 draws row numbers from."""
@@ -41,12 +42,12 @@ _ON = ("on", "true", "1")
 """The spellings of yes that sysbench and dialin-load take."""
 
 _WITH_KEYS = ("tables", "table-size", "threads", "rand-type")
-"""Options of sysbench's that a study file has keys for."""
+"""Options of sysbench for which a study file has keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class SysbenchTables:
-    """The tables that a workload prepares; `rows` are those of each."""
+    """The tables that a workload prepares, each with `rows` rows."""
 
     count: int
     rows: int
@@ -68,8 +69,8 @@ class SysbenchTables:
 def tables_of(spec: WorkloadSpec, with_one_table: Collection[str] = ()) -> SysbenchTables:
     """Return the tables that a workload prepares.
 
-    `oltp_insert` starts with empty tables where it numbers its rows itself: it could meet those that are there. The driver
-    prepares one table only for the workloads `with_one_table`.
+    `oltp_insert` starts with empty tables where it numbers its rows itself: its numbers could collide with existing rows. For
+    the workloads `with_one_table` the driver prepares one table only.
     """
     if spec.name == BULK_INSERT:
         return SysbenchTables(spec.threads, 0)
@@ -78,12 +79,12 @@ def tables_of(spec: WorkloadSpec, with_one_table: Collection[str] = ()) -> Sysbe
 
 
 def size_keys(spec: WorkloadSpec, tables: SysbenchTables) -> dict[str, int]:
-    """Return the keys of a study file that say how large the tables are; `bulk_insert` goes by its connections."""
+    """Return the study-file keys that size the tables; none for `bulk_insert`, which has a table per connection."""
     return {} if spec.name == BULK_INSERT else {"tables": tables.count, "table-size": spec.table_size}
 
 
 def data_options(spec: WorkloadSpec, tables: SysbenchTables) -> dict[str, str]:
-    """Return the options that decide what the prepared data is; two workloads with the same ones share a dataset.
+    """Return the options that determine the prepared data; two workloads with the same ones share a dataset.
 
     The `oltp_*` and `select_random_*` scripts prepare tables of the same shape (sysbench's own oltp_common), and draw a
     column from the distribution in use.
@@ -99,10 +100,10 @@ def data_options(spec: WorkloadSpec, tables: SysbenchTables) -> dict[str, str]:
 
 
 def check_request(request: LoadRequest, options: Mapping[str, str]) -> None:
-    """Make sure that the size of tables fits, and that no option says what has a key of its own.
+    """Make sure that the workload takes the size of tables, and that no option has a study-file key.
 
     Raises:
-        UserError: the key would be obeyed, and the option not; or `bulk_insert` is given a size.
+        UserError: an option has such a key, which would override it; or `bulk_insert` is given a size.
     """
     for name in _WITH_KEYS:
         if name in options:
@@ -114,10 +115,10 @@ def check_request(request: LoadRequest, options: Mapping[str, str]) -> None:
 
 
 _OPTION = re.compile(r"[a-z][a-z0-9_-]*")
-"""An option of sysbench's."""
+"""The name of an option of sysbench."""
 
 _SIZE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""A size of a workload file, as dialin-load has it: its author names it."""
+"""The name of a size in a workload file, as dialin-load accepts it; the file's author chooses it."""
 
 
 def check_options(names: Iterable[str], *, of_file: bool) -> None:

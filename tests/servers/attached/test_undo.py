@@ -175,7 +175,7 @@ def test_a_schema_that_is_there_already_is_refused(log, begin, server):
 def test_a_schema_that_somebody_else_made_meanwhile_stays(log, begin, attached, server, tables):
     entry = begin("max_connections", schema=SCHEMA)
     server.schemas[SCHEMA] = tables
-    assert log.undo(entry, attached) == [f"schema {SCHEMA}: left alone, for dialin did not make it"]
+    assert log.undo(entry, attached) == [f"schema {SCHEMA}: left alone, because dialin did not create it"]
     assert SCHEMA in server.schemas
 
 
@@ -204,7 +204,7 @@ def test_a_schema_whose_making_was_cut_short_is_dropped(log, begin, attached, se
 def test_an_empty_schema_that_is_not_known_to_be_dialins_stays(log, begin, attached, server):
     entry = begin("max_connections", schema=SCHEMA)
     server.schemas[SCHEMA] = {}
-    assert log.undo(entry, attached) == [f"schema {SCHEMA}: left alone, for dialin did not make it"]
+    assert log.undo(entry, attached) == [f"schema {SCHEMA}: left alone, because dialin did not create it"]
 
 
 # Variables that only a start can set

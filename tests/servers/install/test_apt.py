@@ -177,7 +177,7 @@ def test_a_release_that_has_moved_on_is_refused_before_anything_is_unpacked(tmp_
 
 @pytest.mark.usefixtures("debian")
 def test_a_path_that_a_loader_cannot_take_is_refused(tmp_path: Path):
-    with pytest.raises(UserError, match="cannot hold ':'"):
+    with pytest.raises(UserError, match="cannot contain ':'"):
         SERVER.bring(BuildReference.parse("mysql"), tmp_path / "downloads", tmp_path / "a:b", mirror())
 
 

@@ -113,7 +113,7 @@ def test_a_server_that_finds_its_libraries_or_has_none_is_reported_nothing(tmp_p
 
 
 def test_a_path_that_a_loader_cannot_take_is_refused(tmp_path: Path):
-    with pytest.raises(UserError, match="cannot hold ':'"):
+    with pytest.raises(UserError, match="cannot contain ':'"):
         CONTENTS.unpack(make_zip(tmp_path / "a", MEMBERS), tmp_path, tmp_path / "a:b", FakeClients())
 
 

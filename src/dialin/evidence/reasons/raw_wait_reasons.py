@@ -1,4 +1,4 @@
-"""Reasons from raw waits: a single trial each, with costly instruments on, so without an interval."""
+"""Reasons from raw waits. Each candidate has a single trial with costly instruments on, so the reasons have no interval."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dialin.text import number, percent, visible
 
 CODE = "raw_waits"
 EVENT = "event_waits"
-"""The rule on the same instruments in clean trials, on builds that count them there."""
+"""The code of the rule on the same instruments in clean trials, on builds that count them there."""
 
 _MOST = 3
 _LEAST_SECONDS = 0.001
@@ -21,9 +21,9 @@ _LEAST_RATIO = 1.5
 
 
 def raw_reasons(waits: Sequence[WaitSummary], compared: Pair) -> list[Reason]:
-    """Return a reason for each instrument whose waits per second differ by half or more, the most waited for first.
+    """Return reasons for the instruments whose wait time per second differs by half or more, the longest wait time first.
 
-    There is none unless raw waits of both candidates were collected.
+    There are at most three, and none unless raw waits of both candidates were collected.
     """
     if not {compared.baseline, compared.other} <= {one.candidate for one in waits}:
         return []
@@ -40,7 +40,7 @@ def raw_reasons(waits: Sequence[WaitSummary], compared: Pair) -> list[Reason]:
 
 
 def with_longest(reason: Reason, waits: Sequence[WaitSummary], compared: Pair) -> Reason:
-    """Add the share of the ten longest raw waits to a reason on an event, where it is known."""
+    """Add the share of the ten longest raw waits to a reason on an event, where raw waits for that event were collected."""
     totals = [one for one in _of_event(reason, waits) if one.candidate in (compared.baseline, compared.other)]
     if not totals:
         return reason
@@ -55,7 +55,7 @@ def is_explained_by(reason: Reason, changes: Sequence[Reason]) -> bool:
 
 
 def _titled(name: str) -> str:
-    # The same for clean trials and for raw waits, which are matched by it.
+    # Clean trials and raw waits have the same chart title; `is_explained_by` and `_of_event` match them by it.
     return f"{name}, s of wait per second"
 
 
@@ -77,10 +77,11 @@ def _reason(
     instrument: str, seconds: Sequence[float], worst: WaitSummary | None, waits: Sequence[WaitSummary], compared: Pair
 ) -> Reason:
     name = visible(short(instrument))
-    here, there = (f"{number(value)} s" if value > 0 else "none" for value in seconds)
+    baseline_wait, other_wait = (f"{number(value)} s" if value > 0 else "none" for value in seconds)
     share = f"; the ten longest waits are {percent(worst.ten_share)} of it" if worst else ""
     text = (
-        f"{name}: {here} of wait per second with {visible(compared.baseline)}, {there} with {visible(compared.other)}{share}. "
+        f"{name}: {baseline_wait} of wait per second with {visible(compared.baseline)}, "
+        f"{other_wait} with {visible(compared.other)}{share}. "
         "These are raw waits of one trial each, collected with their instruments on, so there is no interval."
     )
     charted = [one for one in waits if one.instrument == instrument and one.operation == ALL]

@@ -1,4 +1,4 @@
-"""A rule: a figure that is followed through the trials, because it may explain why one candidate is faster than another."""
+"""A rule: a figure to compare between the trials of candidates, because it may explain why one is faster than another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dialin.evidence.measured import FigureOf, Measured
 from dialin.text import number
 
 More = Callable[[Sequence[Measured], str, str], str]
-"""More words on a reason, from the trials and the two candidates that are compared: the baseline and the other one."""
+"""Returns the end of a reason's sentence, from the trials, the name of the baseline and that of the compared candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +17,11 @@ class ReasonRule:
     """A figure to compare between candidates.
 
     Attributes:
-        code: for scripts and for the table in the docs.
-        theme: limits how many reasons are shown on one subject.
+        code: identifies the rule in scripts and in the table of docs/why.md.
+        theme: the subject; the number of reasons that are shown on one theme is limited.
         name: the beginning of the sentence.
-        unit: behind the figure, such as `a transaction`.
-        floor: the mean that some candidate must reach for the figure to matter at all.
+        unit: what follows the figure, such as `per transaction`.
+        floor: the mean that at least one candidate must reach for the figure to matter.
         least: the smallest relative change that matters.
         guard: a second figure that must change in the same direction. A figure that rises with time changes per transaction
             whenever throughput does, and one that rises with transactions changes per second; neither explains anything.
@@ -41,7 +41,7 @@ class ReasonRule:
 
 
 def per_second(probe: str, *counters: str, factor: float = 1.0) -> FigureOf:
-    """Return the rate of counters, added up; those that are not there count for nothing, but one must be."""
+    """Return the summed rate of counters; a counter that a trial lacks is skipped, and a trial without any of them has None."""
 
     def figure(one: Measured) -> float | None:
         rates = [rate for rate in (one.rate(probe, counter) for counter in counters) if rate is not None]
@@ -56,30 +56,30 @@ def per_transaction(probe: str, *counters: str, factor: float = 1.0) -> FigureOf
 
 
 def by_transaction(rate: FigureOf) -> FigureOf:
-    """Turn a rate per second into one per transaction; None for a trial without any."""
+    """Turn a figure per second into one per transaction; None for a trial without transactions."""
 
     def figure(one: Measured) -> float | None:
-        spent = rate(one)
-        return None if spent is None or one.transactions <= 0 else spent / one.transactions
+        amount = rate(one)
+        return None if amount is None or one.transactions <= 0 else amount / one.transactions
 
     return figure
 
 
 def quotient(top: FigureOf, bottom: FigureOf, least: float = 0.0) -> FigureOf:
-    """Return one rate over another; None where the lower one is no more than `least`."""
+    """Return `top` divided by `bottom`; None where `bottom` is not greater than `least`."""
 
     def figure(one: Measured) -> float | None:
-        above, below = top(one), bottom(one)
-        return None if above is None or below is None or below <= least else above / below
+        numerator, denominator = top(one), bottom(one)
+        return None if numerator is None or denominator is None or denominator <= least else numerator / denominator
 
     return figure
 
 
-def first_of(*ways: FigureOf) -> FigureOf:
-    """Return the first of several sources that is known."""
+def first_of(*sources: FigureOf) -> FigureOf:
+    """Return the figure of the first source that a trial has."""
 
     def figure(one: Measured) -> float | None:
-        return next((value for value in (way(one) for way in ways) if value is not None), None)
+        return next((value for value in (source(one) for source in sources) if value is not None), None)
 
     return figure
 

@@ -1,4 +1,4 @@
-"""Rules on the server's own counters: a table."""
+"""A table of the rules on the counters that the server reports."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from dialin.evidence.reasons import shared_figures, sources
 from dialin.evidence.reasons.rule import ReasonRule, by_transaction, first_of, mean_of, per_second, per_transaction
 from dialin.text import percent, size
 
-_EACH = "per transaction"
+_PER_TRANSACTION = "per transaction"
 _STATUS = sources.STATUS
 
 
 def _status(
     code: str, theme: str, name: str, *counters: str, floor: float = 0.01, source: str = _STATUS, paced: bool = False
 ) -> ReasonRule:
-    """Return a rule on status counters per transaction; `paced` ones, which rise with time, must change per second too."""
+    """Return a rule on status counters per transaction; `paced` counters, which rise with time, must change per second too."""
     guard = per_second("status", *counters) if paced else None
-    return ReasonRule(code, theme, name, _EACH, source, per_transaction("status", *counters), floor=floor, guard=guard)
+    figure = per_transaction("status", *counters)
+    return ReasonRule(code, theme, name, _PER_TRANSACTION, source, figure, floor=floor, guard=guard)
 
 
 RULES: tuple[ReasonRule, ...] = (
@@ -33,7 +34,7 @@ RULES: tuple[ReasonRule, ...] = (
         "log_bytes",
         "log",
         "redo log written",
-        _EACH,
+        _PER_TRANSACTION,
         _STATUS,
         by_transaction(first_of(per_second("status", "Innodb_os_log_written"), per_second("innodb", "log_bytes"))),
         floor=64,
@@ -80,7 +81,7 @@ RULES: tuple[ReasonRule, ...] = (
         "pages_flushed",
         "flushing",
         "pages flushed from the buffer pool",
-        _EACH,
+        _PER_TRANSACTION,
         sources.FLUSHING,
         by_transaction(shared_figures.pages_written),
         floor=0.01,
@@ -111,7 +112,7 @@ RULES: tuple[ReasonRule, ...] = (
         "tree_searches",
         "adaptive hash",
         "B-tree searches",
-        _EACH,
+        _PER_TRANSACTION,
         sources.ADAPTIVE_HASH,
         by_transaction(shared_figures.tree_searches),
         floor=0.5,
@@ -120,7 +121,7 @@ RULES: tuple[ReasonRule, ...] = (
         "change_buffer_merges",
         "change buffer",
         "change buffer merges",
-        _EACH,
+        _PER_TRANSACTION,
         sources.CHANGE_BUFFER,
         per_transaction("metrics", "ibuf_merges"),
         floor=0.01,

@@ -1,4 +1,4 @@
-"""Figures that several rules use, each from whatever source a server has for it."""
+"""Figures that several rules use, each from the first source that a server has."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OF_AN_INSTANCE = re.compile(r"pool/\d+/free_pages")
 
 
 def redo_capacity(one: Measured) -> float | None:
-    """Return the bytes of the redo log: what the server says it is now, else its variable, else its group of files."""
+    """Return the bytes of the redo log, from the status, from innodb_redo_log_capacity, or from the size of its files."""
     resized = one.gauge("status", "Innodb_redo_log_capacity_resized")
     capacity = resized.last if resized else one.setting("innodb_redo_log_capacity")
     if capacity:
@@ -22,7 +22,7 @@ def redo_capacity(one: Measured) -> float | None:
 
 
 def page_size(one: Measured) -> float:
-    """Return the bytes of an InnoDB page: 16 KiB where the server does not say."""
+    """Return the bytes of an InnoDB page: 16 KiB where the server does not report innodb_page_size."""
     return one.setting("innodb_page_size") or _PAGE
 
 
@@ -31,14 +31,14 @@ hash_searches: FigureOf = first_of(
     per_second("status", "Innodb_adaptive_hash_hash_searches"),
     mean_of("innodb", "ahi_hash_searches_per_s"),
 )
-"""Searches answered by the adaptive hash index, a second."""
+"""Searches answered by the adaptive hash index, per second."""
 
 tree_searches: FigureOf = first_of(
     per_second("metrics", "adaptive_hash_searches_btree"),
     per_second("status", "Innodb_adaptive_hash_non_hash_searches"),
     mean_of("innodb", "ahi_other_searches_per_s"),
 )
-"""B-tree searches, a second."""
+"""B-tree searches, per second."""
 
 
 def _all_searches(one: Measured) -> float | None:
@@ -47,48 +47,48 @@ def _all_searches(one: Measured) -> float | None:
 
 
 hash_share: FigureOf = quotient(hash_searches, _all_searches, least=1.0)
-"""The share of searches answered by the adaptive hash index; unknown where there is hardly any."""
+"""The share of searches answered by the adaptive hash index; None where there is no more than one search per second."""
 
 pages_flushed: FigureOf = first_of(
     per_second("status", "Innodb_buffer_pool_pages_flushed"),
     per_second("metrics", "buffer_pool_pages_written"),
 )
-"""Pages that the page cleaner wrote out of the buffer pool, a second."""
+"""Pages that the page cleaner flushed from the buffer pool, per second."""
 
 pages_written: FigureOf = first_of(per_second("status", "Innodb_pages_written"), pages_flushed)
-"""All pages flushed from the buffer pool, a second.
+"""All pages flushed from the buffer pool, per second.
 
-MySQL 5.6 does not count as flushed those that a thread writes out itself, one by one, because it needs a free page (read on
-5.6.24: a thousand written a second, and none flushed).
+MySQL 5.6 does not count a page as flushed that a user thread writes because it needs a free page (measured on 5.6.24: a
+thousand pages written per second, and none flushed).
 """
 
 
 def emptiest_instance(one: Measured) -> float | None:
     """Return the lowest share of free pages in any instance of the buffer pool; None where there is one instance.
 
-    A share, because pages alone are fewer wherever there are more instances.
+    It is a share of the instance's pages, because an instance has fewer pages where there are more instances.
     """
-    watched, whole = one.watched.get("innodb"), one.gauge("innodb", "pool_size_pages")
+    watched, pool = one.watched.get("innodb"), one.gauge("innodb", "pool_size_pages")
     least = [gauge.least for name, gauge in watched.gauges.items() if _OF_AN_INSTANCE.fullmatch(name)] if watched else []
-    return min(least) * len(least) / whole.most if len(least) > 1 and whole is not None and whole.most > 0 else None
+    return min(least) * len(least) / pool.most if len(least) > 1 and pool is not None and pool.most > 0 else None
 
 
 checkpoint_share: FigureOf = quotient(mean_of("innodb", "checkpoint_age"), redo_capacity)
-"""The share of the redo log between the last checkpoint and its end, on average."""
+"""The checkpoint age as a share of the redo log's capacity, on average."""
 
 dirty_share: FigureOf = quotient(
     mean_of("status", "Innodb_buffer_pool_pages_dirty"), mean_of("status", "Innodb_buffer_pool_pages_total")
 )
-"""The share of the buffer pool's pages that wait to be written, on average."""
+"""The share of the buffer pool's pages that are dirty, on average."""
 
 thread_concurrency: FigureOf = setting("innodb_thread_concurrency")
-"""How many threads InnoDB lets in; 0 for any number."""
+"""The number of threads that may run inside InnoDB at once (innodb_thread_concurrency); 0 for any number."""
 
 
 def history_growth(one: Measured) -> float | None:
-    """Return by how many undo logs per second the history list grew; 0 where it shrank.
+    """Return the growth of the history list in undo logs per second; 0 where it shrank.
 
-    None for a trial with several numbers of threads, because the growth between them belongs to no measured second.
+    None for a trial with several numbers of threads, because a part of the growth falls between the measured windows.
     """
     history, watched = one.gauge("innodb", "history_list"), one.watched.get("innodb")
     if history is None or watched is None or watched.seconds <= 0 or one.windows > 1:

@@ -22,23 +22,24 @@ from dialin.text import change, number, percent, size, visible
 MOST = 6
 """The most reasons that are shown."""
 
-_A_THEME = {"waits": 2, "semaphores": 2}
-"""The most reasons of a theme; of others one, because a page that is not in memory shows in many figures."""
+_MOST_PER_THEME = {"waits": 2, "semaphores": 2}
+"""The most reasons that are shown on a theme; on any other theme one, because one cause, such as a page that is not in memory,
+changes many figures."""
 
-_TOGETHER = 0.5
-"""The correlation with the goal from which on a figure changed with the verdict."""
+_LEAST_CORRELATION = 0.5
+"""The smallest correlation with the goal, positive or negative, at which a figure counts as having changed with the verdict."""
 
-_FEWEST = 4
-"""Trials that a correlation takes."""
+_FEWEST_TRIALS = 4
+"""The smallest number of trials for a correlation."""
 
 _UNITS = {size: "bytes", percent: "share"}
 """The unit of a chart, by the format of the sentence."""
 
-_TIMES = 3.0
-"""The ratio from which on a rise is shown as a factor: a percentage of four digits is hard to read."""
+_AS_FACTOR = 3.0
+"""The ratio from which a rise is shown as a factor, because a percentage of four digits is hard to read."""
 
 FAR = 50.0
-"""The ratio from which on no interval is shown: next to nothing has no useful logarithm."""
+"""The ratio from which no interval is shown, because the logarithm of a value near 0 is not useful."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Pair:
     """The two candidates that reasons compare.
 
     Attributes:
-        other: the recommended candidate; where that is the baseline, the one whose goal figure differs most from it.
+        other: the recommended candidate; where that is the baseline, the candidate whose goal figure differs most from it.
         differ: whether the goal's figures differ by more than chance.
     """
 
@@ -80,11 +81,11 @@ def pair(record: StudyRecord, trials: Sequence[Measured]) -> Pair | None:
 
 
 def strongest(changes: Sequence[tuple[str, Reason]]) -> list[Reason]:
-    """Return the reasons that are shown of all changes: one or two of a theme, six in all."""
+    """Return the changes that are shown as reasons: one or two per theme, at most six in all."""
     reasons: list[Reason] = []
     themes: list[str] = []
     for theme, reason in changes:
-        if themes.count(theme) < _A_THEME.get(theme, 1) and len(reasons) < MOST:
+        if themes.count(theme) < _MOST_PER_THEME.get(theme, 1) and len(reasons) < MOST:
             reasons.append(reason)
             themes.append(theme)
     return reasons
@@ -96,14 +97,15 @@ def all_changes(
     """Return all changes between two candidates, each with its theme, strongest first.
 
     A figure is compared within blocks on the ratio scale, as throughput is. With a hundred or more figures, some change by
-    chance alone: their intervals are those of Benjamini and Yekutieli for what a search selected (JASA 100, 2005) by Benjamini
-    and Hochberg's procedure, on top of Tukey's for the pairs of candidates. Of the selected figures no more than the study's
-    error, 5 % by default, are expected to be chance; where no candidate differs in anything, a change is reported in no more
-    than that share of studies.
+    chance alone. Therefore Benjamini and Hochberg's procedure selects the figures, and their intervals are those of Benjamini
+    and Yekutieli for selected parameters (JASA 100, 2005), on top of Tukey's intervals for the pairs of candidates. Of the
+    selected figures, the expected share that changed by chance is at most the study's error, 5 % by default. Where no candidate
+    differs in anything, a change is reported in at most that share of studies.
 
-    Figures too small to matter are left out before, and so do not count. The interval of a selected figure, and that of its
-    guard, excludes no change; it changed by at least `least`; and where the goal's figures differ it correlates with the goal
-    (0.5 at least, over trials less their block's mean). They are ordered by the nearer end of their interval.
+    Figures below their rule's floor are left out before the selection and do not count in it. For a selected figure, the
+    interval, and that of its guard, excludes "no change"; the figure changed by at least its rule's `least`; and where the
+    goal's figures differ, it correlates with the goal (0.5 or more in absolute value, over trials less the mean of their
+    block). The changes are ordered by the end of their interval that is nearer to no change.
     """
     names = measured.names(trials, record)
     followed = [one for rule in rules if (one := _follow(rule, trials, names, compared)) is not None]
@@ -111,29 +113,29 @@ def all_changes(
     goals = {one.trial.id: _natural(one, record.spec.goal) for one in trials if one.value > 0}
     reasons = []
     for one, ratio in selected:
-        together = correlation(one.values, goals, trials)
-        if compared.differ and together is not None and abs(together) < _TOGETHER:
+        r = correlation(one.values, goals, trials)
+        if compared.differ and r is not None and abs(r) < _LEAST_CORRELATION:
             continue
-        reasons.append((one.rule.theme, _reason(one, ratio, together, trials, record, compared)))
+        reasons.append((one.rule.theme, _reason(one, ratio, r, trials, record, compared)))
     return sorted(reasons, key=lambda one: -one[1].strength)
 
 
 def correlation(values: Mapping[int, float], goals: Mapping[int, float], trials: Sequence[Measured]) -> float | None:
     """Return Pearson's correlation of two figures over trials, both as logarithms less the mean of their block.
 
-    None where there are fewer than four trials, or one of the two does not vary.
+    None where there are fewer than four trials, or one of the figures does not vary.
     """
     used = [one for one in trials if one.trial.id in values and goals.get(one.trial.id, 0.0) > 0]
-    if len(used) < _FEWEST:
+    if len(used) < _FEWEST_TRIALS:
         return None
     left = _less_block([values[one.trial.id] for one in used], used)
     right = _less_block([goals[one.trial.id] for one in used], used)
-    size = float(np.linalg.norm(left) * np.linalg.norm(right))
-    return float(np.clip(left @ right / size, -1, 1)) if size > 1e-12 else None
+    norms = float(np.linalg.norm(left) * np.linalg.norm(right))
+    return float(np.clip(left @ right / norms, -1, 1)) if norms > 1e-12 else None
 
 
 def _natural(one: Measured, goal: Goal) -> float:
-    """Return the goal's own measure, above zero: variation and latency are compared as their inverses."""
+    """Return the goal's measure itself: goals other than throughput compare candidates by its inverse."""
     return one.value if goal is Goal.THROUGHPUT else 1 / one.value
 
 
@@ -168,10 +170,10 @@ def _fit(values: Mapping[int, float], trials: Sequence[Measured], baseline: str,
 
 
 def _selected(followed: Sequence[_Followed], compared: Pair, alpha: float) -> list[tuple[_Followed, Estimate]]:
-    """Return the figures that changed, with intervals for what a search selected.
+    """Return the figures that changed, with intervals that allow for the selection.
 
-    The largest number R of figures whose intervals at alpha R / m exclude no change is what Benjamini and Hochberg's procedure
-    selects of m; it is found from above.
+    Of m figures, Benjamini and Hochberg's procedure selects the largest number R whose intervals at alpha R / m exclude "no
+    change". The search for R starts at m and goes down.
     """
     count = len(followed)
     changed: list[tuple[_Followed, Estimate]] = []
@@ -187,12 +189,12 @@ def _selected(followed: Sequence[_Followed], compared: Pair, alpha: float) -> li
 
 def _ratio_of_change(one: _Followed, compared: Pair, alpha: float) -> Estimate | None:
     ratios = [fit.ratio(compared.other, compared.baseline, alpha) for fit in one.fits]
-    same = len({ratio.mean > 1 for ratio in ratios}) == 1
-    return ratios[0] if same and all(ratio.excludes_one for ratio in ratios) else None
+    same_direction = len({ratio.mean > 1 for ratio in ratios}) == 1
+    return ratios[0] if same_direction and all(ratio.excludes_one for ratio in ratios) else None
 
 
 def at_least(ratio: Estimate) -> float:
-    """Return the least change that the interval allows, in doublings or halvings; 0 where it allows none."""
+    """Return the smallest change in the interval, in doublings or halvings; 0 where the interval includes no change."""
     if ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
         return 0.0
     return abs(math.log2(ratio.low if ratio.low > 1 else ratio.high))
@@ -201,7 +203,7 @@ def at_least(ratio: Estimate) -> float:
 def _reason(
     one: _Followed,
     ratio: Estimate,
-    together: float | None,
+    r: float | None,
     trials: Sequence[Measured],
     record: StudyRecord,
     compared: Pair,
@@ -209,12 +211,15 @@ def _reason(
     rule = one.rule
     unit = in_unit(rule.unit, record)
     values = by_candidate(one.values, trials, measured.names(trials, record))
-    here, there = (float(np.mean(values[name])) for name in (compared.baseline, compared.other))
+    baseline_mean, other_mean = (float(np.mean(values[name])) for name in (compared.baseline, compared.other))
     baseline, other = visible(compared.baseline), visible(compared.other)
     more = rule.more(trials, compared.baseline, compared.other) if rule.more else ""
+    has_interval = max(baseline_mean, other_mean) < FAR * min(baseline_mean, other_mean)
+    interval = _interval(ratio) if has_interval else ""
     text = (
-        f"{rule.name}: {rule.form(here)} {unit} with {baseline}, {rule.form(there) if there > 0 else 'none'} with {other}"
-        f"{_interval(ratio) if max(here, there) < FAR * min(here, there) else ''}{f'; {more}' if more else ''}."
+        f"{rule.name}: {rule.form(baseline_mean)} {unit} with {baseline}, "
+        f"{rule.form(other_mean) if other_mean > 0 else 'none'} with {other}"
+        f"{interval}{f'; {more}' if more else ''}."
     )
     return Reason(
         code=rule.code,
@@ -222,7 +227,7 @@ def _reason(
         text=text[0].upper() + text[1:] if not _is_name(rule) else text,
         source=rule.source,
         strength=at_least(ratio),
-        correlation=together,
+        correlation=r,
         chart=ReasonChart(title=f"{rule.name}, {unit}", unit=_UNITS.get(rule.form, ""), values=values),
     )
 
@@ -235,6 +240,6 @@ def _is_name(rule: ReasonRule) -> bool:
 def _interval(ratio: Estimate) -> str:
     if ratio.low is None or ratio.high is None:
         return ""
-    if ratio.mean >= _TIMES:
+    if ratio.mean >= _AS_FACTOR:
         return f" ({number(ratio.mean)} times as much; {number(ratio.low)} to {number(ratio.high)})"
     return f" ({change(ratio.mean)}; {change(ratio.low)} to {change(ratio.high)})"

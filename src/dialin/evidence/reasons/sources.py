@@ -1,4 +1,4 @@
-"""The sources of rules: page, manual, publisher, and address where that is stable."""
+"""The sources of rules: page, manual, publisher and address."""
 
 
 def _mysql(page: str, file: str, version: str = "8.4") -> str:

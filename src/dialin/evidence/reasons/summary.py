@@ -1,4 +1,4 @@
-"""The reasons in one sentence."""
+"""Sums up the reasons in one sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from dialin.model.why import Reason
 def summary(
     record: StudyRecord, trials: Sequence[Measured], changes: Sequence[Reason], count: int, compared: Pair | None
 ) -> str:
-    """Return one sentence: what changed with the verdict, or that nothing did; `count` counts those not shown, too."""
+    """Return one sentence: what changed with the verdict, or that nothing did.
+
+    `changes` are the changes that are shown, the strongest first; `count` is the number of all changes.
+    """
     goal = GOALS[record.spec.goal]
     if not any(one.watched for one in trials):
         return "No probe ran while load was measured, so no reason is available."

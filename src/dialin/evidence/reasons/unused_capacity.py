@@ -14,7 +14,7 @@ from dialin.model.why import Reason, ReasonChart, ReasonKind
 from dialin.text import number, percent, size
 
 Use = tuple[float, float]
-"""The most that was used, and what there was."""
+"""The most that was used, and the capacity, in the same unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,12 @@ class Capacity:
     """Something that a server reserves.
 
     Attributes:
-        code: for scripts and for the table in the docs.
-        used: the most that a trial used and what there was; None where unknown, or nothing was reserved.
-        share: the share up to which it counts as never used.
-        sentence: from the largest use.
-        about: variables; if any, it is reported only in a study of one of them, because it costs little otherwise.
+        code: identifies the capacity in scripts and in the table of docs/why.md.
+        used: returns the use in a trial; None where it is unknown or nothing was reserved.
+        share: the largest share in use, 0 to 1, at which the capacity counts as unused.
+        sentence: makes the sentence from the use that came closest to the capacity.
+        about: variables. Where it is not empty, the capacity is reported only in a study of one of them, because reserving it
+            costs little.
     """
 
     code: str
@@ -50,24 +51,24 @@ def _check(capacity: Capacity, record: StudyRecord, trials: Sequence[Measured]) 
         return None
     uses = {one.trial.id: use for one in trials if (use := capacity.used(one)) is not None and use[1] > 0}
     names = measured.names(trials, record)
-    shares = {number: used / there for number, (used, there) in uses.items()}
+    shares = {trial_id: used / capacity_of_trial for trial_id, (used, capacity_of_trial) in uses.items()}
     grouped = by_candidate(shares, trials, names)
-    idle = [name for name, values in grouped.items() if max(values) <= capacity.share]
-    if not idle:
+    unused_by = [name for name, values in grouped.items() if max(values) <= capacity.share]
+    if not unused_by:
         return None
     closest = max(
-        (one.trial.id for one in trials if one.trial.id in uses and one.trial.candidate in idle), key=shares.__getitem__
+        (one.trial.id for one in trials if one.trial.id in uses and one.trial.candidate in unused_by), key=shares.__getitem__
     )
     return Reason(
         code=capacity.code,
         kind=ReasonKind.UNUSED,
-        text=f"{capacity.sentence(uses[closest])}{holding_for(idle, record)}.",
+        text=f"{capacity.sentence(uses[closest])}{holding_for(unused_by, record)}.",
         source=capacity.source,
         strength=0.0,
         chart=ReasonChart(
             title=f"{capacity.name}: highest use",
             unit=capacity.unit,
-            values=by_candidate({number: use[0] for number, use in uses.items()}, trials, names),
+            values=by_candidate({trial_id: use[0] for trial_id, use in uses.items()}, trials, names),
         ),
     )
 
@@ -86,8 +87,9 @@ def _buffer_pool(one: Measured) -> Use | None:
     if free is None or total is None or total.most <= 0:
         return None
     always_free = (one.setting("innodb_lru_scan_depth") or 0.0) * (one.setting("innodb_buffer_pool_instances") or 1.0)
-    idle = max(0.0, free.least - always_free)  # the page cleaner keeps that many free, however small the pool is
-    return (total.most - idle) * shared_figures.page_size(one), total.most * shared_figures.page_size(one)
+    # The page cleaner keeps `always_free` pages free, however small the pool is: these pages count as used.
+    unused_pages = max(0.0, free.least - always_free)
+    return (total.most - unused_pages) * shared_figures.page_size(one), total.most * shared_figures.page_size(one)
 
 
 def _query_cache(one: Measured) -> Use | None:
@@ -99,12 +101,13 @@ def _query_cache(one: Measured) -> Use | None:
 
 def _key_buffer(one: Measured) -> Use | None:
     size_of_buffer, blocks = one.setting("key_buffer_size"), one.gauge("status", "Key_blocks_used")
-    if size_of_buffer is None or blocks is None or size_of_buffer < _WORTH_TELLING:
+    if size_of_buffer is None or blocks is None or size_of_buffer < _LEAST_KEY_BUFFER:
         return None
     return blocks.most * (one.setting("key_cache_block_size") or 1024), size_of_buffer
 
 
-_WORTH_TELLING = 64 * 2**20
+_LEAST_KEY_BUFFER = 64 * 2**20
+"""Bytes below which a key buffer is not reported."""
 
 
 def _key_buffer_sentence(use: Use) -> str:
@@ -119,21 +122,21 @@ def _adaptive_hash(one: Measured) -> Use | None:
 
 
 def _table_cache(one: Measured) -> Use | None:
-    tables, there = one.gauge("status", "Open_tables"), one.setting("table_open_cache")
-    return None if tables is None or there is None else (tables.most, there)
+    tables, limit = one.gauge("status", "Open_tables"), one.setting("table_open_cache")
+    return None if tables is None or limit is None else (tables.most, limit)
 
 
 def _thread_cache(one: Measured) -> Use | None:
-    cached, there = one.gauge("status", "Threads_cached"), one.setting("thread_cache_size")
-    return None if cached is None or not there else (cached.most, there)
+    cached, limit = one.gauge("status", "Threads_cached"), one.setting("thread_cache_size")
+    return None if cached is None or not limit else (cached.most, limit)
 
 
 def _redo_log(one: Measured) -> Use | None:
-    age, there = one.gauge("innodb", "checkpoint_age"), shared_figures.redo_capacity(one)
-    return None if age is None or there is None else (age.most, there)
+    age, capacity = one.gauge("innodb", "checkpoint_age"), shared_figures.redo_capacity(one)
+    return None if age is None or capacity is None else (age.most, capacity)
 
 
-_REDO = ("innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group")
+_REDO_VARIABLES = ("innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group")
 
 CAPACITIES: tuple[Capacity, ...] = (
     Capacity(
@@ -205,6 +208,6 @@ CAPACITIES: tuple[Capacity, ...] = (
         lambda use: f"The checkpoint age never exceeded {size(use[0])} of the redo log's {size(use[1])}",
         sources.REDO_LOG,
         "bytes",
-        _REDO,
+        _REDO_VARIABLES,
     ),
 )

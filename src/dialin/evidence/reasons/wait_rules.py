@@ -1,4 +1,4 @@
-"""Rules on waits by place and by event: one for each that the server reports."""
+"""Rules on waits by place and by event, one for each place and event that the server reports; rules on rows examined."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEAST_THREADS = 0.05
 
 
 def rules(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
-    """Yield a rule for each place, lock and event that some trial reports."""
+    """Yield a rule for each place, lock, event and file that some trial reports, and one for the rows examined."""
     yield from _semaphores(trials)
     yield from _spins(trials)
     yield from _mutexes(trials)
@@ -51,8 +51,8 @@ def _semaphores(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
         )
 
 
-def _absent_is_none(probe: str, counter: str) -> FigureOf:
-    """Return the rate of a counter, 0 where the probe watched and did not name it."""
+def _absent_is_zero(probe: str, counter: str) -> FigureOf:
+    """Return the rate of a counter, 0 where the probe ran and did not report the counter."""
 
     def figure(one: Measured) -> float | None:
         watched = one.watched.get(probe)
@@ -89,7 +89,7 @@ def _mutexes(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
             f"{visible(lock or name)}: {what.replace('_', ' ') if lock else 'waits'}",
             "per transaction",
             sources.MUTEXES,
-            by_transaction(_absent_is_none("mutex", name)),
+            by_transaction(_absent_is_zero("mutex", name)),
             floor=0.005,
             least=0.2,
         )
@@ -98,9 +98,9 @@ def _mutexes(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
 def _events(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
     for name in counters(trials, "waits"):
         if not name.endswith(_SECONDS) or not name.startswith("wait/") or name.startswith("wait/io/table"):
-            continue  # what a table handler took holds all other waits of it
+            continue  # the time of a table handler includes all of its other waits
         event = name.removesuffix(_SECONDS)
-        of = _absent_is_none("waits", name)
+        of = _absent_is_zero("waits", name)
         yield ReasonRule(
             "event_waits",
             "waits",
@@ -116,7 +116,7 @@ def _events(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
 
 
 def short(event: str) -> str:
-    """Return an event's own name: that of a lock or condition alone, that of a file with its layer."""
+    """Return the short name of an event: the last part for a lock or condition, the last two parts for a file."""
     parts = event.split("/")
     return parts[-1] if parts[1:2] == ["synch"] else "/".join(parts[-2:])
 
@@ -128,16 +128,16 @@ def _mean_wait(event: str) -> More:
         parts = []
         for name in (baseline, other):
             rows = [(count(one) or 0.0, seconds(one) or 0.0) for one in trials if one.trial.candidate == name]
-            waits, waited = sum(n for n, _ in rows), sum(s for _, s in rows)
-            if waits > 0:
-                parts.append(f"{number(1e6 * waited / waits)} µs with {visible(name)}")
+            total_count, total_seconds = sum(n for n, _ in rows), sum(s for _, s in rows)
+            if total_count > 0:
+                parts.append(f"{number(1e6 * total_seconds / total_count)} µs with {visible(name)}")
         return f"a wait took {listed(parts)}" if parts else ""
 
     return describe
 
 
 _SYNCED = ("wait/io/file/innodb/innodb_log_file", "wait/io/file/sql/binlog")
-"""Files that stay open: what is done to them beside reading and writing is syncing them."""
+"""Files that stay open, so that their operations other than reads and writes are syncs."""
 
 
 def _files(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
@@ -152,7 +152,7 @@ def _files(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
                 f"syncs of {visible(short(event))}",
                 "per transaction",
                 sources.FILE_SUMMARIES,
-                by_transaction(_absent_is_none("waits", name)),
+                by_transaction(_absent_is_zero("waits", name)),
                 floor=0.02,
                 least=0.1,
             )

@@ -19,7 +19,7 @@ from dialin.report.verdict_sentences import deciding_of, with_interval
 from dialin.text import NOTHING, change, number, percent, visible
 
 _FEWEST = 3
-"""Values below which a curve says no more than the forest plot."""
+"""The number of values below which a curve shows no more than the forest plot."""
 _FAR_APART = 8
 """How many times the smallest value the largest one must be for a logarithmic axis."""
 _WORSE, _SAME, _BETTER = "var(--worse)", "var(--same)", "var(--better)"
@@ -70,7 +70,7 @@ def dose_response(spec: StudySpec, verdict: Verdict, style: Mapping[str, Style])
 
 
 def heatmap(spec: StudySpec, verdict: Verdict) -> Chart | None:
-    """Return the change against the baseline for each combination of two variables; None where candidates are no such grid."""
+    """Return the change against the baseline for each combination of two variables; None where candidates form no grid."""
     variables = spec.variables_under_test
     if len(variables) != 2 or spec.compares_builds:
         return None
@@ -138,8 +138,8 @@ def _number(candidate: CandidateVerdict, variable: str) -> float | None:
     return None if value is None else as_number(value)
 
 
-def _has_telling_interval(level: Estimate) -> bool:
-    """Return whether a level has an interval to draw: the axis of one that says nothing would hide all others."""
+def _has_useful_interval(level: Estimate) -> bool:
+    """Return whether to draw the interval of a level: one that is too noisy would stretch the axis and hide all others."""
     return level.low is not None and not is_too_noisy_level(level)
 
 
@@ -178,7 +178,7 @@ def _curve(
             yaxis=which,
             mode="markers",
             marker={"symbol": style[one.name].symbol, "size": 10, "color": style[one.name].colour},
-            error_y=error_bars([estimate], style[one.name].colour, 1.6, 5) if _has_telling_interval(estimate) else None,
+            error_y=error_bars([estimate], style[one.name].colour, 1.6, 5) if _has_useful_interval(estimate) else None,
             text=[f"{safe(style[one.name].label)}: {with_interval(estimate, show)}"],
             hovertemplate="%{text}<extra></extra>",
         )

@@ -21,7 +21,7 @@ from dialin.text import change, counted, duration, number, percent, span, visibl
 
 
 def forest(verdict: Verdict, style: Mapping[str, Style]) -> str:
-    """Return the forest plot in words: the ends of the field, which way is better, the band, and what has no interval."""
+    """Return the forest plot in words: the highest and lowest candidate, which way is better, the band, missing intervals."""
     others = [one for one in verdict.candidates if one.name != verdict.baseline]
     ratios = [(deciding(one, verdict), style[one.name].label, one.trials) for one in others]
     rated = sorted(((ratio, label, trials) for ratio, label, trials in ratios if ratio), key=lambda one: one[0].mean)
@@ -39,7 +39,7 @@ def forest(verdict: Verdict, style: Mapping[str, Style]) -> str:
 
 
 def pareto(verdict: Verdict, style: Mapping[str, Style], ends: PairComparison) -> str:
-    """Return throughput against steadiness in words: what is to be chosen between, with the figures of each."""
+    """Return throughput against steadiness in words: the candidates to choose between, with the figures of each."""
     labels = {name: look.label for name, look in style.items()}
     best = front(verdict)
     reading = "No other candidate is better in both than a filled mark; lines through a mark are its intervals."
@@ -56,24 +56,24 @@ def pareto(verdict: Verdict, style: Mapping[str, Style], ends: PairComparison) -
 
 
 def key(series: Sequence[Series]) -> str:
-    """Return what the marks mean that the charts over time hold."""
+    """Return what the marks in the charts over time mean."""
     marks = [
-        (f"A triangle marks a {_one(series)} that the host lost, which is excluded.", any(one.lost for one in series)),
+        (f"A triangle marks a {_noun(series)} that the host lost, which is excluded.", any(one.lost for one in series)),
         ("A circle marks the end of a trial that did not become steady.", any(not one.steady for one in series)),
         ("A cross marks where a trial failed.", any(one.trial.state is TrialState.FAILED for one in series)),
         ("Dotted lines are fresh trials that confirm the choice.", any(one.is_fresh for one in series)),
     ]
     window = next((one.window for one in series if one.window), None)
     mean = f"Thick: the rolling mean of {window} s. " if window else ""
-    return mean + " ".join(text for text, there in marks if there)
+    return mean + " ".join(text for text, is_drawn in marks if is_drawn)
 
 
-def _one(series: Sequence[Series]) -> str:
+def _noun(series: Sequence[Series]) -> str:
     return series[0].units.one if series else SECONDS.one
 
 
 def over_time(series: Sequence[Series]) -> str:
-    """Return one candidate's trials in words: how many, their medians and lowest second, and what is to be known of some."""
+    """Return one candidate's trials in words: how many, their medians and lowest second, and remarks on some of them."""
     parts = [counted(len(series), "trial")]
     if medians := _middles(series):
         lowest = number(min(box.worst for one in series for box in one.boxes.values()))
@@ -92,7 +92,7 @@ def latency_over_time(series: Sequence[Series], record: StudyRecord) -> str:
         highest = number(max(max(values) for values in latencies if values))
         middle = span([of_trial.median for values in latencies if (of_trial := box(values))], number)
         parts.append(
-            f"{latency_name(record.spec.workload.percentile)} of the median {_one(series)} {middle} ms, highest {highest} ms"
+            f"{latency_name(record.spec.workload.percentile)} of the median {_noun(series)} {middle} ms, highest {highest} ms"
         )
     return "; ".join([*parts, *_remarks(series)]) + "."
 
@@ -100,7 +100,7 @@ def latency_over_time(series: Sequence[Series], record: StudyRecord) -> str:
 def combined(series: Sequence[Series]) -> str:
     ends = [one.base + one.tps.points[-1][0] for one in series if one.tps.points]
     if not ends:
-        return f"No {_one(series)} was measured yet."
+        return f"No {_noun(series)} was measured yet."
     sessions = len({one.trial.session for one in series})
     resumed = f" It was resumed {counted(sessions - 1, 'time')}; the pauses are left out." if sessions > 1 else ""
     fresh = sum(one.is_fresh for one in series)
@@ -109,9 +109,9 @@ def combined(series: Sequence[Series]) -> str:
     words += " A mark shows each trial's mean, of latency its median."
     worst = min(((box.worst, one.trial.id) for one in series for box in one.boxes.values()), default=None)
     if worst is not None:
-        words += f" The lowest measured {_one(series)}, {number(worst[0])} {series[0].units.rate}, is in trial {worst[1]}."
-    if gone := sum(one.lost_seconds for one in series):
-        words += f" {lost(gone)}, in {counted(sum(one.lost_seconds > 0 for one in series), 'trial')}."
+        words += f" The lowest measured {_noun(series)}, {number(worst[0])} {series[0].units.rate}, is in trial {worst[1]}."
+    if lost_seconds := sum(one.lost_seconds for one in series):
+        words += f" {lost(lost_seconds)}, in {counted(sum(one.lost_seconds > 0 for one in series), 'trial')}."
     return words + resumed
 
 
@@ -126,8 +126,8 @@ def windows(
             parts.append(f"{style[name].label}: {medians} threads")
         elif boxes:
             parts.append(f"{style[name].label}: {span([box.median for _, box in boxes], number)}")
-    one_of = _one(series)
-    reading = f"A box holds the middle half of the {one_of}s of a {of}, its whiskers 90 %; the tick is the lowest {one_of}."
+    noun = _noun(series)
+    reading = f"A box holds the middle half of the {noun}s of a {of}, its whiskers 90 %; the tick is the lowest {noun}."
     if of == "trial" and any(one.is_fresh for one in series):
         reading += " A shaded box is a fresh trial that confirms the choice."
     if any(one.lost_seconds for one in series):
@@ -154,18 +154,18 @@ def _middles(series: Sequence[Series]) -> str:
         for threads, of_trial in one.boxes.items():
             medians_by_threads.setdefault(threads, []).append(of_trial.median)
     if len(medians_by_threads) < 2:
-        return "".join(f"median {_one(series)} {span(medians, number)}" for medians in medians_by_threads.values())
+        return "".join(f"median {_noun(series)} {span(medians, number)}" for medians in medians_by_threads.values())
     parts = [f"{span(medians, number)} with {threads:,}" for threads, medians in sorted(medians_by_threads.items())]
-    return f"median {_one(series)} {', '.join(parts)} threads"
+    return f"median {_noun(series)} {', '.join(parts)} threads"
 
 
 def _remarks(series: Sequence[Series]) -> list[str]:
     failed = [one.trial for one in series if one.trial.state is TrialState.FAILED]
     parts = []
-    if gone := sum(one.lost_seconds for one in series):
-        parts.append(lost(gone))
-    if moving := sum(not one.steady for one in series):
-        parts.append(f"{moving} did not become steady")
+    if lost_seconds := sum(one.lost_seconds for one in series):
+        parts.append(lost(lost_seconds))
+    if unsteady := sum(not one.steady for one in series):
+        parts.append(f"{unsteady} did not become steady")
     if fresh := sum(one.is_fresh for one in series):
         parts.append(f"{fresh} fresh, to confirm the choice")
     if failed:

@@ -1,4 +1,4 @@
-"""What every chart of the HTML report is made with: Plotly figures whose colours are the page's, and which are its data.
+"""What all charts of the HTML report are made with: Plotly figures as plain data, in the colours of the page.
 
 Traces name trials (`meta`) instead of holding their samples, so that each sample is embedded once however many charts show
 it; the page's script fills them in. Colours are CSS variables, so that a chart follows the page from light to dark.
@@ -29,14 +29,14 @@ _MOST_TICKS = 9
 
 @dataclass(frozen=True, slots=True)
 class ChartToggle:
-    """A button that takes some trials out of a chart, or puts them back.
+    """A button that hides some trials of a chart, or shows them again.
 
     Attributes:
-        key: what tells it from the chart's others, also when the page is made anew.
-        spoken: the same with all that is told by its place, for those who cannot see it.
-        colour: of the lines that it switches; empty where they have the colour of all.
-        symbol: of the marks on these lines, as Plotly names it.
-        trials: that it switches.
+        key: identifies the button among those of its chart, also after the page is rendered again.
+        spoken: the label in full, for screen readers: with all that the button's place shows to others.
+        colour: the colour of the lines that it switches; empty where all lines of the chart have the same.
+        symbol: the mark on these lines, as Plotly names it.
+        trials: the trials that it switches.
     """
 
     key: str
@@ -49,7 +49,7 @@ class ChartToggle:
 
 @dataclass(frozen=True, slots=True)
 class ChartChoice:
-    """One of the trials that a chart can show, of which a page shows one at a time."""
+    """A trial that the reader can choose in a chart that shows one trial at a time."""
 
     trial: int
     label: str
@@ -61,7 +61,7 @@ class LegendKey:
 
     Attributes:
         dash: lengths of its strokes and gaps; empty for an unbroken line, None for a mark alone.
-        symbol: of the mark, as Plotly names it; empty for a line alone.
+        symbol: the mark, as Plotly names it; empty for a line alone.
     """
 
     label: str
@@ -79,11 +79,11 @@ class Chart:
         height: in CSS pixels.
         figure: the Plotly figure, as JSON would hold it.
         other_text: what it shows when the page shows latency instead of throughput; empty where it has no such side.
-        toggles: what the reader can take out of it and put back.
-        toggled: what these are, in a word: `Trials` or `Candidates`.
-        legend: its lines; empty where the toggles name them.
+        toggles: what the reader can hide and show again.
+        toggled: what the toggles switch, in a word: `Trials` or `Candidates`.
+        legend: the lines and marks of the chart; empty where the toggles name them.
         choices: the trials of which the reader chooses one; empty where the chart shows all.
-        forest: the same for terminals, which draw this one chart in characters.
+        forest: the forest plot for terminals, which draw only this chart, in characters.
     """
 
     key: str
@@ -100,7 +100,7 @@ class Chart:
 
 
 def blank(**layout: Any) -> go.Figure:
-    """Return a figure without a trace, in the page's own looks."""
+    """Return a figure without a trace, in the style of the page."""
     looks = {
         "paper_bgcolor": _CLEAR,
         "plot_bgcolor": _CLEAR,
@@ -182,7 +182,7 @@ def marked_line(x: Sequence[float], y: Sequence[float | None], look: Style, hove
 
 
 def pixels(dash: str) -> str:
-    """Return strokes and gaps as Plotly names them."""
+    """Return lengths of strokes and gaps in Plotly's notation, e.g. `8px,4px`; `solid` where there are none."""
     return ",".join(f"{length}px" for length in dash.split()) or "solid"
 
 
@@ -197,7 +197,7 @@ def safe(text: str) -> str:
 
 
 def label_margin(labels: Sequence[str], most: int = 60) -> int:
-    """Return the pixels to leave for labels; fixed, for a margin that fits itself can change for ever."""
+    """Return the pixels to leave for labels: a fixed margin, because one that Plotly fits itself can keep changing for ever."""
     return round(18 + 7.9 * min(most, max(map(len, labels), default=0)))
 
 
@@ -209,9 +209,10 @@ def rows_with_figures(
     strong: Collection[int] = (),
     narrow: Mapping[str, Any] | None = None,
 ) -> go.Figure:
-    """Return a figure with a row for each label, from below, and its figure on the right.
+    """Return a figure with a row for each label, from bottom to top, and its figure on the right.
 
-    `strong` are the places of labels in bold. The figures are left out on a narrow screen, where `narrow` is what else differs.
+    `strong` has the places of labels in bold. The figures are left out on a narrow screen; `narrow` has the other differences
+    in its layout.
     """
     rows: Mapping[str, Any] = {
         "tickvals": list(range(len(labels))),

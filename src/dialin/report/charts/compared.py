@@ -23,7 +23,7 @@ from dialin.text import percent, shorten
 _MOST_LABELLED = 12
 """Points of the chart of throughput against steadiness that may all have their names beside them."""
 _PER_CHARACTER = 0.015
-"""How much of the chart's width a character of a name takes, about, between a screen's and a phone's."""
+"""The approximate width of a character of a name, as a share of the chart's width: between a screen's and a phone's."""
 _REACH = 1.5
 """How far beyond the outermost points error bars are shown, in units of the distance between these."""
 
@@ -64,10 +64,10 @@ def forest(verdict: Verdict, style: Mapping[str, Style]) -> Chart:
 
 
 def pareto(verdict: Verdict, style: Mapping[str, Style], ends: PairComparison) -> Chart | None:
-    """Return throughput against the variation of seconds, both with their intervals; None where nothing was measured twice.
+    """Return throughput against the variation of seconds, both with their intervals; None with fewer than two candidates.
 
-    Candidates that no other one beats at both are filled, and joined by the border of what they beat. `ends` compares the
-    fastest of these with the steadiest.
+    Candidates that no other one beats at both are filled, and joined by a line. `ends` compares the fastest of these with the
+    steadiest.
     """
     shown = placed(verdict)
     if len(shown) < 2:
@@ -93,12 +93,12 @@ def pareto(verdict: Verdict, style: Mapping[str, Style], ends: PairComparison) -
                 hoverinfo="skip",
             )
         )
-    named = {one.name for one in (shown if len(shown) <= _MOST_LABELLED else best)}
-    named |= {verdict.baseline, verdict.recommended_candidate}
+    labelled = {one.name for one in (shown if len(shown) <= _MOST_LABELLED else best)}
+    labelled |= {verdict.baseline, verdict.recommended_candidate}
     places = [((_x(one) - across[0]) / (across[1] - across[0]), (_y(one) - up[0]) / (up[1] - up[0])) for one in shown]
     widths = [_PER_CHARACTER * min(NARROW_LABEL, len(style[one.name].label)) for one in shown]
     for candidate, side in zip(shown, positions(places, widths), strict=True):
-        figure.add_trace(_point(candidate, verdict, style[candidate.name], side if candidate.name in named else ""))
+        figure.add_trace(_point(candidate, verdict, style[candidate.name], side if candidate.name in labelled else ""))
     return Chart("pareto", "Throughput against steadiness", captions.pareto(verdict, style, ends), 360, plain(figure))
 
 

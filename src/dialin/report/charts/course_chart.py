@@ -23,12 +23,12 @@ class CoursePoints:
 
     @property
     def known(self) -> list[tuple[int, float]]:
-        """The points alone, without breaks."""
+        """The points without the breaks."""
         pairs = zip(self.seconds, self.values, strict=True)
         return [(second, value) for second, value in pairs if second is not None and value is not None]
 
     def embedded(self) -> list[list[Any]]:
-        """Return what the page's script draws from."""
+        """Return the points as the page's script draws them."""
         return [list(self.seconds), [None if value is None else short(value) for value in self.values]]
 
 
@@ -47,11 +47,11 @@ class CourseChart:
 
     @property
     def points(self) -> list[tuple[int, float]]:
-        """Every point in order of time, those of the rolling mean left out."""
+        """Every point of the warm-up and of the measured seconds, in order of time."""
         return sorted(self.warm.known + self.measured.known)
 
     def embedded(self) -> dict[str, Any]:
-        """Return what the page's script draws from, in short names; what is empty is left out."""
+        """Return the lines as the page's script draws them, under short keys; empty lines are left out."""
         parts = {"w": self.warm, "m": self.measured, "a": self.mean}
         return {name: points.embedded() for name, points in parts.items() if points.seconds}
 
@@ -59,13 +59,15 @@ class CourseChart:
 def course(samples: Sequence[Sample], figure: Figure, most: int, window: int | None) -> CourseChart:
     warm = [sample for sample in samples if sample.step is Step.WARM_UP]
     measured = [sample for sample in samples if sample.step is Step.MEASURE]
-    of_warm = round(most * len(warm) / max(1, len(samples)))
-    drawn = _parts(measured, figure, max(2, most - of_warm))
-    before = _parts(warm, figure, max(2, of_warm))
-    if len(before) == len(drawn) == 1:  # one line goes over into the other
-        before = [before[0] + drawn[0][:1]]
+    warm_points = round(most * len(warm) / max(1, len(samples)))
+    measured_parts = _parts(measured, figure, max(2, most - warm_points))
+    warm_parts = _parts(warm, figure, max(2, warm_points))
+    if len(warm_parts) == len(measured_parts) == 1:  # the line of the warm-up ends where that of the measured seconds begins
+        warm_parts = [warm_parts[0] + measured_parts[0][:1]]
     return CourseChart(
-        _joined(before), _joined(drawn), _joined(_means(measured, figure, window, most)) if window else CoursePoints()
+        _joined(warm_parts),
+        _joined(measured_parts),
+        _joined(_means(measured, figure, window, most)) if window else CoursePoints(),
     )
 
 

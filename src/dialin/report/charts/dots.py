@@ -13,7 +13,7 @@ MOST_ROWS = 12
 """Candidates that a chart shows; of more, the baseline and those whose means lie furthest out."""
 
 SMALLEST = 12
-"""Columns of a terminal below which dots say nothing."""
+"""The fewest columns of a terminal in which dots are drawn."""
 
 _FORMS = {"bytes": size, "share": percent}
 """How values of a unit are written; others as plain figures."""
@@ -27,8 +27,9 @@ class DotRow:
     """One candidate's dots.
 
     Attributes:
-        places: of each trial on the scale, from 0 to 1.
-        mean: where the mean of all lies.
+        places: the place of each trial on the scale, from 0 to 1.
+        mean: the place of the mean of all trials.
+        figure: the mean as text.
         spoken: the values of all trials, for those who cannot see the dots.
     """
 
@@ -45,7 +46,10 @@ class Dots:
     """A dot chart, ready to draw.
 
     Attributes:
-        title: what the figure is, with its unit.
+        title: the metric, with its unit.
+        low: the lower end of the scale, as text.
+        high: the upper end of the scale, as text.
+        left_out: how many candidates are not shown.
     """
 
     title: str
@@ -57,8 +61,8 @@ class Dots:
 
 def dots(chart: ReasonChart, labels: Mapping[str, str], baseline: str) -> Dots:
     """Return a chart's dots; the baseline's are shown however many candidates there are."""
-    there = [name for name in labels if chart.values.get(name)]
-    shown = _most_telling(chart, there, baseline)
+    measured = [name for name in labels if chart.values.get(name)]
+    shown = _rows_shown(chart, measured, baseline)
     values = [value for name in shown for value in chart.values[name]]
     low, high = min(values, default=0.0), max(values, default=0.0)
     if 0 <= low < _FROM_ZERO * high:
@@ -77,7 +81,7 @@ def dots(chart: ReasonChart, labels: Mapping[str, str], baseline: str) -> Dots:
         for name in shown
     ]
     title = visible(chart.title) + (f", {unit}" if unit else "")
-    return Dots(title, rows, written(low), written(high), len(there) - len(shown))
+    return Dots(title, rows, written(low), written(high), len(measured) - len(shown))
 
 
 def lines(dots: Dots, baseline: str, width: int, *, plain: bool) -> list[str]:
@@ -98,13 +102,13 @@ def lines(dots: Dots, baseline: str, width: int, *, plain: bool) -> list[str]:
     return [*drawn, " " * (left + 2) + axis]
 
 
-def _most_telling(chart: ReasonChart, there: Sequence[str], baseline: str) -> list[str]:
-    if len(there) <= MOST_ROWS:
-        return list(there)
-    others = sorted((name for name in there if name != baseline), key=lambda name: fmean(chart.values[name]))
+def _rows_shown(chart: ReasonChart, measured: Sequence[str], baseline: str) -> list[str]:
+    if len(measured) <= MOST_ROWS:
+        return list(measured)
+    others = sorted((name for name in measured if name != baseline), key=lambda name: fmean(chart.values[name]))
     room = MOST_ROWS - 1
     shown = {baseline, *others[: room // 2], *others[len(others) - (room - room // 2) :]}
-    return [name for name in there if name in shown]
+    return [name for name in measured if name in shown]
 
 
 def _place(value: float, low: float, high: float) -> float:

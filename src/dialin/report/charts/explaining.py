@@ -21,7 +21,7 @@ _TENS = tuple(10**power for power in range(11))
 
 
 def threads(why: Why, style: Mapping[str, Style], rate: str) -> Chart:
-    """Return throughput by threads on a scale of doublings: a mark with its interval for each, and the curve."""
+    """Return throughput by threads, on a logarithmic axis of threads: a mark with its interval for each, and the curve."""
     counts = scaling.threads(why)
     ends = [point.tps.high or point.tps.mean for one in why.scaling for point in one.points]
     top = max([*ends, *(value for one in why.scaling for value in _course(one)[1])], default=1.0)
@@ -48,7 +48,7 @@ def threads(why: Why, style: Mapping[str, Style], rate: str) -> Chart:
 
 
 def waits(group: WaitGroup, number_of: int, style: Mapping[str, Style]) -> Chart:
-    """Return how long the waits of an instrument were: how many a second in each doubling of time, both scales logarithmic."""
+    """Return the waits of an instrument by length: waits per second in each doubling of time, both scales logarithmic."""
     longest = 2 ** max((len(one.histogram) for one in group.every), default=1)
     ticks = [tens for tens in _TENS if tens <= longest]
     figure = blank(
@@ -79,7 +79,7 @@ def waits(group: WaitGroup, number_of: int, style: Mapping[str, Style]) -> Chart
 
 
 def legend_of(names: Sequence[str], style: Mapping[str, Style]) -> list[LegendKey]:
-    """Return the lines of candidates, as a chart draws them."""
+    """Return the legend of candidates: the line and the mark of each."""
     return [LegendKey(style[name].label, style[name].colour, style[name].dash, style[name].symbol) for name in names]
 
 
@@ -126,7 +126,7 @@ def _distribution(one: WaitSummary, look: Style) -> Any:
 
 
 def _decades(every: Sequence[WaitSummary]) -> list[int]:
-    """Return the powers of ten between which all doublings lie that hold a wait."""
+    """Return the exponents of ten between which the rates of all doublings that hold a wait lie."""
     rates = [count / _seconds(one) for one in every for count in one.histogram if count]
     return [math.floor(math.log10(min(rates))), math.ceil(math.log10(max(rates)) + 0.05)]
 

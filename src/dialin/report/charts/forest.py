@@ -11,7 +11,7 @@ from dialin.report.verdict_sentences import deciding_of
 from dialin.text import change
 
 SMALLEST = 16
-"""Columns below which the plot says nothing."""
+"""The fewest columns in which the plot is drawn."""
 
 _REACH = 3
 """How far beyond the outermost figures an interval is shown, in units of the distance between these."""
@@ -32,7 +32,7 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class ForestRow:
-    """A candidate in the plot: its ratio to the baseline, and the same in figures."""
+    """A candidate in the plot: its ratio to the baseline, and that ratio as text."""
 
     candidate: str
     ratio: Estimate | None
@@ -82,9 +82,9 @@ class AxisScale:
 
 
 def scale(forest: ForestPlot, width: int) -> AxisScale:
-    """Return the scale on which the baseline, the worthwhile band and all ratios are seen, and their intervals mostly.
+    """Return the scale that shows the baseline, the worthwhile band and all ratios, and most of their intervals.
 
-    An interval much wider than all that is cut off, for it would leave nothing else to see.
+    An interval that is much wider is cut off, because it would leave no room for the rest.
     """
     ratios = [row.ratio for row in forest.rows if row.ratio]
     core = [*forest.band, *(ratio.mean for ratio in ratios)]
@@ -95,7 +95,7 @@ def scale(forest: ForestPlot, width: int) -> AxisScale:
 
 
 def widened(low: float, high: float, estimates: Sequence[Estimate], reach: float) -> tuple[float, float]:
-    """Return a range that holds the intervals of estimates too, but goes no further than `reach` beyond its ends."""
+    """Return the range, widened to hold the intervals of estimates, but by no more than `reach` at each end."""
     ends = [end for one in estimates for end in (one.low, one.high) if end is not None]
     return min([low, *(max(end, low - reach) for end in ends)]), max([high, *(min(end, high + reach) for end in ends)])
 

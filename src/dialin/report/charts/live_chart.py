@@ -38,14 +38,14 @@ def _chart(
     periods: Sequence[LivePeriod],
     style: Mapping[str, Style],
     value: _Value,
-    upwards: Mapping[str, object],
+    vertical: Mapping[str, object],
     unit: str,
 ) -> Chart:
     first = periods[0].trial.started
     figure = blank(
         margin={"l": _FIGURES, "r": 8, "t": 8, "b": 44},
         xaxis=axis("minutes of the study"),
-        yaxis={**upwards, "rangemode": "tozero"},
+        yaxis={**vertical, "rangemode": "tozero"},
     )
     toggles, words = [], []
     for place, (name, look) in enumerate(style.items(), start=1):

@@ -30,7 +30,7 @@ def over_time(record: StudyRecord, series: Sequence[Series], style: Mapping[str,
     percentile = record.spec.workload.percentile
     across = _seconds(series)
     up = {**axis(unit.rate), "range": [0, 1.05 * max(_values(one.tps for one in series), default=1.0)]}
-    other = latency_axis(percentile, _values(one.latency for one in series))
+    latency_up = latency_axis(percentile, _values(one.latency for one in series))
     titles = naming(record.spec).full
     charts = []
     for place, candidate in enumerate(record.spec.candidates, start=1):
@@ -39,7 +39,7 @@ def over_time(record: StudyRecord, series: Sequence[Series], style: Mapping[str,
             margin={"l": _FIGURES, "r": 8, "t": 8, "b": 44},
             xaxis={**axis("seconds from the start of measuring"), "range": across},
             yaxis=up,
-            meta={"latency": {"yaxis": other}},
+            meta={"latency": {"yaxis": latency_up}},
         )
         if across[0] < 0:
             figure.add_vrect(x0=across[0], x1=0, fillcolor="var(--warm)", line={"width": 0}, layer="below")
@@ -96,7 +96,7 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
 
 
 def _middles(series: Sequence[Series], look: Style, unit: Units, key: str) -> list[Any]:
-    """Return a mark for each trial in the middle of its time, on both sides, by which candidates differ without colour."""
+    """Return a mark for each trial in the middle of its time, on both sides; marks tell candidates apart without colour."""
     traces = []
     for measure, hover in (("tps", _hover(unit)), ("latency", _LATENCY)):
         marks = []
@@ -196,11 +196,11 @@ def _line(
 
 def _mark(figure: Any, series: Sequence[Series], along: str) -> None:
     lost = {"symbol": "triangle-down-open", "size": 8, "color": "var(--care)", "line": {"width": 1.5}}
-    moving = {"symbol": "circle-open", "size": 9, "color": "var(--care)", "line": {"width": 2}}
+    unsteady = {"symbol": "circle-open", "size": 9, "color": "var(--care)", "line": {"width": 2}}
     failed = {"symbol": "x", "size": 10, "color": "var(--bad)", "line": {"width": 1, "color": "var(--card)"}}
     for part, look, says, marked in (
         ("lost", lost, "lost to the host", [one for one in series if one.lost]),
-        ("end", moving, "did not become steady", [one for one in series if not one.steady and one.tps.points]),
+        ("end", unsteady, "did not become steady", [one for one in series if not one.steady and one.tps.points]),
         ("end", failed, "failed", [one for one in series if one.trial.state is TrialState.FAILED]),
     ):
         if marked:

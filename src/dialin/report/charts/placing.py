@@ -11,7 +11,11 @@ _OFFSET = 0.03
 
 
 def positions(points: Sequence[tuple[float, float]], widths: Sequence[float]) -> list[str]:
-    """Return `top right`, `bottom left` … for each point (0 to 1): where the nearest point or name is farthest.
+    """Return the side of each point on which its name is farthest from the nearest other point or name.
+
+    Args:
+        points: their coordinates, as shares of the chart from 0 to 1.
+        widths: those of the names, as shares of the chart's width.
 
     Returns:
         For each point `top right`, `bottom right`, `top left` or `bottom left`.
@@ -28,11 +32,11 @@ def positions(points: Sequence[tuple[float, float]], widths: Sequence[float]) ->
 
 
 def _room(point: tuple[float, float], away: tuple[int, int], width: float, others: Sequence[tuple[float, float]]) -> float:
-    """Return how far the nearest other thing is from a name on that side; nothing where the name would leave the chart."""
+    """Return how far the nearest point or name is from a name on that side; -1 where the name would leave the chart."""
     place = _place(point, away)
     if not (0 <= place[0] + away[0] * width <= 1 and 0 <= place[1] <= 1):
         return -1.0
-    # Far away it does not matter which side is a little better.
+    # Beyond this distance it does not matter which side has a little more room.
     return min([3 * _OFFSET, *(math.dist(place, other) for other in others)])
 
 

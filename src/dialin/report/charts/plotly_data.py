@@ -1,7 +1,7 @@
-"""Plotly figures as plain data: the few of `plotly.graph_objects` that the report's charts consist of, named as there.
+"""Plotly figures as plain data: the few classes of `plotly.graph_objects` that the report's charts need, with their names.
 
-Those objects check every property, which took most of the time that a report took, and they take half a second to import. Here
-nothing is checked: a test has `plotly` check the charts of every example study.
+The original classes check every property, which took most of the time of a report, and importing them takes half a second.
+Here nothing is checked; a test has `plotly` check the charts of every example study.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Trace(dict[str, Any]):
     kind = ""
 
     def __init__(self, **properties: Any) -> None:
-        super().__init__(type=self.kind, **_known(properties))
+        super().__init__(type=self.kind, **_without_none(properties))
 
 
 class Scatter(Trace):
@@ -40,7 +40,7 @@ class Figure:
 
     def __init__(self, **layout: Any) -> None:
         self.data: list[Trace] = []
-        self.layout = _known(layout)
+        self.layout = _without_none(layout)
 
     def add_trace(self, trace: Trace) -> None:
         self.data.append(trace)
@@ -63,17 +63,17 @@ class Figure:
         self.layout.setdefault("shapes", []).append({**line, **properties})
 
     def update_layout(self, **changes: Any) -> None:
-        """Change properties of the layout, each within what it holds already."""
-        self.layout = _merged(self.layout, _known(changes))
+        """Merge changes into the layout, nested properties included."""
+        self.layout = _merged(self.layout, _without_none(changes))
 
     def _add_shape(self, **properties: Any) -> None:
         self.layout.setdefault("shapes", []).append({"xref": "x", "y0": 0, "y1": 1, "yref": "y domain", **properties})
 
 
-def _known(properties: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return properties without those that are None, except in `meta`, which is the page's own."""
     return {
-        name: _known(value) if isinstance(value, Mapping) and name != "meta" else value
+        name: _without_none(value) if isinstance(value, Mapping) and name != "meta" else value
         for name, value in properties.items()
         if value is not None
     }

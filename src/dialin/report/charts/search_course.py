@@ -53,7 +53,7 @@ class CoursePoint:
 
 
 def course_points(course: TuneCourse, goal: Goal) -> list[CoursePoint]:
-    """Return the trials that ended, in order; of one that was run again only the last counts."""
+    """Return the trials that ended, in order; of a trial that was run again, only the last run counts."""
     find = ask_finder(course.asks)
     points: list[CoursePoint] = []
     for trial in course.trials:
@@ -66,7 +66,7 @@ def course_points(course: TuneCourse, goal: Goal) -> list[CoursePoint]:
 
 
 def figure_text(figure: float, spec: StudySpec) -> str:
-    """Return what a trial came to by the goal, with its unit."""
+    """Return the figure of a trial by the goal, with its unit."""
     if spec.goal is Goal.STABILITY:
         return f"CV {percent(figure)}"
     return f"{number(figure)} {'ms' if spec.goal is Goal.LATENCY else units(spec.workload).rate}"
@@ -133,12 +133,12 @@ def _dots(
     for point in points:
         setting = shorten(setting_text(course.settings.get(point.ask.candidate, {})), HOVER)
         failure = point.trial.failure
-        came_to = (
+        result = (
             figure_text(point.figure, spec)
             if point.figure is not None
             else (with_advice(failure.cause) if failure else "no figure")
         )
-        hovers.append(f"trial {point.place}, {safe(STAGES[point.ask.stage])}<br>{safe(came_to)}<br>{safe(setting)}")
+        hovers.append(f"trial {point.place}, {safe(STAGES[point.ask.stage])}<br>{safe(result)}<br>{safe(setting)}")
     return go.Scatter(
         x=[point.place for point in points],
         y=list(heights),
@@ -154,7 +154,7 @@ def _dots(
 
 
 def effects(variables: Sequence[TunedVariable], noun: str) -> Chart | None:
-    """Return by how much the measure, `noun`, changes along the range of each variable; None where no model knows."""
+    """Return by how much the measure, `noun`, changes along the range of each variable; None where no effect is known."""
     known = sorted(((one, one.effect) for one in variables if one.effect is not None), key=lambda pair: pair[1])
     if not known:
         return None
@@ -179,7 +179,7 @@ def effects(variables: Sequence[TunedVariable], noun: str) -> Chart | None:
 
 
 def waterfall(findings: TuneFindings, aim: Measure) -> Chart | None:
-    """Return the way from the baseline to what is recommended, in what each change carries; None where there is none."""
+    """Return the steps from the baseline to the recommended setting: what each change carries; None where that is not known."""
     carried = [(one, one.carries, one.recommended) for one in findings.variables if one.carries and one.recommended is not None]
     if not carried:
         return None

@@ -93,7 +93,7 @@ def chart(metrics: ServerMetrics, labels: Mapping[str, str], unit: Units) -> Cha
 
 
 def embedded(metrics: ServerMetrics) -> dict[int, Any]:
-    """Return what the page's script draws from, by trial: the seconds of a step, and the values of each line."""
+    """Return the data that the page's script draws, by trial: the seconds of a step, and the values of each line."""
     return {one.trial.id: {"s": one.steps.length, "l": _lines(one)} for one in metrics.trials}
 
 
@@ -145,7 +145,7 @@ def _axis(place: int) -> str:
 
 
 def _top(metrics: ServerMetrics, keys: Iterable[str]) -> float:
-    """Return the end of an axis that holds these lines of all trials."""
+    """Return the upper end of an axis that holds these lines of all trials."""
     values = [value for one in metrics.trials for key in keys for value in _of(one, key) if value is not None]
     return 1.08 * max(values, default=1.0) or 1.0
 

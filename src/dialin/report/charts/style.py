@@ -10,11 +10,11 @@ from dialin.report.names import naming
 from dialin.text import distinct
 
 HUES = 7
-"""How many colours there are beside the baseline's; the style sheet has as many, told apart by the colour-blind."""
+"""The number of colours besides the baseline's. The style sheet has as many, which the colour-blind can tell apart."""
 
 _SYMBOLS = ("circle", "square", "triangle-up", "pentagon", "star-triangle-down", "hexagon2", "cross")
 _DASHES = ("8 4", "2 3", "10 3 2 3", "5 2", "14 4", "8 3 2 3 2 3", "3 6")
-"""How lines are broken: lengths of strokes and gaps, in CSS pixels. The line of the baseline is whole."""
+"""How lines are broken: lengths of strokes and gaps, in CSS pixels. The line of the baseline is solid."""
 _LABEL = 30
 _HEADLINES = {
     Outcome.WINNER: "bold green",
@@ -30,7 +30,7 @@ class Style:
     """How a candidate looks in every chart and table: no two look alike without colour until there are more than eight.
 
     Attributes:
-        dash: of its lines: lengths of strokes and gaps in CSS pixels, empty for a whole line.
+        dash: lengths of strokes and gaps of its lines, in CSS pixels; empty for a solid line.
     """
 
     label: str

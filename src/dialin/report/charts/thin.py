@@ -1,4 +1,4 @@
-"""Fewer points for a chart, the same picture: peaks and stalls stay, nothing is averaged away."""
+"""Fewer points for a chart with the same picture: peaks and stalls stay, nothing is averaged away."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def thin(values: Sequence[float], most: int) -> list[int]:
     """Return the indices of the points to draw: all, or the lowest and the highest of each of `most` / 2 equal stretches."""
     if len(values) <= most:
         return list(range(len(values)))
-    # Largest triangles alone would look as well, but nothing says that a stall beside a peak stays.
+    # Largest triangles alone (LTTB) would look as good, but might drop a stall beside a peak.
     indices = MinMaxDownsampler().downsample(np.asarray(values, dtype=np.float64), n_out=most // 2 * 2)
     return [int(index) for index in np.unique(indices)]
 

@@ -16,13 +16,13 @@ from dialin.report.verdict_sentences import with_interval
 from dialin.text import number
 
 PERCENTILES = ("p50", "p95", "p99", "p99.9")
-"""What the percentiles are called."""
+"""The names of the percentiles."""
 
 _PLACES = (0.5, 0.95, 0.99, 0.999)
 _LONGEST_AT = 3.7
 """Where the longest transaction stands on the axis, on which p99.9 is at 3."""
 _BEYOND = 3
-"""How many times as long as the longest figure the end of an interval may be to be in the chart."""
+"""The axis takes in an interval's end if it is within this factor of the shortest or the longest figure."""
 
 
 def percentiles(one: TransactionLatency) -> list[Estimate | None]:

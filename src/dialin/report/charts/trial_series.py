@@ -25,7 +25,7 @@ UNSTEADY = "not_steady"
 
 _FEWEST, _MOST = 120, 1_500
 _OF_LATENCY = 0.5
-"""Points of latency for each of throughput."""
+"""Points of latency for each point of throughput."""
 _MOST_LOST = 60
 _PAUSE_SHOWN = 60.0
 
@@ -35,14 +35,14 @@ class Series:
     """One trial, ready to draw.
 
     Attributes:
-        tps: transactions per second over its seconds.
-        latency: its percentile of latency over its seconds, milliseconds.
-        zero: the last second of the warm-up, of the first where there are several; measuring began after it.
+        tps: transactions per second over the trial's seconds.
+        latency: the percentile of latency over the trial's seconds, milliseconds.
+        zero: the last second of the warm-up, or of the first one where there are several; measuring began after it.
         base: where the driver's second 0 lies on the study's clock, in seconds.
-        boxes: of the measured seconds of a trial that ended well, by number of threads; empty for any other.
-        lost: measured seconds that the host lost, with throughput and latency; of very many, some.
-        steady: whether nothing says that the trial did not become steady.
-        latency_median: of the measured seconds, milliseconds; None of a trial that did not end well, or without latency.
+        boxes: boxes of the measured seconds of a completed trial, by number of threads; empty for any other trial.
+        lost: measured seconds that the host lost, with throughput and latency; only some of them if there are very many.
+        steady: False where the verdict says that the trial did not become steady.
+        latency_median: the median of the measured seconds, milliseconds; None for a trial not completed or without latency.
         window: samples that its rolling means are taken over; None where it has none.
         units: what its samples are counted in.
     """
@@ -62,22 +62,22 @@ class Series:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether it confirms a choice that was made before it."""
+        """Whether the trial confirms a choice that was made before it."""
         return self.trial.purpose is Purpose.CONFIRM
 
     @property
     def mean(self) -> float | None:
-        """Its mean throughput: of several numbers of threads the geometric mean of each one's; None where it has no figure."""
+        """The mean throughput; with several numbers of threads the geometric mean of theirs; None where there is none."""
         means = [box.mean for box in self.boxes.values()]
         return geometric_mean(means) if means else None
 
     @property
     def remarks(self) -> list[str]:
-        """What is to be known of the trial beside its figures."""
+        """Remarks on the trial: `fresh`, `not steady`."""
         return [*(["fresh"] if self.is_fresh else []), *([] if self.steady else ["not steady"])]
 
     def embedded(self) -> dict[str, Any]:
-        """Return what the page's script draws from, in short names, for there may be many."""
+        """Return the data that the page's script draws, under short keys, because there may be many trials."""
         embedded: dict[str, Any] = {"n": self.trial.block, "z": self.zero, "b": self.base, "tps": self.tps.embedded()}
         if latency := self.latency.embedded():
             embedded["latency"] = latency
@@ -89,7 +89,7 @@ class Series:
 
 
 def all_series(record: StudyRecord) -> list[Series]:
-    """Return every trial's series, in the order they ran."""
+    """Return the series of every trial, in the order in which the trials ran."""
     most = min(_MOST, max(_FEWEST, POINTS_OF_A_STUDY // max(1, len(record.trials))))
     shift = pauses(record.trials)
     origin = record.trials[0].started if record.trials else record.created
@@ -114,7 +114,7 @@ def _length(samples: Sequence[Sample]) -> int:
 
 
 def _by_the_clock(samples: Sequence[Sample], unit: Units) -> Sequence[Sample]:
-    """Return samples numbered by seconds since the first began: a run of a timed query is longer or shorter than one."""
+    """Return samples; runs of a timed query are numbered by seconds since the first began, as a run may take any time."""
     if not unit.by_run or not samples:
         return samples
     began = samples[0].at - samples[0].seconds
@@ -129,7 +129,7 @@ def unsteady(record: StudyRecord) -> frozenset[int]:
 
 
 def pauses(trials: Sequence[Trial]) -> Mapping[int, float]:
-    """Return for each session what to take off its times, so that the pauses between sessions shrink to a minute."""
+    """Return the seconds to subtract from the times of each session, so that pauses between sessions shrink to a minute."""
     shift: dict[int, float] = {}
     taken, ended = 0.0, None
     for trial in trials:
@@ -147,7 +147,7 @@ def measured(samples: Sequence[Sample]) -> list[Sample]:
 
 
 def by_threads(samples: Sequence[Sample]) -> dict[int, list[Sample]]:
-    """Return samples by how many connections worked at once, the fewest first."""
+    """Return samples by number of threads, the fewest first."""
     by_count: dict[int, list[Sample]] = {}
     for sample in samples:
         by_count.setdefault(sample.threads, []).append(sample)
@@ -166,7 +166,7 @@ def _series(trial: Trial, samples: Sequence[Sample], most: int, window: int | No
     lost = [sample for sample in samples if sample.step is Step.MEASURE and sample.lost]
     first = samples[0] if samples else None
     timed = [sample for sample in samples if sample.latency_ms > 0]
-    of_latency = box([sample.latency_ms for sample in measured(timed)]) if trial.state is TrialState.DONE else None
+    latency_box = box([sample.latency_ms for sample in measured(timed)]) if trial.state is TrialState.DONE else None
     return Series(
         trial=trial,
         tps=course(samples, lambda sample: sample.tps, most, window),
@@ -179,6 +179,6 @@ def _series(trial: Trial, samples: Sequence[Sample], most: int, window: int | No
             for index in thin([sample.tps for sample in lost], _MOST_LOST)
         ],
         lost_seconds=round(sum(sample.seconds for sample in lost)),
-        latency_median=of_latency.median if of_latency else None,
+        latency_median=latency_box.median if latency_box else None,
         window=window,
     )

@@ -20,20 +20,20 @@ from dialin.text import shorten
 
 _COLUMNS = 2
 _GAP = 0.09
-"""Between two columns, as a share of the width."""
+"""The gap between two columns, as a share of the width."""
 _ROW, _TITLE = 184, 56
-"""Pixels of a row of panels, and of those what its names and ticks take."""
+"""The height of a row of panels, and the part of it that its names and ticks take, in pixels."""
 _SHORT = 25
 """Characters of a name above a panel on a narrow screen."""
 _SPECIAL = 0.14
-"""From one special value to the next, as a share of the range."""
+"""The distance from one special value to the next, as a share of the range."""
 _CLOSE = 0.2
 """Ticks nearer than this, as a share of the range, would run into each other."""
 _MOST_DESCRIBED = 5
 
 
 def responses(findings: TuneFindings, spec: StudySpec, aim: Measure) -> Chart | None:
-    """Return a panel for each variable, the recommended and the strongest first; None where no model knows of any."""
+    """Return a panel for each variable, the recommended and the strongest first; None where the model has no response."""
     known = [one for one in findings.variables if one.response]
     if not known or spec.tune is None:
         return None
@@ -99,12 +99,12 @@ def _panel(row: int, rows: int) -> list[float]:
 
 
 def _number(place: int) -> str:
-    """Return what the axes of a panel have after `xaxis` and `yaxis`."""
+    """Return the suffix of a panel's axes after `xaxis` and `yaxis`."""
     return "" if place == 0 else str(place + 1)
 
 
 def _name(one: TunedVariable, place: int, rows: int, width: int, size: int) -> dict[str, Any]:
-    """Return the name above a panel, of so many characters at most and in this size."""
+    """Return the name above a panel, of at most `width` characters and in font size `size`."""
     name = safe(shorten(one.name, width))
     return {
         "text": f"<b>{name}</b>" if one.recommended is not None else name,
@@ -120,7 +120,7 @@ def _name(one: TunedVariable, place: int, rows: int, width: int, size: int) -> d
 
 
 def _heights(known: Sequence[TunedVariable]) -> list[float]:
-    """Return the range of all panels, in percent; a wide interval of what is hardly known is cut."""
+    """Return the vertical range of all panels, in percent; an interval that is much wider is cut off."""
     changes = [100 * (point.ratio.mean - 1) for one in known for point in one.response]
     low, high = min(changes), max(changes)
     room = max(0.3 * (high - low), 2.0)
@@ -128,7 +128,7 @@ def _heights(known: Sequence[TunedVariable]) -> list[float]:
 
 
 def _across(dimension: Dimension, value: Value) -> float:
-    """Return where a value stands: 0 to 1 in a range, special values right of it, words side by side."""
+    """Return the horizontal place of a value: 0 to 1 in a range, special values right of it, words side by side."""
     position = dimension.position(value)
     if dimension.values:
         return (position - CATEGORY) / max(len(dimension.values) - 1, 1)

@@ -14,12 +14,12 @@ from dialin.report.charts.search_course import course_points
 from dialin.stats.pareto import front
 
 _ALIKE = (0.03, 0.05, 0.05)
-"""Relative differences of throughput, latency and memory that a choice does not depend on: short trials vary by as much."""
+"""Relative differences of throughput, latency and memory that are ignored, because short trials vary by as much."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSetting:
-    """A setting of a tune: what it changes of the baseline, and the means of its completed trials.
+    """A setting of a tune: its changes to the baseline, and the means of its completed trials.
 
     Attributes:
         latency: milliseconds.
@@ -35,7 +35,7 @@ class MeasuredSetting:
 
 
 def measured_settings(course: TuneCourse, spec: StudySpec) -> list[MeasuredSetting]:
-    """Return all settings that were measured, the one of the highest throughput first."""
+    """Return all settings that were measured, the one with the highest throughput first."""
     by_candidate: dict[str, list[tuple[float, float]]] = {}
     for point in course_points(course, spec.goal):
         figures = course.figures.get(point.trial.id)
@@ -53,7 +53,10 @@ def measured_settings(course: TuneCourse, spec: StudySpec) -> list[MeasuredSetti
 
 
 def best_trades(settings: Sequence[MeasuredSetting]) -> list[MeasuredSetting]:
-    """Return the settings than which no other is better in one figure and no worse in any; of those alike the smallest."""
+    """Return the settings that no other one beats: none is better in one figure and no worse in any.
+
+    Of settings with about the same figures, only the one with the fewest changes is taken.
+    """
     smallest: dict[tuple[int, ...], MeasuredSetting] = {}
     for one in sorted(settings, key=lambda one: (len(one.changes), -one.trials)):
         smallest.setdefault(_steps(one), one)
@@ -62,7 +65,7 @@ def best_trades(settings: Sequence[MeasuredSetting]) -> list[MeasuredSetting]:
 
 
 def _steps(one: MeasuredSetting) -> tuple[int, ...]:
-    """Return the figures in steps that matter, the higher the better."""
+    """Return the figures as numbers of steps of the size that matters, the higher the better."""
     figures = (one.throughput, 1 / one.latency, 1 / one.memory if one.memory else 1.0)
     return tuple(round(math.log(figure) / math.log1p(alike)) for figure, alike in zip(figures, _ALIKE, strict=True))
 

@@ -31,17 +31,17 @@ from dialin.stats.boxes import BoxFigures, at_share, known_shares
 from dialin.text import number, shorten
 
 MOST_BOXES = 90
-"""Boxes that a chart holds; a study of more trials has one for each candidate."""
+"""Boxes that a chart holds at most; in a study of more trials, those of a candidate share a box."""
 
 FEWEST_SECONDS = 20
-"""Seconds of a candidate below which its percentiles of latency say nothing."""
+"""The fewest seconds of a candidate for which its percentiles of latency are shown."""
 
 _TICKS = {0.0: "0 %", 0.5: "50 %", 0.9: "90 %", 0.99: "99 %", 0.999: "99.9 %", 0.9999: "99.99 %"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One box with what it is of, in words; shaded where it is of a fresh trial."""
+    """A box with its label; shaded for a fresh trial."""
 
     box: BoxFigures
     label: str
@@ -51,11 +51,12 @@ class _Row:
 def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Style]) -> Chart:
     """Return boxes of measured seconds, grouped by candidate: one per trial, in the order they ran.
 
-    Where trials measure several numbers of threads, or where there are very many, there is one of all trials for each number.
+    Where trials measure several numbers of threads, or where there are more than `MOST_BOXES` trials, all trials of a candidate
+    share one box for each number of threads.
     """
     unit = units_in(record)
-    levels = bool(record.spec.workload.levels)
-    pooled = levels or sum(bool(one.boxes) for one in series) > MOST_BOXES
+    has_levels = bool(record.spec.workload.levels)
+    pooled = has_levels or sum(bool(one.boxes) for one in series) > MOST_BOXES
     grouped = {name: _pooled(record, name) if pooled else _each(series, name) for name in style}
     labels = [style[name].label for name in grouped]
     rows: list[tuple[float, str, str]] = []
@@ -68,12 +69,12 @@ def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, S
     for name, group in grouped.items():
         placed = [(row, place + index) for index, (_, row) in enumerate(group)]
         for shaded in (False, True):
-            alike = [(row, at) for row, at in placed if row.shaded is shaded]
-            if alike:
-                figure.add_trace(_boxes(alike, style[name], "var(--band)" if shaded else "var(--card)"))
-                figure.add_trace(_lowest(alike, style[name]))
+            same_fill = [(row, at) for row, at in placed if row.shaded is shaded]
+            if same_fill:
+                figure.add_trace(_boxes(same_fill, style[name], "var(--band)" if shaded else "var(--card)"))
+                figure.add_trace(_lowest(same_fill, style[name]))
         label = style[name].label
-        if levels and group:
+        if has_levels and group:
             rows += [(at, f"{label} · {threads}", threads) for (threads, _), (_, at) in zip(group, placed, strict=True)]
         else:
             rows.append((place + max(0, len(group) - 1) / 2, label, ""))
@@ -85,21 +86,22 @@ def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, S
         margin={"l": label_margin(names)},
         meta={"narrow": {"margin": {"l": label_margin(short)}, "yaxis": {"ticktext": [safe(label) for label in short]}}},
     )
-    of = "candidate and number of threads" if levels else "candidate" if pooled else "trial"
+    of = "candidate and number of threads" if has_levels else "candidate" if pooled else "trial"
     return Chart(
         "windows",
         f"The measured {unit.one}s of each {of}, {unit.rate}",
         captions.windows(series, {name: [(key, row.box) for key, row in group] for name, group in grouped.items()}, style, of),
-        int(76 + (20 if levels else 15) * place),
+        int(76 + (20 if has_levels else 15) * place),
         plain(figure),
     )
 
 
 def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
-    """Return which share of a candidate's seconds had at most which latency; None where seconds are too few, or runs.
+    """Return the cumulative distribution of latency over each candidate's seconds.
 
-    The axis of shares is drawn out towards the worst seconds, as they are what users complain of. Of trials with several
-    numbers of threads only the seconds with the most are taken.
+    None where no candidate has enough seconds, and for a timed query. The axis of shares is stretched towards the worst
+    seconds, because these are what users complain about. Of trials with several numbers of threads, only the seconds with the
+    most threads are used.
     """
     threads = record.spec.workload.threads if record.spec.workload.levels else None
     latencies = {name: _latencies(_seconds(record, name), threads) for name in style}

@@ -1,1 +1,1 @@
-"""What a report says of a study: one typed document, which every rendering shows."""
+"""The content of a report on a study: one typed document that every renderer shows."""

@@ -1,4 +1,4 @@
-"""The card of main figures: under the baseline, and under what is recommended."""
+"""The card of main figures: with the baseline, and with the recommended candidate."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _CPU = "server CPU"
 """The name of the cost that is the server's CPU time per query."""
 
 _PERCENTILES = {"p50": "p50_ms", "p95": "p95_ms", "p99": "p99_ms"}
-"""Percentiles of latency, and what each is called in a histogram's figures."""
+"""Percentiles of latency, and the attribute of `TransactionLatency` that has each."""
 
 _ALL_TRANSACTIONS = "Of all transactions."
-"""What tells a percentile of histograms from one of a typical trial."""
+"""The sentence that tells a percentile from histograms apart from one of a typical trial."""
 
 _Show = Callable[[float], str]
 
@@ -66,10 +66,10 @@ def _cost(verdict: Verdict, base: CandidateVerdict) -> Tile | None:
 
 
 def _latencies(verdict: Verdict, base: CandidateVerdict, why: Why) -> list[Tile | None]:
-    """Return p50, p95 and p99: the one that the study reports is that of its table, the others are of histograms."""
+    """Return p50, p95 and p99: the one that the study reports is that of its table, the others come from histograms."""
     reported, tiles = latency_name(verdict.percentile), {}
-    of = {one.candidate: one for one in why.latencies if one.transaction == ALL_KINDS}
-    before, after = of.get(verdict.baseline), of.get(verdict.recommended_candidate)
+    by_candidate = {one.candidate: one for one in why.latencies if one.transaction == ALL_KINDS}
+    before, after = by_candidate.get(verdict.baseline), by_candidate.get(verdict.recommended_candidate)
     for name, field in _PERCENTILES.items():
         pair = (getattr(before, field, None), getattr(after, field, None))
         tiles[name] = _of_estimates(name, f"{name} latency", *pair, verdict, number, "ms", _ALL_TRANSACTIONS)
@@ -129,8 +129,8 @@ def _of_estimates(
         return None
     figure = _figure(before.mean if before else None, after.mean, verdict, show, unit)
     ends = verdict_sentences.interval(after, show)
-    known = f"Interval{'' if _is_unchanged(verdict) else ' of the new value'}: {ends}." if ends else ""
-    return Tile(key, label, figure, " ".join(part for part in (ratio, known) if part))
+    interval = f"Interval{'' if _is_unchanged(verdict) else ' of the new value'}: {ends}." if ends else ""
+    return Tile(key, label, figure, " ".join(part for part in (ratio, interval) if part))
 
 
 def _of_means(
@@ -145,8 +145,8 @@ def _of_means(
 
 
 def _figure(before: float | None, after: float, verdict: Verdict, show: _Show, unit: str) -> str:
-    there = f"{show(after)} {unit}".rstrip()
-    return there if before is None or _is_unchanged(verdict) else f"{show(before)} → {there}"
+    new_value = f"{show(after)} {unit}".rstrip()
+    return new_value if before is None or _is_unchanged(verdict) else f"{show(before)} → {new_value}"
 
 
 def _is_unchanged(verdict: Verdict) -> bool:

@@ -32,7 +32,7 @@ from dialin.text import exact_percent
 
 
 def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapping[str, Style]) -> Section:
-    """Return the section; it is empty for a study that has neither a verdict nor several numbers of threads."""
+    """Return the section; without a verdict it compares only throughput by threads and the latency of transactions."""
     verdict = record.verdict
     parts: list[Part] = []
     if len(names.variables) > 1:

@@ -17,7 +17,7 @@ READING = (
 
 
 def titles(why: Why) -> list[str]:
-    """Return the titles of the table's columns: what it is of, with its unit."""
+    """Return the titles of the table's columns: the cost and its unit."""
     return [visible(f"{row.name} {row.unit}".rstrip()) for row in why.costs]
 
 
@@ -32,9 +32,9 @@ def per_query(row: CostRow, candidate: str, baseline: str) -> Cell:
     ratio = row.ratio.get(candidate)
     if candidate == baseline or ratio is None:
         return Cell(figure)
-    marked = change(ratio.mean) + ("*" if ratio.excludes_one else "")
+    starred = change(ratio.mean) + ("*" if ratio.excludes_one else "")
     ends = interval(ratio, change).replace(" %", "")
-    return Cell(figure, [marked, *([ends] if ends else [])], marked, is_marked=ratio.excludes_one)
+    return Cell(figure, [starred, *([ends] if ends else [])], starred, is_marked=ratio.excludes_one)
 
 
 def tables(why: Why, names: Sequence[str], labels: Mapping[str, str], baseline: str) -> tuple[Table, Table]:

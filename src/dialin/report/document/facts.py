@@ -40,10 +40,10 @@ STEP_NAMES = {
     Step.MEASURE: "measure",
     Step.STOP: "stop",
 }
-"""A step of a trial, as a noun."""
+"""The name of each step of a trial."""
 
 DIFFERS = "no"
-"""What is said of a value that a server changed."""
+"""The answer in the column `same` for a value that a server changed."""
 
 _SWITCHES = {Switch.RESTART: "the server is restarted", Switch.SET: "variables are set in the running server"}
 
@@ -81,11 +81,13 @@ def requested_and_effective(record: StudyRecord) -> list[tuple[str, str, str, st
             booted = first.get(candidate.name)
             reported, real = (booted.in_force.get(name), booted.real.get(name)) if booted else (None, None)
             labels_by_row.setdefault((name, value, reported, real), []).append(labels[candidate.name])
-    return [_forced(*key, "all" if len(names) == len(labels) else ", ".join(names)) for key, names in labels_by_row.items()]
+    return [
+        _effective_row(*key, "all" if len(names) == len(labels) else ", ".join(names)) for key, names in labels_by_row.items()
+    ]
 
 
 def inventory(known: Mapping[str, Any]) -> Pairs:
-    """Return an inventory as labels with values: nested names joined, bytes in their unit, all of it visible."""
+    """Return an inventory as labels with values: nested names joined, bytes with a unit, control characters escaped."""
     pairs: Pairs = []
     for key, value in known.items():
         label = visible(key).replace("_", " ")
@@ -130,7 +132,7 @@ def load_driver(record: StudyRecord) -> str:
 
 
 def settings(record: StudyRecord) -> Pairs:
-    """Return the question of the study: what it compares, how, and with which limits."""
+    """Return the settings of the study: what it compares, how, and with which limits."""
     spec = record.spec
     pairs = [
         ("baseline", visible(spec.baseline)),
@@ -177,11 +179,11 @@ def log_lines(record: StudyRecord) -> list[tuple[str, str]]:
     return [(clock_time(line.at), visible(log_text(line))) for line in record.log]
 
 
-def _forced(
+def _effective_row(
     name: str, requested: Value, in_force: str | None, real: str | None, candidates: str
 ) -> tuple[str, str, str, str, str]:
     if in_force is None:
         return candidates, visible(name), visible(requested), NOTHING, "not available"
-    so = same_value(requested, in_force) and (real is None or not real.isdecimal() or same_value(requested, real))
-    shown = visible(in_force if real is None or real == in_force else f"{in_force} (counted: {real})")
-    return candidates, visible(name), visible(requested), shown, "yes" if so else DIFFERS
+    is_same = same_value(requested, in_force) and (real is None or not real.isdecimal() or same_value(requested, real))
+    effective = visible(in_force if real is None or real == in_force else f"{in_force} (counted: {real})")
+    return candidates, visible(name), visible(requested), effective, "yes" if is_same else DIFFERS

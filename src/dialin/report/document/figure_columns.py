@@ -1,4 +1,4 @@
-"""The figures of a candidate, alike in every table: what each is called, what it shows at which length, what sorts it."""
+"""The figures of a candidate, the same in every table: the title of each, its cell in each length, and its sort order."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class FigureColumn:
     """A column of the candidates' table.
 
     Attributes:
-        rank: what is dropped first where there is little room: the highest.
-        decides: whether the verdict was found by it.
-        better: which way is better, in words, where that is not plain.
+        rank: where there is little room the column with the highest rank is dropped first.
+        decides: whether it is the figure by which the verdict was reached.
+        better: which way is better, in words, where that is not obvious.
         term: the key of the term that explains the title; empty for none.
     """
 
@@ -40,7 +40,7 @@ class FigureColumn:
 
 
 def columns(verdict: Verdict) -> list[FigureColumn]:
-    """Return the columns of a verdict's table, what the goal is about first."""
+    """Return the columns of a verdict's table, those of the goal first."""
     aim = measure_of(verdict)
 
     def to_baseline(candidate: CandidateVerdict, ratio: Estimate | None) -> Cell:
@@ -58,7 +58,7 @@ def columns(verdict: Verdict) -> list[FigureColumn]:
         FigureColumn("trials", lambda c: _trials(c, unit), 8),
     ]
     if unit.by_run:
-        # A run is one sample, so that its seconds, stalls and percentile say nothing that the time of a run does not.
+        # A run is one sample, so that its seconds, stalls and percentile add nothing to the time of a run.
         took = FigureColumn(f"s/{unit.one}", lambda c: _estimate(seconds_a_run(c.tps, verdict), number), 5)
         speed = FigureColumn("MiB/s", lambda c: _estimate(mib_a_second(c.tps, verdict), number), 2)
         speeds = [took, *([speed] if verdict.workload.get("bytes_a_query") else [])]
@@ -82,7 +82,7 @@ def columns(verdict: Verdict) -> list[FigureColumn]:
 
 
 def _estimate(estimate: Estimate | None, show: Callable[[float], str], scale: float = 1.0) -> Cell:
-    """Return a figure with its interval; in brief the interval has no unit, and of its ends `scale` times as much is shown."""
+    """Return a figure with its interval; in the brief form the interval's ends are multiplied by `scale` and have no unit."""
     if estimate is None:
         return Cell(NOTHING)
     if estimate.low is None or estimate.high is None:
@@ -91,7 +91,7 @@ def _estimate(estimate: Estimate | None, show: Callable[[float], str], scale: fl
         return Cell(show(estimate.mean), order=estimate.mean)
     if is_too_noisy_level(estimate):
         return Cell(show(estimate.mean), [too_noisy()], "", estimate.mean)
-    # Two digits will do, but for an interval so narrow that they would hide it.
+    # Two digits are enough, except for an interval so narrow that they would hide it.
     brief = number if estimate.high - estimate.low < _NARROW * estimate.mean else _rough
     ends = f"{brief(scale * estimate.low)}–{brief(scale * estimate.high)}"
     return Cell(show(estimate.mean), [interval(estimate, show)], ends, estimate.mean)
@@ -110,8 +110,8 @@ def _trials(candidate: CandidateVerdict, unit: Units) -> Cell:
         *([f"{candidate.unsteady} unsteady"] if candidate.unsteady else []),
         *([f"{candidate.lost_seconds:,} s lost"] if candidate.lost_seconds else []),
     ]
-    worth = [] if candidate.effective_seconds is None else [f"{number(candidate.effective_seconds)} effective {unit.short}"]
-    return Cell(str(candidate.trials), [*remarks, *worth], ", ".join(remarks), candidate.trials)
+    effective = [] if candidate.effective_seconds is None else [f"{number(candidate.effective_seconds)} effective {unit.short}"]
+    return Cell(str(candidate.trials), [*remarks, *effective], ", ".join(remarks), candidate.trials)
 
 
 def _rough(value: float) -> str:

@@ -16,7 +16,7 @@ from dialin.text import NOTHING, exact_percent, number, span, visible
 TITLE = "Latency of transactions"
 
 _RANKS = (4, 3, 0, 2)
-"""Of each percentile: the column with the highest rank is dropped first where there is little room."""
+"""The rank of each percentile's column: the column with the highest rank is dropped first where there is little room."""
 
 
 def table(why: Why, spec: StudySpec, labels: Mapping[str, str]) -> Table:

@@ -62,7 +62,7 @@ def live_section(record: StudyRecord, names: Naming, style: Mapping[str, Style])
 
 
 def _observed(record: StudyRecord) -> list[str]:
-    """Return what watching the baseline said, before anything was changed."""
+    """Return what the observation of the baseline found, before anything was changed."""
     return [f"{visible(log_text(line)).rstrip('.')}." for line in record.log if line.code is LogCode.OBSERVED]
 
 
@@ -129,7 +129,7 @@ def _effects(record: StudyRecord, findings: LiveFindings, names: Naming) -> Tabl
 
 
 def _when(record: StudyRecord, findings: LiveFindings) -> str:
-    """Return how long after a change effects were measured: what comes later is in no figure."""
+    """Return how long after a change effects were measured; later effects are in no figure."""
     if findings.washout is None or record.spec.measure is None:
         return ""
     first = findings.washout + (record.spec.measure / 2 if findings.second_halves else 0.0)

@@ -1,4 +1,4 @@
-"""What a server and its machine did over a trial's time: a chart of one trial after another, and a table of all."""
+"""What a server and its machine did over a trial's time: a chart of one trial at a time, and a table of all trials."""
 
 from __future__ import annotations
 

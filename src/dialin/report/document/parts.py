@@ -11,7 +11,7 @@ from dialin.report.charts.chart import Chart
 from dialin.report.charts.dots import Dots
 
 NO_INTERVAL = "no interval yet"
-"""What stands beside a figure of too little data."""
+"""The text beside a figure that has too little data for an interval."""
 
 
 class SectionKey(StrEnum):
@@ -56,7 +56,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Where a page leads from a cell: the id of the element, and the trial that the chart there is to show, if any."""
+    """The target of a cell's link on a page: the id of an element, and the trial that the chart there is to show, if any."""
 
     target: str
     trial: int | None = None
@@ -67,13 +67,13 @@ class Cell:
     """A cell of a table.
 
     Attributes:
-        detail: its interval, or other facts about it, one each.
-        brief: the same in as few characters as possible.
-        order: what the row is sorted by; None where there is no figure.
+        detail: the interval of its figure, or other facts about it, one each.
+        brief: the details in as few characters as possible.
+        order: the value by which a page sorts the row; None where there is no figure.
         candidate: the candidate whose mark stands before the text.
         is_marked: whether it differs in a way that the caption explains.
         share: from 0 to 1, drawn as a bar where a rendering can.
-        link: where more about it stands on the page.
+        link: the place on the page that has more about it.
     """
 
     text: str
@@ -93,7 +93,7 @@ class Cell:
 
     @property
     def compact(self) -> str:
-        """The same where there is little room: `3.8 % (3.1–4.6)`."""
+        """The cell with its brief details, for where there is little room: `3.8 % (3.1–4.6)`."""
         return f"{self.text} ({self.brief})" if self.brief else self.text
 
 
@@ -103,11 +103,11 @@ class Column:
 
     Attributes:
         rank: where there is little room the column with the highest rank is dropped first; 0 is never dropped.
-        hint: which way is better, where that is not plain.
+        hint: which way is better, where that is not obvious.
         is_figure: whether it holds figures, which are set to the right.
         is_code: whether it holds names or values that are set in a fixed width.
         is_charted: whether a chart above the table shows it with its intervals.
-        bare_first: whether its intervals go before those of other columns.
+        bare_first: whether its intervals are left out before those of other columns.
         candidate: the candidate whose mark stands before the title.
         term: the key of the term that explains the title; empty for none.
     """
@@ -220,7 +220,7 @@ class Caveats:
 
 @dataclass(frozen=True, slots=True)
 class ReasonCard:
-    """A reason with its source and its chart, which has a dot for each trial; `address` is the source's, or nothing."""
+    """A reason with its source and its chart, which has a dot for each trial; `address` is the source's URL, or empty."""
 
     kind: ReasonKind
     label: str
@@ -248,7 +248,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class MeasureSwitch:
-    """Buttons by which a page turns its charts over time from throughput to latency, which is called so."""
+    """Buttons that switch a page's charts over time between throughput and latency; `latency` is the name of the latter."""
 
     latency: str
 
@@ -286,7 +286,7 @@ class Beside:
 
 
 PlainPart = Paragraph | Table | Code | Tiles | Pairs | Terms | Caveats | Reasons | Log | Chart | Fold | Group
-"""What any rendering shows."""
+"""The parts that every renderer shows."""
 
 Part = PlainPart | MeasureSwitch | Grid | Beside
 """Anything that a section may hold."""
@@ -306,10 +306,10 @@ class Document:
     """A report.
 
     Attributes:
-        headline: the verdict in one sentence, or where the study stands.
-        outcome: the same in two or three words; `outcome_key` for style sheets.
+        headline: the verdict in one sentence, or the state of the study.
+        outcome: the outcome in a few words; `outcome_key` is its key for style sheets.
         sections: in their order; each key occurs once.
-        candidates: by name, in the order of the study: what each is called in tables.
+        candidates: the label of each candidate in tables, by name, in the order of the study.
     """
 
     headline: str
@@ -321,7 +321,7 @@ class Document:
     baseline: str = ""
 
     def section(self, key: SectionKey) -> Section:
-        """Return a section; one that the study has nothing for is empty."""
+        """Return the section with a key; an empty section where the document has none."""
         return next((one for one in self.sections if one.key is key), Section(key, "", ()))
 
     def charts(self) -> list[Chart]:

@@ -12,7 +12,7 @@ from dialin.text import NOTHING, number, percent
 
 
 def table(why: Why, labels: Mapping[str, str], rate: str, asked_rate: int) -> Table:
-    """Return the table; the last column of points says most, then the first, and the others are dropped first."""
+    """Return the table. The column of the most threads is never dropped, and that of the fewest only after all between."""
     counts = threads(why)
     last = len(counts) - 1
     columns = [Column("candidate", "candidate")]
@@ -39,7 +39,7 @@ def table(why: Why, labels: Mapping[str, str], rate: str, asked_rate: int) -> Ta
 
 
 def _points(one: Scaling, counts: Sequence[int]) -> list[Cell]:
-    """Return its throughput at each number of threads; an empty cell where it was not measured."""
+    """Return a candidate's throughput at each number of threads; an empty cell where it was not measured."""
     by_count = {point.threads: point.tps for point in one.points}
     cells = []
     for tps in map(by_count.get, counts):

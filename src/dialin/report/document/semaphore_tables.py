@@ -30,12 +30,12 @@ def candidates(why: Why, names: Sequence[str]) -> list[str]:
 
 
 def places(why: Why, names: Sequence[str]) -> list[Row]:
-    """Return the places at which threads were seen waiting, those with most of them first."""
+    """Return a row for each place at which threads were seen waiting, the one with the most threads first."""
     return [_row(visible(f"{one.place} ({one.lock})"), one.waiting, names) for one in why.semaphores.places]
 
 
 def spins(why: Why, names: Sequence[str]) -> list[Row]:
-    """Return spins, rounds and OS waits by kind of lock; lines without any are left out."""
+    """Return rows of spins, rounds and OS waits by kind of lock; rows without any are left out."""
     lines: Iterable[tuple[str, Mapping[str, float]]] = (
         (f"{LOCK_KINDS.get(one.kind, visible(one.kind))}: {what}", figures)
         for one in why.semaphores.spins

@@ -1,4 +1,4 @@
-"""What statements took most time, and how long statements were: the cells of tables, by candidate."""
+"""The tables of the statements that took most time, and of the percentiles of statement latency, by candidate."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NANO = 1e3
 
 
 def statements(why: Why, names: Sequence[str], labels: Mapping[str, str]) -> list[Table]:
-    """Return a table for each statement that took much time, with its candidates in the order of every table."""
+    """Return a table for each statement that took much time; its candidates are in the order of `names`."""
     return [
         _table(
             f"statement-{place}",

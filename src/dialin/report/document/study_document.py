@@ -29,8 +29,8 @@ def study_document(
 
     `series` are the study's trials ready to draw, and `metrics` those of its servers, where the caller has them.
     """
-    every = all_series(record) if series is None else series
-    shown = server_metrics(record) if metrics is None else metrics
+    trial_series = all_series(record) if series is None else series
+    server = server_metrics(record) if metrics is None else metrics
     names, style, explanation = naming(record.spec), styles(record.spec), why or Why.empty()
     replay = replay_section(record)
     sections = [
@@ -40,8 +40,8 @@ def study_document(
         *([replay] if replay.parts else []),
         candidates_section(record, explanation, names, style),
         why_section(record, explanation, names.labels, style),
-        time_section(record, drawn(every), names, style, shown, has_histograms=bool(explanation.latencies)),
-        method_section(record, every, names, shown),
+        time_section(record, drawn(trial_series), names, style, server, has_histograms=bool(explanation.latencies)),
+        method_section(record, trial_series, names, server),
     ]
     return Document(
         headline=verdict_sentences.headline(record),
@@ -57,7 +57,7 @@ def study_document(
 def drawn(series: list[Series]) -> list[Series]:
     """Return the trials that charts over time show: no costly instrument ran in them, and they were not interrupted.
 
-    To observe a live server before its study is no trial of a candidate.
+    The observation of a live server before its study is left out too, because it is no trial of a candidate.
     """
     left_out = (Purpose.WAITS, Purpose.OBSERVE)
     return [one for one in series if one.trial.state is not TrialState.INTERRUPTED and one.trial.purpose not in left_out]

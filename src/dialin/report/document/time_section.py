@@ -33,9 +33,9 @@ def time_section(
     *,
     has_histograms: bool,
 ) -> Section:
-    """Return the section; `series` are the trials that decide or confirm.
+    """Return the section; `series` are the trials that charts over time show.
 
-    Latency by the second is summed up here only where there are no histograms of transactions.
+    Latency per second is summed up here only where there are no histograms of transactions.
     """
     latency = windows.latency(record, style)
     parts: list[Part] = [Paragraph(f"{_READING} {captions.key(series)}".rstrip(), Role.LEAD)]

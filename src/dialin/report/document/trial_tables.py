@@ -32,7 +32,7 @@ _BLOCKS = {
     Purpose.SEARCH: ", of the search",
     Purpose.OBSERVE: ", to observe",
 }
-"""What stands behind the number of a block, by what its trials are for."""
+"""The text after the number of a block, by the purpose of its trials."""
 
 
 def order(record: StudyRecord, series: Sequence[Series], names: Naming) -> Table:
@@ -66,7 +66,7 @@ def _placed(one: Series, names: Naming) -> Cell:
 
 
 def _row_key(trial: Trial) -> str:
-    """Return what the row of a trial is called in the table of every trial; a page's script knows it."""
+    """Return the key of a trial's row in the table of every trial; the page's script uses the same key."""
     return f"trial-{trial.id}"
 
 
@@ -84,7 +84,7 @@ def failures(record: StudyRecord, names: Naming) -> list[Part]:
 
 
 def _failure_key(trial: Trial) -> str:
-    """Return what the end of the log of a failed trial is called."""
+    """Return the key of the end of a failed trial's server log."""
     return f"failure-{trial.id}"
 
 
@@ -139,7 +139,7 @@ def _row(one: Series, names: Naming, metrics: ServerMetrics, *, has_hosts: bool)
 
 
 def _cpu(costs: Costs | None) -> tuple[str, str]:
-    """Return the CPUs that the server used, and the share of its own that the driver did."""
+    """Return the number of CPUs that the server used, and the share of its CPUs that the driver used."""
     if costs is None or not costs.seconds:
         return NOTHING, NOTHING
     server = NOTHING if costs.server_cpu is None else number(costs.server_cpu / costs.seconds)

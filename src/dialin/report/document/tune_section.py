@@ -31,12 +31,12 @@ from dialin.report.tune_words import STAGES, interaction_text, not_separated, se
 from dialin.report.verdict_sentences import interval
 from dialin.text import NOTHING, change, counted, number, percent, size, visible
 
-_LIKE = 0.003
-"""A variable that changes the measure by no more than this along its whole range is said to have no effect that was seen."""
+_SMALLEST = 0.003
+"""A variable that changes the measure by no more than this share along its range counts as having no detectable effect."""
 
 
 def tune_section(record: StudyRecord) -> Section:
-    """Return the section; it is empty for a study whose candidates were named."""
+    """Return the section; it is empty for a study whose candidates the user named."""
     course, spec = record.course, record.spec
     if course is None or spec.tune is None:
         return Section(SectionKey.SEARCH, "", ())
@@ -69,7 +69,7 @@ def _summary(findings: TuneFindings, course: TuneCourse) -> str:
     trials = f"{counted(findings.searched, 'trial')} of the search and {findings.proven} of the proof"
     text = f"{trials}, of {counted(settings, 'setting')}."
     quiet = [
-        one.name for one in findings.variables if one.effect is not None and one.effect <= _LIKE and one.recommended is None
+        one.name for one in findings.variables if one.effect is not None and one.effect <= _SMALLEST and one.recommended is None
     ]
     if quiet:
         text += f" {len(quiet)} of {counted(len(findings.variables), 'variable')} had no detectable effect."
@@ -194,16 +194,16 @@ def _trials(course: TuneCourse, spec: StudySpec) -> Table:
 
 def _trial(point: CoursePoint, course: TuneCourse, base: dict[str, Value], spec: StudySpec) -> Row:
     setting = course.settings.get(point.ask.candidate, {})
-    shown_setting = changed(setting, base)
+    changes = changed(setting, base)
     failure = point.trial.failure
-    shown = figure_text(point.figure, spec) if point.figure is not None else "failed"
+    figure = figure_text(point.figure, spec) if point.figure is not None else "failed"
     return Row(
         [
             Cell(str(point.place), order=point.place),
             Cell(STAGES[point.ask.stage]),
             Cell(visible(point.ask.candidate)),
-            Cell(shown, order=point.figure),
-            Cell(setting_text(shown_setting) if point.ask.candidate != spec.baseline else NOTHING),
+            Cell(figure, order=point.figure),
+            Cell(setting_text(changes) if point.ask.candidate != spec.baseline else NOTHING),
         ],
         RowRole.BAD if failure is not None else RowRole.PLAIN,
     )

@@ -17,7 +17,7 @@ _DEFAULT, _IN_FORCE = "default", "in force"
 
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """A variable of which candidates had different values."""
+    """A variable that differed between candidates; `values` has each value with the candidates that had it."""
 
     name: str
     under_test: bool
@@ -41,8 +41,8 @@ def differing(record: StudyRecord) -> list[Differing]:
     labels, under_test = naming(record.spec).labels, record.spec.variables_under_test
     variables = []
     for build in dict.fromkeys(candidate.server for candidate in record.spec.candidates):
-        forced = {name: values for name, values in _in_force(record).items() if record.spec.candidate(name).server == build}
-        for note in confounds(forced, (), next(iter(forced), "")):
+        effective = {name: values for name, values in _in_force(record).items() if record.spec.candidate(name).server == build}
+        for note in confounds(effective, (), next(iter(effective), "")):
             owners: dict[str, list[str]] = {}
             variable = str(note.data["variable"])
             for name, value in note.data["values"].items():
@@ -54,21 +54,21 @@ def differing(record: StudyRecord) -> list[Differing]:
 
 
 def not_default(record: StudyRecord) -> list[NotDefault]:
-    """Return for each build every variable that was not at its default, as its baseline had it.
+    """Return for each build every variable that was not at its default with one of its candidates, if possible the baseline.
 
-    On an attached server a default is what it had before the study.
+    On an attached server a default is the value before the study.
     """
-    forced = _in_force(record)
-    order = sorted(forced, key=lambda name: name != record.spec.baseline)
+    effective = _in_force(record)
+    order = sorted(effective, key=lambda name: name != record.spec.baseline)
     builds = []
     for build, defaults in _defaults(record).items():
         candidate = next((name for name in order if record.spec.candidate(name).server == build), None)
         if candidate is None:
             continue
-        both = forced[candidate].keys() & defaults.keys()
+        both = effective[candidate].keys() & defaults.keys()
         sides = {
             _DEFAULT: {name: defaults[name] for name in both},
-            _IN_FORCE: {name: forced[candidate][name] for name in both},
+            _IN_FORCE: {name: effective[candidate][name] for name in both},
         }
         notes = sorted(confounds(sides, (), _DEFAULT), key=lambda note: str(note.data["variable"]))
         rows = [
@@ -93,6 +93,6 @@ def _defaults(record: StudyRecord) -> dict[str, dict[str, str]]:
     for build, text in record.catalogues.items():
         try:
             defaults[build] = Catalogue.from_json(text).defaults()
-        except ValueError:  # of another dialin
+        except ValueError:  # written by another version of dialin
             continue
     return defaults

@@ -71,7 +71,7 @@ def _apply(record: StudyRecord) -> list[Part]:
 
 
 def _cautions(items: Sequence[sql_file.Statements], record: StudyRecord) -> list[str]:
-    """Return all that must be known before the values are set; none of it may be lost in what is copied."""
+    """Return what the user must know before setting the values, which comments in copied code might hide."""
     verdict = record.verdict
     weaker = verdict.chosen.weaker_durability if verdict else []
     texts = [f"{visible(name)} gives up durability: {loses(name)}." for name in weaker]
@@ -159,11 +159,11 @@ def not_found(verdict: Verdict, *, saw_machine: bool) -> str:
         "an offered load that depends on the candidate": "load_disagrees" in codes,
         "effects that carry over into other periods": "carries_over" in codes,
     }
-    spoiled = {
+    problems = {
         "other variables that differ": bool(verdict.confounds),
         **(of_the_load if verdict.live is None else of_live_traffic),
         "failed trials": any(candidate.failed for candidate in verdict.candidates),
         "seconds lost to the host": verdict.lost_seconds > 0,
     }
-    absent = [what for what, is_present in spoiled.items() if not is_present]
+    absent = [problem for problem, is_present in problems.items() if not is_present]
     return f"Not found: {listed(absent)}." if absent else ""

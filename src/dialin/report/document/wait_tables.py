@@ -33,11 +33,11 @@ def collected_table(trials: Sequence[WaitTrial], labels: Mapping[str, str], unit
         Column("rate", unit, 2, is_figure=True),
         Column("change", "throughput", is_figure=True),
     ]
-    rows = [Row([Cell(labels[one.candidate], candidate=one.candidate), *map(Cell, _of(one))]) for one in trials]
+    rows = [Row([Cell(labels[one.candidate], candidate=one.candidate), *map(Cell, _trial_cells(one))]) for one in trials]
     return Table("collected", COLLECTED_READING, columns, rows)
 
 
-def _of(one: WaitTrial) -> tuple[str, ...]:
+def _trial_cells(one: WaitTrial) -> tuple[str, ...]:
     return (
         visible(one.pattern),
         duration(one.seconds),

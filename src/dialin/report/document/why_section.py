@@ -25,11 +25,11 @@ from dialin.report.load_units import units_in
 from dialin.text import visible
 
 _CHARTED = 2
-"""Instruments whose waits are drawn and shown openly."""
+"""Instruments whose waits have a chart and a table that is not folded away."""
 
 
 def why_section(record: StudyRecord, why: Why, labels: Mapping[str, str], style: Mapping[str, Style]) -> Section:
-    """Return the section; where nothing was watched it says so."""
+    """Return the section; where no probe ran it says so."""
     names = record.spec.names
     parts: list[Part] = [Paragraph(why_sentences.summary(why, record), Role.REASON)]
     if why_sentences.is_known(why):

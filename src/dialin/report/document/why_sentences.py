@@ -1,4 +1,4 @@
-"""The sentences about a verdict's reasons that every form of the report shares; what evidence found, put in words."""
+"""The sentences on a verdict's reasons and their evidence that every rendering of the report shares."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ADDRESS = re.compile(r"(?:dev\.mysql\.com|mariadb\.com|man7\.org|docs\.kernel\.
 """The addresses that become links: those that the rules name, and no other."""
 
 SHOWN = 3
-"""How many reasons are shown at once; the others are folded away, or a command further."""
+"""How many reasons are shown at once; the others are folded away, or shown by `dialin explain`."""
 
 REASON_KINDS = {
     ReasonKind.MOVED: "changed with the verdict",
@@ -22,21 +22,21 @@ REASON_KINDS = {
     ReasonKind.UNUSED: "unused capacity",
     ReasonKind.LIMIT: "limit hit",
 }
-"""What a kind of reason is called beside one."""
+"""The label of each kind of reason."""
 
 UNKNOWN = (
     "No reasons are available: no probe ran while load was measured. Probes were off (--no-probes), or no trial completed yet."
 )
-"""What stands where no probe watched."""
+"""The text where no probe ran."""
 
 LIVE = (
     "A study of live traffic runs no probes, which would be load of its own. What a statement cost the server in CPU, I/O, "
     "pages and rows stands beside its latency, under Live, own traffic."
 )
-"""The same, of a live server under its own traffic."""
+"""The text for a study of live traffic."""
 
 MOVED_NOTE = "A metric that changed with the verdict is correlated with it: it may be a cause, an effect, or neither."
-"""What is to be known of every reason that moved with the verdict."""
+"""The remark on every reason that changed with the verdict."""
 
 
 def is_known(why: Why | None) -> bool:
@@ -47,7 +47,7 @@ def is_known(why: Why | None) -> bool:
 
 
 def summary(why: Why | None, record: StudyRecord) -> str:
-    """Return the summary of the evidence in one sentence, or why nothing was watched."""
+    """Return the summary of the evidence in one sentence, or why there is none."""
     if why is not None and is_known(why):
         return visible(why.summary)
     return UNKNOWN if record.spec.live is None else LIVE
@@ -62,7 +62,7 @@ def remark(reason: Reason, record: StudyRecord) -> str:
 
 
 def source(reason: Reason) -> tuple[str, str]:
-    """Return where the rule of a reason comes from, and the address of that; the address is empty where none is known."""
+    """Return the source of a reason's rule, and its URL; the URL is empty where the source names none."""
     text = visible(reason.source).rstrip(".")
     address = _ADDRESS.search(text)
     if address is None:
@@ -71,13 +71,13 @@ def source(reason: Reason) -> tuple[str, str]:
 
 
 def kinds_of(reasons: Sequence[Reason]) -> str:
-    """Return how many reasons there are of each kind: `2 moved with the verdict, 1 limit hit`."""
+    """Return how many reasons there are of each kind: `2 changed with the verdict, 1 limit hit`."""
     counts = {kind: sum(reason.kind is kind for reason in reasons) for kind in ReasonKind}
     return ", ".join(f"{count} {REASON_KINDS[kind]}" for kind, count in counts.items() if count)
 
 
 def watching(why: Why) -> str:
-    """Return what the probes cost: the share of time in which each asked the server, and the CPU that dialin itself used."""
+    """Return what the probes cost: the share of time in which each queried the server, and the CPU that dialin itself used."""
     if not why.probes:
         return "No probe ran."
     costly = sorted(why.probes, key=lambda probe: probe.waited_ms_per_s, reverse=True)
@@ -88,7 +88,7 @@ def watching(why: Why) -> str:
 
 
 def unread(why: Why) -> list[str]:
-    """Return what probes could not read, a sentence each, those of several probes once."""
+    """Return what probes could not read, one sentence each; what several probes could not read is reported once."""
     probes_by_note: dict[str, list[str]] = {}
     for probe in why.probes:
         for note in probe.notes:

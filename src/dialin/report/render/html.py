@@ -1,6 +1,6 @@
-"""`report.html`: one file that holds all it shows, asks no network, and reads well on paper, a phone and in the dark.
+"""`report.html`: one file that contains all it shows, uses no network, and suits paper, phones and dark mode.
 
-What stands inside its `<main>`, and what its script draws, is made apart from the document around it: the live page of a
+The content of its `<main>` and the data of its script are built apart from the page around them, because the live page of a
 running study shows the same.
 """
 
@@ -27,12 +27,12 @@ from dialin.report.render.markup import asset, embedded, library, packed_library
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a page shows of a study.
+    """The content of a page on a study.
 
     Attributes:
-        title: the verdict's sentence, or where the study stands: plain text.
+        title: the verdict in one sentence, or the state of the study; plain text.
         menu: the links to its sections.
-        data: what the page's script draws from: `trials`, `metrics`, `charts`.
+        data: the data that the page's script draws: `trials`, `metrics`, `charts`.
     """
 
     title: str
@@ -44,7 +44,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """What a page needs beside its body: its style sheet, its script, and the charts' library."""
+    """The other parts of a page: its style sheet, its script, and the charts' library."""
 
     css: str
     script: str
@@ -56,7 +56,7 @@ def assets() -> Assets:
 
 
 def body(record: StudyRecord, why: Why | None = None) -> Body:
-    """Return what a page shows of a study, whether it has ended, runs, or has not measured a second yet."""
+    """Return the content of a page on a study, whether it has ended, runs, or has not measured a second yet."""
     series = all_series(record)
     metrics = server_metrics(record)
     document = study_document(record, why, series, metrics)
@@ -71,7 +71,7 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
 
 def render(record: StudyRecord, why: Why | None = None) -> str:
     """Return the report as one HTML document without any outside reference."""
-    shown, parts = body(record, why), assets()
+    page, parts = body(record, why), assets()
     return str(
         rendered(
             "report.html.j2",
@@ -79,11 +79,11 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
             css=Markup(parts.css),  # noqa: S704
             script=Markup(parts.script),  # noqa: S704
             library=_packed(),
-            data=embedded(shown.data),
-            title=shown.title,
-            menu=shown.menu,
-            main=shown.main,
-            colophon=shown.colophon,
+            data=embedded(page.data),
+            title=page.title,
+            menu=page.menu,
+            main=page.main,
+            colophon=page.colophon,
         )
     )
 

@@ -1,4 +1,4 @@
-"""`report.md`: the document for a pull request. Foreign text is shown as text: no markup, no broken table, nobody mentioned."""
+"""`report.md`: the document for a pull request. Text from outside cannot act as markup, break a table or mention anybody."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dialin.report.render.markdown_text import fenced, folded, prose, table
 from dialin.text import visible
 
 _OPEN_RANKS = 4
-"""Columns of the candidates up to this rank stand openly; all are in the table that is folded away."""
+"""Columns of the candidates' table up to this rank are shown at once; the table that is folded away has all of them."""
 
 _FOLDED = (SectionKey.OVER_TIME, SectionKey.HOW)
 _FIRST = "candidates-table"

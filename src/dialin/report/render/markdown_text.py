@@ -16,7 +16,7 @@ _NUMBERED = re.compile(r"\d*")
 _MENTIONS = re.compile("[@#]")
 _UNSEEN_JOINER = "\u2060"
 _JOINER = f"&#{ord(_UNSEEN_JOINER)};"
-"""A word joiner, which nobody sees: behind it a code host takes no name for one that is mentioned."""
+"""An invisible word joiner: after `@` or `#` it keeps a code host from taking what follows for a mention."""
 
 
 def prose(text: str) -> str:
@@ -39,8 +39,8 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def folded(summary: str, body: str) -> str:
-    """Return what is folded away behind a line of text, which is shown as it is."""
-    joined = _MENTIONS.sub(rf"\g<0>{_UNSEEN_JOINER}", visible(summary))  # before there are entities, which hold a # too
+    """Return Markdown that is folded away behind a summary; no character of the summary is markup."""
+    joined = _MENTIONS.sub(rf"\g<0>{_UNSEEN_JOINER}", visible(summary))  # before escaping, because entities contain a # too
     shown = html.escape(joined).replace(_UNSEEN_JOINER, _JOINER).replace("://", "&#58;//")
     return f"<details><summary>{shown}</summary>\n\n{body}\n\n</details>"
 

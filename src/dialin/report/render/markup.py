@@ -1,4 +1,4 @@
-"""The HTML report's templates: what makes text safe in them, and the files that stand beside them."""
+"""The HTML report's templates: how text is made safe in them, and the files beside them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 
 def rendered(template: str, **given: Any) -> Markup:
-    """Return a template filled in: all text that it is given is escaped, unless it is markup already."""
+    """Return a template filled in; all text in `given` is escaped, unless it is markup already."""
     return Markup(_environment().get_template(template).render(**given))  # noqa: S704
 
 
@@ -41,7 +41,7 @@ def library() -> str:
 
 
 def _tied(value: Any) -> Any:
-    """Tie a percent sign to its figure; what is to be copied letter by letter comes as markup and stays as it is."""
+    """Join a percent sign to its figure by a no-break space; text to be copied exactly comes as markup and is not changed."""
     return value.replace(" %", "\u00a0%") if type(value) is str else value
 
 

@@ -1,4 +1,4 @@
-"""The document in the terminal: the verdict in brief, all that explains it, or all of it."""
+"""The document in the terminal: the verdict in brief, its explanation, or the whole document."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ from dialin.text import distinct, visible
 _GAP = 2
 _INDENT = "    "
 _IN_PLOT = 72
-"""Columns of terminal from which on the forest plot shows intervals in figures."""
+"""The terminal width in columns from which the forest plot shows intervals in figures."""
 
 _WIDEST_PLOT = 80
 _EXPLAINING = ("scaling", "scaling-table", "latency-of-transactions")
-"""Parts on the candidates that explain more than they decide."""
+"""The keys of those parts on the candidates that `print_why` shows and `print_verdict` leaves out."""
 _CAVEAT_STYLES = {"confound": "yellow", "warning": "yellow"}
 
 
 def print_verdict(record: StudyRecord, console: Console, why: Why | None = None) -> None:
-    """Print a study's verdict in brief; text from servers and files is shown, never obeyed."""
+    """Print a study's verdict in brief; control characters in text from servers and files are escaped."""
     document, page = study_document(record, why), Page(console)
     writer = _Writer(page, document, is_whole=False)
     page.text(document.headline, headline_style(record.verdict))
@@ -74,7 +74,7 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
 
 
 def print_why(record: StudyRecord, why: Why, console: Console) -> None:
-    """Print all that explains a verdict; text from servers is shown, never obeyed."""
+    """Print all that explains a verdict; control characters in text from servers are escaped."""
     document, page = study_document(record, why), Page(console)
     writer = _Writer(page, document, is_whole=True)
     page.text(document.headline, headline_style(record.verdict))
@@ -112,7 +112,7 @@ def _print_strongest(record: StudyRecord, document: Document, why: Why | None, w
 
 
 class _Writer:
-    """Writes parts to a page: all of each, or what a glance needs."""
+    """Writes parts to a page: each in full, or in brief."""
 
     def __init__(self, page: Page, document: Document, *, is_whole: bool) -> None:
         self.page = page

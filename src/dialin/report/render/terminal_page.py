@@ -1,4 +1,4 @@
-"""A terminal that is given finished text: sentences wrapped, tables fitted into its width, nothing in them obeyed."""
+"""Finished text on a terminal: sentences are wrapped, tables fitted to its width, and no text is read as markup."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _LONGEST_LINE = 100
 """Columns that a paragraph fills at most: longer lines are hard to read."""
 
 _LABEL = 15
-"""Columns that labels take where their paragraphs are set in behind them."""
+"""Columns that labels take where their paragraphs are indented after them."""
 
 _SET_IN = 64
-"""Columns of terminal from which on there is room for that."""
+"""The terminal width in columns from which there is room for that indent."""
 
 
 class Page:
-    """A console that is given finished text only: no markup, nothing that its encoding lacks."""
+    """A console for finished text only: no markup is interpreted, and no character is printed that its encoding lacks."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -34,7 +34,7 @@ class Page:
         self._console.print()
 
     def text(self, text: str, style: str = "", indent: str = "", hanging: str = "") -> None:
-        """Print a paragraph, all of it set in by an indent, or all lines but the first by `hanging`."""
+        """Print a paragraph, all lines indented by `indent`, or the first by `indent` and the others by `hanging`."""
         for line in wrapped(self._fit(text), self._prose, indent=indent, hanging=hanging or indent):
             self._console.print(Text(line, style=style), soft_wrap=True)
 
@@ -42,7 +42,7 @@ class Page:
         self._labelled(label, f"{label} ", "", text, style)
 
     def fact(self, label: str, text: str, style: str = "dim") -> None:
-        """Print a paragraph that begins with a label and, where there is room, is set in behind it as all its like are."""
+        """Print a paragraph that begins with a label; where there is room, all such paragraphs have the same indent."""
         if self.width < _SET_IN:
             self.labelled(label, text, style)
         else:
@@ -55,7 +55,7 @@ class Page:
             self._console.print(Text(line), soft_wrap=True)
 
     def numbered(self, number: int, text: str) -> None:
-        """Print a paragraph behind its number, its lines set in below the first."""
+        """Print a paragraph after its number, all lines with the same indent."""
         head = f"{number:>2}. "
         for line in wrapped(self._fit(text), self._prose, indent=head, hanging=" " * len(head)):
             self._console.print(Text(line), soft_wrap=True)

@@ -15,7 +15,7 @@ GAP = 2
 
 _NARROWEST = 10
 _INTERVALS = 5
-"""Where a chart shows the deciding figure, the intervals of columns up to this rank matter more than the columns above it."""
+"""Where a chart shows the deciding figure, columns above this rank are dropped before the intervals of the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,12 @@ class TerminalColumn:
     """A column, with one cell for each row.
 
     Attributes:
-        brief: the same where there is little room; empty where they cannot be shorter.
-        bare: the figures alone; empty where that is the same as `brief`.
-        rank: what is dropped first where there is little room: the highest; 0 always stays.
-        left: whether it is set to the left, as words are.
-        bare_first: whether its cells are shown bare before those of others.
+        brief: the cells where there is little room; empty where they cannot be shorter.
+        bare: the cells as figures alone; empty where they are the same as `brief`.
+        rank: where there is little room the column with the highest rank is dropped first; 0 is never dropped.
+        left: whether its cells are left-aligned, as words are.
+        is_charted: whether a chart above the table shows it with its intervals.
+        bare_first: whether its cells are shown bare before those of other columns.
     """
 
     title: str
@@ -58,13 +59,13 @@ def columns_of(table: Table) -> list[TerminalColumn]:
 
 
 def row_styles(table: Table) -> list[str]:
-    """Return how each row of a table is shown."""
+    """Return the style of each row of a table."""
     styles = {RowRole.RECOMMENDED: "bold", RowRole.DIMMED: "dim", RowRole.BAD: "red", RowRole.PLAIN: ""}
     return [styles[row.role] for row in table.rows]
 
 
 def fitted(columns: Sequence[TerminalColumn], width: int) -> tuple[list[TerminalColumn], list[str]]:
-    """Return the columns of a table as they fit a width, and the titles of those that do not and stand nowhere else."""
+    """Return the columns of a table as they fit a width, and the titles of those left out that no chart shows."""
     shown = list(columns)
     for attempt in _attempts(columns, width):
         shown = attempt
@@ -75,7 +76,10 @@ def fitted(columns: Sequence[TerminalColumn], width: int) -> tuple[list[Terminal
 
 
 def _attempts(columns: Sequence[TerminalColumn], width: int) -> Iterator[list[TerminalColumn]]:
-    """Yield the ways to show a table, the best first: intervals outlast the columns that say least, and names stay whole."""
+    """Yield the ways to show a table, the best first.
+
+    Below a chart, the least important columns are dropped first; then names are shortened, and only then intervals left out.
+    """
     yield list(columns)
     brief = [_brief(column, bare=column.is_charted) for column in columns]
     yield brief

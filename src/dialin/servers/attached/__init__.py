@@ -1,1 +1,1 @@
-"""Servers that dialin did not start: found, looked at, changed, and put back as they were."""
+"""Servers that dialin did not start: how it finds, inspects, changes and restores them."""

@@ -1,6 +1,6 @@
-"""Signs that a server is in use: replicas, replication of its own, clusters, other clients.
+"""Signs that a server is in use: it has replicas, is a replica, is a node of a cluster, or serves other clients.
 
-All but Galera is read from the list of processes, so that PROCESS is the only privilege that this takes.
+Replication and clients are read from the process list, so that PROCESS is the only privilege needed.
 """
 
 from __future__ import annotations
@@ -17,35 +17,36 @@ from dialin.servers.sessions import ServerSession, sessions
 from dialin.text import counted, listed, visible
 
 WATCHED = 1.5
-"""Seconds between two looks at how many statements a server was sent."""
+"""Seconds between the two readings of how many statements a server has received."""
 
 _MOST_NAMED = 3
 
 
 def reasons(query: Query, variables: Mapping[str, str], clock: Clock, *, not_others: int | None = None) -> list[str]:
-    """Return why a server must be taken for one that is in use, a sentence each without its full stop; none where it is idle.
+    """Return the reasons why a server counts as in use, each a sentence without its full stop; empty if it is idle.
 
-    It takes `WATCHED` seconds. A connection that did nothing and ends in the meantime uses nothing: it may be one that dialin
-    itself has just closed, which a busy server lists for a moment longer.
+    This takes `WATCHED` seconds. `not_others` is the id of another connection of dialin, which does not count. An idle
+    connection that ends in the meantime does not count either: it may be one that dialin itself has just closed, which a busy
+    server still lists for a moment.
 
     Raises:
-        UserError: the account may not see what others do.
+        UserError: the account may not see other sessions.
     """
     check_sees_others(query)
     ours = (int(query("SELECT CONNECTION_ID()")[0][0]), not_others)
     before = {session.id: session for session in sessions(query) if session.id not in ours}
     statements = _questions(query)
     clock.sleep(WATCHED)
-    sent = _questions(query) - statements - 1  # this second look is a statement itself
+    sent = _questions(query) - statements - 1  # the second reading is a statement itself
     after = {session.id: session for session in sessions(query) if session.id not in ours}
     ended = [number for number in before.keys() - after.keys() if before[number].is_idle]
     connections = [session for number, session in (before | after).items() if number not in ended]
-    # Each of them ended by a last command.
+    # Each connection that ended sent one last command.
     return [*_replication(connections), *_clusters(query, variables), *_clients(connections, max(0, sent - len(ended)))]
 
 
 def check_sees_others(query: Query) -> None:
-    """Raise UserError where the account lacks PROCESS: the list of processes then leaves out those of others, silently."""
+    """Raise UserError if the account lacks PROCESS: the process list would then silently omit other users' sessions."""
     try:
         query("SHOW ENGINE INNODB STATUS")
     except RefusedError as error:
@@ -57,7 +58,7 @@ def check_sees_others(query: Query) -> None:
 
 
 def check_writable(variables: Mapping[str, str]) -> None:
-    """Raise UserError where the server is set to take no writes."""
+    """Raise UserError if the server is read-only."""
     for name in ("super_read_only", "read_only", "innodb_read_only"):
         if variables.get(name, "OFF").upper() not in ("OFF", "0"):
             raise UserError(

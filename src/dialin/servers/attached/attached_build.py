@@ -29,7 +29,7 @@ class AttachedBuild:
 
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> AttachedBuild:
-        """Read it from a server's variables; MariaDB is never taken for MySQL, whatever version it pretends to be."""
+        """Return the build of a server with these variables; MariaDB is recognised even if it reports a MySQL version."""
         text = variables.get("version", "")
         numbers = text.partition("-")[0].split(".")
         if not numbers or not all(number.isdecimal() for number in numbers):
@@ -53,7 +53,7 @@ class AttachedBuild:
 
     @property
     def instance(self) -> dict[str, str | int]:
-        """What distinguishes it from others of its build."""
+        """What distinguishes the server from others of the same build."""
         return {"hostname": self.hostname, "port": self.port, "datadir": self.datadir, "uuid": self.uuid}
 
     @property
@@ -62,21 +62,21 @@ class AttachedBuild:
 
 
 def differences(expected: Facts, actual: Facts) -> list[str]:
-    """Return the facts in which two servers differ; the build does not count, for a server may be upgraded."""
+    """Return the facts in which two servers differ; the build does not count, because a server may be upgraded."""
     return [name for name in _IDENTITY if expected[name] != actual[name]]
 
 
 def check_same(expected: Facts, variables: Mapping[str, str]) -> None:
-    """Raise ServerError where the server that answers is not the one whose undo was written down."""
+    """Raise ServerError if the server that answers is not the one whose undo was recorded."""
     actual = AttachedBuild.of(variables).facts
-    if other := differences(expected, actual):
+    if differing := differences(expected, actual):
         raise ServerError(
-            f"Another server answers: {_named(actual, other)}, and the changes of the study were recorded for "
-            f"{_named(expected, other)}",
+            f"Another server answers: {_named(actual, differing)}, and the changes of the study were recorded for "
+            f"{_named(expected, differing)}",
             "Nothing was changed on it. Check where the address leads: a proxy, a virtual address, a failover",
         )
 
 
-def _named(facts: Facts, other: Sequence[str]) -> str:
-    more = [f"{name} {facts[name] or 'none'}" for name in other if name not in ("hostname", "port")]
+def _named(facts: Facts, differing: Sequence[str]) -> str:
+    more = [f"{name} {facts[name] or 'none'}" for name in differing if name not in ("hostname", "port")]
     return visible(" ".join([f"{facts['hostname']}:{facts['port']}", *([f"({', '.join(more)})"] if more else [])]))

@@ -1,4 +1,4 @@
-"""A server says itself which dialin studies it: two on different machines, or with different homes, see each other so."""
+"""The claim on an attached server: a lock on the server itself, which dialins on other machines and with other homes see."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from dialin.servers.connection import RefusedError
 from dialin.servers.sessions import sessions
 
 LOCK = "dialin study"
-"""The name of the lock (GET_LOCK) on the server that a dialin holds while it studies the server or puts it back."""
+"""The name of the lock (GET_LOCK) on the server that a dialin holds while it studies or restores the server."""
 
 CHANGE = "dialin change"
 """The name of the lock that a connection holds while it sets variables. The server frees it when that connection is gone: then
-nothing that a dialin sent before it was killed can come into force any more."""
+nothing that a dialin sent before it was killed can take effect any more."""
 
 _GONE_WITHIN = 10
 """Seconds that a busy server may take to notice that the connection of a killed dialin is gone."""
 
 _LONGEST_IDLE = 86_400
-"""Seconds after which the server ends a connection of which nothing is heard; what died with its network is gone by then."""
+"""Seconds after which the server ends a silent connection, such as that of a dialin whose network failed."""
 
 _NOT_IN_A_CLUSTER = (1105, 1235)
-"""What nodes of Galera clusters answer that allow no such locks; there a study is seen by its entry alone."""
+"""Error numbers of nodes of Galera clusters that allow no such locks; there, only the undo entry shows a study."""
 
 _PROGRAM = "dialin study "
 
 
 def study_program(directory: str) -> str:
-    """Return the name under which the connection that holds the lock is seen on the server: it says which study that is."""
+    """Return the program name of the connection that holds the lock, which tells others the directory of the study."""
     return f"{_PROGRAM}{directory}".rstrip()[:_LONGEST_NAME]
 
 
 _LONGEST_NAME = 400
-"""Bytes of a connection's attributes that a server keeps by default: 512, those of the client itself included."""
+"""Bytes of the program name: a server keeps 512 bytes of connection attributes by default, the client's own included."""
 
 
 def take_lock(query: Query, name: str, seconds: int) -> bool | None:
-    """Take a lock by name for this connection, waiting for others that hold it; None where the server has no such locks."""
+    """Take a named lock for this connection, and wait for another holder; None if the server has no such locks."""
     try:
         return bool(query("SELECT GET_LOCK(%s, %s)", (name, seconds))[0][0] == 1)
     except RefusedError as error:
@@ -59,10 +59,10 @@ class Claim:
         self.connection: int | None = None
 
     def take(self) -> None:
-        """Take the lock, or make sure that it is still held; nothing is taken of a server that has no such locks.
+        """Take the lock, or make sure that it is still held; a server that has no such locks is left without one.
 
         Raises:
-            UserError: another dialin holds it.
+            UserError: another dialin holds the lock.
             ServerError: the server does not answer.
         """
         if self._query is not None and self._is_held(self._query):
@@ -96,7 +96,7 @@ class Claim:
 
 
 def _study_of(query: Query, connection: object) -> str:
-    """Return which study a connection belongs to, as far as the server says: not where its performance schema is off."""
+    """Return which study a connection belongs to; its directory is known only if the performance schema is on."""
     attributes: dict[str, str] = {}
     host = ""
     with suppress(ServerError):

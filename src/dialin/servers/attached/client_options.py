@@ -1,8 +1,8 @@
-"""Where the account of an attached server is found: what the standard client reads, in its order.
+"""Finds the account for an attached server in the sources that the standard client reads, in its order.
 
-Option files first (`/etc/my.cnf`, `/etc/mysql/my.cnf`, `~/.my.cnf`; only the named one where one is named), then
-`~/.mylogin.cnf`; the last of several values wins. The environment fills what they leave open. A password comes from these
-places only, never from a command line, and no error quotes one.
+Option files come first (`/etc/my.cnf`, `/etc/mysql/my.cnf`, `~/.my.cnf`; if one is named, only that one), then
+`~/.mylogin.cnf`; the last of several values wins. The environment supplies what they lack. A password comes only from these
+sources, never from a command line, and no error quotes one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dialin.variables import optionfile
 from dialin.variables.optionfile import Option
 
 GROUPS = ("client", "client-server", "client-mariadb", "dialin")
-"""The groups that are read: those of every client of either flavour, and one for dialin alone."""
+"""The groups that are read: those of every client of either flavour, and one only for dialin."""
 
 SYSTEM_FILES = (Path("/etc/my.cnf"), Path("/etc/mysql/my.cnf"))
 
@@ -69,10 +69,10 @@ def find_account(
         sockets: where a server on this machine may listen.
 
     Returns:
-        The account; its notes say what was left out, or lies open to others.
+        The account; its notes say which files were ignored, and which files with a password others may read.
 
     Raises:
-        UserError: a file or a login path is not there or cannot be read, or an option has no meaning.
+        UserError: a file or a login path does not exist or cannot be read, or an option has an invalid value.
     """
     home = Path(environment["HOME"]) if environment.get("HOME") else Path.home()
     gathered = _Gathered()
@@ -111,7 +111,7 @@ def _read_usual(gathered: _Gathered, path: Path) -> None:
     if not path.is_file() or not os.access(path, os.R_OK):
         return
     if path.stat().st_mode & stat.S_IWOTH:
-        gathered.notes.append(f"{path} was not read, for everybody may write to it")
+        gathered.notes.append(f"{path} was not read, because everybody may write to it")
         return
     _take_file(gathered, optionfile.options(path, GROUPS))
 
@@ -124,7 +124,7 @@ def _take_file(gathered: _Gathered, options: Sequence[Option]) -> None:
 
 
 def _read_login_paths(gathered: _Gathered, login_path: str | None, path: Path) -> None:
-    """Read the login path `client`, as every client does, and the one that was asked for over it."""
+    """Read the login path `client`, as every client does, then the requested one, whose values win."""
     if not path.is_file():
         if login_path is not None:
             raise UserError(f"{path} does not exist, so there is no login path {login_path}", _MAKE_LOGIN_PATH)
@@ -147,10 +147,10 @@ _MAKE_LOGIN_PATH = "`mysql_config_editor print --all` lists them, `mysql_config_
 
 
 def _decrypted(path: Path) -> str:
-    """Return the text of a file of login paths.
+    """Return the decrypted text of a file of login paths.
 
     Raises:
-        UserError: others may read it, which makes clients leave it out, or it is something else.
+        UserError: others may read the file, so that clients ignore it, or it is not a file of login paths.
     """
     import myloginpath
 
@@ -163,7 +163,7 @@ def _decrypted(path: Path) -> str:
     except UserError:
         raise
     except Exception:
-        # Errors of many kinds come through, of the library and of what it builds on, and may quote what was decrypted.
+        # The library and its dependencies raise errors of many kinds, which may quote the decrypted text.
         raise UserError(f"{path} is not a file of login paths", _MAKE_LOGIN_PATH) from None
 
 
@@ -195,8 +195,8 @@ def _system_user(environment: Mapping[str, str]) -> str:
 def _tls(gathered: _Gathered) -> Tls:
     """Return how connections are encrypted, by the options of either flavour's client.
 
-    `ssl-ca` alone asks for a server whose certificate it signed; MariaDB's `ssl` asks for TLS, its `ssl-verify-server-cert` for
-    the name as well, and a certificate of one's own is of use only with TLS.
+    `ssl-ca` alone requires a server certificate that is signed by this CA. MariaDB's `ssl` requires TLS, and its
+    `ssl-verify-server-cert` verifies the host name as well. A client certificate requires TLS.
     """
     certificate, key, ca = gathered.text("ssl_cert"), gathered.text("ssl_key"), gathered.text("ssl_ca")
     mode = TlsMode.PREFERRED

@@ -1,4 +1,4 @@
-"""What is written down of one study on one attached server, so that it can be put back."""
+"""The undo entry of one study on one attached server: everything that is needed to restore the server."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ class UndoEntry:
 
     Attributes:
         owner: the PID of the dialin that wrote it.
-        study: the directory of the study; empty where it is not known.
-        machine: the machine that it runs on; see `servers.origin.machine`.
+        study: the directory of the study; empty if it is not known.
+        machine: the machine that this dialin runs on; see `servers.origin.machine`.
         attachment: where the account is found, its paths absolute.
-        place: how the server was reached: socket, or host and port, and user.
+        place: how dialin connected: socket, or host and port, and user.
         server: which server it is: build, hostname, port, datadir, uuid.
         before: every variable as the server showed it.
-        exact: those that are to be changed, as SET takes them back.
-        given: by variable, the value that dialin set last, and the value in force after that; earlier ones too while it is
-            pending.
-        also_changed: variables that changed along with them.
+        exact: the original values of the variables that will be changed, as SET accepts them.
+        given: by variable, the value that dialin set last, and the value in force after that; while the variable is pending,
+            earlier ones too.
+        also_changed: variables that the server changed along with them.
         pending: variables that are being set, whose values in force are not known yet.
-        others: the values that others had set by then.
-        persisted: variables with values for the next start, and what those were before; None for those that had none.
-        at_start: those of them that dialin gave one.
-        persisted_here: the value that dialin persisted last, by variable; empty where it took one out. While that is not read
-            back, what stood there before is there too.
+        others: values that others had set before the pending ones were set.
+        persisted: by variable, the persisted value before the study; None if there was none. Empty if no restart is planned.
+        at_start: the variables for which dialin persisted a value.
+        persisted_here: by variable, the value that dialin persisted last, empty where it removed one; until that is read back,
+            earlier ones too.
         restarted: whether dialin restarted the server, so that values which were set at run time before are lost.
-        as_started: what differed from `before` just after its last restart; None where that is not known.
-        schema_made: whether the server has made it for dialin.
-        files: files on the machine of dialin that the server, or dialin, writes meanwhile; they are removed at the end.
+        as_started: what differed from `before` just after the last restart; None if that is not known.
+        schema_made: whether the server has created `schema` for dialin.
+        files: files on this dialin's machine that the server, or dialin, writes during the study; the undo removes them.
     """
 
     id: str
@@ -74,7 +74,7 @@ class UndoEntry:
 
     @property
     def studied_by(self) -> str:
-        """Which study changes the server, in words: its directory and its process."""
+        """The study that changes the server, as text: its directory and its process."""
         return study_text(self.study, self.owner, self.host)
 
     @property
@@ -86,14 +86,14 @@ class UndoEntry:
         return self.machine.rpartition("/")[2]
 
     def differing(self, now: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables that have another value than before, with that."""
+        """Return the variables that do not have their value of `before`, with their value now."""
         return {name: value for name, value in now.items() if name in self.before and value != self.before[name]}
 
     def account(self, environment: Mapping[str, str]) -> Account:
-        """Return how the server is reached: as it was, with the password found anew.
+        """Return the account of the study, with the password read again.
 
         Raises:
-            UserError: the option file or login path is gone, or is about another user or host by now, whose password is not
+            UserError: the option file or login path is gone, or names another user or host by now, whose password must not be
                 sent to this server.
         """
         file, login_path = self.attachment.get("defaults_file"), self.attachment.get("login_path")
@@ -110,14 +110,14 @@ class UndoEntry:
 
 
 def read(path: Path) -> UndoEntry | None:
-    """Return the entry of a file, or None where there is none; raise UserError where it cannot be read."""
+    """Return the entry in a file; None if there is no such file. Raise UserError if it cannot be read."""
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         return UndoEntry(**{each.name: stored[each.name] for each in fields(UndoEntry) if each.name in stored})
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no entry of this version of dialin"
+        why = error.strerror if isinstance(error, OSError) else "it is not an entry of this version of dialin"
         raise UserError(
             f"{path} records what dialin changed on a server, and cannot be read: {why}",
             f"Fix it, or restore that server yourself and delete the record: dialin restore --forget {path.stem}",

@@ -1,4 +1,4 @@
-"""Locks by name, files in a directory: held by one process, and let go of by the kernel however it ends."""
+"""Named locks, as files in a directory: each is held by one process, and released by the kernel however the process ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _POLL = 0.05
 
 
 class Locks:
-    """The locks of a directory that this process holds, or could; the directory must exist when one is taken."""
+    """The locks in a directory, as this process takes and releases them; the directory must exist when one is taken."""
 
     def __init__(self, directory: Path, clock: Clock) -> None:
         self._directory = directory
@@ -25,7 +25,7 @@ class Locks:
         """Take a lock, or keep it where it is held already; False where another process holds it for `patience` seconds.
 
         Raises:
-            OSError: its file cannot be made.
+            OSError: the lock's file cannot be created.
         """
         if name in self._held and self._is_current(name):
             return True
@@ -41,7 +41,7 @@ class Locks:
         return True
 
     def is_free(self, name: str) -> bool:
-        """Tell whether nobody holds a lock, this process included."""
+        """Return whether no process holds a lock, this one included."""
         if name in self._held:
             return False
         try:
@@ -49,7 +49,7 @@ class Locks:
         except FileNotFoundError:
             return True
         except OSError:
-            return False  # it is somebody else's file, and so may be the process
+            return False  # the file belongs to another user, so a process of that user may hold it
         try:
             return try_lock(descriptor)
         finally:
@@ -60,7 +60,7 @@ class Locks:
             os.close(descriptor)
 
     def remove(self, name: str) -> None:
-        """Let go of a lock that nobody needs any more, its file included."""
+        """Release a lock that is not needed any more, and remove its file."""
         try:
             self._path(name).unlink(missing_ok=True)
         finally:
@@ -68,7 +68,7 @@ class Locks:
 
     @contextmanager
     def held(self, name: str, patience: float) -> Iterator[bool]:
-        """Hold a lock for a while; gives whether it could be taken."""
+        """Hold a lock during the `with` block; yields whether it could be taken."""
         taken = self.take(name, patience)
         try:
             yield taken
@@ -77,7 +77,7 @@ class Locks:
                 self.release(name)
 
     def _is_current(self, name: str) -> bool:
-        """Tell whether the file that this process holds is still the one that others would open."""
+        """Return whether the file that this process holds is still the one that others would open."""
         try:
             return os.path.samestat(os.fstat(self._held[name]), self._path(name).stat())
         except OSError:

@@ -1,4 +1,4 @@
-"""Putting an attached server back: what is done, in which order, and what is left alone."""
+"""Restores an attached server: what is done, in which order, and what is left alone."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from dialin.variables import rules
 
 
 def put_back(journal: WrittenJournal, attached: Attached, lines: list[str], restart_command: str | None) -> list[str]:
-    """Put back all that can be, and add what was done to `lines`.
+    """Restore everything that can be restored, and add what was done to `lines`.
 
     Returns:
-        What could not be put back, a clause each.
+        What could not be restored, a clause each.
 
     Raises:
         ServerError: the server does not answer, or another one does.
@@ -30,7 +30,7 @@ def put_back(journal: WrittenJournal, attached: Attached, lines: list[str], rest
     left = _put_back_persisted(journal, attached, lines, faults, restart_command)
     _put_back_variables(journal.entry, attached, lines, faults, left)
     _drop_schema(journal.entry, attached, lines, faults)
-    if not faults:  # a server that still writes a file would go on writing it, and nobody would see it
+    if not faults:  # a server that still writes to a removed file would continue unseen
         _remove_files(journal.entry, lines)
     return faults
 
@@ -38,10 +38,10 @@ def put_back(journal: WrittenJournal, attached: Attached, lines: list[str], rest
 def _put_back_persisted(
     journal: WrittenJournal, attached: Attached, lines: list[str], faults: list[str], restart_command: str | None
 ) -> Collection[str]:
-    """Put back what the next start is given, and restart the server where it runs with something else.
+    """Restore the persisted variables, and restart the server if it runs with other values and a command is given.
 
     Returns:
-        The variables that somebody else persisted or took out meanwhile: theirs is left alone.
+        The variables that somebody else persisted or reset meanwhile, which are left alone.
     """
     entry = journal.entry
     if not entry.at_start:
@@ -63,7 +63,7 @@ def _put_back_persisted(
         f"{name}: {'no longer persisted' if was is None else f'persisted as {was} again'}"
         for name, was in to_bring_back.items()
     ]
-    if restart_command is not None and _runs_with_ours(entry, attached):
+    if restart_command is not None and _runs_with_other_values(entry, attached):
         try:
             attached.restart(restart_command)
         except DialinError as error:
@@ -77,15 +77,15 @@ def _put_back_persisted(
 
 
 def _still_in_force(entry: UndoEntry, values: Mapping[str, str], persisted: Mapping[str, str | None]) -> list[str]:
-    """Return the values of dialin's that the server keeps until its next start, and what that will set, a line each.
+    """Return a line for each value of the study that stays in force until the next start, with the value after that.
 
-    `values` are all variables now, `persisted` what somebody else persisted: None where they removed what was persisted.
+    `values` holds all variables now; `persisted` holds the values that somebody else persisted, None for a reset variable.
     """
     return [
         f"{name}: {_shown(values[name])} from the study is in force until the server is restarted; it then starts with "
-        f"{'the value in its option files, or the default' if theirs is None else _shown(theirs)}"
-        for name, theirs in persisted.items()
-        if name in values and not same(values[name], entry.before[name]) and not same(values[name], theirs or "")
+        f"{'the value in its option files, or the default' if at_start is None else _shown(at_start)}"
+        for name, at_start in persisted.items()
+        if name in values and not same(values[name], entry.before[name]) and not same(values[name], at_start or "")
     ]
 
 
@@ -93,7 +93,7 @@ def _as_persisted(value: str | None) -> str:
     return "not persisted" if value is None else f"persisted as {_shown(value)}"
 
 
-def _runs_with_ours(entry: UndoEntry, attached: Attached) -> bool:
+def _runs_with_other_values(entry: UndoEntry, attached: Attached) -> bool:
     values = attached.variables()
     return any(not same(entry.before[name], values.get(name, "")) for name in entry.at_start)
 
@@ -103,11 +103,11 @@ def _put_back_variables(
 ) -> None:
     now = attached.variables()
     wanted: dict[str, Value | None] = {}
-    for name in _to_look_at(entry, now):
+    for name in _may_have_changed(entry, now):
         was = entry.before[name]
         if name in left or same(was, now[name]):
             continue
-        if _is_ours(entry, name, now[name]):
+        if _is_from_dialin(entry, name, now[name]):
             wanted[name] = entry.exact.get(name, was)
         elif name in entry.exact:
             lines.append(f"{name}: left at {_shown(now[name])}, which dialin did not set; it was {_shown(was)} before")
@@ -122,7 +122,10 @@ def _put_back_variables(
 
 
 def _must_be_back(entry: UndoEntry, name: str, refusal: DialinError | None) -> bool:
-    """Tell whether it is a fault that a variable is not what it was: no run-time value was lost where only a start sets it."""
+    """Return whether it is a fault that a variable lacks its original value.
+
+    If only a start can set a variable, and dialin did not change it, no run-time value was lost.
+    """
     return name in entry.exact or name in entry.also_changed or not isinstance(refusal, OnlyAtStartError)
 
 
@@ -158,11 +161,11 @@ def _remove_files(entry: UndoEntry, lines: list[str]) -> None:
             lines.append(f"{visible(name)}: removed")
 
 
-def _to_look_at(entry: UndoEntry, now: Mapping[str, str]) -> list[str]:
-    """Return the variables that may have to be put back, those that were asked for first.
+def _may_have_changed(entry: UndoEntry, now: Mapping[str, str]) -> list[str]:
+    """Return the variables that may have to be restored, those under test first.
 
-    Those are all where dialin restarted the server, which loses what was set at run time, and where it died while it set some,
-    for then nobody saw what moved along.
+    These are all variables if dialin restarted the server, which loses values that were set at run time, or if it died while
+    it set some, because then nothing recorded which others changed with them.
     """
     names = [*entry.exact, *entry.also_changed]
     if entry.restarted or entry.pending:
@@ -171,8 +174,8 @@ def _to_look_at(entry: UndoEntry, now: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(present))
 
 
-def _is_ours(entry: UndoEntry, name: str, value: str) -> bool:
-    """Return whether dialin caused a value, or may have where that is not written down."""
+def _is_from_dialin(entry: UndoEntry, name: str, value: str) -> bool:
+    """Return whether dialin caused a value, or may have caused it if that is not recorded."""
     if is_known(entry, name, value) or (entry.restarted and entry.as_started is None):
         return True
     return bool(entry.pending) and entry.others.get(name) != value

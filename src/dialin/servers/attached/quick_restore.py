@@ -1,7 +1,7 @@
-"""Puts the baseline of a live server back at once, over a connection that is open already.
+"""Restores the baseline of a live server at once, over a connection that is open already.
 
-A server in trouble may take no more connections, or take long to make one. The undo of the study remains: this is the short
-way, and what it leaves undone is still written down.
+A server in trouble may accept no more connections, or accept them slowly. The undo of the study still follows: a change that is
+not undone here stays recorded.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _LONGEST_IDLE = 86_400
 
 
 class QuickRestore:
-    """Puts back what dialin set, and nothing else; use it as a context manager.
+    """Restores the variables that dialin set, and no others; use it as a context manager.
 
     Args:
-        attached: the server; its undo is written down.
-        clock: for what comes into force later.
+        attached: the server; its undo is recorded.
+        clock: times the wait for values that come into force later.
 
     Attributes:
         connection: the server's number of its connection; None while it has none.
@@ -61,13 +61,13 @@ class QuickRestore:
         return query
 
     def put_back(self) -> dict[str, str]:
-        """Put every variable back that holds a value of dialin's; one that somebody else has set meanwhile is left alone.
+        """Restore every variable that has a value from dialin; one that somebody else has set meanwhile is left alone.
 
         Returns:
             Every variable of the server, read after the last was set.
 
         Raises:
-            ServerError: the server does not answer, or a value could not be put back.
+            ServerError: the server does not answer, or a value could not be restored.
         """
         try:
             return self._put_back(self._query or self._connect())
@@ -78,7 +78,7 @@ class QuickRestore:
     def _put_back(self, query: Query) -> dict[str, str]:
         journal = self._attached.journal
         if journal is None:
-            raise RuntimeError("an attached server is changed only when its undo is written down")
+            raise RuntimeError("an attached server is changed only when its undo is recorded")
         entry, now = journal.entry, global_variables(query)
         wanted: Wanted = {
             name: entry.exact.get(name, entry.before[name])
@@ -93,6 +93,6 @@ class QuickRestore:
         refused = setter.set_what_can_be(wanted)
         left = [name for name in wanted if not same(entry.before[name], setter.last_read.get(name, ""))]
         if left:
-            why = next(iter(refused.values())).what if refused else "it has another value still"
+            why = next(iter(refused.values())).what if refused else "it still has another value"
             raise ServerError(f"{listed(left)} could not be restored: {why}", "Run `dialin restore`")
         return setter.last_read

@@ -18,10 +18,10 @@ _LINES = 20
 
 
 def split_command(command: str) -> list[str]:
-    """Return a restart command in words, as a shell would split it.
+    """Return the program and arguments of a restart command, split as by a shell.
 
     Raises:
-        UserError: it has none, or its quotes do not close.
+        UserError: the command is empty, or its quotes do not close.
     """
     try:
         words = shlex.split(command)
@@ -33,16 +33,16 @@ def split_command(command: str) -> list[str]:
 
 
 def run(command: str) -> str:
-    """Run a restart command to its end, without a shell; returns the last lines of what it printed.
+    """Run a restart command to its end, without a shell; return the last lines of its output.
 
-    It gets a session of its own, so that Ctrl-C does not end a server that it starts.
+    The command runs in a new session, so that Ctrl-C does not end a server that it starts.
 
     Raises:
-        UserError: it cannot be run.
-        ServerError: it failed, or did not return in time; what it printed is in the error.
+        UserError: the command cannot be run.
+        ServerError: the command failed, or did not return in time; the error has its output.
     """
     words = split_command(command)
-    # A file, not a pipe: a server that it starts may keep its end open for ever.
+    # A file, not a pipe: a server that the command starts may keep its end of a pipe open for ever.
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(
@@ -67,14 +67,14 @@ def run(command: str) -> str:
             printed,
         )
     if code != 0:
-        # Its program alone: an argument may be a secret, and the fault of a trial is written down.
+        # Only the program is named: an argument may be a secret, and the failure of a trial is stored.
         failed = Cause(CauseCode.RESTART_COMMAND_FAILED, {"exit_code": code, "program": words[0]})
         raise ServerError(failed, "Run it by hand", printed)
     return printed
 
 
 def not_back(error: ServerError, persisted: Iterable[str]) -> ServerError:
-    """Return the error of a server that does not answer and may not be able to start with what dialin persisted."""
+    """Return the error of a server that does not answer, perhaps because it cannot start with what dialin persisted."""
     return ServerError(
         Cause(CauseCode.MAY_NOT_START, {"cause": error.cause.as_stored(), "variables": sorted(persisted)}),
         "Start it once with --persisted-globals-load=OFF, run `dialin restore`, then start it as usual",

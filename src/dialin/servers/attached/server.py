@@ -1,6 +1,6 @@
-"""An attached server: one that dialin did not start, studied where it runs, and put back as it was.
+"""An attached server: one that dialin did not start, studied where it runs, and restored afterwards.
 
-Nothing here changes it unless what undoes the change was written down first; see `undo`.
+Nothing here changes the server before the undo of that change is recorded; see `undo`.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from dialin.servers.setter import Setter
 from dialin.variables.aliases import reported_name
 
 PATIENCE = 600.0
-"""Seconds that a server may take to come into force with a value, or to answer again after a restart."""
+"""Seconds that a value may take to come into force, or the server to answer again after a restart."""
 
 _POLL = 0.1
 
 _CHANGED_WITHIN = 60
-"""Seconds that a server may take to end what a connection that is gone asked for."""
+"""Seconds that a server may take to end the statement of a connection that is gone."""
 
 _SAME_START = 2.0
-"""Seconds by which the starts that two readings of Uptime imply may differ and still be one."""
+"""Seconds by which two start times, computed from readings of Uptime, may differ and still count as one start."""
 
 
 class Attached:
     """An attached server; `timeout` is for connecting and for each answer, `patience` for a change, both in seconds.
 
-    `study` is the directory of the study that may change it; other dialins are told of it. `session_settings` are statements
-    that each of its connections begins with, but for the one that holds the lock.
+    `study` is the directory of the study that may change it, which other dialins can see. `session_settings` are statements
+    that each connection to it begins with, except the one that holds the lock.
 
     Raises:
-        UserError: from any method: a privilege is missing, the server lacks a variable, takes no such value, or takes one only
-            at its start, or another dialin studies it.
-        ServerError: the server does not answer, refuses for another reason, or is not the one whose undo was written down.
+        UserError: from any method: a privilege is missing, the server lacks a variable, refuses a value, or accepts it only at
+            startup, or another dialin studies the server.
+        ServerError: the server does not answer, refuses for another reason, or is not the one whose undo was recorded.
     """
 
     def __init__(self, account: Account, clock: Clock, *, timeout: float = 10.0, patience: float = PATIENCE) -> None:
@@ -74,14 +74,14 @@ class Attached:
             yield query
 
     def bind(self, facts: Facts) -> None:
-        """Change this server alone from now on, the one whose undo was written down, whichever answers."""
+        """Allow changes from now on, but only to the server with these facts, whichever server answers."""
         self._bound = facts
 
     @contextmanager
     def to_change(self, timeout: float | None = None) -> Iterator[tuple[Query, dict[str, str]]]:
-        """Connect in order to change something; gives all variables, too, as they are."""
+        """Connect in order to change something; yields the query and the current values of all variables."""
         if self._bound is None:
-            raise RuntimeError("an attached server is changed only when its undo is written down")
+            raise RuntimeError("an attached server is changed only when its undo is recorded")
         with self.connect(timeout or self.patience) as query:
             now = global_variables(query)
             check_same(self._bound, now)
@@ -99,7 +99,7 @@ class Attached:
     def build(self) -> AttachedBuild:
         return AttachedBuild.of(self._initial_variables)
 
-    # Its process
+    # Process
 
     @property
     def pid(self) -> int | None:
@@ -119,24 +119,24 @@ class Attached:
             return self._clock.now() - float(status(query, "Uptime") or 0)
 
     def is_gone(self) -> bool:
-        """Tell whether it has ended: its process is gone, it was started again, or nothing answers where it listened."""
+        """Return whether the server has ended: its process is gone, it was restarted, or nothing listens at its address."""
         if self._process is not None:
             return self.pid is None
         try:
             started = self._started(3.0)
         except ServerError:
-            return not self.listens()  # one that takes no more connections is not gone
+            return not self.listens()  # a server that accepts no more connections is not gone
         return self._last_start is not None and started > self._last_start + _SAME_START
 
     def listens(self) -> bool:
-        """Tell whether anything takes connections where the server did; one that is being shut down takes none."""
+        """Return whether anything accepts connections at the server's address; a server that is shutting down does not."""
         return server_process.listens(self.account)
 
     def is_back(self) -> bool:
-        """Tell whether the server answers, and take the one that answers as the one that `is_gone` is about from now on.
+        """Return whether the server answers; if it does, `is_gone` refers to this start of the server from now on.
 
         Raises:
-            ServerAwayError: it is of another version now, or another server.
+            ServerAwayError: another version or another server answers.
         """
         try:
             self._last_start = self._started()
@@ -154,19 +154,19 @@ class Attached:
         return True
 
     def exit(self) -> dict[str, Any]:
-        """Return how it ended, as the figure `exit` of a `Cause`, as far as that can be seen from here."""
+        """Return how the server ended, as the figure `exit` of a `Cause`: the last error in its log, if that can be read."""
         lines = self.log_tail().splitlines()
         errors = [line for line in lines if "[ERROR]" in line and "Aborting" not in line]
         return exit_by(None, errors[-1].split("[ERROR]")[-1].strip()[:400] if errors else "")
 
     def log_tail(self) -> str:
-        """Return the last lines of its log, where that is a file of this machine which can be read."""
+        """Return the last lines of the server's log; empty if it is not a readable file on this machine."""
         return server_process.log_tail(self.account, self.__dict__.get("_initial_variables", {}))
 
-    # Looking before touching
+    # Inspection
 
     def live_reasons(self) -> list[str]:
-        """Return why the server must be taken for one that is in use, a sentence each; it takes a second or two."""
+        """Return the reasons why the server counts as in use, a sentence each; this takes a second or two."""
         with self.connect() as query:
             return activity.reasons(query, global_variables(query), self._clock, not_others=self.claim.connection)
 
@@ -174,7 +174,7 @@ class Attached:
         activity.check_writable(self.variables())
 
     def needs_restart(self, names: Iterable[str]) -> list[str]:
-        """Return the variables that only a start can set. The server is asked, and nothing is changed."""
+        """Return the variables that can be set only at startup. The server is asked, and nothing is changed."""
         with self.connect() as query:
             return [name for name in map(self._variable, names) if not is_dynamic(query, name)]
 
@@ -185,17 +185,17 @@ class Attached:
         with self.connect() as query:
             return exact_values(query, names)
 
-    # Changing it
+    # Changes
 
     def set_global(self, setting: Wanted) -> dict[str, str]:
-        """Set variables of the running server, None meaning NULL, and wait until they are in force.
+        """Set variables of the running server and wait until they are in force; None means NULL.
 
-        Variables that limit each other are set again until nothing changes any more. Where a variable that changed along with
-        an earlier setting does not have its own value, all begin from their values before the study, so that the effect of a
-        setting does not depend on those before it.
+        Variables that limit each other are set again until nothing changes any more. If a variable that changed along with an
+        earlier setting does not have its original value, all variables are first set to their values before the study, so that
+        the effect of a setting does not depend on earlier settings.
 
         Returns:
-            Their values in force, read right after the last of them was set; the server may have rounded them.
+            The values in force, read right after the last variable was set; the server may have rounded them.
         """
         journal = self._must_have_journal()
         values = {self._variable(name): value for name, value in setting.items()}
@@ -218,15 +218,15 @@ class Attached:
                 with suppress(DialinError):
                     write_down(global_variables(query))
                 raise
-            # Not read again: what somebody else sets a moment later must not be taken for dialin's own value.
+            # Not read again: what somebody else sets a moment later must not be recorded as dialin's value.
             write_down(setter.last_read)
         return {name: setter.last_read[name] for name in values if name in setter.last_read}
 
     def wait_for_changes(self) -> None:
-        """Wait until the server has done what a dialin that died, or was interrupted, had sent to change it.
+        """Wait until the server has finished the changes that a dialin sent before it died or was interrupted.
 
         Raises:
-            ServerError: it is still at it.
+            ServerError: the server is still making them.
         """
         with self.connect(self.patience) as query:
             if take_lock(query, CHANGE, _CHANGED_WITHIN) is False:
@@ -236,7 +236,7 @@ class Attached:
                 )
 
     def bring_back(self, wanted: Wanted) -> dict[str, DialinError]:
-        """Set variables of the running server to what they were; returns the errors of those that were refused, by name."""
+        """Restore variables of the running server; return the errors of those that were refused, by name."""
         with self.to_change() as (query, _):
             return self._setter(query).set_what_can_be(wanted)
 
@@ -255,20 +255,20 @@ class Attached:
             journal.was_persisted(values, _persisted(query))
 
     def persisted_by_others(self) -> dict[str, tuple[str, str]]:
-        """Return what somebody else persisted or took out since dialin persisted it; each change is returned once.
+        """Return the changes by others to variables that dialin persisted; each change is returned once.
 
         Returns:
-            By variable, what dialin left there and what is there; empty for nothing.
+            By variable, the value that dialin persisted and the value that is persisted now; empty if not persisted.
         """
         if not self._persisted_here:
             return {}
         changed = self._must_have_journal().persisted_by_others(self.persisted())
-        fresh = {name: values for name, values in changed.items() if self._noticed.get(name) != values[1]}
-        self._noticed |= {name: theirs for name, (_, theirs) in fresh.items()}
-        return fresh
+        unreported = {name: values for name, values in changed.items() if self._noticed.get(name) != values[1]}
+        self._noticed |= {name: persisted for name, (_, persisted) in unreported.items()}
+        return unreported
 
     def check_persists(self) -> None:
-        """Raise UserError where the server cannot be given values for its next start."""
+        """Raise UserError if the server cannot persist values for its next start."""
         if not has(self.build, Capability.PERSIST):
             raise UserError(
                 f"{self.build.id} cannot persist variables over SQL; only MySQL 8.0 and later can",
@@ -278,14 +278,14 @@ class Attached:
             raise UserError("The server does not load persisted variables: persisted_globals_load is OFF", "Switch it on first")
 
     def persisted(self) -> dict[str, str]:
-        """Return what the next start will be given; nothing where the server cannot keep that."""
+        """Return the persisted variables with their values; empty if the server cannot persist any."""
         if not has(self.build, Capability.PERSIST):
             return {}
         with self.connect() as query:
             return _persisted(query)
 
     def bring_back_persisted(self, wanted: Mapping[str, str | None]) -> None:
-        """Give variables the values for the next start that they had; None takes them out."""
+        """Restore persisted values; None removes what is persisted."""
         with self.to_change() as (query, _):
             _persist(query, wanted)
         for name in wanted:
@@ -295,12 +295,12 @@ class Attached:
         """Restart the server by the user's command, and wait until it answers.
 
         Args:
-            command: a program with its arguments; no shell reads it. It must return when the server was started.
+            command: a program with its arguments; no shell reads it. It must return once the server has started.
 
         Raises:
             UserError: the command cannot be run.
-            ServerError: it failed, or the server was not restarted or does not answer; its output is in the error, and the way
-                out where a value that was persisted may be the reason.
+            ServerError: the command failed, or the server was not restarted or does not answer. The error has the command's
+                output, and a remedy if a persisted value may be the reason.
         """
         restart.split_command(command)
         pid_before, started = self.pid, self._started()
@@ -348,7 +348,7 @@ class Attached:
 
     def _must_have_journal(self) -> WrittenJournal:
         if self.journal is None:
-            raise RuntimeError("an attached server is changed only when its undo is written down")
+            raise RuntimeError("an attached server is changed only when its undo is recorded")
         return self.journal
 
 

@@ -1,4 +1,4 @@
-"""An attached server's process, where it runs on this machine, and whether anything listens where it did."""
+"""The process of an attached server on this machine, and whether anything listens at the server's address."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from dialin.servers.account import Account
 from dialin.servers.processes import identity, tail
 
 _SAME_START = 10.0
-"""Seconds by which the start of a process and the one that its server reports by Uptime may differ."""
+"""Seconds by which the start of a process and the start computed from its server's Uptime may differ."""
 
 
 def find(account: Account, variables: Mapping[str, str], started: Callable[[], float]) -> int | None:
-    """Return the number of the server's process; None where it is not on this machine, or cannot be determined."""
+    """Return the PID of the server; None if it runs on another machine, or its PID cannot be determined."""
     if account.socket is not None:
         return _listener(account.socket)
     if not account.is_local or variables.get("hostname") != sockets.gethostname():
         return None
-    # The process that the pid file names must have begun when the server did: the file may be another's.
+    # The PID file may be another server's, so its process must have started when this server did.
     try:
         number = int(Path(variables.get("pid_file", "")).read_text(encoding="ascii"))
         began = psutil.Process(number).create_time()
@@ -32,7 +32,7 @@ def find(account: Account, variables: Mapping[str, str], started: Callable[[], f
 
 
 def listens(account: Account) -> bool:
-    """Tell whether anything takes connections where the server did."""
+    """Return whether anything accepts connections at the server's address."""
     if account.socket is not None:
         return _listener(account.socket) is not None
     try:
@@ -43,7 +43,7 @@ def listens(account: Account) -> bool:
 
 
 def log_tail(account: Account, variables: Mapping[str, str]) -> str:
-    """Return the last lines of the server's log, where that is a file of this machine which can be read."""
+    """Return the last lines of the server's log; empty if it is not a readable file on this machine."""
     named = variables.get("log_error", "")
     if not named or named == "stderr" or not account.is_local:
         return ""
@@ -51,7 +51,7 @@ def log_tail(account: Account, variables: Mapping[str, str]) -> str:
 
 
 def _listener(path: Path) -> int | None:
-    """Return the process that listens on a unix socket, by the kernel; None where it is not of this PID namespace."""
+    """Return the PID that listens on a unix socket, from the kernel; None if nothing does, or in another PID namespace."""
     with sockets.socket(sockets.AF_UNIX) as probe:
         try:
             probe.settimeout(3)

@@ -1,4 +1,4 @@
-"""The schema that dialin makes on an attached server, and how it knows it for its own."""
+"""The schema that dialin creates on an attached server, and the mark by which dialin recognises it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dialin.model.query import Query
 from dialin.servers.connection import RefusedError, quoted
 
 MARK = "dialin_made_this"
-"""A table that says which entry of the undo log a schema belongs to."""
+"""The table that names the undo entry which a schema belongs to."""
 
 _DENIED = (1044, 1142, 1227)
 _EXISTS = 1007
@@ -29,10 +29,10 @@ def exists(query: Query, name: str) -> bool:
 
 
 def make(query: Query, name: str, owner: str, was_made: Callable[[], None]) -> None:
-    """Make a schema and mark it as the owner's (an undo entry); `was_made` is called as soon as it exists, to write that down.
+    """Create a schema and mark it with its owner, an undo entry; `was_made` is called as soon as it exists, to record that.
 
     Raises:
-        UserError: it may not be made, or is there already.
+        UserError: the account may not create the schema, or it exists already.
         RefusedError: the server refused for another reason.
     """
     try:
@@ -49,10 +49,10 @@ def make(query: Query, name: str, owner: str, was_made: Callable[[], None]) -> N
 
 
 def empty(query: Query, name: str, owner: str) -> None:
-    """Drop the tables of a schema that `make` made, so that its data can be prepared again.
+    """Drop the tables of a schema that `make` created, so that its data can be prepared again.
 
     Raises:
-        UserError: it is not marked as dialin's own any more.
+        UserError: the schema no longer has the owner's mark.
         RefusedError: the server refused.
     """
     tables = _tables(query, name)
@@ -65,10 +65,10 @@ def empty(query: Query, name: str, owner: str) -> None:
 
 
 def drop(query: Query, name: str, owner: str, *, made: bool) -> str | None:
-    """Drop a schema that `make` made, an empty one only where `made` says that dialin wrote it down as its own.
+    """Drop a schema that `make` created; an empty one only if `made`, that is, if dialin recorded that it created the schema.
 
     Returns:
-        What was done or not, in a few words; None where there is no such schema.
+        Whether the schema was dropped, as a line of text; None if there is no such schema.
 
     Raises:
         RefusedError: the server refused.
@@ -77,7 +77,7 @@ def drop(query: Query, name: str, owner: str, *, made: bool) -> str | None:
         return None
     tables = _tables(query, name)
     if not (_is_marked(query, name, tables, owner) if tables else made):
-        return f"schema {name}: left alone, for dialin did not make it"
+        return f"schema {name}: left alone, because dialin did not create it"
     query(f"DROP DATABASE `{name}`")
     return f"schema {name}: dropped"
 
@@ -91,5 +91,5 @@ def _is_marked(query: Query, name: str, tables: list[str], owner: str) -> bool:
     if MARK not in tables:
         return False
     marks = query(f"SELECT entry FROM `{name}`.`{MARK}`")  # noqa: S608 - the name is dialin's own
-    # A mark without a row: dialin died between making the table and writing into it.
+    # A mark without a row: dialin died between creating the table and writing into it.
     return [str(mark) for (mark,) in marks] in ([owner], [] if tables == [MARK] else [owner])

@@ -1,11 +1,11 @@
-"""What puts attached servers back as they were: written to disk before the first change, struck out when it is done.
+"""The undo log, which restores attached servers: an entry is on disk before the first change, and removed after the undo.
 
-An entry says which server it is about, how that is reached (never the password), what every variable was, which values dialin
-gave it, which schema dialin made, and which files it had the server write. Undoing is safe to repeat, and it is refused on any
-other server. A variable that holds neither its old value nor one that dialin gave it was set by somebody else meanwhile: it is
-left alone, and that is said.
+An entry records the server, how to connect to it (never the password), the original value of every variable, the values that
+dialin set, the schema that dialin created, and the files that it had the server write. An undo can be repeated safely, and it
+is refused on any other server. A variable that has neither its original value nor one that dialin set was set by somebody else
+meanwhile: it is left alone, and reported.
 
-While a study lives its dialin holds a lock on its entry, and one on the server; what it left when it died is an orphan.
+While a study runs, its dialin holds a lock on its entry, and one on the server. The entry of a dialin that died is an orphan.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from dialin.text import listed
 from dialin.variables.aliases import reported_name
 
 SCHEMA = "dialin_sbtest"
-"""The schema that dialin makes where the user named none."""
+"""The schema that dialin creates if the user names none."""
 
 _BEGIN = "begin"
 _BEGIN_PATIENCE = 120.0
-"""Seconds that one dialin waits for another to look at its server and write that down."""
+"""Seconds that one dialin waits for another that is writing a new entry."""
 
 
 class UndoLog:
-    """The entries on this machine, a file each.
+    """The entries on this machine, one file each.
 
     Raises:
-        UserError: from any method: an entry cannot be written or removed, or somebody made or replaced its schema.
+        UserError: from any method: an entry cannot be written or removed, or somebody created or replaced its schema.
     """
 
     def __init__(self, directory: Path, clock: Clock | None = None) -> None:
@@ -59,7 +59,7 @@ class UndoLog:
         return self._read()[0]
 
     def unreadable(self) -> dict[str, DialinError]:
-        """Return the errors of the entries that cannot be read, by their names."""
+        """Return the errors of the entries that cannot be read, by entry id."""
         return self._read()[1]
 
     def _read(self) -> tuple[list[UndoEntry], dict[str, DialinError]]:
@@ -76,14 +76,14 @@ class UndoLog:
     def orphans(self, *, of_other_machines: bool = False) -> list[UndoEntry]:
         """Return the entries whose dialin is gone.
 
-        Those of other machines that share the directory are left out by default: their locks may not be seen from here.
+        Those of other machines that share the directory are left out by default: their locks may not be visible from here.
         """
         return [
             entry for entry in self.entries() if self.is_orphan(entry) and (of_other_machines or entry.machine == machine())
         ]
 
     def is_orphan(self, entry: UndoEntry) -> bool:
-        """Tell whether the dialin that wrote an entry is gone, as far as that can be seen from here."""
+        """Return whether the dialin that wrote an entry is gone, as far as its lock is visible from here."""
         return self._locks.is_free(entry.id)
 
     def begin(
@@ -96,19 +96,19 @@ class UndoLog:
         restart: bool = False,
         files: Sequence[Path] = (),
     ) -> UndoEntry:
-        """Write down what is needed to put a server back; from here on `attached` may be changed.
+        """Write the entry that is needed to restore a server; after that, `attached` may be changed.
 
         Args:
-            attached: the server; every change to it is written down from now on.
+            attached: the server; every change to it is recorded from now on.
             attachment: where its account was found.
             names: every variable that will be set.
             schema: a schema that `make_schema` will make, to be dropped when this is undone.
-            restart: whether variables will be set that take a restart.
+            restart: whether variables will be set that need a restart.
             files: files of this machine that the server, or dialin, will write, to be removed when this is undone.
 
         Raises:
-            UserError: the server is being studied already, or was left changed, or lacks a variable, or the schema is there
-                already or may not be made, or nothing can be written down; nothing was changed.
+            UserError: the server is being studied already, was left changed by a dialin that died, or lacks a variable, the
+                schema exists already, or the entry cannot be written; nothing was changed.
             ServerError: the server does not answer.
         """
         with _as_user_errors(self._directory):
@@ -131,7 +131,7 @@ class UndoLog:
         *,
         restart: bool,
     ) -> UndoEntry:
-        # The server is released where this fails.
+        # If this fails, the claim on the server is released.
         self._check_free(attached.build)
         attached.claim.take()
         entry = None
@@ -175,21 +175,21 @@ class UndoLog:
             )
 
     def undo(self, entry: UndoEntry, attached: Attached, *, restart_command: str | None = None) -> list[str]:
-        """Put a server back as it was, check that it is, and strike the entry out.
+        """Restore a server, check that it is restored, and remove the entry.
 
         Args:
-            entry: what was written down; what counts is what this process knows of it where it began the study, so that a lost
-                file loses nothing, and what is on disk elsewhere.
+            entry: the entry. The process that began the study uses its copy in memory, so that a lost file loses nothing; any
+                other process reads the entry from disk.
             attached: the server.
-            restart_command: what restarts it, where a variable takes that.
+            restart_command: the command that restarts the server, if a variable needs that.
 
         Returns:
-            What was done, a line each; nothing where there was nothing to do.
+            What was done, a line each; empty if there was nothing to do.
 
         Raises:
-            UserError: this is another server, or another dialin studies it or is putting it back; nothing was changed.
-            ServerError: the server does not answer, or something could not be put back: what was is in the log tail. The
-                entry is kept.
+            UserError: this is another server, or another dialin is studying or restoring it; nothing was changed.
+            ServerError: the server does not answer, or something could not be restored; the log tail lists what was. The entry
+                is kept.
         """
         attached.journal = None
         try:
@@ -246,7 +246,7 @@ class UndoLog:
         self.remove(entry.id)
 
     def remove(self, name: str) -> None:
-        """Remove the file of an entry, though it may not be readable."""
+        """Remove the file of an entry, even if it cannot be read."""
         with _as_user_errors(self._directory):
             self._path(name).unlink(missing_ok=True)
             self._locks.remove(name)
@@ -255,19 +255,19 @@ class UndoLog:
         return self._directory / f"{name}.json"
 
     def _write(self, entry: UndoEntry) -> None:
-        # replace_text makes a file anew; it must be private from its first byte on.
+        # replace_text creates a new file, which must be private from its first byte on.
         before = os.umask(0o077)
         try:
             with _as_user_errors(self._directory):
                 self._directory.mkdir(parents=True, exist_ok=True)
-                self._locks.take(entry.id)  # anew where somebody cleared the directory
+                self._locks.take(entry.id)  # again, in case somebody cleared the directory
                 replace_text(self._path(entry.id), json.dumps(asdict(entry)))
                 _sync(self._directory)
         finally:
             os.umask(before)
 
     def _write_if_possible(self, entry: UndoEntry) -> None:
-        # A disk that is full must not keep the server from being put back.
+        # A full disk must not prevent the server from being restored.
         with suppress(DialinError):
             self._write(entry)
 
@@ -275,20 +275,20 @@ class UndoLog:
 def find_attached(
     entry: UndoEntry, environment: Mapping[str, str], clock: Clock, *, timeout: float = 10.0, patience: float = PATIENCE
 ) -> Attached:
-    """Return the server that an entry is about; nothing is connected yet.
+    """Return the server of an entry, without connecting to it.
 
     Raises:
-        UserError: the option file or login path of its account is gone, or about another account by now.
+        UserError: the option file or login path of its account is gone, or names another account by now.
     """
     return Attached(entry.account(environment), clock, timeout=timeout, patience=patience)
 
 
 def _check_same_server(entry: UndoEntry, attached: Attached) -> None:
-    """Raise UserError where the server that answers is not the one that was changed."""
+    """Raise UserError if the server that answers is not the one that was changed."""
     actual = AttachedBuild.of(attached.variables()).facts
-    if other := differences(entry.server, actual):
+    if facts := differences(entry.server, actual):
         raise UserError(
-            f"Another server answers where {entry.where} was: its {listed(other)} differ{'s' if len(other) == 1 else ''}",
+            f"Another server answers where {entry.where} was: its {listed(facts)} differ{'s' if len(facts) == 1 else ''}",
             f"Nothing was changed there. Bring that server back, or delete the record: dialin restore --forget {entry.id}",
         )
 

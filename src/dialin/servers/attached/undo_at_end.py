@@ -1,4 +1,4 @@
-"""The undo of an attached server as the end of a block, however that ends."""
+"""Restores an attached server at the end of a `with` block, however the block ends."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ from dialin.servers.attached.undo import UndoLog
 def undone_at_the_end(
     log: UndoLog, entry: UndoEntry, attached: Attached, say: Callable[[str], None], restart_command: str | None = None
 ) -> Iterator[None]:
-    """Put a server back when this is over, however it ends."""
+    """Restore a server when the `with` block ends, however it ends."""
 
-    def tell(text: str) -> None:
+    def report(text: str) -> None:
         with suppress(DialinError, OSError):  # neither a full disk nor a lost terminal may interrupt the undo
             say(text)
 
     def undo() -> None:
-        with uninterrupted(tell):
-            tell("Putting the server back as it was")
+        with uninterrupted(report):
+            report("Putting the server back as it was")
             for line in log.undo(entry, attached, restart_command=restart_command):
-                tell(line)
+                report(line)
 
     try:
         yield
     except BaseException:
-        # What ended the study is what the user must hear of; what then stood in the way of the undo is said beside it.
+        # The user must see the error that ended the study; an error of the undo is reported in addition.
         try:
             undo()
         except DialinError as fault:
-            tell(f"NOT put back: {fault}")
+            report(f"NOT put back: {fault}")
         raise
     undo()
 
 
 @contextmanager
 def uninterrupted(say: Callable[[str], None]) -> Iterator[None]:
-    """Put off Ctrl-C and its like until this is over: a server that is half put back helps nobody.
+    """Postpone Ctrl-C, SIGTERM and SIGHUP until the `with` block ends: a half-restored server helps nobody.
 
     Raises:
-        KeyboardInterrupt: at the end, where one came.
+        KeyboardInterrupt: at the end, if one of these signals came.
     """
-    asked: list[int] = []
+    received: list[int] = []
 
-    def wait(number: int, _frame: FrameType | None) -> None:
-        asked.append(number)
+    def postpone(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
         say("Restoring the server; dialin ends when that is done")
 
-    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, postpone) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    if asked:
+    if received:
         raise KeyboardInterrupt

@@ -14,10 +14,10 @@ from dialin.variables import rules
 
 
 class WrittenJournal:
-    """Writes down what is about to be changed on one server, on disk before it returns.
+    """Records the changes to one server; each method returns only when its record is on disk.
 
-    Each method raises `DialinError` where that cannot be written, and `ValueError` where what a variable was before is not
-    written down, so that nothing is changed then.
+    Each method raises `DialinError` if the record cannot be written, and `ValueError` if the original value of a variable is
+    not recorded; the caller then changes nothing.
     """
 
     def __init__(self, entry: UndoEntry, write: Callable[[UndoEntry], None]) -> None:
@@ -30,20 +30,20 @@ class WrittenJournal:
 
     def _must_cover(self, names: Collection[str], covered: Collection[str]) -> None:
         if missing := [name for name in names if name not in covered]:
-            raise ValueError(f"what {listed(missing)} was before is not written down")
+            raise ValueError(f"the original value of {listed(missing)} is not recorded")
 
     def about_to_set(self, wanted: Wanted, now: Mapping[str, str]) -> None:
-        """Note the values that the running server is about to be given, and which of all its values `now` are not dialin's."""
+        """Record the values that are about to be set at run time, and which of the current values (`now`) others have set."""
         entry = self.entry
         self._must_cover(wanted, entry.exact)
         others = {name: value for name, value in entry.differing(now).items() if not is_known(entry, name, value)}
         self._save(given=_joined(entry.given, wanted), pending=sorted({*entry.pending, *wanted}), others=others)
 
     def was_set(self, in_force: Mapping[str, str]) -> None:
-        """Note what changed by that: variables that were set, and those that the server changed along with them."""
+        """Record what changed by that: variables that were set, and those that the server changed along with them."""
         changed = {name: value for name, value in in_force.items() if not rules.is_identity(name)}
         also_changed = sorted({*self.entry.also_changed, *(name for name in changed if name not in self.entry.exact)})
-        # Values that were given before are dropped: one that comes back was set by somebody else.
+        # Earlier values are dropped: if one of them comes back, somebody else has set it.
         newest = {name: self.entry.given[name][-1:] for name in self.entry.pending if name in changed}
         given = _joined({**self.entry.given, **{name: [] for name in changed}, **newest}, changed)
         self._save(given=given, also_changed=also_changed, pending=[], others={})
@@ -57,7 +57,7 @@ class WrittenJournal:
         return {name: self.entry.before[name] for name in self.entry.also_changed if name in self.entry.before}
 
     def about_to_persist(self, wanted: Wanted) -> None:
-        """Note the values that the next start is about to be given."""
+        """Record the values that are about to be persisted for the next start."""
         self._must_cover(wanted, self.entry.persisted)
         self._save(
             given=_joined(self.entry.given, wanted),
@@ -66,11 +66,11 @@ class WrittenJournal:
         )
 
     def was_persisted(self, wanted: Wanted, persisted: Mapping[str, str]) -> None:
-        """Note the values that the server shows as persisted after that; `persisted` holds all of them."""
+        """Record how the server shows the values after it persisted them; `persisted` holds all persisted variables."""
         self._save(persisted_here={**self.entry.persisted_here, **{name: [persisted.get(name, "")] for name in wanted}})
 
     def persisted_by_others(self, persisted: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-        """Return what dialin left for the next start and what is there, by variable that others changed since."""
+        """Return the value that dialin persisted and the one that is persisted now, by variable that others have changed."""
         return {
             name: (values[-1], persisted.get(name, ""))
             for name, values in self.entry.persisted_here.items()
@@ -78,29 +78,29 @@ class WrittenJournal:
         }
 
     def about_to_restart(self) -> None:
-        """Note that values which were set at run time are about to be lost."""
+        """Record that values which were set at run time are about to be lost."""
         self._save(restarted=True, as_started=None)
 
     def was_restarted(self, now: Mapping[str, str]) -> None:
-        """Note all values as the restart left them."""
+        """Record the values that differ from the original ones after the restart."""
         self._save(as_started=self.entry.differing(now))
 
     def schema_was_made(self) -> None:
         self._save(schema_made=True)
 
     def keep_file(self, path: Path) -> None:
-        """Note that a file of the entry is the user's from now on: the undo leaves it."""
+        """Record that a file of the entry belongs to the user from now on: the undo does not remove it."""
         self._save(files=[name for name in self.entry.files if name != str(path)])
 
 
 def is_known(entry: UndoEntry, name: str, value: str) -> bool:
-    """Tell whether a value is known to have come of what dialin did: it gave it, or its restart left it."""
+    """Return whether a value is known to come from dialin: dialin set it, or it appeared with a restart by dialin."""
     was_given = any(same(each, value) for each in entry.given.get(name, []))
     return was_given or (entry.as_started is not None and entry.as_started.get(name) == value)
 
 
 def same(left: str, right: str) -> bool:
-    """Tell whether two values that a server shows are one."""
+    """Return whether two values are the same, as a server may show them."""
     return left == right or same_value(left, right)
 
 

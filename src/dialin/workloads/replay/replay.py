@@ -1,7 +1,7 @@
-"""Replays a capture with dialin-load, each time the same part of it, on data from before it.
+"""Replays a capture with dialin-load: the same part of it in each trial, on data from before the capture.
 
-At a pace, a trial is so many seconds of the capture, and what counts is latency: how long transactions take from when they
-were due. At full pace it is a range of transactions, and what counts is the time that they take.
+At a fixed pace, a trial is a number of seconds of the capture, and is judged by latency: how long transactions take from the
+moment they were due. At full pace, a trial is a range of transactions, and is judged by the time that they take.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from dialin.workloads.replay.replay_run import PARTS, PartsRun, ReplayFigures, R
 from dialin.workloads.replay.replay_work import WorkMeter, captured_work
 
 _NO_SCHEMA = "information_schema"
-"""The default schema of a session that has none: every server has it, and it takes no data."""
+"""The default schema of a session that has none: every server has it, and it stores no data."""
 
 _LEAST_SECONDS = 5
-"""A shorter capture has too few seconds to compare."""
+"""A shorter replay has too few seconds to compare."""
 
 
 class Replay(Workload):
@@ -77,8 +77,8 @@ class Replay(Workload):
                 "Capture for longer, or give a lower --pace",
             )
 
-    def check_account(self, account: Account) -> None:  # noqa: ARG002 - every account is another server's
-        """Refuse a server that dialin did not start: a replay changes its data, and they cannot be restored."""
+    def check_account(self, account: Account) -> None:  # noqa: ARG002 - no account is accepted
+        """Refuse a server that dialin did not start: a replay changes its data, which dialin could not restore."""
         raise UserError("A capture is replayed on sandboxes only: it changes the data", "Leave out --attach")
 
     @property
@@ -100,16 +100,16 @@ class Replay(Workload):
         return {"workload": CAPTURE, "data": str(self.copied_data), "digest": copied_data.digest_of_data(self.copied_data)}
 
     def digest(self) -> str:
-        """Return what another capture of that name would differ by."""
-        facts = (self._directory / "statements.zst").stat()
-        return f"{facts.st_size}-{facts.st_mtime_ns}"
+        """Return the size and modification time of the capture's statements: another capture of that name differs in them."""
+        statements = (self._directory / "statements.zst").stat()
+        return f"{statements.st_size}-{statements.st_mtime_ns}"
 
     def expected_bytes(self) -> int:
         return copied_data.data_bytes(self.copied_data)
 
     @property
     def traits(self) -> LoadTraits:
-        """What a study has to know of it: each trial needs the data as they were."""
+        """What a study must know about this load: each trial needs the data from before the capture."""
         return LoadTraits(
             runs=self._runs,
             restarts="a replay begins on the data from before the capture",
@@ -123,7 +123,7 @@ class Replay(Workload):
         whole = PARTS if self._options.is_full else self._seconds
         warm_up = min(whole - 1, round(self._options.warm_up * whole))
         measured = whole - warm_up
-        # How fast the server is, is not known: as fast as it was.
+        # How fast the server is now is not known: assume the speed of the capture.
         seconds = self._facts.seconds / PARTS if self._options.is_full else 1.0
         return Runs(warm_up=warm_up, measured=measured, most=measured, seconds=max(0.05, seconds), of="recording")
 
@@ -131,7 +131,7 @@ class Replay(Workload):
         """Load the dump.
 
         Raises:
-            WorkloadError: the client refuses it.
+            WorkloadError: the client fails.
         """
         words = client_of(target.account)
         log = target.directory / "dump.log"
@@ -142,7 +142,7 @@ class Replay(Workload):
         if done.returncode != 0:
             last = log.read_text(errors="replace").strip().splitlines()[-1:]
             figures = {"driver": words[0], "words": last[0][:300] if last else "it printed nothing", "advice": "See the dump"}
-            raise WorkloadError(Cause(CauseCode.DATA_NOT_PREPARED, figures), "See that the dump is of such a server")
+            raise WorkloadError(Cause(CauseCode.DATA_NOT_PREPARED, figures), "Check that the dump fits this kind of server")
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> ReplayRun:  # noqa: ARG002 - of the capture
         account = dialin_load_account.options(target.account, target.directory, _NO_SCHEMA)
@@ -157,9 +157,9 @@ class Replay(Workload):
     @property
     def _figures(self) -> ReplayFigures:
         coverage = share_covered(self._directory)
-        lacking = {} if coverage is None else {"replay_not_captured": max(0.0, 1 - coverage)}
+        not_captured = {} if coverage is None else {"replay_not_captured": max(0.0, 1 - coverage)}
         figures = {
-            **lacking,
+            **not_captured,
             "replay_left_out": self._facts.share_left_out,
             "replay_prepared": float(self._facts.prepared),
             "replay_prepared_as_text": float(self._facts.prepared_as_text),

@@ -1,4 +1,4 @@
-"""What a capture has to replay, as dialin-load reads it."""
+"""What can be replayed of a capture, as dialin-load reports it."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from dialin.workloads.dialin_load_lines import Fault, parse_stream_line
 from dialin.workloads.replay.replay_options import ReplayOptions
 
 _LIMIT = 3600.0
-"""Seconds that reading a capture may take: a terabyte of log."""
+"""Seconds that reading a capture may take: enough for a terabyte of log."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayFacts:
-    """What a replay of a capture comes to.
+    """What a replay of a capture consists of.
 
     Attributes:
-        connections: sessions at once, at the most.
-        statements: those that are replayed.
-        seconds: from the first statement to the last, as they were captured.
-        not_replayed: statements that are not, by reason.
-        prepared: statements that are prepared, as they were.
-        prepared_as_text: statements that were prepared, and are sent as text.
+        connections: the most sessions at a time.
+        statements: number of statements that are replayed.
+        seconds: from the first captured statement to the last.
+        not_replayed: number of statements that are not replayed, by reason.
+        prepared: statements that are prepared, as in the capture.
+        prepared_as_text: statements that were prepared in the capture, and are sent as text.
         begins_added: transactions that begin with a BEGIN that the log lacks.
-        backups: backups that were taken while the capture ran: their moments, in seconds since 1970.
-        random: statements that draw random values, which the replay draws anew.
+        backups: when backups were taken during the capture, in seconds since 1970.
+        random: statements that draw random values; a replay draws other ones.
     """
 
     connections: int
@@ -54,10 +54,10 @@ class ReplayFacts:
 
 
 def replay_facts(binary: Path, directory: Path, options: ReplayOptions) -> ReplayFacts:
-    """Read a capture.
+    """Return what a replay of a capture consists of.
 
     Raises:
-        UserError: it cannot be read, or has nothing to replay.
+        UserError: the capture cannot be read, or has nothing to replay.
     """
     if isinstance(options.since, str):
         raise TypeError("the moment of the backup is found first")
@@ -65,7 +65,7 @@ def replay_facts(binary: Path, directory: Path, options: ReplayOptions) -> Repla
 
 
 def moment_of_backup(binary: Path, directory: Path) -> float:
-    """Return the moment, in seconds since 1970, whose data a backup has that was taken while the capture ran.
+    """Return the moment of the data in the backup that was taken during the capture, in seconds since 1970.
 
     Raises:
         UserError: the capture shows no backup, or several.
@@ -103,7 +103,7 @@ def _replay_facts(binary: Path, directory: Path, since: float | None) -> ReplayF
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UserError(f"dialin-load cannot be run: {error}", f"Check that `{binary} --version` works") from error
     if done.returncode != 0:
-        fault = next((one for one in map(parse_stream_line, done.stdout.splitlines()) if isinstance(one, Fault)), None)
+        fault = next((line for line in map(parse_stream_line, done.stdout.splitlines()) if isinstance(line, Fault)), None)
         if fault is None:
             raise UserError(f"{directory} cannot be replayed: {done.stderr.strip()[:300]}", "See dialin capture show")
         raise UserError(fault.what, fault.remedy)
@@ -124,9 +124,9 @@ def _replay_facts(binary: Path, directory: Path, since: float | None) -> ReplayF
 
 
 def share_covered(directory: Path) -> float | None:
-    """Return the share of what the server counted that the capture has; None where that is not known."""
+    """Return the share of the statements counted by the server that the capture holds; None where it is not known."""
     try:
         coverage = json.loads((directory / "summary.json").read_text())["coverage"]
         return float(coverage["logged"] / coverage["questions"]) if coverage and coverage["questions"] else None
     except (OSError, ValueError, KeyError, TypeError):
-        return None  # made by hand: it has its statements only
+        return None  # a capture made by hand has statements only

@@ -20,10 +20,10 @@ from dialin.workloads.replay.replay_options import BACKUP, CAPTURE, FULL, Replay
 
 
 def _specify(request: LoadRequest) -> WorkloadSpec:
-    """Return the load of a study; a connection for each session that the capture has at once.
+    """Return the load of a study, with as many connections as the capture has sessions at a time.
 
     Raises:
-        UserError: an option does not fit, or the capture cannot be replayed.
+        UserError: an option is invalid, or the capture cannot be replayed.
     """
     from dialin.workloads.replay.replay_facts import moment_of_backup, replay_facts  # --help needs no driver
 
@@ -50,7 +50,7 @@ def _specify(request: LoadRequest) -> WorkloadSpec:
 
 
 def _default_goal(options: Mapping[str, Any]) -> Goal:
-    """Return what a replay is compared by: one that keeps a pace has that throughput, whatever the server does."""
+    """Return what a replay is compared by: at a fixed pace, throughput is the same whatever the server does."""
     return Goal.THROUGHPUT if options.get("pace") == FULL else Goal.LATENCY
 
 

@@ -1,4 +1,4 @@
-"""How much a replay may differ before it is not the captured load."""
+"""How far a replay may differ from the capture and still count as the captured load."""
 
 from dialin.model.workload import LoadLimit
 
@@ -17,4 +17,4 @@ LIMITS = (
     LoadLimit(gauge="replay_disk_tables", most=0.5, code="replay_disk_tables", is_ratio=True),
     LoadLimit(gauge="replay_threads_running", most=0.5, code="replay_threads_running", is_ratio=True),
 )
-"""By the figures that the driver reports; see `replay_run.ReplayRun.facts`."""
+"""Limits of the figures of a replay; see `replay_run.ReplayRun.facts`."""

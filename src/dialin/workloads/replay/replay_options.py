@@ -18,7 +18,7 @@ class ReplayOptions(BaseModel):
 
     Attributes:
         data: the data from before the capture: a data directory, or a dump.
-        pace: how many times as fast as it was captured; `full` for as fast as the order of transactions allows.
+        pace: speed as a multiple of the captured speed; `full` for as fast as the order of transactions allows.
         since: transactions that ended at this time or before, in seconds since 1970, are in the data already; `backup` for the
             moment of the one backup that the capture shows.
         warm_up: the share of the capture that comes first and is not measured.

@@ -1,4 +1,4 @@
-"""A replay that runs: its seconds, or the parts of it that are timed at full pace, and whether it is the captured load."""
+"""A running replay: its seconds, or at full pace its timed parts, and how far it is the captured load."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dialin.workloads.driver_process import DriverProcess
 from dialin.workloads.replay.replay_work import WorkMeter
 
 PARTS = 40
-"""At full pace, the driver says when each fortieth of the transactions had ended."""
+"""Parts of a replay at full pace: the driver reports when each fortieth of the transactions has ended."""
 
 _COUNTS = (
     "begun",
@@ -38,7 +38,7 @@ class ReplayFigures:
     """What is known of a replay before it runs.
 
     Attributes:
-        connections: sessions at once, at the most.
+        connections: the most sessions at a time.
         of_capture: figures that the capture alone decides: `replay_left_out` and, where it is known, `replay_not_captured`,
             which are shares; `replay_prepared`, `replay_prepared_as_text` and `replay_begins_added`, which are counts.
     """
@@ -48,7 +48,7 @@ class ReplayFigures:
 
 
 class ReplayRun(DialinLoadRun):
-    """A replay at a pace; each sample is a second. `meter` counts what the server does after so many samples, the warm-up."""
+    """A replay at a fixed pace; each sample is a second. `meter` counts what the server does after `warm_up` samples."""
 
     def __init__(self, driver: DriverProcess, percentile: int, figures: ReplayFigures, meter: WorkMeter, warm_up: int) -> None:
         super().__init__(driver, percentile)
@@ -60,7 +60,7 @@ class ReplayRun(DialinLoadRun):
         self._time_distance: float | None = None
         self._sums: dict[str, float] = dict.fromkeys(_COUNTS, 0.0)
         self._statements = 0.0
-        self._again = 0.0
+        self._retries = 0.0
         meter.read(0)
         self._measure_after(0)
 
@@ -85,7 +85,7 @@ class ReplayRun(DialinLoadRun):
         self._meter.read(self._transactions)
         self._seconds += second.seconds
         self._statements += (second.reads + second.writes + second.other) * second.seconds
-        self._again += report.retries
+        self._retries += report.retries
         distance = (report.replay or {}).get("time_distance")
         if distance is not None:
             self._time_distance = float(distance)
@@ -93,7 +93,7 @@ class ReplayRun(DialinLoadRun):
             self._sums[name] += float((report.replay or {}).get(name, 0))
 
     def facts(self) -> Mapping[str, float]:
-        """Return whether this was the captured load.
+        """Return figures that show how far this was the captured load.
 
         Shares: `replay_not_captured` of what the server counted is not in the capture; `replay_left_out` of the captured
         statements are not replayed; `replay_new_errors` of the statements failed and did not in the capture,
@@ -106,10 +106,10 @@ class ReplayRun(DialinLoadRun):
         `replay_page_misses`, `replay_lock_waits` and `replay_disk_tables` per transaction, and `replay_threads_running` (at the
         captured pace).
 
-        Counts: `replay_waited` transactions waited for their turn for `replay_waited_s` seconds together; `replay_repaired`
-        were rolled back as in the capture, `replay_again` played again; `replay_prepared` statements are prepared as in the
-        capture, `replay_prepared_as_text` were, and are sent as text; `replay_begins_added` transactions begin with a BEGIN
-        that the log lacks.
+        Counts: `replay_waited` transactions waited for their turn, for `replay_waited_s` seconds in total; `replay_repaired`
+        were rolled back as in the capture, `replay_again` were played again; `replay_prepared` statements are prepared as in
+        the capture, `replay_prepared_as_text` were prepared there and are sent as text; `replay_begins_added` transactions
+        begin with a BEGIN that the log lacks.
         """
         sums = self._sums
         outcomes = max(sums["outcomes"], self._statements)
@@ -126,7 +126,7 @@ class ReplayRun(DialinLoadRun):
             "replay_waited": sums["waited"],
             "replay_waited_s": sums["waited_seconds"],
             "replay_repaired": sums["repaired"],
-            "replay_again": self._again,
+            "replay_again": self._retries,
         }
 
 
@@ -155,7 +155,7 @@ class PartsRun(ReplayRun):
         return part
 
     def _part(self, mark: Mapping[str, Any]) -> Second:
-        """Return the part that ended at a mark; what was counted by the second since the last one is its share by time."""
+        """Return the part that ended at a mark; its rates are those of the seconds since the last mark, weighted by time."""
         transactions, at = int(mark["transactions"]), float(mark["at"])
         done, began = self._reached
         self._reached = (transactions, at)

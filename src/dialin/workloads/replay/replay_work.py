@@ -1,4 +1,4 @@
-"""What the server does for each transaction of a replay, as a ratio to what it did for each in the capture."""
+"""The server's work per transaction of a replay, as a ratio to its work per transaction of the capture."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _LEAST = {
     "Innodb_row_lock_waits": ("replay_lock_waits", 0.01),
     "Created_tmp_disk_tables": ("replay_disk_tables", 0.01),
 }
-"""By status variable: the figure, and how many per transaction count as none. One lock wait in 1,000 transactions beside three
-is a ratio of 3, and no other load."""
+"""By status variable: the figure's name, and the least number per transaction; a smaller one counts as this. Otherwise three
+lock waits in 1,000 transactions instead of one would be a ratio of 3, although the load is the same."""
 
 _LEAST_THREADS = 1.0
-"""Below one running thread a server hardly waits for itself: fewer than that count as one."""
+"""Fewer running threads count as one: below that, a server has hardly any contention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class CapturedWork:
 
     Attributes:
         per_transaction: by status variable; empty where the capture has no counters.
-        threads_running: how many statements ran at a time, the mean; None where the capture has no durations, or where the
+        threads_running: mean number of statements that ran at a time; None where the capture has no durations, or where the
             replay has another pace.
     """
 
@@ -46,7 +46,7 @@ class CapturedWork:
 def captured_work(directory: Path, facts: ReplayFacts, *, has_its_pace: bool) -> CapturedWork:
     """Return what the server did while a capture was made, as far as the capture says."""
     per_transaction: dict[str, float] = {}
-    # One that was made by hand or by an earlier version has neither file.
+    # A capture that was made by hand or by an earlier version has neither file.
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         before, after = (json.loads((directory / f"counters-{when}.json").read_text()) for when in ("before", "after"))
         questions = after["questions"] - before["questions"]
@@ -56,7 +56,7 @@ def captured_work(directory: Path, facts: ReplayFacts, *, has_its_pace: bool) ->
     if has_its_pace:
         with suppress(OSError, ValueError, KeyError, TypeError):
             summary = json.loads((directory / "summary.json").read_text())
-            # The server alone counted those without.
+            # Digests without seconds were counted by the server alone.
             seconds = [digest["seconds"] for digest in summary["digests"] if digest["seconds"] is not None]
             running = sum(seconds) / (summary["end"] - summary["begin"]) if seconds else None
     return CapturedWork(per_transaction, running)
@@ -64,7 +64,7 @@ def captured_work(directory: Path, facts: ReplayFacts, *, has_its_pace: bool) ->
 
 @dataclass(frozen=True, slots=True)
 class WorkReading:
-    """What a server has done, by status variable, when so many transactions had ended."""
+    """The work that a server had done, by status variable, when `transactions` transactions had ended."""
 
     transactions: float
     work: Mapping[str, int]
@@ -90,9 +90,9 @@ def _ratio(here: float, captured: float, least: float) -> float:
 
 
 class WorkMeter:
-    """Reads what a server does for the transactions of a replay, on a connection of its own: two short statements per second.
+    """Reads what a server does for the transactions of a replay, on its own connection: two short statements per second.
 
-    A server that does not answer them has no figures; that it died is for others to say.
+    A server that does not answer has no figures; others detect that it died.
     """
 
     def __init__(self, account: Account, captured: CapturedWork) -> None:
@@ -106,7 +106,7 @@ class WorkMeter:
             self._query = self._opened.enter_context(connect(account))
 
     def read(self, transactions: float) -> None:
-        """Read what the server has done now that so many transactions have ended; to be called at the end of each second."""
+        """Read what the server has done after this many transactions; to be called at the end of each second."""
         if self._query is not None:
             with suppress(ServerError):
                 self._newest = WorkReading(transactions, read_work(self._query))
@@ -119,7 +119,7 @@ class WorkMeter:
         self._running.clear()
 
     def ratios(self) -> dict[str, float]:
-        """Return the ratios to the capture, by figure, between the begin and the newest reading."""
+        """Return the ratios to the capture, by figure, from `begin` to the newest reading."""
         ratios: dict[str, float] = {}
         if self._begin is not None and self._newest is not None:
             ratios = work_ratios(self._captured.per_transaction, self._begin, self._newest)

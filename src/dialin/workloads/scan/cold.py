@@ -1,4 +1,4 @@
-"""The file cache: dropping what it holds of some files, without root, and looking at what stayed."""
+"""The operating system's file cache: drops the pages of files, without root, and counts those that stayed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 _MAPPED_AT_ONCE = 1024**3
-"""Bytes of a file that are looked at together."""
+"""Bytes of a file that are mapped and checked at a time."""
 
 
 def drop(files: Iterable[Path]) -> None:

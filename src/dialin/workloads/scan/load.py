@@ -23,13 +23,13 @@ _END_WITHIN = 30.0
 """Seconds that all queries together may take to end after they were killed."""
 
 _LOOK_EVERY = 30.0
-"""Seconds of a run after which the server is asked whether it still answers."""
+"""Seconds without the end of a query after which a run checks whether the server still answers."""
 
 _SILENT = 2
-"""How often in a row it must not have answered to be called hung."""
+"""Unanswered checks in a row after which the server counts as hung."""
 
 _IDLE = 28_800
-"""Seconds that a connection may idle between two runs, whatever the server allows others."""
+"""Seconds that a connection may idle between two runs, whatever the server's wait_timeout is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class _Done:
 
 
 class ScanLoad:
-    """Connections, one per thread, that each send a statement whenever a run is asked for.
+    """Connections, one per thread, that each send a statement for every run.
 
     `before` is called before each run and returns the figures of the load that are known by then; `cpus` are the CPUs that the
     connections may use, as `0-3,8`, None for all.
@@ -82,7 +82,7 @@ class ScanLoad:
         """
         try:
             for name, value in self._before().items():
-                # The run that was least cold is the one to report.
+                # The run that was least cold counts.
                 self._facts[name] = max(value, self._facts.get(name, value))
         except (ServerError, OSError) as error:
             raise WorkloadError(Cause(CauseCode.RUN_NOT_PREPARED, {"words": str(error)})) from error
@@ -95,16 +95,16 @@ class ScanLoad:
         if done is None:
             return None
         self._number += 1
-        self._cpu += sum(one.cpu for one in done)
-        return summed_up(self._number, [(one.began, one.ended) for one in done])
+        self._cpu += sum(query.cpu for query in done)
+        return summed_up(self._number, [(query.began, query.ended) for query in done])
 
     def _all_done(self, limit: float) -> list[_Done] | None:
-        """Wait for the query of every connection; None where one did not end in time."""
+        """Wait for the query of every connection; return None where one did not end in time."""
         done: list[_Done] = []
         silent = 0
         while len(done) < len(self._streams):
             try:
-                one = self._done.get(timeout=max(0.0, min(_LOOK_EVERY, limit - time.monotonic())))
+                query = self._done.get(timeout=max(0.0, min(_LOOK_EVERY, limit - time.monotonic())))
             except queue.Empty:
                 if time.monotonic() >= limit:
                     return None
@@ -112,10 +112,10 @@ class ScanLoad:
                 if silent == _SILENT:
                     raise ServerError(Cause(CauseCode.NO_ANSWERS, {"times": silent}), "See its log") from None
                 continue
-            if one.error is not None:
-                raise WorkloadError(Cause(CauseCode.RUN_FAILED, {"words": str(one.error)})) from one.error
+            if query.error is not None:
+                raise WorkloadError(Cause(CauseCode.RUN_FAILED, {"words": str(query.error)})) from query.error
             silent = 0
-            done.append(one)
+            done.append(query)
         return done
 
     def _run(self, stream: Stream) -> None:
@@ -128,7 +128,7 @@ class ScanLoad:
             cpu, began = time.thread_time(), time.monotonic()
             stream.exhaust(self._statement, LONGEST_RUN)
         except Exception as failure:
-            error = failure  # whatever it is, the run must not be waited for
+            error = failure  # whatever it is, `_all_done` must not wait for this query
         self._done.put(_Done(began, time.monotonic(), time.thread_time() - cpu, error))
 
     def cpu_seconds(self) -> float:
@@ -140,7 +140,7 @@ class ScanLoad:
 
     def stop(self) -> None:
         limit = time.monotonic() + _END_WITHIN
-        self._barrier.abort()  # where not all threads came as far as to begin
+        self._barrier.abort()  # ends threads that still wait for others to begin
         running = [thread for thread in self._threads if thread.is_alive()]
         if running:
             with suppress(ServerError), connect(self._account) as query:

@@ -19,30 +19,30 @@ from dialin.workloads.scan import cold, table
 from dialin.workloads.scan.load import LONGEST_RUN, ScanLoad
 from dialin.workloads.scan.scan_options import SCAN, UNIT, ScanOptions, read_scan_options
 
-_MAKES = 2
-"""Counts the ways in which tables were made."""
+_DATA_VERSION = 2
+"""Version of the way in which tables are made."""
 
 _STATEMENT_LIMIT = 3600.0
-"""Seconds that one statement of preparing may take."""
+"""Seconds that one statement of the preparation of data may take."""
 
 _READY_WITHIN = 300.0
-"""Seconds that one statement may take that makes ready for a run."""
+"""Seconds that one statement of the preparation of a run may take."""
 
 _CACHED = "cached_share"
 _COLD = LoadLimit(gauge=_CACHED, most=0.01, code="not_cold")
 
 _COPY = "scan_copy"
-"""What the names of tables begin with that no run has read yet."""
+"""The prefix of the names of tables that no run has read yet."""
 
 _RATE = {True: 150 * 1024**2, False: 400 * 1024**2}
-"""Bytes per second that a plan assumes, cold or not: careful, for the study uses what it measures."""
+"""Bytes per second that a plan assumes, by whether runs are cold; conservative, because the study uses what it measures."""
 
 
 class Scan(Workload):
     """A table and a query over it.
 
     Raises:
-        UserError: an option is unknown, or does not fit.
+        UserError: an option is unknown or invalid.
     """
 
     def __init__(self, spec: WorkloadSpec) -> None:
@@ -55,7 +55,7 @@ class Scan(Workload):
 
     @property
     def _copies(self) -> int:
-        """How many tables alike there are, each to be read once; 0 where one is read again and again."""
+        """Number of identical tables, each of which is read once; 0 where one table is read again and again."""
         return self._options.runs * len(self._levels) if self._is_cold_innodb else 0
 
     @property
@@ -79,7 +79,7 @@ class Scan(Workload):
                 )
 
     def check_account(self, account: Account) -> None:  # noqa: ARG002 - any account that dialin can use will do
-        """Raise UserError for cold runs: they take the server's files or a restart for each trial, so they need a sandbox."""
+        """Raise UserError for cold runs: they need the server's files, or a restart for each trial, and so a sandbox."""
         if self._options.is_cold:
             raise UserError(
                 "A cold scan drops the file cache of the server's tables or restarts the server: it works on sandboxes only",
@@ -89,15 +89,15 @@ class Scan(Workload):
     def describe_data(self) -> str:
         options = self._options
         copies = f", {self._copies} times" if self._copies else ""
-        broken = f", {options.fragmented:.0%} fragmented" if options.fragmented else ""
+        fragmented = f", {options.fragmented:.0%} fragmented" if options.fragmented else ""
         about = size(table.table_bytes(options, self._rows))
-        return f"an {options.engine} table of {self._rows:,} {options.format} rows, about {about}{broken}{copies}"
+        return f"an {options.engine} table of {self._rows:,} {options.format} rows, about {about}{fragmented}{copies}"
 
     def data_facts(self) -> dict[str, Any]:
         options = self._options
         return {
             "workload": SCAN,
-            "made": _MAKES,
+            "made": _DATA_VERSION,
             "engine": options.engine,
             "format": options.format,
             "row_bytes": options.row_bytes,
@@ -120,11 +120,11 @@ class Scan(Workload):
 
     @property
     def traits(self) -> LoadTraits:
-        """What a study has to know of it: a query of the user's own may change the table, and cold scans need a start each."""
-        cold = "the scans are cold, and no statement empties InnoDB's buffer pool"
+        """What a study must know about this load: a user's query may change the table, and cold InnoDB scans need a restart."""
+        restarts = "the scans are cold, and no statement empties InnoDB's buffer pool"
         return LoadTraits(
             runs=self._runs(),
-            restarts=cold if self._is_cold_innodb else None,
+            restarts=restarts if self._is_cold_innodb else None,
             grows=self._options.may_write,
             unit=UNIT,
             size=f"{self._spec.tables} table of {self._rows:,} rows",
@@ -155,7 +155,7 @@ class Scan(Workload):
         return "dialin scan"
 
     def prepare(self, target: Target) -> None:
-        """Make the table, or as many alike as cold runs need.
+        """Make the table, or as many identical ones as cold runs need.
 
         Raises:
             WorkloadError: the server refuses it.
@@ -166,7 +166,7 @@ class Scan(Workload):
                 if target.data is not None:
                     self._set_sandbox(query)
                 query(f"USE {quoted(target.database)}")
-                query("SET NAMES latin1")  # as the table's columns are: some builds mix no other with them
+                query("SET NAMES latin1")  # like the table's columns: some builds cannot mix them with another
                 query(table.create(self._options, table.SEED))
                 query(table.seed(self._options, self._rows))
                 for name in names:
@@ -181,18 +181,18 @@ class Scan(Workload):
             raise WorkloadError(Cause(CauseCode.TABLE_NOT_CREATED, {"words": error.what}), error.remedy) from error
 
     def _set_sandbox(self, query: Query) -> None:
-        """Give each table a file of its own, and keep the list of pages from the next start where runs are cold."""
+        """Give each table its own file; where runs are cold, dump no list of buffer pool pages for the next start."""
         variables = {"innodb_file_per_table": "ON"}
         if self._options.format == "compressed":
             variables["innodb_file_format"] = "Barracuda"
         if self._is_cold_innodb:
             variables["innodb_buffer_pool_dump_at_shutdown"] = "OFF"
         for name, value in variables.items():
-            with suppress(RefusedError):  # a build that does not know it does so of itself, or has nothing to keep
+            with suppress(RefusedError):  # a build without the variable does so anyway, or dumps nothing
                 query(f"SET GLOBAL {name} = {value}")
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> ScanLoad:  # noqa: ARG002 - nothing is random
-        """Open the connections; a run begins whenever one is asked for.
+        """Open the connections; each `ScanLoad.read` makes one run.
 
         Raises:
             ServerError: the server does not answer.
@@ -201,7 +201,7 @@ class Scan(Workload):
         return ScanLoad(target, table.query(self._options, self._rows), threads, before, cpus)
 
     def _make_ready(self, target: Target, threads: int) -> dict[str, float]:
-        """Drop from memory what is to be cold; returns the figures of the load that are known by then."""
+        """Drop from memory what must be cold, and return the figures of the load that are known by then."""
         facts: dict[str, float] = {}
         with connect(target.account, timeout=_READY_WITHIN) as query:
             query(f"USE {quoted(target.database)}")
@@ -220,7 +220,7 @@ class Scan(Workload):
         return facts
 
     def _take_copy(self, query: Query) -> None:
-        """Give a copy that this server has not read yet the name that queries use."""
+        """Rename a copy that this server has not read yet to the name that queries use."""
         fresh = sorted(str(name) for (name,) in query(f"SHOW TABLES LIKE '{_COPY}%'"))
         if not fresh:
             raise ServerError(Cause(CauseCode.NO_COLD_COPY))
@@ -230,7 +230,7 @@ class Scan(Workload):
 
 
 def _table_bytes(query: Query, database: str) -> int:
-    with suppress(RefusedError):  # builds that keep such figures for a day by default
+    with suppress(RefusedError):  # only builds that cache such figures, a day by default, have it
         query("SET SESSION information_schema_stats_expiry = 0")
     rows = query(
         "SELECT data_length FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",

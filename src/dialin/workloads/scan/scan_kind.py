@@ -13,7 +13,7 @@ from dialin.workloads.scan.scan_options import DEFAULT_SIZE, SCAN, ScanOptions
 
 
 def _specify(request: LoadRequest) -> WorkloadSpec:
-    """Return the load of a study; its size is an option, unless the rows of the table are given."""
+    """Return the load of a study; the option `size` sizes the table, unless its rows are given."""
     for option in request.by_second:
         raise UserError(
             f"--{option} is not for the workload scan", "Give the number of runs of a trial: --workload-option runs=3"

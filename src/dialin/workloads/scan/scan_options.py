@@ -16,7 +16,7 @@ SCAN = "scan"
 """The workload that times queries; dialin applies it itself."""
 
 UNIT = "run"
-"""What a scan is counted in."""
+"""The unit in which a scan is counted."""
 
 DEFAULT_SIZE = "512M"
 
@@ -25,7 +25,7 @@ _FORMATS = {
     "MyISAM": ("fixed", "dynamic"),
     "Aria": ("page", "fixed", "dynamic"),
 }
-"""The row formats of each engine; the first is taken where none is asked for."""
+"""The row formats of each engine; the first is the default."""
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _QUERY = re.compile(r"[(\s]*(select|with|table|values)\b", re.IGNORECASE)
@@ -35,8 +35,8 @@ _WRITES = re.compile(r"\b(delete|update|insert|replace|into|truncate|alter|drop)
 class ScanQuery(StrEnum):
     """What a run does.
 
-    `full` reads every row as they lie. `ordered` sorts all of them by a column without an index. `join` reads every row and
-    looks up another one for each by its primary key.
+    `full` reads all rows in the order in which they are stored. `ordered` sorts all of them by a column without an index.
+    `join` reads every row and looks up another one for each by its primary key.
     """
 
     FULL = "full"
@@ -67,12 +67,12 @@ def _engine(value: object) -> object:
 
 
 class ScanOptions(BaseModel):
-    """What is asked of a scan.
+    """The options of a scan.
 
     Attributes:
         size: bytes that the table is to take; None where its rows are given instead.
         row_bytes: bytes of a row's columns.
-        sql: a query of the user's own, which runs instead.
+        sql: a query of the user, which runs instead of `query`.
         runs: how many runs a trial measures, for each number of threads.
         fragmented: the share of rows that are deleted and put back, and of those that are updated, after loading.
     """
@@ -105,7 +105,7 @@ class ScanOptions(BaseModel):
 
     @property
     def format(self) -> str:
-        """The row format: what is asked for, else the engine's usual one."""
+        """The requested row format, else the engine's default."""
         return self.row_format or _FORMATS[self.engine][0]
 
     @property
@@ -120,9 +120,10 @@ class ScanOptions(BaseModel):
 
     @property
     def may_write(self) -> bool:
-        """Whether a query of the user's own might change the table: it does not begin as queries do, or has a word that writes.
+        """Whether the user's query might change the table: it does not begin like a query, or has a keyword that writes.
 
-        Such a word may stand anywhere, as in `WITH ... DELETE`; where it does not write after all, it costs a restart a block.
+        Such a keyword may stand anywhere, as in `WITH ... DELETE`; where it writes nothing after all, it costs a restart per
+        block.
         """
         return self.sql is not None and (_QUERY.match(self.sql) is None or _WRITES.search(self.sql) is not None)
 
@@ -131,7 +132,7 @@ def read_scan_options(options: Mapping[str, str]) -> ScanOptions:
     """Read the options of a workload.
 
     Raises:
-        UserError: one is unknown, or does not fit.
+        UserError: an option is unknown or invalid.
     """
     try:
         return ScanOptions.model_validate(options)

@@ -14,7 +14,7 @@ TABLE = "scan1"
 """The table that every query reads."""
 
 SEED = "scan_seed"
-"""Where the rows come from that are put into it, a chunk at a time; gone when it is made."""
+"""The table whose rows are copied into the others, a chunk at a time; dropped once they are made."""
 
 CHUNK = 65_536
 """Rows that one statement writes: few enough that none waits for a temporary table on disk or a huge undo log."""
@@ -32,7 +32,7 @@ _SORT_KEY = 16
 """Bytes that a sort writes with each row: the key, and lengths."""
 
 _PREFIX = 16
-"""Bytes at the start of a row's text that are its own; the rest it shares with the rows that came from the same one."""
+"""Bytes at the start of a row's text that are unique; the row shares the rest with those made from the same seed row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class RowShape:
 
 
 def row(options: ScanOptions) -> RowShape:
-    """Return the shape of a row: fixed rows are CHAR only, others about half CHAR and half VARCHAR of 0.5 to 1.5 its mean."""
+    """Return the shape of a row: CHAR only if fixed, else about half CHAR and half VARCHAR of 0.5 to 1.5 times its mean."""
     text = options.row_bytes - _NUMBERS
     if options.format == "fixed":
         return RowShape(tuple([_CHAR] * (text // _CHAR) + ([text % _CHAR] if text % _CHAR else [])), 0)
@@ -71,24 +71,24 @@ def bytes_a_row(options: ScanOptions) -> float:
 
 
 def rows_of(options: ScanOptions, size: int) -> int:
-    """Return how many rows make a table of about so many bytes."""
+    """Return how many rows a table of about `size` bytes has."""
     return max(1, round(size / bytes_a_row(options)))
 
 
 def rows_asked(options: Mapping[str, str]) -> int:
-    """Return how many rows the size makes that is among a workload's options.
+    """Return how many rows a table of the size in a workload's options has.
 
     Raises:
-        UserError: an option is unknown, or does not fit.
+        UserError: an option is unknown or invalid.
     """
     parsed = read_scan_options(options)
     return rows_of(parsed, parsed.size or 0)
 
 
 def table_bytes(options: ScanOptions, rows: int) -> int:
-    """Return about how many bytes a table of so many rows takes."""
-    pieces = 1 + options.fragmented * (0.9 if options.engine == "InnoDB" else 0.3)
-    return round(rows * bytes_a_row(options) * pieces)
+    """Return about how many bytes a table of `rows` rows takes."""
+    growth = 1 + options.fragmented * (0.9 if options.engine == "InnoDB" else 0.3)
+    return round(rows * bytes_a_row(options) * growth)
 
 
 def sort_bytes(options: ScanOptions, rows: int) -> int:
@@ -110,12 +110,12 @@ def create(options: ScanOptions, name: str) -> str:
         *(f"text{place} CHAR({length}) NOT NULL" for place, length in enumerate(shape.fixed, 1)),
         *([f"note VARCHAR({longest}) NOT NULL"] if longest else []),
     ]
-    formed = "" if name == SEED else f" ROW_FORMAT={options.format.upper()}"
-    return f"CREATE TABLE {name} ({', '.join(columns)}) ENGINE={options.engine} DEFAULT CHARSET=latin1{formed}"
+    row_format = "" if name == SEED else f" ROW_FORMAT={options.format.upper()}"
+    return f"CREATE TABLE {name} ({', '.join(columns)}) ENGINE={options.engine} DEFAULT CHARSET=latin1{row_format}"
 
 
 def seed(options: ScanOptions, rows: int) -> str:
-    """Return the statement that fills the seed: as many rows as a chunk has at most, their text all different."""
+    """Return the statement that fills the seed: at most a chunk of rows, whose texts all differ."""
     shape = row(options)
     digits = " UNION ALL ".join(f"SELECT {digit}{' AS d' if digit == 0 else ''}" for digit in range(16))
     crossed = ", ".join(f"({digits}) AS x{place}" for place in range(4))
@@ -128,7 +128,7 @@ def seed(options: ScanOptions, rows: int) -> str:
 
 
 def _text(of: str, salt: int, length: int) -> str:
-    """Return an expression of text that no two rows share, `length` bytes long."""
+    """Return an SQL expression for a text of `length` bytes that no two rows share."""
     pieces = [
         f"LPAD(HEX(CRC32(CONCAT('{salt}/{piece}/', {of}))), {_PIECE}, '0')" for piece in range(math.ceil(length / _PIECE))
     ]
@@ -147,7 +147,7 @@ def _chunks(rows: int) -> Iterator[tuple[int, int]]:
 
 
 def _rows(options: ScanOptions, rows: int, begin: int, lengths: str = "lengths") -> str:
-    """Return the query of a chunk's rows; the first bytes of their text are their own, the rest is the seed's."""
+    """Return the query for a chunk's rows; the first bytes of their text are unique, the rest is the seed's."""
     shape = row(options)
     new = f"s.id + {begin}"
     texts = [_text_of_row(f"s.text{place}", new, place, length) for place, length in enumerate(shape.fixed, 1)]
@@ -164,33 +164,33 @@ def _text_of_row(column: str, of: str, salt: int, length: int) -> str:
 
 
 def _length(shape: RowShape, of: str, salt: str) -> str:
-    """Return an expression of the variable column's length in a row: from half to three halves of its mean."""
+    """Return an SQL expression for the length of a row's VARCHAR: 0.5 to 1.5 times its mean."""
     return f"{shape.mean - shape.mean // 2} + CRC32(CONCAT('{salt}', {of})) % {2 * (shape.mean // 2) + 1}"
 
 
 def fragment(options: ScanOptions, name: str, rows: int) -> Iterator[str]:
     """Yield the statements that delete rows, put them back with other lengths, and lengthen or shorten others."""
-    promille = round(1000 * options.fragmented)
-    if not promille:
+    per_mille = round(1000 * options.fragmented)
+    if not per_mille:
         return
     shape = row(options)
     for begin, count in _chunks(rows):
         within = f"id BETWEEN {begin + 1} AND {begin + count}"
-        yield f"DELETE FROM {name} WHERE {within} AND CRC32(CONCAT('gone', id)) % 1000 < {promille}"
+        yield f"DELETE FROM {name} WHERE {within} AND CRC32(CONCAT('gone', id)) % 1000 < {per_mille}"
     for begin, count in _chunks(rows):
-        deleted = f"CRC32(CONCAT('gone', s.id + {begin})) % 1000 < {promille}"
+        deleted = f"CRC32(CONCAT('gone', s.id + {begin})) % 1000 < {per_mille}"
         put_back = _rows(options, rows, begin, "back")
         yield f"INSERT INTO {name} {put_back} WHERE s.id <= {count} AND {deleted} ORDER BY CRC32(s.id)"
         if shape.mean:
             yield (
                 f"UPDATE {name} AS t JOIN {SEED} AS s ON s.id = t.id - {begin} "
                 f"SET t.note = LEFT(s.note, {_length(shape, 't.id', 'changed')}) "
-                f"WHERE t.id BETWEEN {begin + 1} AND {begin + count} AND CRC32(CONCAT('changed', t.id)) % 1000 < {promille}"
+                f"WHERE t.id BETWEEN {begin + 1} AND {begin + count} AND CRC32(CONCAT('changed', t.id)) % 1000 < {per_mille}"
             )
 
 
 def query(options: ScanOptions, rows: int) -> str:
-    """Return what a run sends; one row comes back, whatever it reads."""
+    """Return the query of a run: the user's, or one that reads the table and returns one row."""
     if options.sql is not None:
         return options.sql
     if options.query is ScanQuery.ORDERED:

@@ -1,1 +1,1 @@
-"""The traffic of a live server: nobody applies it; the server is read once per second."""
+"""The traffic of a live server: dialin applies no load, and reads the server once per second."""

@@ -1,8 +1,9 @@
-"""The largest digests of a server: statements that differ in their literals only, whose latencies are compared each by itself.
+"""The digests that take most of a server's time, whose latencies are compared one by one.
 
-A mean by kind of statement changes with the mix within the kind: more of the slow SELECTs look like slower SELECTs. Digests
-come from the performance schema (MySQL 5.6 and later; MariaDB with the performance schema on). Statements of the binary
-protocol (server-side prepared ones) have none on some servers, and stay in their kind.
+A digest stands for statements that differ in their literals only. A mean by kind of statement changes with the mix within the
+kind: more of the slow SELECTs look like slower SELECTs. Digests come from the performance schema (MySQL 5.6 and later; MariaDB
+with the performance schema on). Statements of the binary protocol (server-side prepared ones) have no digest on some servers,
+and are counted by their kind only.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from dialin.model.query import Query
 from dialin.servers.connection import RefusedError
 
 MOST = 10
-"""Digests that are compared each by itself; those that took the most time."""
+"""Number of digests that are compared: those that took the most time."""
 LONGEST_READING_MS = 5.0
-"""Digests whose reading takes longer, each second, are left out: the server is there for its clients."""
+"""Digests are left out if reading them takes longer than this each second: the server is there for its clients."""
 
 _PREFIX = "digest/"
 _NAMED_BY = 16
-"""Characters of a digest that are enough to tell it from others."""
+"""Leading characters of a digest that identify it."""
 _READINGS = 5
 _LONGEST_TEXT = 300
 _TABLE = "performance_schema.events_statements_summary_by_digest"
@@ -40,8 +41,8 @@ _KINDS = (
     (re.compile(r"DELETE\s+FROM\s(?!.*\bUSING\b)", re.DOTALL), "sql/delete"),
     (re.compile(r"COMMIT\b"), "sql/commit"),
 )
-"""The kind of statement that the server counts a digest as, by its text. Others stay in their kind: it is not certain."""
-_OWN = re.compile(r"performance_schema|information_schema|@@", re.IGNORECASE)
+"""The kind of statement that the server counts a digest as, by the digest's text. Others are not used: their kind is unsure."""
+_MONITORING = re.compile(r"performance_schema|information_schema|@@", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Digest:
     """A digest, in all schemas together.
 
     Attributes:
-        key: what its statements are counted as.
+        key: the name by which its statements are counted.
         kind: the kind of statement that the server counts it as, too.
     """
 
@@ -67,14 +68,14 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class DigestTotals:
-    """What a digest took since the server started, in all, ps, and its text."""
+    """The text of a digest, and the total time of its statements since the server started, in ps."""
 
     text: str
     took: float
 
 
 def read_all(query: Query) -> dict[str, DigestTotals]:
-    """Read every digest; none where the server has none, or does not show them to the account."""
+    """Return the totals of every digest; empty where the server has none, or does not show them to the account."""
     try:
         rows = query(_ALL)
     except RefusedError as error:
@@ -89,14 +90,15 @@ def read_all(query: Query) -> dict[str, DigestTotals]:
 
 
 def largest(before: Mapping[str, DigestTotals], after: Mapping[str, DigestTotals]) -> tuple[Digest, ...]:
-    """Return the digests that took the most time between two readings; then those that did since the server started."""
+    """Return the digests that took the most time between two readings; ties go by the time since the server started."""
 
     def took(digest: str) -> tuple[float, float]:
         now = after[digest].took
         was = before[digest].took if digest in before else 0.0
         return (now - was if now >= was else now, now)
 
-    kinds = {digest: kind for digest, one in after.items() if (kind := kind_of(one.text)) and not _OWN.search(one.text)}
+    texts = {digest: totals.text for digest, totals in after.items() if not _MONITORING.search(totals.text)}
+    kinds = {digest: kind for digest, text in texts.items() if (kind := kind_of(text))}
     chosen = sorted(kinds, key=took, reverse=True)[:MOST]
     return tuple(Digest(digest, after[digest].text, kinds[digest]) for digest in chosen)
 
@@ -107,11 +109,11 @@ def kind_of(text: str) -> str | None:
 
 
 def statement(digests: Sequence[Digest]) -> str:
-    """Return the statement that reads some digests: as what they are counted, how often they ran, and for how long (ps).
+    """Return the statement that reads some digests: their keys, how often they ran, and for how long (ps).
 
-    It is joined to that of all kinds by UNION ALL, so that both are of one moment; the last column is that one's errors.
+    UNION ALL joins it to the statement for all kinds, so that both read the same moment; that one's last column is errors.
     """
-    listed = ", ".join(f"'{_checked(one.digest)}'" for one in digests)
+    listed = ", ".join(f"'{_checked(each.digest)}'" for each in digests)
     return (
         f"SELECT CONCAT('{_PREFIX}', LEFT(DIGEST, {_NAMED_BY})), COUNT_STAR, SUM_TIMER_WAIT, 0 FROM {_TABLE} "  # noqa: S608
         f"WHERE DIGEST IN ({listed})"
@@ -119,7 +121,7 @@ def statement(digests: Sequence[Digest]) -> str:
 
 
 def reading_ms(query: Query, digests: Sequence[Digest], clock: Clock) -> float:
-    """Return what reading some digests takes, at the least: what the reading waited for a CPU is no cost of the server."""
+    """Return the least time of several readings of some digests: waiting for a CPU is no cost of a reading."""
     took = []
     for _ in range(_READINGS):
         began = clock.monotonic()
@@ -129,17 +131,17 @@ def reading_ms(query: Query, digests: Sequence[Digest], clock: Clock) -> float:
 
 
 def without_digests(rises: Mapping[str, float], digests: Sequence[Digest]) -> dict[str, float]:
-    """Return figures by kind of which those of digests are taken out of their kind."""
+    """Return figures by kind, from which those of digests are subtracted."""
     rest = dict(rises)
-    for one in digests:
-        if one.kind in rest:
-            rest[one.kind] = max(rest[one.kind] - rises.get(one.key, 0.0), 0.0)
+    for digest in digests:
+        if digest.kind in rest:
+            rest[digest.kind] = max(rest[digest.kind] - rises.get(digest.key, 0.0), 0.0)
     return rest
 
 
 def stored_digests(facts: Mapping[str, Any]) -> tuple[Digest, ...]:
     """Return the digests of a study, from the stored facts of its server."""
-    return tuple(Digest(**one) for one in facts.get("digests", ()))
+    return tuple(Digest(**fields) for fields in facts.get("digests", ()))
 
 
 def _checked(digest: str) -> str:

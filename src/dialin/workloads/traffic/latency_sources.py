@@ -1,6 +1,6 @@
 """Where a server shows how long statements take: the best source that it has and that the account may read.
 
-What they cost, and what they are worth:
+The sources, their cost and what they show:
 
 - `histogram`: the statement histogram of the performance schema (MySQL 8.0 and later) beside its summary by event name; 450 and
   220 rows, about 1 ms. Percentiles, and means by kind of statement.
@@ -10,7 +10,7 @@ What they cost, and what they are worth:
 - `response_time`: the plugin query_response_time (MariaDB, Percona), with its statistics on. One mean for all statements.
 
 A server with none of them is refused: Threads_running divided by statements per second would be a mean as well (Little's law),
-but one look per second sees a server with short statements idle nearly always.
+but one reading per second sees a server with short statements idle nearly always.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _HISTOGRAM = (
 )
 _RESPONSE_TIME = "SELECT COUNT, TOTAL FROM information_schema.query_response_time"
 _NOT_BOUNDED = 1 << 63
-"""The last bucket of the histogram ends at the largest number of the server's."""
+"""Replaces the upper bound of the histogram's last bucket, which is the server's largest integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ def choose(query: Query) -> LatencySource:
     is_on = _answers(query, "SELECT 1 FROM DUAL WHERE @@performance_schema = 1")
     if is_on and _answers(query, f"{_SUMMARY} LIMIT 1"):
         return LatencySource.HISTOGRAM if _answers(query, f"{_HISTOGRAM} LIMIT 1") else LatencySource.SUMMARY
-    counts = _answers(query, "SELECT 1 FROM DUAL WHERE @@query_response_time_stats = 1")
-    if counts and _answers(query, f"{_RESPONSE_TIME} LIMIT 1"):
+    has_statistics = _answers(query, "SELECT 1 FROM DUAL WHERE @@query_response_time_stats = 1")
+    if has_statistics and _answers(query, f"{_RESPONSE_TIME} LIMIT 1"):
         return LatencySource.RESPONSE_TIME
     raise UserError("This server does not show how long its statements take", _remedy(query, is_on=is_on))
 
@@ -91,11 +91,11 @@ def read(query: Query, source: LatencySource, chosen: Sequence[Digest] = ()) -> 
     """Read the cumulative figures of a source, and of some digests, which are in the figures of their kinds as well."""
     match source:
         case LatencySource.HISTOGRAM | LatencySource.SUMMARY:
-            asked = f"{_SUMMARY} UNION ALL {digests.statement(chosen)}" if chosen else _SUMMARY
+            statement = f"{_SUMMARY} UNION ALL {digests.statement(chosen)}" if chosen else _SUMMARY
             counts: dict[str, float] = {}
             times: dict[str, float] = {}
             errors = 0.0
-            for name, count, took, failed in query(asked):
+            for name, count, took, failed in query(statement):
                 if str(name).startswith(_LEFT_OUT):
                     continue
                 kind = str(name).removeprefix("statement/")

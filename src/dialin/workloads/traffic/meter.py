@@ -1,7 +1,7 @@
-"""Reads a live server once per second, in a thread of its own, for as long as a study lasts.
+"""Reads a live server once per second, in a separate thread, for as long as a study lasts.
 
-A guard is asked about each second before anybody else hears of it: nothing that stores or shows seconds can hold it up. Where
-the server does not answer in time, the guard hears that instead.
+The guard gets each second first, so that nothing that stores or shows seconds can delay it. Where the server does not answer in
+time, the guard gets None instead.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ANSWER_WITHIN = 2.0
 _PERIOD = 1.0
 
 Guard = Callable[[TrafficSecond | None], None]
-"""Told of each second as soon as it was read, and of each failure to read one (None)."""
+"""Called with each second as soon as it was read, and with None for each failure to read one."""
 
 MakeReader = Callable[[Query, LatencySource], Reader]
 
@@ -36,13 +36,13 @@ class Meter:
 
     Args:
         connect: connects to the server with a time-out for each answer.
-        make_reader: makes what reads it.
+        make_reader: makes the reader for a connection.
 
     Attributes:
         source: where latency is read; None before the first connection.
-        guard: told of each second.
-        check: raises what must end a trial; asked before each second of it.
-        cpu: CPU seconds that dialin itself used on this.
+        guard: called with each second.
+        check: raises what must end a trial; called before each of its seconds is returned.
+        cpu: CPU seconds that dialin used for reading.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class Meter:
 
     @contextmanager
     def listening(self) -> Iterator[queue.SimpleQueue[TrafficSecond | ServerError]]:
-        """Give a queue of the seconds from now on; a second that could not be read is the error that stood in the way."""
-        heard: queue.SimpleQueue[TrafficSecond | ServerError] = queue.SimpleQueue()
-        self._listeners.append(heard)
+        """Yield a queue of the seconds from now on; in place of a second that could not be read, it gets the error."""
+        seconds: queue.SimpleQueue[TrafficSecond | ServerError] = queue.SimpleQueue()
+        self._listeners.append(seconds)
         try:
-            yield heard
+            yield seconds
         finally:
-            self._listeners.remove(heard)
+            self._listeners.remove(seconds)
 
     def _open(self) -> None:
         self._stack.close()
@@ -94,27 +94,27 @@ class Meter:
     def _run(self) -> None:
         due = self._clock.monotonic()
         while True:
-            due = max(due + _PERIOD, self._clock.monotonic() - _PERIOD)  # what was missed is not made up for
+            due = max(due + _PERIOD, self._clock.monotonic() - _PERIOD)  # missed seconds are not made up for
             if self._ended.wait(max(due - self._clock.monotonic(), 0.0)):
                 return
             used = time.thread_time()
-            heard: TrafficSecond | ServerError
+            result: TrafficSecond | ServerError
             try:
-                heard = self._second()
+                result = self._second()
             except ServerError as error:
-                heard = error
+                result = error
                 self._reader = None
             except DialinError as error:
-                heard = ServerError(error.cause, error.remedy)
+                result = ServerError(error.cause, error.remedy)
                 self._reader = None
             self.cpu += time.thread_time() - used
-            self.guard(heard if isinstance(heard, TrafficSecond) else None)
+            self.guard(result if isinstance(result, TrafficSecond) else None)
             for listener in list(self._listeners):
-                listener.put(heard)
+                listener.put(result)
 
     def _second(self) -> TrafficSecond:
         if self._reader is None or self._last is None:
-            self._open()  # anew: the connection was lost, and maybe the server's counters with it
+            self._open()  # again: the connection was lost, and maybe the server's counters with it
             self._clock.sleep(_PERIOD)
         if self._reader is None or self._last is None:
             raise RuntimeError("a connection was opened without a reading")

@@ -1,4 +1,4 @@
-"""One reading of a live server per second, and the difference of two: what the server did, without what dialin itself asked.
+"""Reads a live server; the difference of two readings is what the server did, without dialin's own statements.
 
 Cost: three or four statements per second, 1 to 3 ms of the server (docs/live.md). Privileges: PROCESS; SELECT on
 performance_schema where latency is read there; on a replica REPLICATION CLIENT (MariaDB 10.5 and later: REPLICA MONITOR).
@@ -49,7 +49,7 @@ _LAG_COLUMN = 32
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """How a replica stands: seconds behind its source, the most of its channels; None where a channel does not run."""
+    """The state of a replica: seconds behind its source, the most of its channels; None where a channel does not run."""
 
     lag: float | None
 
@@ -59,7 +59,7 @@ class Replication:
 
 
 def replication_of(rows: Sequence[Sequence[Any]]) -> Replication | None:
-    """Return what SHOW REPLICA STATUS says; None of a server that is no replica."""
+    """Return the state in the rows of SHOW REPLICA STATUS; None for a server that is not a replica."""
     if not rows:
         return None
     runs = all(row[column] == "Yes" for row in rows for column in _RUNNING_COLUMNS)
@@ -72,7 +72,7 @@ class Reading:
     """Cumulative figures at one moment.
 
     Attributes:
-        own: what dialin's own statements took, by kind the times of each, ms; since the connection was made.
+        own: how long dialin's own statements of this reading took, by kind: the time of each in ms.
     """
 
     at: float
@@ -94,7 +94,7 @@ class Reader:
         pid: the server's process on this machine; None where it runs elsewhere.
         data: its data directory on this machine.
         is_replica: whether its lag is read.
-        chosen: digests that are counted each by itself.
+        chosen: digests that are counted separately.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Reader:
         )
 
     def _timed(self, kind: str) -> Query:
-        """Return the connection, on which each statement is noted with its time."""
+        """Return the connection's `query`, which also records the time of each statement under this kind."""
 
         def query(statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
             began = self._clock.monotonic()
@@ -167,18 +167,18 @@ class Reader:
         """Return what the server did between two readings."""
         seconds = max(now.at - before.at, 1e-3)
         figures = {name: _rise(value, before.figures.get(name, value)) for name, value in now.figures.items()}
-        # The statements of the earlier reading ended after it was taken, and so did those of this one that came first.
-        own = before.own
-        asked = sum(map(len, own.values()))
+        # The server counts a statement when it ends: between two readings, it counted as many of dialin's as one reading has.
+        own_times = before.own
+        own_count = sum(map(len, own_times.values()))
         if self._source is LatencySource.RESPONSE_TIME:
-            own = {ALL_STATEMENTS: tuple(each for times in own.values() for each in times)}
-        figures["own"] = sum(map(sum, own.values())) / 1000
-        figures["questions"] = max(figures["questions"] - asked, 0.0)
-        counts = _without(_rises(now.statements.counts, before.statements.counts), {k: len(v) for k, v in own.items()})
-        times = _without(_rises(now.statements.times, before.statements.times), {k: sum(v) for k, v in own.items()})
+            own_times = {ALL_STATEMENTS: tuple(each for times in own_times.values() for each in times)}
+        figures["own"] = sum(map(sum, own_times.values())) / 1000
+        figures["questions"] = max(figures["questions"] - own_count, 0.0)
+        counts = _without(_rises(now.statements.counts, before.statements.counts), {k: len(v) for k, v in own_times.items()})
+        times = _without(_rises(now.statements.times, before.statements.times), {k: sum(v) for k, v in own_times.items()})
         counts, times = without_digests(counts, self._chosen), without_digests(times, self._chosen)
         buckets = _rises(now.statements.buckets, before.statements.buckets)
-        for duration in (each for times_of_kind in own.values() for each in times_of_kind):
+        for duration in (each for times_of_kind in own_times.values() for each in times_of_kind):
             _take_out(buckets, duration)
         figures["selects"] = max(figures["selects"] - len(before.own.get("sql/select", ())), 0.0)
         return TrafficSecond(
@@ -204,7 +204,7 @@ class Reader:
 
 
 def _rise(now: float, before: float) -> float:
-    """Return by how much a counter rose; one that was reset (FLUSH STATUS, TRUNCATE) begins anew."""
+    """Return by how much a counter rose; one that was reset (FLUSH STATUS, TRUNCATE) rose from 0."""
     return now - before if now >= before else now
 
 
@@ -217,7 +217,7 @@ def _without(sums: Mapping[str, float], own: Mapping[str, float]) -> dict[str, f
 
 
 def _take_out(buckets: dict[float, float], duration: float) -> None:
-    """Take one of dialin's own statements out: from the nearest bucket not above the time that it took from here."""
+    """Take out one of dialin's own statements, from the nearest bucket not above 1.1 times its time as measured here."""
     below = [bound for bound, count in buckets.items() if count > 0 and bound <= 1.1 * duration]
     if below:
         buckets[max(below)] -= 1

@@ -24,7 +24,7 @@ class Traffic(Workload):
     """A server's own traffic.
 
     Attributes:
-        meter: what reads the server throughout a study; where there is none, each load reads it by itself.
+        meter: reads the server throughout a study; where it is None, each load makes its own.
     """
 
     def __init__(self, spec: WorkloadSpec, clock: Clock | None = None) -> None:
@@ -69,26 +69,26 @@ class Traffic(Workload):
 
 
 class TrafficLoad:
-    """Traffic that is read."""
+    """The traffic of a server, second by second, as a meter reads it."""
 
-    def __init__(self, meter: Meter, heard: queue.SimpleQueue[TrafficSecond | ServerError], opened: ExitStack) -> None:
+    def __init__(self, meter: Meter, seconds: queue.SimpleQueue[TrafficSecond | ServerError], opened: ExitStack) -> None:
         self._meter = meter
-        self._heard = heard
+        self._seconds = seconds
         self._opened = opened
         self._number = 0
 
     def read(self, timeout: float) -> Second | None:
-        """Return the next second; what the guard found raises here, as does a server that did not answer."""
+        """Return the next second; raise where the guard ends the trial, or the server did not answer."""
         try:
-            heard = self._heard.get(timeout=timeout)
+            traffic = self._seconds.get(timeout=timeout)
         except queue.Empty:
             return None
         self._meter.check()
-        if isinstance(heard, ServerError):
-            raise heard
+        if isinstance(traffic, ServerError):
+            raise traffic
         self._number += 1
-        per_second = {name: value / heard.seconds for name, value in heard.figures.items()}
-        statements = heard.statements / heard.seconds
+        per_second = {name: value / traffic.seconds for name, value in traffic.figures.items()}
+        statements = traffic.statements / traffic.seconds
         reads, writes = per_second.get("selects", 0.0), per_second.get("changes", 0.0)
         return Second(
             number=self._number,
@@ -96,10 +96,10 @@ class TrafficLoad:
             reads=reads,
             writes=writes,
             other=max(statements - reads - writes, 0.0),
-            latency_ms=heard.mean_ms,
-            errors=heard.errors,
+            latency_ms=traffic.mean_ms,
+            errors=traffic.errors,
             reconnects=per_second.get("connections", 0.0),
-            traffic=heard,
+            traffic=traffic,
         )
 
     def cpu_seconds(self) -> float:
