@@ -145,6 +145,7 @@ def test_each_host_that_runs_trials_is_known_and_the_first_one_is_the_machine_of
     with make(tmp_path, spec) as store:
         store.save_host("one", {"cpus": 2, "kernel": "6.1"})
         store.save_host("two", {"cpus": 8})
+        assert store.read().host["cpus"] == 2
         store.save_host("one", {"cpus": 4})
         record = store.read()
     assert record.hosts == {"one": {"cpus": 2, "kernel": "6.1"}, "two": {"cpus": 8}}

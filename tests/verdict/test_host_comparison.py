@@ -126,6 +126,17 @@ def test_where_kinds_of_hosts_disagree_nothing_common_is_claimed_and_each_kind_i
     assert "hosts disagree on" in verdict.headline
 
 
+def test_intervals_by_host_have_the_confidence_of_the_study(spec, tmp_path):
+    spec = spec.model_copy(update={"minutes": 12, "until": Until.BEST, "confidence": 0.8})
+    hosts = {"a": ("EPYC", 1150, 0.015), "b": ("EPYC", 1150, 0.015), "c": ("Xeon", 1000, 0.015), "d": ("Xeon", 1000, 0.015)}
+    verdict, record = study(tmp_path, spec, hosts)
+    note = verdict.warnings[0]
+    assert note.data["confidence"] == 0.8
+    text = note_text(record.spec, note)
+    assert " (80 % CI " in text
+    assert "95 %" not in text
+
+
 def test_a_gain_that_one_kind_of_host_is_too_noisy_to_show_is_not_claimed_for_all_of_them(spec, tmp_path):
     spec = spec.model_copy(update={"minutes": 12, "until": Until.BETTER})
     hosts = {"a": ("EPYC", 1150, 0.01), "b": ("EPYC", 1150, 0.01), "c": ("Xeon", 1040, 0.15)}

@@ -50,8 +50,8 @@ class LogSettings:
         quiet: switches the log off; empty where it is off already.
         arm: everything except what has the server write the log.
         fire: has the server write the log.
-        names: all of them in the order in which they are put back: the switch of a log that was off comes first, that of a log
-            that was on comes last.
+        names: all of them in the order in which they are restored. The switch of a log that was off comes first. The file and
+            the switch of a log that was on come last, so that its file never gets every statement.
     """
 
     quiet: Wanted
@@ -98,12 +98,13 @@ def log_settings(source: Source, path: str, variables: Mapping[str, str], build:
             )
         arm, fire = {"log_output": "NONE", **arm, **switch_on}, {"log_output": "FILE"}
     was_on = is_on(source, variables)
-    others = [name for name in (*arm, *fire) if name not in switch_on]
+    files = _by_all_names({file_variable_of(source): path}, variables)
+    others = [name for name in (*arm, *fire) if name not in (*files, *switch_on)]
     return LogSettings(
         quiet=_by_all_names({switch_of(source): "OFF"}, variables) if was_on else {},
         arm=arm,
         fire=fire,
-        names=list(dict.fromkeys([*others, *switch_on] if was_on else [*switch_on, *others])),
+        names=list(dict.fromkeys([*others, *files, *switch_on] if was_on else [*switch_on, *others, *files])),
     )
 
 

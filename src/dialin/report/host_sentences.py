@@ -9,7 +9,7 @@ from dialin.model.study import StudySpec
 from dialin.model.verdict import Estimate
 from dialin.report.names import named
 from dialin.report.too_noisy import is_too_noisy, too_noisy
-from dialin.text import change, counted, listed, visible
+from dialin.text import change, counted, exact_percent, listed, visible
 
 Figures = Mapping[str, Any]
 """The data of a note."""
@@ -17,14 +17,15 @@ Figures = Mapping[str, Any]
 
 def effects_by_host(data: Figures) -> str:
     """Return the effect of a candidate on each host, or on each kind of host."""
-    return "; ".join(f"{_effect(effect, data['worthwhile'])} on {_group(effect)}" for effect in data["effects"])
+    effects = data["effects"]
+    return "; ".join(f"{_effect(effect, data['worthwhile'], data['confidence'])} on {_group(effect)}" for effect in effects)
 
 
-def _effect(effect: Figures, worthwhile: float) -> str:
+def _effect(effect: Figures, worthwhile: float, confidence: float) -> str:
     ratio = Estimate(mean=effect["ratio"], low=effect["low"], high=effect["high"])
     if is_too_noisy(ratio):
         return too_noisy()
-    interval = f" (95 % CI {change(ratio.low)} to {change(ratio.high)})" if ratio.low is not None else ""
+    interval = f" ({exact_percent(confidence)} CI {change(ratio.low)} to {change(ratio.high)})" if ratio.low is not None else ""
     may_be_none = ratio.low is not None and ratio.high is not None and ratio.low <= 1 <= ratio.high
     if may_be_none or abs(ratio.mean - 1) <= worthwhile:
         return f"no {'difference shown' if may_be_none else 'worthwhile difference'}, {change(ratio.mean)}{interval}"

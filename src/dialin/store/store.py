@@ -241,8 +241,9 @@ class Store:
         """Store the inventory of a host that runs trials, once: a study that is resumed keeps the first one."""
         with self._write() as connection:
             stored = connection.execute(select(schema.study.c.host)).scalar_one()
-            hosts = {name: dict(facts), **stored.get(rows.HOSTS, {})}
-            connection.execute(update(schema.study).values(host={**stored, rows.HOSTS: hosts}))
+            hosts = stored.get(rows.HOSTS, {})
+            if name not in hosts:
+                connection.execute(update(schema.study).values(host={**stored, rows.HOSTS: {**hosts, name: dict(facts)}}))
 
     def begin_session(self) -> int:
         """Mark trials of a killed session as interrupted, and return this session's number, from 1.

@@ -123,9 +123,15 @@ def _effects(interaction: Interaction, spec: StudySpec, of_kind: Mapping[Hashabl
     """Return the effect of a candidate by kind of host, or by host where no kinds are given."""
     effects = []
     for group, difference in interaction.differences.items():
-        ratio = goal_ratio(difference.ratio(0.05), spec.goal)
+        ratio = goal_ratio(difference.ratio(1 - spec.confidence), spec.goal)
         kind = dict(cast("Kind", group)) if of_kind else {}
         hosts = of_kind[group] if of_kind else [group]
         if ratio is not None:
             effects.append({"kind": kind, "hosts": hosts, "ratio": ratio.mean, "low": ratio.low, "high": ratio.high})
-    return {"candidate": interaction.candidate, "p": interaction.p, "worthwhile": spec.worthwhile, "effects": effects}
+    return {
+        "candidate": interaction.candidate,
+        "p": interaction.p,
+        "worthwhile": spec.worthwhile,
+        "confidence": spec.confidence,
+        "effects": effects,
+    }
