@@ -35,7 +35,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from cable import cable
 from dialin.fleet.host_agent import HostAgent
-from dialin.fleet.host_process import Happened
+from dialin.fleet.host_process import TrialEvent
 from dialin.fleet.journal import JournalWriter
 from dialin.fleet.ray_fleet import connected, named_nodes
 from dialin.model.trial import Sample, Step
@@ -60,7 +60,7 @@ class ReportingAgent(HostAgent):
         journal, began = JournalWriter(self._directory / "journal"), time.monotonic() + phase
         for second in range(1, 1_000_000):
             time.sleep(max(0.0, began + second - time.monotonic()))
-            journal.append(Happened(1, Sampled(Sample(second, time.time(), Step.MEASURE, 1000, 14000, 4000, 2000, 20, 0, 0))))
+            journal.append(TrialEvent(1, Sampled(Sample(second, time.time(), Step.MEASURE, 1000, 14000, 4000, 2000, 20, 0, 0))))
 
     def stream(self) -> Iterator[bytes]:
         """Yield what is reported, from the first record on."""

@@ -37,12 +37,12 @@ class SpawnedWorker:
                 self.process.join()
 
 
-def _serve(connection, spec, seen, begun_on, directory):
+def _serve(connection, spec, seen, load_facts, directory):
     """The side that runs blocks: it has tools, sites and probes of its own, and no store."""
     tools, workload = Tools.open(lambda line: None), kinds.make_workload(spec.workload)
     ready = resume_sandboxed(spec, plan(spec), tools, workload, seen)
     try:
-        with stopping_cleanly(), local_worker(ready, begun_on, directory, tools, lambda line: None) as worker:
+        with stopping_cleanly(), local_worker(ready, load_facts, directory, tools, lambda line: None) as worker:
             connection.send(worker.host)
             while (request := connection.recv()) is not None:
                 for event in worker.run_block(request):
@@ -55,11 +55,11 @@ def _serve(connection, spec, seen, begun_on, directory):
 
 
 @contextmanager
-def spawned_worker(ready, begun_on, directory):
+def spawned_worker(ready, load_facts, directory):
     """A worker for a study on sandboxes."""
     context = multiprocessing.get_context("spawn")
     connection, other = context.Pipe()
-    process = context.Process(target=_serve, args=(other, ready.spec, dict(ready.inspected), dict(begun_on), directory))
+    process = context.Process(target=_serve, args=(other, ready.spec, dict(ready.inspected), dict(load_facts), directory))
     process.start()
     try:
         yield SpawnedWorker(connection, process)

@@ -213,7 +213,7 @@ attachment = Attachment(defaults_file=options)
 attached = Attached(find_account(Path(options), None, {}), SystemClock())
 UndoLog(Path(directory)).begin(attached, attachment, ["max_connections"])
 attached.journal.about_to_set({"max_connections": 66}, attached.variables())
-with attached.to_change() as (query, _):
+with attached.connect_to_change() as (query, _):
     assert take_lock(query, CHANGE, 1)
     query("SET GLOBAL max_connections = (SELECT 66 + SLEEP(3))")
 """

@@ -16,7 +16,7 @@ from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference, Flavour
 from dialin.paths import Home
 from dialin.servers.builds import discover
-from dialin.servers.install.apt_sources import read_archives, turned_to
+from dialin.servers.install.apt_sources import read_archives, for_release
 from dialin.servers.install.clients import directory_megabytes
 from dialin.servers.install.installable import INSTALLABLE, Installable
 from dialin.servers.install.installer import install, remove
@@ -32,7 +32,7 @@ PROGRAM = (
 )
 
 pytestmark = pytest.mark.timeout(300)
-needs_debian = pytest.mark.skipif(not turned_to(read_archives(), "bookworm"), reason="this machine uses no Debian mirror")
+needs_debian = pytest.mark.skipif(not for_release(read_archives(), "bookworm"), reason="this machine uses no Debian mirror")
 needs_npm = pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
 
 

@@ -168,8 +168,8 @@ def test_variables_of_rules_are_those_of_real_servers(catalogues):
     if set(COLUMNS) - HERE.keys():
         pytest.skip("a rule may be about a build that is not installed")
     known = {name for build in HERE for name in catalogues(build)}
-    named = {*behaviour.FOLLOWS, *memory.MEMORY, *behaviour.TRAPS, *rules.INERT} | {
-        other for rule in behaviour.FOLLOWS.values() for other in rule.of
+    named = {*behaviour.DERIVED, *memory.MEMORY, *behaviour.CAUTIONS, *rules.INERT} | {
+        other for rule in behaviour.DERIVED.values() for other in rule.of
     }
     assert named - known == set()
 

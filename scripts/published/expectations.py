@@ -175,7 +175,7 @@ def _moves_up(expectation: Expectation, record: StudyRecord, verdict: Verdict, _
     return _ratios({name: ratios.get(name) for name in expectation.candidates}, 1.0, float("inf"), what, verdict.baseline)
 
 
-def _gain(one: measured.Measured, record: StudyRecord, levels: Sequence[int]) -> Observation | None:
+def _gain(one: measured.MeasuredTrial, record: StudyRecord, levels: Sequence[int]) -> Observation | None:
     by_level = by_threads(record.samples[one.trial.id], rate=record.spec.workload.rate)
     if levels[0] not in by_level or levels[-1] not in by_level:
         return None

@@ -12,7 +12,7 @@ from dialin.model.why import Why
 from dialin.recipes.library import Recipe, RecipeStudy, Scale, ScaleName
 from dialin.report.document import semaphore_tables
 from dialin.report.document.facts import inventory
-from dialin.report.load_units import seconds_a_run, units_of
+from dialin.report.load_units import seconds_a_run, units_of_verdict
 from dialin.report.note_sentences import note_text
 from dialin.report.render.markdown_text import folded, prose, table
 from dialin.report.verdict_sentences import change_with_interval
@@ -184,14 +184,14 @@ def _ratio(value: float | None, candidate: CandidateVerdict, baseline: str) -> s
 
 
 def _here_title(verdict: Verdict) -> str:
-    unit = units_of(verdict)
+    unit = units_of_verdict(verdict)
     if not unit.by_run:
         return f"here, {unit.rate}"
     return f"here, s per {unit.one}{' (geometric mean)' if verdict.workload.get('levels') else ''}"
 
 
 def _here(candidate: CandidateVerdict, verdict: Verdict) -> str:
-    if not units_of(verdict).by_run:
+    if not units_of_verdict(verdict).by_run:
         return number(candidate.tps.mean if candidate.tps else None)
     took = seconds_a_run(candidate.tps, verdict)
     if took is None:

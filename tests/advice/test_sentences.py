@@ -83,7 +83,7 @@ def test_no_experiment_is_said_in_one_line(advice):
 
 
 def test_the_json_has_the_sentences_and_keeps_to_its_schema(advice, pytestconfig):
-    document = json.loads(json_documents.render(advice_sentences.with_texts(advice)))
+    document = json.loads(json_documents.render(advice_sentences.add_advice_texts(advice)))
     schema = json.loads((pytestconfig.rootpath / "schema/advice.schema.json").read_text())
     jsonschema.validate(document, schema)
     triggers = [trigger for one in document["experiments"] for trigger in one["triggers"]]

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from dialin.cli import first_questions
-from dialin.cli.first_questions import FIND_OUT, Choices, commands_of
+from dialin.cli.first_questions import FIND_OUT, Choices, ask_for_commands
 
 KNOWN = frozenset({"innodb_io_capacity", "innodb_flush_method"})
 
@@ -21,7 +21,7 @@ def answering(*answers: str) -> tuple[Callable[[str, str], str], list[str]]:
 
 def command(*answers: str, builds: tuple[str, ...] = ("mysql@9.7.4", "mariadb@10.11.19")) -> str:
     ask, asked = answering(*answers)
-    commands = commands_of(Choices(builds, lambda _: KNOWN), ask)
+    commands = ask_for_commands(Choices(builds, lambda _: KNOWN), ask)
     assert len(asked) == len(answers)
     return "; ".join(map(" ".join, commands))
 

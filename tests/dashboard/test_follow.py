@@ -160,7 +160,7 @@ def test_that_it_is_to_stop_after_its_block_is_seen_though_nothing_else_happens(
     assert not follower.look().stops
     requests.ask_to_stop(study.directory)
     assert follower.look().stops
-    requests.take_back(study.directory)
+    requests.withdraw_stop(study.directory)
     assert not follower.look().stops
 
 

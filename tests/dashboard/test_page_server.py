@@ -45,7 +45,7 @@ def test_the_servers_own_faults_go_to_a_file_and_nothing_else_does(tmp_path, cap
     ]
     path = tmp_path / "home" / "fault.log"
     try:
-        page_server.keep_faults(path)
+        page_server.log_errors(path)
         logging.getLogger("uvicorn.access").info("GET /?t=secret")
         logging.getLogger("uvicorn.error").warning("it came and went")
         assert not path.exists()

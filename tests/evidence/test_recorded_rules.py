@@ -15,7 +15,7 @@ from dialin.evidence import measured, waits
 from dialin.evidence.reasons import machine_rules, server_rules, wait_rules
 from dialin.evidence.reasons.limits_hit import limits
 from dialin.evidence.reasons.raw_wait_reasons import raw_reasons
-from dialin.evidence.reasons.significance import all_changes, pair
+from dialin.evidence.reasons.significance import all_changes, choose_pair
 from dialin.evidence.reasons.unused_capacity import unused
 from dialin.model.why import Reason, ReasonKind
 from evidence.recording import RECORDED, load
@@ -158,7 +158,7 @@ def fired(name: str) -> dict[str, list[Reason]]:
     """Return all reasons of a recording by their rule, those included that `explain` leaves out for stronger ones."""
     record = load(name)
     found = measured.of(record)
-    compared = pair(record, found)
+    compared = choose_pair(record, found)
     assert compared is not None
     rules = [*server_rules.RULES, *machine_rules.RULES, *wait_rules.rules(found)]
     reasons = [reason for _, reason in all_changes(rules, record, found, compared)]
@@ -186,7 +186,7 @@ def test_a_rule_fires_in_a_real_study(code: str) -> None:
 def test_what_moved_in_a_real_study_moved_with_its_goal(code: str) -> None:
     name, _ = FIRES[code]
     record = load(name)
-    compared = pair(record, measured.of(record))
+    compared = choose_pair(record, measured.of(record))
     for reason in fired(name)[code]:
         if reason.kind is ReasonKind.MOVED and compared and compared.differ:
             assert abs(reason.correlation or 0.0) >= 0.5, reason.text

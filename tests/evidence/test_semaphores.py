@@ -10,7 +10,7 @@ import pytest
 
 from dialin.evidence import measured
 from dialin.evidence import semaphores as evidence
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import MeasuredTrial
 from dialin.evidence.semaphores import MOST_PLACES, waiting_threads
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
@@ -123,7 +123,7 @@ def test_where_the_status_could_not_be_read_nothing_is_reported_at_all() -> None
 
 
 def test_a_reading_of_an_empty_section_is_no_thread_that_did_not_wait() -> None:
-    def reported(counters: Mapping[str, float]) -> Measured:
+    def reported(counters: Mapping[str, float]) -> MeasuredTrial:
         return measured.of(watched(waits_moved(), lambda _: counters))[0]
 
     assert waiting_threads(PLACE)(reported(OTHERS)) is None

@@ -14,7 +14,7 @@ from fixtures.fake_trial import FakeStage, trial_context
 class FakeSite:
     """A site whose servers are there at once."""
 
-    def take_in(self, spec, effective):
+    def add_candidates(self, spec, effective):
         pass
 
     def stage(self, trial):

@@ -61,9 +61,9 @@ def test_a_study_without_a_second_is_a_table_without_rows(kept, tmp_path):
 def test_samples_that_come_in_many_pieces_are_all_there_once(kept):
     record = example_studies.winner()
     directory = kept(record)
-    parts = read_only.read(directory, lambda store: list(samples.pieces(store, rows=333)))
+    parts = read_only.read(directory, lambda store: list(samples.iterate_frames(store, rows=333)))
     assert len(parts) > 5
-    assert samples.whole(parts).equals(dialin.open_study(directory).samples)
+    assert samples.concatenate_frames(parts).equals(dialin.open_study(directory).samples)
 
 
 @pytest.mark.parametrize(

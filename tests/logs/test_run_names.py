@@ -9,7 +9,7 @@ from dialin.logs.run_names import (
     fits_pattern,
     in_order,
     read_name,
-    short,
+    short_labels,
 )
 
 PUBLISHED = [
@@ -127,8 +127,8 @@ def test_patterns_can_be_bound_to_parts_of_a_path(pattern, fits):
 
 
 def test_short_names_lose_what_all_have_and_stay_different():
-    first, _, last = short(PUBLISHED).values()
+    first, _, last = short_labels(PUBLISHED).values()
     assert (first, last) == ("06-15.io5000.BP140.threads56.bpi32", "11-33-r2.io7000.BP140.threads56.bpi32")
-    assert short(["a.log", "a.txt"]) == {"a.log": "a.log", "a.txt": "a.txt"}
-    assert short(["results.log"]) == {"results.log": "results"}
-    assert list(short(["run-1", "run-12"]).values()) == ["1", "12"]
+    assert short_labels(["a.log", "a.txt"]) == {"a.log": "a.log", "a.txt": "a.txt"}
+    assert short_labels(["results.log"]) == {"results.log": "results"}
+    assert list(short_labels(["run-1", "run-12"]).values()) == ["1", "12"]

@@ -9,7 +9,7 @@ import pytest
 from dialin.model.study import Attachment, Goal
 from dialin.model.verdict import Note
 from dialin.preflight import machine_noise
-from dialin.preflight.machine_noise import Known
+from dialin.preflight.machine_noise import StudyNoise
 from dialin.question.plan import plan
 from dialin.stats.noise_parts import Noise
 from fixtures import example_studies
@@ -17,7 +17,7 @@ from fixtures import example_studies
 
 @pytest.fixture
 def known(spec):
-    return Known(Noise(0.01, 0.05), spec.candidates[0].server, spec.workload.describe(), spec.switch, 100.0)
+    return StudyNoise(Noise(0.01, 0.05), spec.candidates[0].server, spec.workload.describe(), spec.switch, 100.0)
 
 
 def kept(path, *result):
@@ -70,14 +70,14 @@ def test_a_study_that_other_programs_disturbed_is_not_remembered(tmp_path):
 
 def test_before_a_study_it_is_said_what_its_budget_can_detect(spec, known):
     allowed = plan(spec)
-    unknown = machine_noise.promise(spec, allowed, None)
+    unknown = machine_noise.forecast_sentence(spec, allowed, None)
     assert unknown.startswith("Noise on this machine is not measured yet (dialin doctor --noise). Assuming 3.5 % per trial, ")
-    said = machine_noise.promise(spec, allowed, known)
+    said = machine_noise.forecast_sentence(spec, allowed, known)
     assert said.startswith("Noise here was ")
     assert f"{spec.minutes:g} minutes can detect a difference of" in said
-    quiet = machine_noise.promise(spec, allowed, replace(known, noise=Noise(0.0001, 0.0001)))
+    quiet = machine_noise.forecast_sentence(spec, allowed, replace(known, noise=Noise(0.0001, 0.0001)))
     assert "can detect a difference of 1.0 %." in quiet, "no more than what is worthwhile need be detected"
-    assert machine_noise.promise(spec.model_copy(update={"aa": True}), allowed, known) == ""
+    assert machine_noise.forecast_sentence(spec.model_copy(update={"aa": True}), allowed, known) == ""
 
 
 def test_before_a_study_it_is_said_how_long_a_safe_choice_and_its_proof_take(spec, known):
@@ -85,7 +85,7 @@ def test_before_a_study_it_is_said_how_long_a_safe_choice_and_its_proof_take(spe
 
     def times(**changes):
         question = spec.model_copy(update={"measure": 30, **changes})
-        return re.findall(expected, machine_noise.promise(question, plan(question), None))
+        return re.findall(expected, machine_noise.forecast_sentence(question, plan(question), None))
 
     small, large = times(minutes=60)
     assert (small[0], large[0]) == ("3 %", "10 %")
@@ -97,10 +97,10 @@ def test_before_a_study_it_is_said_how_long_a_safe_choice_and_its_proof_take(spe
 
 def test_a_longer_trial_is_expected_to_vary_less(spec, known):
     allowed = plan(spec)
-    short = machine_noise.expecting(spec, replace(allowed, measure=5.0), known).expected_noise
-    long = machine_noise.expecting(spec, replace(allowed, measure=500.0), known).expected_noise
+    short = machine_noise.with_expected_noise(spec, replace(allowed, measure=5.0), known).expected_noise
+    long = machine_noise.with_expected_noise(spec, replace(allowed, measure=500.0), known).expected_noise
     assert short > long > 0.01
-    assert machine_noise.expecting(spec, allowed, None).expected_noise is None
+    assert machine_noise.with_expected_noise(spec, allowed, None).expected_noise is None
 
 
 def test_studies_that_end_at_the_same_time_are_all_remembered(tmp_path, known):

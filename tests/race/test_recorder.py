@@ -26,10 +26,10 @@ def test_a_trial_under_way_is_interrupted_with_the_seconds_of_its_steps(store, c
     recorder.record(TrialBegan(TRIAL))
     recorder.record(StepBegan(Step.MEASURE))
     clock.sleep(7)
-    assert recorder.break_off().state is TrialState.INTERRUPTED
+    assert recorder.interrupt().state is TrialState.INTERRUPTED
     (stored,) = store.trials()
     assert (stored.state, stored.steps) == (TrialState.INTERRUPTED, {Step.MEASURE: 7.0})
-    assert recorder.break_off() is None
+    assert recorder.interrupt() is None
 
 
 @pytest.mark.parametrize("is_saved", [True, False])
@@ -48,5 +48,5 @@ def test_a_trial_whose_end_is_being_saved_stays_as_it_ended(store, clock, monkey
         patch.setattr(store, "save_trial", ctrl_c)
         with pytest.raises(KeyboardInterrupt):
             recorder.record(TrialEnded(ended))
-    assert recorder.break_off() == ended
+    assert recorder.interrupt() == ended
     assert store.trials() == [ended]

@@ -89,7 +89,7 @@ def test_the_verdict_and_the_noise_are_the_same_as_without_them(study):
     own = {"minutes_of_wall_clock"}
     assert with_waits.model_dump(exclude=own) == without.model_dump(exclude=own)
     assert of(clean, Purpose.WAITS) == []
-    assert machine_noise.of_study(record) == machine_noise.of_study(clean)
+    assert machine_noise.study_noise(record) == machine_noise.study_noise(clean)
 
 
 def test_one_that_fails_is_recorded_and_is_not_a_failed_trial_of_its_candidate(study):

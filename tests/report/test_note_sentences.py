@@ -9,7 +9,7 @@ from dialin.model.verdict import Note, ReasonCode
 from dialin.report import json_documents, note_sentences
 from dialin.report.note_sentences import note_text
 from dialin.report.reason_sentences import reason
-from dialin.report.verdict_texts import in_words
+from dialin.report.verdict_texts import add_sentences
 from fixtures import example_studies
 
 SOURCES = Path(note_sentences.__file__).parents[1]
@@ -68,7 +68,7 @@ def test_an_old_verdict_is_shown_and_written_in_todays_words():
             "warnings": [Note(code="noisier_than_expected", text="told in another dialect", data=data)],
         }
     )
-    text = json_documents.render_verdict(in_words(record.spec, old))
+    text = json_documents.render_verdict(add_sentences(record.spec, old))
     assert "dialect" not in text
     assert "Noise was 5.0 %, expected 2.0 % from earlier studies" in text
     assert "Every other candidate was shown to be worse." in text

@@ -20,7 +20,7 @@ def sentence(record, compared=SURE, **changed):
 
 
 def test_the_front_goes_from_the_steadiest_to_the_fastest():
-    assert [one.name for one in trade_off.front(example_studies.by_stability().verdict)] == ["8", "32", "64"]
+    assert [one.name for one in trade_off.pareto_candidates(example_studies.by_stability().verdict)] == ["8", "32", "64"]
 
 
 def test_the_published_finding_can_be_said():
@@ -65,7 +65,7 @@ def test_the_ends_are_compared_by_their_own_trials():
 
 
 def test_a_candidate_without_figures_has_no_place():
-    names = [one.name for one in trade_off.placed(example_studies.failed_candidate().verdict)]
+    names = [one.name for one in trade_off.plotted_candidates(example_studies.failed_candidate().verdict)]
     assert names == ["pool 8G", "pool 16G"]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dialin.model.dimension import Dimension
 from dialin.model.verdict import FigureSource
-from dialin.search.attribution import carried, interactions
+from dialin.search.attribution import contributions, interactions
 from dialin.search.space import Space
 from dialin.search.surrogate import Observations, Surrogate, learn_weights
 from dialin.stats.trial_fit import TimedTrial, fit_trials
@@ -34,7 +34,7 @@ MODEL = model()
 
 
 def test_each_variable_carries_what_its_default_would_cost() -> None:
-    shares = carried(SPACE, BEST, MODEL, None, {}, "whole")
+    shares = contributions(SPACE, BEST, MODEL, None, {}, "whole")
     assert [share.variable for share in shares] == ["a", "b", "c"]
     for share, expected in zip(shares, (0.25, 0.2, 0.02), strict=True):
         assert share.source is FigureSource.MODEL
@@ -51,7 +51,7 @@ def test_what_the_proof_measured_goes_before_the_model() -> None:
         for block in range(6)
         for place, (name, level) in enumerate(levels.items())
     ]
-    shares = {share.variable: share for share in carried(SPACE, BEST, MODEL, fit_trials(trials, list(proven)), proven, "whole")}
+    shares = {share.variable: share for share in contributions(SPACE, BEST, MODEL, fit_trials(trials, list(proven)), proven, "whole")}
     assert shares["c"].source is FigureSource.PROOF
     assert shares["c"].ratio.mean == pytest.approx(1400 / 1330, rel=0.01)
     assert shares["a"].source is FigureSource.MODEL
@@ -63,7 +63,7 @@ def test_no_more_than_ten_variables_are_named() -> None:
     points = rng.random((30, 12))
     seen = Observations(points, points.sum(axis=1), np.full(30, 1e-4), np.arange(30.0), np.zeros(30, dtype=np.int64))
     setting = {f"v{i}": 1.0 for i in range(12)}
-    assert len(carried(many, setting, Surrogate(seen, learn_weights(seen)), None, {}, "whole")) == 10
+    assert len(contributions(many, setting, Surrogate(seen, learn_weights(seen)), None, {}, "whole")) == 10
 
 
 def test_variables_that_need_each_other_are_named() -> None:

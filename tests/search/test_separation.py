@@ -7,7 +7,7 @@ import pytest
 
 from dialin.model.dimension import Dimension
 from dialin.model.verdict import TuneOutcome
-from dialin.search.attribution import carried
+from dialin.search.attribution import contributions
 from dialin.search.constraints import Constraints
 from dialin.search.separation import companions, separating_sets
 from dialin.search.space import Space
@@ -70,7 +70,7 @@ def test_of_two_changes_each_is_proven_by_itself() -> None:
 
 def test_what_the_model_says_of_variables_that_came_together_holds_nothing_for_possible() -> None:
     default, both = SPACE.point({}), SPACE.point({"log_buffer": 2**26, "pool": 2**26})
-    shares = carried(SPACE, SPACE.setting(both), seen_together(default, both), None, {}, "whole")
+    shares = contributions(SPACE, SPACE.setting(both), seen_together(default, both), None, {}, "whole")
     assert {share.variable: share.companions for share in shares} == {"pool": ("log_buffer",), "log_buffer": ("pool",)}
     assert all(share.ratio.low <= 1 < share.ratio.mean for share in shares)
 

@@ -82,7 +82,7 @@ def test_each_build_has_its_own_redo_log() -> None:
 
 @pytest.mark.parametrize("build", BUILDS)
 def test_weaker_durability_takes_permission(build: str) -> None:
-    weaker = {rule.variable for rule in rules.WEAKER} - {"innodb_flush_method"}
+    weaker = {rule.variable for rule in rules.DURABILITY_RULES} - {"innodb_flush_method"}
     assert not names(choose(build)) & weaker
     assert {"innodb_flush_log_at_trx_commit", "innodb_doublewrite"} <= names(choose(build, weaker=True, most=100))
 

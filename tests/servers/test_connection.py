@@ -6,7 +6,7 @@ import pytest
 from dialin.errors import ServerError
 from dialin.servers import connection
 from dialin.servers.account import Account
-from dialin.servers.connection import RefusedError, Stream, answers, quoted, streaming
+from dialin.servers.connection import RefusedError, Stream, is_reachable, quote_identifier, open_stream
 
 TIMED_OUT = pymysql.err.OperationalError(2013, "Lost connection to MySQL server during query (timed out)")
 
@@ -75,20 +75,20 @@ def connecting(monkeypatch):
 )
 def test_a_server_that_cannot_be_reached_does_not_answer(connecting, failure):
     connecting(failure)
-    assert not answers(Account())
+    assert not is_reachable(Account())
 
 
 @pytest.mark.parametrize(("number", "text"), [(1040, "Too many connections"), (1045, "Access denied"), (3159, "TLS only")])
 def test_a_server_that_refuses_to_be_asked_does_answer(connecting, number, text):
     connecting(pymysql.err.OperationalError(number, text))
-    assert answers(Account())
+    assert is_reachable(Account())
 
 
 def test_a_server_that_takes_connections_must_also_answer_a_statement(connecting):
     connecting(FakeClient())
-    assert answers(Account())
+    assert is_reachable(Account())
     connecting(FakeClient(refusal=TIMED_OUT))
-    assert not answers(Account())
+    assert not is_reachable(Account())
 
 
 def test_only_rows_that_are_thrown_away_are_waited_for_long():
@@ -109,7 +109,7 @@ def test_after_a_statement_that_failed_answers_are_waited_for_as_before():
 
 def test_connecting_for_many_rows_is_not_waited_for_longer_than_for_few(connecting):
     asked = connecting(TIMED_OUT)
-    with pytest.raises(ServerError, match="does not answer"), streaming(Account()):
+    with pytest.raises(ServerError, match="does not answer"), open_stream(Account()):
         pass
     assert (asked[0]["connect_timeout"], asked[0]["read_timeout"]) == (10, 10)
 
@@ -120,7 +120,7 @@ def test_the_client_library_still_goes_by_what_is_set_after_connecting():
 
 @pytest.mark.parametrize(("name", "text"), [("sbtest", "`sbtest`"), ("my-app", "`my-app`"), ("a`b", "`a``b`")])
 def test_any_name_can_stand_in_a_statement(name, text):
-    assert quoted(name) == text
+    assert quote_identifier(name) == text
 
 
 def test_only_the_values_of_secrets_are_hidden():

@@ -4,7 +4,7 @@ import pytest
 
 from dialin.model.build import Build, BuildReference
 from dialin.servers.connection import RefusedError
-from dialin.servers.instruments import MOST_ROWS, lost_instances, matching, nearest, start_options, timer
+from dialin.servers.instruments import MOST_ROWS, lost_instances, matching_instruments, nearest, start_options, wait_timer
 
 NAMES = [
     "wait/synch/mutex/sql/LOCK_open",
@@ -34,7 +34,7 @@ def build(text):
     ],
 )
 def test_a_part_of_a_name_or_a_pattern_with_percent_signs_names_instruments(pattern, found):
-    assert matching(pattern, NAMES) == found
+    assert matching_instruments(pattern, NAMES) == found
 
 
 def test_the_nearest_names_are_reported_by_their_last_part():
@@ -83,13 +83,13 @@ def asked(answers):
 
 def test_the_timer_that_was_chosen_is_reported_with_its_frequency():
     answers = {"setup_timers": [("NANOSECOND",)], "performance_timers": [(1_000_000_000,)]}
-    assert timer(asked(answers)) == ("NANOSECOND", 1e9)
+    assert wait_timer(asked(answers)) == ("NANOSECOND", 1e9)
 
 
 def test_where_no_timer_can_be_chosen_it_is_the_cycle_counter():
     answers = {"setup_timers": RefusedError("no such table", "", 1146), "performance_timers": [(2_588_567_164,)]}
-    assert timer(asked(answers)) == ("CYCLE", 2_588_567_164.0)
-    assert timer(asked({**answers, "performance_timers": [(None,)]})) == ("CYCLE", 0.0)
+    assert wait_timer(asked(answers)) == ("CYCLE", 2_588_567_164.0)
+    assert wait_timer(asked({**answers, "performance_timers": [(None,)]})) == ("CYCLE", 0.0)
 
 
 def test_only_objects_that_were_lost_are_reported():

@@ -1,4 +1,4 @@
-from dialin.stats.boxes import at_share, box, known_shares
+from dialin.stats.boxes import at_share, box, resolvable_shares
 
 
 def test_a_box_holds_the_percentiles_of_all_seconds_and_not_of_those_drawn():
@@ -17,5 +17,5 @@ def test_a_share_is_reached_by_the_first_value_that_covers_it():
 
 
 def test_few_values_resolve_few_shares():
-    assert known_shares(10)[-1] == 0.9
-    assert known_shares(1000)[-1] == 0.999
+    assert resolvable_shares(10)[-1] == 0.9
+    assert resolvable_shares(1000)[-1] == 0.999

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from dialin.stats.dips import find_dip, without
+from dialin.stats.dips import find_dip, without_dip
 
 
 def noise(seconds, *, cv=0.05, correlation=0.5, series=100, seed=1):
@@ -17,7 +17,7 @@ def test_a_dip_of_a_period_is_found_with_its_place_and_depth(period, low, second
         result = find_dip(x)
         assert (result.period, result.phases) == (period, low)
         assert result.depth == pytest.approx(0.3, abs=0.06)
-        assert without(x, result).min() > 750
+        assert without_dip(x, result).min() > 750
 
 
 def test_lines_of_ten_seconds_are_folded_at_whole_lines():

@@ -5,7 +5,7 @@ import pytest
 
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.stats.blocks import Observation
-from dialin.stats.runs import all_below, compare, rank_candidates, spread, weighed
+from dialin.stats.runs import all_below, compare, rank_candidates, spread, weighted_mean
 
 A, B, C = "a", "b", "c"
 
@@ -143,8 +143,8 @@ def test_a_candidate_that_was_not_repeated_leaves_the_others_their_intervals():
 
 
 def test_small_figures_of_runs():
-    assert weighed([10, 20], [3, 1]) == 12.5
-    assert weighed([10], [0]) is None
+    assert weighted_mean([10, 20], [3, 1]) == 12.5
+    assert weighted_mean([10], [0]) is None
     assert all_below([1, 2], [3, 4], 0.25)
     assert not all_below([1, 3], [3, 4], 0.25)
     assert not all_below([3.0], [3.1], 0.25)

@@ -114,7 +114,7 @@ def test_quiet_hours_must_have_room_for_periods_whose_washout_was_lengthened(ope
     live = opened(now=at(4, 57), between="01:00-05:00", at_most=0.9)
     live.began -= HOUR
     assert live.wait_for_block() == 0
-    live.take_in(live.spec.model_copy(update={"warmup": live.spec.warmup + 60}), {})
+    live.add_candidates(live.spec.model_copy(update={"warmup": live.spec.warmup + 60}), {})
     assert live.wait_for_block() == 20 * HOUR + 180
 
 

@@ -18,7 +18,7 @@ from dialin.servers.wait_ring import WaitRing
 from dialin.store import waits_file
 from dialin.store.store import Store
 from dialin.trials import raw_waits
-from dialin.trials.raw_waits import Collector, by_purpose, check, hasten, needs, refuse_attached
+from dialin.trials.raw_waits import Collector, by_purpose, check, raise_priority, needs, refuse_attached
 
 LOCKS = "wait/synch/sxlock/innodb/hash_table_locks"
 SECOND = 10**12
@@ -458,7 +458,7 @@ def test_none_lost_is_said_so(server, clock, store, monkeypatch):
 
 def test_the_thread_that_writes_the_ring_down_goes_first_where_the_server_tells_which_it_is():
     asked = []
-    hasten(lambda _: [(4711,)], lambda *given: asked.append(given))
+    raise_priority(lambda _: [(4711,)], lambda *given: asked.append(given))
     assert [(number, priority < 0) for _, number, priority in asked] == [(4711, True)]
 
 
@@ -469,11 +469,11 @@ def test_a_server_that_does_not_tell_its_thread_is_collected_from_all_the_same(a
             raise answer
         return answer
 
-    hasten(query, lambda *given: pytest.fail("no thread is known"))
+    raise_priority(query, lambda *given: pytest.fail("no thread is known"))
 
 
 def test_who_may_not_set_priorities_collects_all_the_same():
     def refused(*_):
         raise PermissionError
 
-    hasten(lambda _: [(4711,)], refused)
+    raise_priority(lambda _: [(4711,)], refused)

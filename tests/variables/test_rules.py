@@ -1,8 +1,8 @@
 import pytest
 
 from dialin.model.build import Flavour
-from dialin.variables import behaviour, memory, owned, rules
-from dialin.variables.aliases import one_name
+from dialin.variables import behaviour, memory, reserved_variables, rules
+from dialin.variables.aliases import shared_name
 from dialin.variables.behaviour import Span
 
 GIB = 2**30
@@ -77,17 +77,17 @@ def test_variables_that_a_build_lacks_are_passed_over():
 
 
 def test_every_durability_rule_names_its_source():
-    assert all(rule.source and rule.loses and not rule.loses.endswith(".") for rule in rules.WEAKER)
+    assert all(rule.source and rule.loses and not rule.loses.endswith(".") for rule in rules.DURABILITY_RULES)
 
 
 def test_every_rule_names_its_source():
-    followed = [one for rule in behaviour.FOLLOWS.values() for one in rule.behaviours]
+    followed = [one for rule in behaviour.DERIVED.values() for one in rule.behaviours]
     assert all(one.source and one.text and not one.text.endswith(".") for one in followed)
-    assert all(rule.behaviours for rule in behaviour.FOLLOWS.values())
+    assert all(rule.behaviours for rule in behaviour.DERIVED.values())
     assert all(rule.source and rule.text and not rule.text.endswith(".") for rule in memory.MEMORY.values())
     assert all(rule.source and rule.reason for rule in rules.INERT.values())
     assert all(
-        trap.source and trap.text and not trap.text.endswith(".") for traps in behaviour.TRAPS.values() for trap in traps
+        trap.source and trap.text and not trap.text.endswith(".") for traps in behaviour.CAUTIONS.values() for trap in traps
     )
     sized = rules.inert_rule("performance_schema_digests_size")
     assert sized is not None
@@ -98,7 +98,7 @@ def test_every_rule_names_its_source():
 def test_what_moves_together_is_related_both_ways():
     assert "innodb_io_capacity_max" in behaviour.related("innodb_io_capacity")
     assert "table_open_cache" in behaviour.related("open_files_limit")
-    assert all(name in behaviour.related(other) for name in behaviour.FOLLOWS for other in behaviour.related(name))
+    assert all(name in behaviour.related(other) for name in behaviour.DERIVED for other in behaviour.related(name))
     assert behaviour.related("sort_buffer_size") == frozenset()
 
 
@@ -236,13 +236,13 @@ def test_estimates_stay_below_what_idle_servers_took():
     ],
 )
 def test_two_names_of_one_variable_are_one(one, other):
-    assert one_name(one) == one_name(other)
+    assert shared_name(one) == shared_name(other)
 
 
 def test_production_paths_roles_and_clusters_are_dialins_own():
     names = "datadir innodb_log_group_home_dir aria_log_dir_path wsrep_cluster_address group_replication_group_seeds"
-    assert all(owned.reason(name) for name in [*names.split(), "plugin_load_add", "mysqlx", "replicate_do_db"])
-    assert owned.reason("innodb_data_file_path") is None
-    assert owned.reason_for_value("innodb_data_file_path", "/ibdata/ibdata1:1G")
-    assert owned.reason_for_value("innodb_data_file_path", "ibdata1:12M:autoextend") is None
-    assert not {name for name in rules.SHAPES_DATA if owned.reason(name)}
+    assert all(reserved_variables.reason(name) for name in [*names.split(), "plugin_load_add", "mysqlx", "replicate_do_db"])
+    assert reserved_variables.reason("innodb_data_file_path") is None
+    assert reserved_variables.reason_for_value("innodb_data_file_path", "/ibdata/ibdata1:1G")
+    assert reserved_variables.reason_for_value("innodb_data_file_path", "ibdata1:12M:autoextend") is None
+    assert not {name for name in rules.SHAPES_DATA if reserved_variables.reason(name)}

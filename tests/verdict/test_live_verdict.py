@@ -83,7 +83,7 @@ def test_a_candidate_that_trips_the_guard_twice_is_unsafe_and_its_headline_says_
     assert note.data["restored_in"] == TRIP.restored_in
     assert "latency was 42 ms, usually 4.2 ms" in note.text
     assert live_of(verdict, "9000").trips == 2
-    assert comparison.given_up("9000", record.trials)
+    assert comparison.is_given_up("9000", record.trials)
 
 
 def test_a_failure_that_is_not_the_guards_makes_no_candidate_unsafe():

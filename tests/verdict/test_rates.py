@@ -8,7 +8,7 @@ from dialin.model.evidence import Gauge, Watched
 from dialin.model.study import Goal
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.workload import WorkloadSpec
-from dialin.report.note_sentences import with_texts
+from dialin.report.note_sentences import add_note_texts
 from dialin.verdict import rates
 from fixtures.studies import study
 
@@ -30,7 +30,7 @@ def reported(spec, reached, watched=None):
     """Return the notes on a trial of each candidate, which came to so many transactions a second."""
     trials = [trial(number, name) for number, name in enumerate(reached, 1)]
     samples = {one.id: seconds(reached[one.candidate]) for one in trials}
-    return {note.code: note for note in with_texts(spec, rates.notes(spec, trials, samples, watched or {}))}
+    return {note.code: note for note in add_note_texts(spec, rates.notes(spec, trials, samples, watched or {}))}
 
 
 def load_figures(**figures):
@@ -59,7 +59,7 @@ def test_what_chance_takes_from_a_low_rate_is_no_miss(rate, achieved, missed):
 def test_each_number_of_threads_is_judged_by_its_own_seconds():
     spec, one = at_rate(1000, levels=(1, 16)), trial(1, "a")
     samples = {1: [*seconds(250, threads=1), *seconds(1000, threads=16, begin=60)]}
-    (note,) = with_texts(spec, rates.notes(spec, [one], samples, {}))
+    (note,) = add_note_texts(spec, rates.notes(spec, [one], samples, {}))
     assert "the lowest was 250 with 1 thread" in note.text
     # 1000 and 250 have a geometric mean of 500, which nothing measured.
     assert note.data["achieved"] == 250
@@ -136,5 +136,5 @@ def test_throughput_is_said_to_tell_nothing_of_candidates_that_kept_up():
 
 
 def test_it_is_said_before_a_study_begins_that_a_rate_and_throughput_do_not_go_together():
-    assert "--goal latency" in rates.before(500, Goal.THROUGHPUT)
-    assert rates.before(500, Goal.LATENCY) == rates.before(0, Goal.THROUGHPUT) == ""
+    assert "--goal latency" in rates.rate_warning(500, Goal.THROUGHPUT)
+    assert rates.rate_warning(500, Goal.LATENCY) == rates.rate_warning(0, Goal.THROUGHPUT) == ""

@@ -375,4 +375,4 @@ def test_the_order_business_is_estimated_with_all_of_its_sizes():
     ],
 )
 def test_less_data_is_had_by_what_the_workload_can_be_reported(reported, smaller):
-    assert DialinLoad(spec(**reported)).smaller == smaller
+    assert DialinLoad(spec(**reported)).how_to_shrink == smaller

@@ -77,7 +77,7 @@ def test_a_study_of_a_kind_that_is_not_there_is_refused():
 
 def described(kind, **fields):
     spec = WorkloadSpec(kind=kind, **fields)
-    asked = kinds.asked_as(kinds.kind_named(kind), spec.name)
+    asked = kinds.qualified_name(kinds.kind_named(kind), spec.name)
     return spec.model_copy(update={"asked": asked, "traits": make_workload(spec).traits}).describe()
 
 

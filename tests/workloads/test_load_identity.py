@@ -44,22 +44,22 @@ def test_a_workload_file_that_is_gone_is_refused(mine):
 
 def test_the_same_driver_is_not_reported_of():
     begun = {"load_driver": OLD}
-    assert load_identity.later(begun, OLD) == load_identity.later({}, NEW) == {}
+    assert load_identity.later_driver_facts(begun, OLD) == load_identity.later_driver_facts({}, NEW) == {}
     assert load_identity.notes(begun) == []
 
 
 def test_another_build_of_the_same_version_is_another_driver():
     begun = {"load_driver": f"{OLD}+5f"}
-    assert load_identity.later(begun, f"{OLD}+60") == {"load_driver_later": [f"{OLD}+60"]}
+    assert load_identity.later_driver_facts(begun, f"{OLD}+60") == {"load_driver_later": [f"{OLD}+60"]}
 
 
 def test_each_driver_that_went_on_is_reported_in_its_order():
     begun = {"load_driver": OLD}
-    begun |= load_identity.later(begun, NEW)
-    assert load_identity.later(begun, NEW) == {}
+    begun |= load_identity.later_driver_facts(begun, NEW)
+    assert load_identity.later_driver_facts(begun, NEW) == {}
     (note,) = load_identity.notes(begun)
     assert f"{OLD} applied the load at first, and {NEW} after the study was resumed" in note_text(
         study({"a": {}, "b": {}}), note
     )
-    begun |= load_identity.later(begun, OLD)
+    begun |= load_identity.later_driver_facts(begun, OLD)
     assert load_identity.notes(begun)[0].data["drivers"] == [OLD, NEW, OLD]

@@ -57,7 +57,7 @@ _TABLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class ReadServer:
+class AttachedReading:
     """What was read of an attached server, and what could not be read."""
 
     reading: ServerReading
@@ -69,7 +69,7 @@ class ReadServer:
     is_here: bool
 
 
-def read_attached(attachment: Attachment, home: Home, clock: Clock, seconds: float, say: Callable[[str], None]) -> ReadServer:
+def read_attached(attachment: Attachment, home: Home, clock: Clock, seconds: float, say: Callable[[str], None]) -> AttachedReading:
     """Read an attached server, and watch its own load for so many seconds.
 
     Raises:
@@ -114,7 +114,7 @@ def read_attached(attachment: Attachment, home: Home, clock: Clock, seconds: flo
     load = _watch(reading, seconds, data)
     if load.queries is not None and load.queries < _IDLE:
         unread.insert(0, Unread(code=UnreadCode.IDLE, figures={"queries": load.queries}))
-    return ReadServer(
+    return AttachedReading(
         reading, build, str(attached.account), load, tuple(unread), tuple(attached.account.notes), pid is not None
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dialin.advice.server_reading import ServerReading
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import MeasuredTrial
 from dialin.model.advice import Unread, UnreadCode
 from dialin.model.evidence import ProbeNoteCode, Watched
 from dialin.model.trial import Trial, TrialState
@@ -38,7 +38,7 @@ def make_reading(
         queries = max(0.0, status.counters.get("Questions", 0.0) - subtracted) / status.seconds
         situation = replace(situation, counters=status.counters, seconds=status.seconds)
     trial = Trial(0, 0, 0, 1, "server", TrialState.DONE, now, in_force=dict(in_force))
-    measured = Measured(trial, value=0.0, transactions=queries, queries=queries, watched=watched)
+    measured = MeasuredTrial(trial, value=0.0, transactions=queries, queries=queries, watched=watched)
     return ServerReading(measured, variables, situation, dict(defaults), at_start)
 
 

@@ -27,7 +27,7 @@ from dialin.workloads import kinds
 
 
 @dataclass(frozen=True, slots=True)
-class ReadSandbox:
+class SandboxReading:
     """What was read of a sandbox, and what could not be read."""
 
     reading: ServerReading
@@ -36,7 +36,7 @@ class ReadSandbox:
     unread: tuple[Unread, ...]
 
 
-def read_sandbox(question: StudyOptions, directory: Path, tools: Tools) -> ReadSandbox:
+def read_sandbox(question: StudyOptions, directory: Path, tools: Tools) -> SandboxReading:
     """Run a build with a setting under a load for `question.measure` seconds, and read it.
 
     Raises:
@@ -87,7 +87,7 @@ def read_sandbox(question: StudyOptions, directory: Path, tools: Tools) -> ReadS
         data=situation.data,
         load=request.load.describe(),
     )
-    return ReadSandbox(reading, build, watch, tuple(unread_of_probes(baseline.evidence.watched)))
+    return SandboxReading(reading, build, watch, tuple(unread_of_probes(baseline.evidence.watched)))
 
 
 def _existing(path: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import MeasuredTrial
 from dialin.model.setting import Value, as_number, parse_value
 from dialin.search.variable_choice import Situation
 from dialin.variables.catalogue import Variable
@@ -23,7 +23,7 @@ class ServerReading:
         at_start: the variables that only a start can set.
     """
 
-    measured: Measured
+    measured: MeasuredTrial
     variables: Mapping[str, Variable]
     situation: Situation
     defaults: Mapping[str, str] = field(default_factory=dict)

@@ -17,7 +17,7 @@ MySQL cuts a value that exceeds the limit; MariaDB raises `innodb_io_capacity_ma
 """
 
 
-def ordered(changed: Sequence[Change]) -> list[Change]:
+def safe_order(changed: Sequence[Change]) -> list[Change]:
     """Return changes in an order in which the server cuts no value: a limit is raised first, or lowered last."""
     items = list(changed)
     names = [item.name for item in items]
@@ -33,13 +33,13 @@ def ordered(changed: Sequence[Change]) -> list[Change]:
     return items
 
 
-def together(names: Sequence[str]) -> list[str]:
+def with_partners(names: Sequence[str]) -> list[str]:
     """Return the names, and those of the variables that limit them or that they limit, each once."""
     pairs = [pair for pair in LIMITS.items() if not set(pair).isdisjoint(names)]
     return list(dict.fromkeys([*names, *(name for pair in pairs for name in pair)]))
 
 
-def alone(name: str, names: Collection[str]) -> str:
+def missing_partner_note(name: str, names: Collection[str]) -> str:
     """Return a note on a variable that is set without the other one of its pair; empty where there is nothing to note."""
     for limited, limit in LIMITS.items():
         if name in (limited, limit) and not {limited, limit} <= set(names):

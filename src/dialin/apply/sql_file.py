@@ -63,9 +63,9 @@ def statements(record: StudyRecord) -> list[Statements]:
     server = verdict.chosen.server
     persists, known = PERSISTS.is_of(server), _known(record, server)
     reported = _reported(record, verdict.recommended_candidate)
-    items = [_statements(item, persists=persists, known=known, reported=reported) for item in limiting_pairs.ordered(changed)]
+    items = [_statements(item, persists=persists, known=known, reported=reported) for item in limiting_pairs.safe_order(changed)]
     names = {one.name for one in items if one.do}
-    return [replace(one, notes=[*one.notes, limiting_pairs.alone(one.name, names)]) if one.do else one for one in items]
+    return [replace(one, notes=[*one.notes, limiting_pairs.missing_partner_note(one.name, names)]) if one.do else one for one in items]
 
 
 def render(record: StudyRecord, comments: Comments) -> str | None:
@@ -81,7 +81,7 @@ def render(record: StudyRecord, comments: Comments) -> str | None:
         *option_file.warnings(record.verdict),
         f"For {server}. {_lifetime_sentence(server)} undo.sql undoes it.",
     ]
-    names = limiting_pairs.together([one.name for one in items if one.do])
+    names = limiting_pairs.with_partners([one.name for one in items if one.do])
     lines = [
         *_comments(head),
         "",
@@ -123,7 +123,7 @@ def render_undo(record: StudyRecord) -> str | None:
     lines = [*_comments(head), *_session(undone)]
     for item in items:
         lines += ["", *_comments(item.undo_notes), *item.undo, *(f"-- {line}" for line in item.offered)]
-    lines += ["", *_comments(["Effective values now."]), _in_force(limiting_pairs.together([item.name for item in items]))]
+    lines += ["", *_comments(["Effective values now."]), _in_force(limiting_pairs.with_partners([item.name for item in items]))]
     return "\n".join(lines) + "\n"
 
 

@@ -33,7 +33,7 @@ from dialin.servers.attached.entry import UndoEntry
 from dialin.servers.attached.quick_restore import QuickRestore
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import UndoLog
-from dialin.servers.attached.undo_at_end import undone_at_the_end, uninterrupted
+from dialin.servers.attached.undo_at_end import undo_at_exit, uninterrupted
 from dialin.servers.capabilities import Capability, has
 from dialin.text import counted, percent
 from dialin.workloads import load_binary, private
@@ -232,7 +232,7 @@ class _Capture:
 
     def run(self, opened: ExitStack) -> Captured:
         entry = self._begin()
-        opened.enter_context(undone_at_the_end(self._undo, entry, self._attached, self._watcher.message))
+        opened.enter_context(undo_at_exit(self._undo, entry, self._attached, self._watcher.message))
         log_place.make_private(self._prepared.log, self._prepared.variables.get("datadir", ""))
         quick = opened.enter_context(QuickRestore(self._attached, self._clock))
         query, number = opened.enter_context(self._connection())
@@ -247,7 +247,7 @@ class _Capture:
         try:
             with uninterrupted(self._watcher.message):
                 after = _or_none(counters.read)
-                variables = _or_none(quick.put_back)
+                variables = _or_none(quick.restore)
                 self._dog.close_times()
                 if not statements.count():
                     raise UserError("No client sent a statement while the log was on", "Nothing was captured")

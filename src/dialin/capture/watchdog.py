@@ -216,7 +216,7 @@ def _watch(order: WatchOrder, commands: BinaryIO) -> bool:
             newest = read(path)
             if newest is not None:
                 attached.journal = WrittenJournal(newest, lambda _: None)
-                quick.put_back()
+                quick.restore()
 
         watchdog = Watchdog(order, stop_log, _say)
 

@@ -73,7 +73,7 @@ def advise(
     from dialin.advice.advise import advise as advise_on
     from dialin.question import study_file
     from dialin.report import json_documents
-    from dialin.report.advice_sentences import with_texts
+    from dialin.report.advice_sentences import add_advice_texts
     from dialin.report.render.terminal_advice import print_advice
     from dialin.trials.tools import Tools
 
@@ -103,7 +103,7 @@ def advise(
     question = study_file.question(given, spelled=spelled, remedy="See: dialin advise --help")
     advice = advise_on(question, Path.cwd(), Tools.open(say), seconds)
     if json:
-        typer.echo(json_documents.render(with_texts(advice)), nl=False)
+        typer.echo(json_documents.render(add_advice_texts(advice)), nl=False)
     else:
         print_advice(advice, Console(highlight=False))
     raise typer.Exit(ExitCode.VERDICT)

@@ -93,7 +93,7 @@ def start(
     from dialin.capture.log_settings import Source
     from dialin.capture.server_capture import CaptureRequest, prepare_capture, run_capture
     from dialin.capture.stop_reason import StopReason
-    from dialin.cli.capture_words import announce, bytes_of, say_end, seconds_of, watching
+    from dialin.cli.capture_messages import announce, bytes_of, say_end, seconds_of, watching
     from dialin.clock import SystemClock
     from dialin.fleet.stop_signals import stopping_cleanly
     from dialin.model.study import Attachment

@@ -37,7 +37,7 @@ from dialin.report.plain_lines import PlainLines
 from dialin.report.render.terminal import print_verdict
 from dialin.report.screen import LiveScreen
 from dialin.report.tune_words import best_so_far, setting_text, space_text
-from dialin.report.verdict_texts import in_words
+from dialin.report.verdict_texts import add_sentences
 from dialin.store import read_only
 from dialin.store.lock import LOCK_FILE
 from dialin.store.store import Store
@@ -77,7 +77,7 @@ def conduct(
     tools = Tools.open(say)
     ready = check_question(question, directory, tools, permission, base_file=base_file)
     announce(ready, where)
-    if not yes and not agreed(ready):
+    if not yes and not ask_to_start(ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
     command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
@@ -133,13 +133,13 @@ def go_on(
     hosts = FleetChoice(fleet, fleet_hosts)
     check_fleet(hosts, attached=ready.spec.attachment is not None, tune=ready.spec.tune is not None)
     _say_all(ready)
-    if ready.changes and not yes and not agreed(ready):
+    if ready.changes and not yes and not ask_to_start(ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
     return finish(directory, lambda watcher: resume(ready, directory, tools, watcher, hosts=hosts), json=json, watch=watch)
 
 
-def agreed(ready: CheckedStudy) -> bool:
+def ask_to_start(ready: CheckedStudy) -> bool:
     """Ask on a terminal whether to begin, and return the answer; without a terminal, return True.
 
     Raises:
@@ -279,7 +279,7 @@ def show(directory: Path, *, json: bool, must_write: bool = True) -> ExitCode:
     record = read_only.read(directory, lambda store: store.read(readings=READINGS))
     why = explain(record)
     if json and record.verdict is not None:
-        typer.echo(json_documents.render_verdict(in_words(record.spec, record.verdict)), nl=False)
+        typer.echo(json_documents.render_verdict(add_sentences(record.spec, record.verdict)), nl=False)
     elif not json:
         print_verdict(record, Console(highlight=False), why)
     try:

@@ -54,13 +54,13 @@ def ask_and_show() -> None:
     """Ask the three questions and show the command."""
     console = errors()
     console.print("dialin finds the best value of a MySQL or MariaDB variable by experiment. Three questions make a command.\n")
-    commands = commands_of(choices_here(), _prompt)
+    commands = ask_for_commands(choices_here(), _prompt)
     console.print(f"\n{'This command answers' if len(commands) == 1 else 'These commands answer'} your question:\n")
     typer.echo("".join(f"  {shlex.join(words)}\n" for words in commands))
     console.print(escape(_what_it_does(commands[-1][1])))
 
 
-def commands_of(choices: Choices, ask: Ask) -> list[list[str]]:
+def ask_for_commands(choices: Choices, ask: Ask) -> list[list[str]]:
     """Ask which server, which load and which variable, each until the answer can be used.
 
     Returns:

@@ -34,14 +34,14 @@ def measure_noise(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> 
     conduct(question, Path.cwd(), NO_PERMISSION, name="noise", out=where, json=json, yes=True)
     with Store.open(where) as store:
         record = store.read()
-    known = machine_noise.of_study(record)
+    known = machine_noise.study_noise(record)
     if not json:
         _print(record, known, Console(highlight=False))
     failed = record.verdict is None or any(candidate.state is CandidateState.LOSES for candidate in record.verdict.candidates)
     return ExitCode.NO_VERDICT if failed or known is None else ExitCode.VERDICT
 
 
-def _print(record: StudyRecord, known: machine_noise.Known | None, console: Console) -> None:
+def _print(record: StudyRecord, known: machine_noise.StudyNoise | None, console: Console) -> None:
     if known is None:
         console.print("Too few trials to measure the noise: give more --minutes, or fewer --names")
         return

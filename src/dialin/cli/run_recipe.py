@@ -54,7 +54,7 @@ def run_recipe(
         say(f"{step.place}{', started before' if step.is_resumed else ''}")
         if not step.is_resumed:
             conduct.announce(step.ready, step.place.directory)
-    if not yes and not conduct.agreed(steps[0].ready):
+    if not yes and not conduct.ask_to_start(steps[0].ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
     for step in steps:

@@ -161,9 +161,9 @@ def tune(
     name = "-".join(["tune", *named[:3]])
     base_setting: dict[str, Value] = {}
     if from_file is not None:
-        from dialin.question.candidates import compared
+        from dialin.question.candidates import option_file_settings
 
-        ((_, base_setting),), left_out = compared([from_file], [str(from_file)])
+        ((_, base_setting),), left_out = option_file_settings([from_file], [str(from_file)])
         for note in left_out:
             say(f"Note: {note}")
     _conduct({**shared, "tune": list(variables or ()), "set": base_setting}, name, base_file=from_file, **common)

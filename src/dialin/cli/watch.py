@@ -59,7 +59,7 @@ def watch(
     if not beside:
         check(directory)
     listening, place = page_server.listen(host, port)
-    page_server.keep_faults(Home.of().root / f"fault-{os.getpid()}.log")
+    page_server.log_errors(Home.of().root / f"fault-{os.getpid()}.log")
     access = Access()
 
     def link() -> str:
@@ -73,11 +73,11 @@ def watch(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn handles it first, and raises it again when it has ended
     first = link()
     if beside:
-        page_process.hand_over(first)
+        page_process.publish_link(first)
     else:
         _announce(place, first, link)
     with suppress(KeyboardInterrupt), _in_a_browser(first) if open_it else nullcontext():
-        page_server.stand_back()  # only now: the browser must not inherit the low priority
+        page_server.lower_priority()  # only now: the browser must not inherit the low priority
         serving.run(sockets=[listening])
     raise typer.Exit(ExitCode.VERDICT)
 
@@ -85,12 +85,12 @@ def watch(
 @contextmanager
 def _in_a_browser(link: str) -> Iterator[None]:
     """Open a link in a browser, through a file that redirects: the arguments of a process are readable by all users."""
-    from dialin.dashboard.guard import leads_on
+    from dialin.dashboard.guard import redirect_document
 
     descriptor, name = tempfile.mkstemp(prefix="dialin-watch-", suffix=".html")  # only this user may read it
     path = Path(name)
     with open(descriptor, "w", encoding="ascii") as file:  # noqa: PTH123 - a descriptor
-        file.write(leads_on(link))
+        file.write(redirect_document(link))
     cleanup = threading.Timer(_OPENING, path.unlink, kwargs={"missing_ok": True})
     cleanup.daemon = True
     cleanup.start()

@@ -49,7 +49,7 @@ _OTHER_HOST = (
 _OTHER_ORIGIN = "This request came from another page and is refused.\n"
 
 
-def leads_on(address: str) -> str:
+def redirect_document(address: str) -> str:
     """Return a document that redirects a browser to an address of the page, which must not need escaping in HTML."""
     return (
         f'<!doctype html><html lang="en"><meta http-equiv="refresh" content="0;url={address}"><title>dialin</title>'
@@ -138,7 +138,7 @@ class Guard:
         elsewhere = request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
         # After a link on another site, a browser sends no strict cookie with a redirect, but it does from a page served here.
         answer: Response = (
-            HTMLResponse(leads_on(self._root)) if elsewhere else RedirectResponse(self._root, HTTPStatus.SEE_OTHER)
+            HTMLResponse(redirect_document(self._root)) if elsewhere else RedirectResponse(self._root, HTTPStatus.SEE_OTHER)
         )
         answer.set_cookie(self._cookie, secret, path=self._root, httponly=True, samesite="strict")
         return answer

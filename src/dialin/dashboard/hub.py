@@ -121,7 +121,7 @@ class Hub:
 
     def stop_after_block(self, *, wanted: bool) -> None:
         """Ask the study to stop after the block under way, or take that back."""
-        (requests.ask_to_stop if wanted else requests.take_back)(self._follower.directory)
+        (requests.ask_to_stop if wanted else requests.withdraw_stop)(self._follower.directory)
         self._wanted.set()
 
     def stop_now(self) -> bool:

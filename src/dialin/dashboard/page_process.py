@@ -55,7 +55,7 @@ def _did_not_start(why: str) -> DialinError:
     return DialinError(f"The live page did not start: {why}", "The study continues without it; try: dialin watch DIR")
 
 
-def hand_over(link: str) -> None:
+def publish_link(link: str) -> None:
     """Print the link for the process that started this one, then redirect the streams, so that this process can outlive it."""
     print(link, flush=True)  # noqa: T201 - the link is all that this process prints
     with open(os.devnull, "r+b", buffering=0) as nothing:  # noqa: PTH123 - a device

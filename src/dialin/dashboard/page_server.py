@@ -105,7 +105,7 @@ class PageServer(uvicorn.Server):
             asyncio.get_running_loop().call_soon_threadsafe(self._end_streams)
 
 
-def keep_faults(path: Path) -> None:
+def log_errors(path: Path) -> None:
     """Log only the server's own errors, in a file that is created at the first one; links are never logged."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,7 @@ def keep_faults(path: Path) -> None:
         log.propagate = False
 
 
-def stand_back() -> None:
+def lower_priority() -> None:
     """Lower the CPU priority of this process."""
     with suppress(OSError):
         os.nice(NICENESS)

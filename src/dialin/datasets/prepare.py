@@ -119,7 +119,7 @@ class Preparer:
 
         facts = _facts(build, workload.data_facts(), shape)
         expected = BLANK_SIZE + workload.expected_bytes()
-        return self._cache.ensure(facts, make, expected=expected, smaller=workload.smaller)
+        return self._cache.ensure(facts, make, expected=expected, smaller=workload.how_to_shrink)
 
     def _setting_to_prepare(self, build: Build, workload: Dataset) -> dict[str, Value]:
         """Return the setting for preparing data: fast, and with the full list of the buffer pool's pages dumped at the stop."""
@@ -145,7 +145,7 @@ def _take_over(sandbox: Sandbox, source: Path, setting: Mapping[str, Value]) -> 
     copied_data.remove_identity(sandbox.data)
     sandbox.boot({**setting, "skip_grant_tables": "ON"})
     with sandbox.connect() as query:
-        for statement in copied_data.take_over(sandbox.build):
+        for statement in copied_data.root_login_statements(sandbox.build):
             query(statement)
     sandbox.stop(_STOP_LIMIT)
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialin.evidence import measured
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import MeasuredTrial
 from dialin.evidence.probe_notes import probe_note_text
-from dialin.evidence.reasons.significance import FAR
+from dialin.evidence.reasons.significance import LARGEST_RATIO_WITH_INTERVAL
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
 from dialin.model.traffic import PROBE
@@ -53,7 +53,7 @@ ITEMS = (
 """`read` and `written` are bytes that went to and from the disk; `reads` are system calls."""
 
 
-def costs(record: StudyRecord, trials: Sequence[Measured]) -> list[CostRow]:
+def costs(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[CostRow]:
     """Return the cost per query and per transaction of every candidate.
 
     A cost is the rate of a counter divided by the rate of queries (reads, writes and others; for a timed query, its runs) or of
@@ -68,7 +68,7 @@ def costs(record: StudyRecord, trials: Sequence[Measured]) -> list[CostRow]:
     return [row for row in rows if row is not None]
 
 
-def of_item(item: Item, one: Measured) -> float | None:
+def cost_per_second(item: Item, one: MeasuredTrial) -> float | None:
     """Return what a trial spent per second, in the item's unit; None where no source has it."""
     for probe, counters in item.sources:
         rates = [one.rate(probe, counter) for counter in counters]
@@ -78,12 +78,12 @@ def of_item(item: Item, one: Measured) -> float | None:
     return None
 
 
-def _row(item: Item, trials: Sequence[Measured], record: StudyRecord) -> CostRow | None:
+def _row(item: Item, trials: Sequence[MeasuredTrial], record: StudyRecord) -> CostRow | None:
     per_query: dict[str, list[float]] = {}
     per_transaction: dict[str, list[float]] = {}
     observations = []
     for one in trials:
-        cost = of_item(item, one)
+        cost = cost_per_second(item, one)
         if cost is None or one.transactions <= 0 or one.queries <= 0:
             continue
         per_query.setdefault(one.trial.candidate, []).append(cost / one.queries)
@@ -116,13 +116,13 @@ def cost_ratios(
     estimates = {}
     for name in fit.names:
         ratio = means[name] / means[baseline]
-        has_interval = 1 / FAR < ratio < FAR
+        has_interval = 1 / LARGEST_RATIO_WITH_INTERVAL < ratio < LARGEST_RATIO_WITH_INTERVAL
         if name != baseline:
             estimates[name] = fit.ratio(name, baseline, alpha) if has_interval else Estimate(mean=ratio, low=None, high=None)
     return estimates
 
 
-def probe_costs(trials: Sequence[Measured]) -> list[ProbeCost]:
+def probe_costs(trials: Sequence[MeasuredTrial]) -> list[ProbeCost]:
     """Return the cost of each probe over all trials of the race that it watched, the probe with the longest wait first."""
     by_probe: dict[str, list[Watched]] = {}
     for one in trials:

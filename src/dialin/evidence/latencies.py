@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.evidence import measured
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import MeasuredTrial
 from dialin.model.load_driver import ALL_KINDS
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Trial
@@ -25,7 +25,7 @@ class _KindInTrial:
     seconds: float
 
 
-def latencies(record: StudyRecord, trials: Sequence[Measured]) -> list[TransactionLatency]:
+def latencies(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[TransactionLatency]:
     """Return the latency of all transactions and of each kind; empty where no trial has a histogram."""
     single_kinds = {name for one in trials for name in _by_kind(one.trial)} - {ALL_KINDS}
     several = sorted(single_kinds) if len(single_kinds) > 1 else []

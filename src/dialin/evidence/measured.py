@@ -14,7 +14,7 @@ from dialin.stats.blocks import Observation
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredTrial:
     """A completed trial.
 
     Attributes:
@@ -59,11 +59,11 @@ class Measured:
         return Observation(self.trial.stratum, self.trial.candidate, value)
 
 
-FigureOf = Callable[[Measured], float | None]
+FigureOf = Callable[[MeasuredTrial], float | None]
 """Returns a trial's figure, zero or more; None where the trial does not have it."""
 
 
-def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
+def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[MeasuredTrial]:
     """Return the completed trials of a purpose that measured at least one second, in the order that they ran."""
     trials = []
     for trial in record.trials:
@@ -78,7 +78,7 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
         queries = sum((sample.reads + sample.writes + sample.other) * sample.seconds for sample in samples) / covered
         timed = any(sample.seconds != 1 for sample in samples)
         trials.append(
-            Measured(
+            MeasuredTrial(
                 trial=trial,
                 value=trial_figures.value(counted, trial_figures.FIGURE_OF[record.spec.goal]) if counted else 0.0,
                 transactions=transactions,
@@ -91,19 +91,19 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
     return trials
 
 
-def names(trials: Sequence[Measured], record: StudyRecord) -> list[str]:
+def names(trials: Sequence[MeasuredTrial], record: StudyRecord) -> list[str]:
     """Return the candidates of these trials, in the order of the study."""
     present = {one.trial.candidate for one in trials}
     return [name for name in record.spec.names if name in present]
 
 
-def values_of(of: FigureOf, trials: Sequence[Measured]) -> dict[int, float]:
+def values_of(of: FigureOf, trials: Sequence[MeasuredTrial]) -> dict[int, float]:
     """Return a figure by trial id; trials without it are left out."""
     values = ((one.trial.id, of(one)) for one in trials)
     return {number: value for number, value in values if value is not None}
 
 
-def by_candidate(values: Mapping[int, float], trials: Sequence[Measured], names: Sequence[str]) -> dict[str, list[float]]:
+def by_candidate(values: Mapping[int, float], trials: Sequence[MeasuredTrial], names: Sequence[str]) -> dict[str, list[float]]:
     """Return a figure by candidate, in the order of `names`, the values in the order that the trials ran."""
     grouped: dict[str, list[float]] = {name: [] for name in names}
     for one in trials:

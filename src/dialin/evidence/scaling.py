@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dialin.evidence import measured
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import MeasuredTrial
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Estimate
 from dialin.model.why import Scaling, ScalingPoint
@@ -13,7 +13,7 @@ from dialin.stats import blocks, usl
 from dialin.stats.trial_figures import by_threads
 
 
-def scaling(record: StudyRecord, trials: Sequence[Measured]) -> list[Scaling]:
+def scaling(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[Scaling]:
     """Return the throughput of every candidate by number of threads; empty where each trial measured one number of threads.
 
     The intervals of all points hold together at the study's confidence, and drift between blocks counts as noise in them.

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from dialin.evidence import measured
-from dialin.evidence.measured import FigureOf, Measured, by_candidate, values_of
+from dialin.evidence.measured import FigureOf, MeasuredTrial, by_candidate, values_of
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
 from dialin.model.why import SemaphorePlace, Semaphores, SpinRow
 from dialin.text import listed, visible
 
-SEEN = "semaphore_seen/"
+SEEN_PREFIX = "semaphore_seen/"
 """The prefix of the counters that add up, over readings, the threads that waited at a place."""
 
 MOST_PLACES = 8
@@ -35,7 +35,7 @@ _ZEROS = (
 )
 
 
-def semaphores(record: StudyRecord, trials: Sequence[Measured]) -> Semaphores:
+def semaphores(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> Semaphores:
     """Return what InnoDB's status reports on semaphores, by candidate, from the completed trials of the race."""
     names = measured.names(trials, record)
     watched = _by_name([one for one in trials if _is_watched(one)], names)
@@ -61,7 +61,7 @@ def waiting_threads(counter: str) -> FigureOf:
     mean is too low by their share.
     """
 
-    def figure(one: Measured) -> float | None:
+    def figure(one: MeasuredTrial) -> float | None:
         watched = one.watched.get(_PROBE)
         if watched is None or not _reports_spins(one):
             return None
@@ -71,25 +71,25 @@ def waiting_threads(counter: str) -> FigureOf:
     return figure
 
 
-def _places(trials: Sequence[Measured], names: Sequence[str]) -> list[SemaphorePlace]:
+def _places(trials: Sequence[MeasuredTrial], names: Sequence[str]) -> list[SemaphorePlace]:
     """Return the places with the most waiting threads of any candidate, by the mean over its trials."""
-    counters = sorted({name for one in trials for name in _counters(one) if name.startswith(SEEN)})
+    counters = sorted({name for one in trials for name in _counters(one) if name.startswith(SEEN_PREFIX)})
     places = []
     for counter in counters:
         threads = by_candidate(values_of(waiting_threads(counter), trials), trials, names)
         waiting = {name: fmean(values) for name, values in threads.items()}
-        place, _, lock = counter.removeprefix(SEEN).rpartition("/")
+        place, _, lock = counter.removeprefix(SEEN_PREFIX).rpartition("/")
         if any(waiting.values()):
             places.append(SemaphorePlace(place=place, lock=lock, waiting=waiting))
     return sorted(places, key=lambda one: -max(one.waiting.values()))[:MOST_PLACES]
 
 
-def _row(kind: str, spinning: Mapping[str, Sequence[Measured]]) -> SpinRow | None:
+def _row(kind: str, spinning: Mapping[str, Sequence[MeasuredTrial]]) -> SpinRow | None:
     rates = {figure: _rates(f"{_SPIN}{kind}/{figure}", spinning) for figure in ("spins", "rounds", "os_waits")}
     return SpinRow(kind=kind, **rates) if any(any(by_name.values()) for by_name in rates.values()) else None
 
 
-def _rates(counter: str, spinning: Mapping[str, Sequence[Measured]]) -> dict[str, float]:
+def _rates(counter: str, spinning: Mapping[str, Sequence[MeasuredTrial]]) -> dict[str, float]:
     rates = {}
     for name, trials in spinning.items():
         readings = [one.watched[_PROBE] for one in trials]
@@ -105,24 +105,24 @@ def _note(what: str, names: Sequence[str], count: int) -> Iterator[str]:
         yield sentence if len(names) == count else f"With {listed([visible(name) for name in names])}, {what}."
 
 
-def _by_name(trials: Sequence[Measured], names: Sequence[str]) -> dict[str, list[Measured]]:
+def _by_name(trials: Sequence[MeasuredTrial], names: Sequence[str]) -> dict[str, list[MeasuredTrial]]:
     grouped = {name: [one for one in trials if one.trial.candidate == name] for name in names}
     return {name: of_name for name, of_name in grouped.items() if of_name}
 
 
-def _is_watched(one: Measured) -> bool:
+def _is_watched(one: MeasuredTrial) -> bool:
     watched = one.watched.get(_PROBE)
     return watched is not None and bool(watched.counters or watched.gauges)
 
 
-def _reports_spins(one: Measured) -> bool:
+def _reports_spins(one: MeasuredTrial) -> bool:
     # A server that reports semaphores always writes the counts of spins, even where they are zero.
-    return any(name.startswith((_SPIN, SEEN)) for name in _counters(one))
+    return any(name.startswith((_SPIN, SEEN_PREFIX)) for name in _counters(one))
 
 
-def _rises(trials: Sequence[Measured]) -> Iterator[float]:
+def _rises(trials: Sequence[MeasuredTrial]) -> Iterator[float]:
     return (value for one in trials for name, value in _counters(one).items() if name.startswith(_SPIN))
 
 
-def _counters(one: Measured) -> Mapping[str, float]:
+def _counters(one: MeasuredTrial) -> Mapping[str, float]:
     return one.watched.get(_PROBE, Watched(_PROBE, 0.0)).counters

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from dialin.evidence import measured
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import MeasuredTrial
 from dialin.model.record import StudyRecord
 from dialin.model.why import StatementFigures, StatementRow, StatementTimes
 from dialin.stats import counted_times
@@ -26,7 +26,7 @@ _MICRO = 1e6
 _Sums = dict[str, float]
 
 
-def statements(record: StudyRecord, trials: Sequence[Measured]) -> list[StatementRow]:
+def statements(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[StatementRow]:
     """Return the statements that took most time, with the figures of each candidate.
 
     All candidates have the same weight: the seconds of statements are divided by the candidate's measured seconds. A statement
@@ -53,7 +53,7 @@ def statements(record: StudyRecord, trials: Sequence[Measured]) -> list[Statemen
     ]
 
 
-def statement_times(record: StudyRecord, trials: Sequence[Measured]) -> list[StatementTimes]:
+def statement_times(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[StatementTimes]:
     """Return percentiles of statement times, for each candidate whose server has a histogram of them.
 
     A percentile is the upper end of a bucket of the histogram. The histogram covers all statements of the server.
@@ -67,7 +67,7 @@ def statement_times(record: StudyRecord, trials: Sequence[Measured]) -> list[Sta
     return [_times(name, buckets[name]) for name in measured.names(trials, record) if name in buckets]
 
 
-def _sums(record: StudyRecord, trials: Sequence[Measured]) -> tuple[dict[str, float], dict[str, dict[str, _Sums]]]:
+def _sums(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> tuple[dict[str, float], dict[str, dict[str, _Sums]]]:
     seconds: dict[str, float] = {}
     sums: dict[str, dict[str, _Sums]] = {name: {} for name in measured.names(trials, record)}
     for one in trials:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from dialin.evidence import measured
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import MeasuredTrial
 from dialin.evidence.probe_notes import probe_note_text
 from dialin.model.evidence import RawWaits, WaitRow
 from dialin.model.record import StudyRecord
@@ -77,7 +77,7 @@ def _weighed(values: Sequence[float], weights: Sequence[float]) -> float:
     return sum(v * w for v, w in zip(values, weights, strict=True)) / total if total > 0 else statistics.fmean(values)
 
 
-def wait_trials(record: StudyRecord, trials: Sequence[Measured]) -> list[WaitTrial]:
+def wait_trials(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[WaitTrial]:
     """Return the trials that collected raw waits, each with its slowdown against the candidate's clean trials."""
     clean: dict[str, list[float]] = {}
     for one in trials:
@@ -100,6 +100,6 @@ def wait_trials(record: StudyRecord, trials: Sequence[Measured]) -> list[WaitTri
     ]
 
 
-def _slowdown(one: Measured | None, clean: Sequence[float]) -> float | None:
+def _slowdown(one: MeasuredTrial | None, clean: Sequence[float]) -> float | None:
     mean_of_clean = statistics.fmean(clean) if clean else 0.0
     return None if one is None or mean_of_clean <= 0 else 1 - one.transactions / mean_of_clean

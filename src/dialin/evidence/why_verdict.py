@@ -8,7 +8,7 @@ from dialin.evidence.latencies import latencies
 from dialin.evidence.reasons import machine_rules, server_rules, wait_rules
 from dialin.evidence.reasons.limits_hit import limits
 from dialin.evidence.reasons.raw_wait_reasons import is_explained_by, raw_reasons, with_longest
-from dialin.evidence.reasons.significance import all_changes, pair, strongest
+from dialin.evidence.reasons.significance import all_changes, choose_pair, strongest
 from dialin.evidence.reasons.summary import summary
 from dialin.evidence.reasons.unused_capacity import unused
 from dialin.evidence.scaling import scaling
@@ -24,7 +24,7 @@ def explain(record: StudyRecord) -> Why:
     Where there is no verdict yet, explain the candidate that differs most from the baseline so far.
     """
     trials = measured.of(record)
-    compared = pair(record, trials)
+    compared = choose_pair(record, trials)
     summaries = waits.summaries(record)
     rules = [*server_rules.RULES, *machine_rules.RULES, *wait_rules.rules(trials)]
     changes: list[Reason] = []

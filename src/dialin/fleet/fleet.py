@@ -74,7 +74,7 @@ class Fleet(Protocol):
     def leave_out(self, host: str) -> None:
         """Give a host no more blocks: the block that it runs is ended, and it is no longer among `hosts`."""
 
-    def break_off(self) -> None:
+    def interrupt(self) -> None:
         """End the trials under way on all hosts; their servers are gone when this returns, where a host can be reached."""
 
 
@@ -103,7 +103,7 @@ class FleetOfOne:
     def leave_out(self, host: str) -> None:
         raise RuntimeError(f"{host} is the only host")
 
-    def break_off(self) -> None:
+    def interrupt(self) -> None:
         if self._events is not None:
             events, self._events = self._events, None
             events.close()

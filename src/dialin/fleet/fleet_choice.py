@@ -65,20 +65,20 @@ def check_fleet(choice: FleetChoice, *, attached: bool, tune: bool) -> None:
 def open_fleet(
     choice: FleetChoice,
     ready: CheckedStudy,
-    begun_on: Mapping[str, Any],
+    load_facts: Mapping[str, Any],
     directory: Path,
     tools: Tools,
     say: Callable[[str], None],
 ) -> Iterator[Fleet]:
     """Prepare the hosts of a study; at the end nothing that was started is left on any of them.
 
-    `begun_on` is what was recorded about the load when the study began; files of trials go to `directory`.
+    `load_facts` is what was recorded about the load when the study began; files of trials go to `directory`.
 
     Raises:
         DialinError: the data cannot be prepared here, or the cluster cannot be reached.
     """
     if choice.is_local:
-        with local_worker(ready, begun_on, directory, tools, say) as worker:
+        with local_worker(ready, load_facts, directory, tools, say) as worker:
             yield FleetOfOne(worker)
         return
     from dialin.fleet.host_setup import HostNeeds
@@ -94,7 +94,7 @@ def open_fleet(
             datasets=site.datasets,
             driver=load_binary.find(),
             inspected=ready.inspected,
-            begun_on=begun_on,
+            load_facts=load_facts,
         )
         with ray_fleet(choice.address, needs, directory, say, most=choice.most) as fleet:
             yield fleet

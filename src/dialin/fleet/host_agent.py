@@ -151,7 +151,7 @@ class HostAgent:
     def run_block(self, turn: int, request: BlockRequest) -> None:
         self._order(RunBlock(turn, request))
 
-    def break_off(self, turn: int) -> None:
+    def interrupt(self, turn: int) -> None:
         """End a turn; its end is reported once its server is gone."""
         self._order(BreakOff(turn))
 

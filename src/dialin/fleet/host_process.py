@@ -44,13 +44,13 @@ class HostStudy:
     """What a host must know of a study, before its first block; it can be pickled.
 
     Attributes:
-        begun_on: what was recorded about the load when the study began.
+        load_facts: what was recorded about the load when the study began.
     """
 
     host: str
     spec: StudySpec
     inspected: Mapping[str, EffectiveSettings]
-    begun_on: Mapping[str, Any]
+    load_facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class StillThere:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Message:
     """A line of text about the preparation."""
 
     text: str
@@ -88,7 +88,7 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class TrialEvent:
     """An event of a turn; `file` is the content of its file of raw waits, if it has one."""
 
     turn: int
@@ -104,13 +104,13 @@ class TurnEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class Unable:
+class HostFailed:
     """The host can run no block: the process ends."""
 
     cause: Cause
 
 
-Report = Said | Ready | Happened | TurnEnded | Unable
+Report = Message | Ready | TrialEvent | TurnEnded | HostFailed
 """A record of the journal."""
 
 
@@ -150,16 +150,16 @@ class Orders:
 def serve(orders: Orders, journal: JournalWriter, directory: Path) -> None:
     """Prepare the site of a study, then run its blocks until a signal stops the process."""
     study: HostStudy = orders.next()
-    tools, workload = Tools.open(lambda text: journal.append(Said(text))), kinds.make_workload(study.spec.workload)
+    tools, workload = Tools.open(lambda text: journal.append(Message(text))), kinds.make_workload(study.spec.workload)
     check_cpus(study.spec)
     workload.check()
-    first_driver = study.begun_on.get(FIRST_DRIVER)
+    first_driver = study.load_facts.get(FIRST_DRIVER)
     if first_driver is not None and workload.version() != first_driver:
         raise DialinError(
             f"The load driver here is {workload.version()}, and the study's is {first_driver}", "Install the same version"
         )
     ready = resume_sandboxed(study.spec, plan(study.spec), tools, workload, study.inspected)
-    with local_worker(ready, study.begun_on, directory, tools, tools.say, name=study.host) as worker:
+    with local_worker(ready, study.load_facts, directory, tools, tools.say, name=study.host) as worker:
         journal.append(Ready(worker.host))
         while True:
             _run(worker, orders.next(), orders, journal)
@@ -174,13 +174,13 @@ def _run(worker: LocalWorker, order: RunBlock, orders: Orders, journal: JournalW
     journal.append(TurnEnded(order.turn))
 
 
-def _happened(turn: int, event: Event) -> Happened:
+def _happened(turn: int, event: Event) -> TrialEvent:
     """Return the report of an event, with the content of the file that it names: the path is of no use on another host."""
     if not isinstance(event, TrialEnded) or event.evidence.waits_file is None:
-        return Happened(turn, event)
+        return TrialEvent(turn, event)
     content = event.evidence.waits_file.read_bytes()
     event.evidence.waits_file.unlink()
-    return Happened(turn, replace(event, evidence=replace(event.evidence, waits_file=None)), content)
+    return TrialEvent(turn, replace(event, evidence=replace(event.evidence, waits_file=None)), content)
 
 
 def _raise_priority(journal: JournalWriter) -> None:
@@ -189,7 +189,7 @@ def _raise_priority(journal: JournalWriter) -> None:
         os.setpriority(os.PRIO_PROCESS, 0, 0)
     except PermissionError:
         niceness = os.getpriority(os.PRIO_PROCESS, 0)
-        journal.append(Said(f"Servers and load run with a niceness of {niceness}: start Ray with RAY_worker_niceness=0"))
+        journal.append(Message(f"Servers and load run with a niceness of {niceness}: start Ray with RAY_worker_niceness=0"))
 
 
 def main() -> None:
@@ -201,9 +201,9 @@ def main() -> None:
         with stopping_cleanly():
             serve(Orders(sys.stdin.buffer), journal, directory)
     except DialinError as error:
-        journal.append(Unable(error.cause))
+        journal.append(HostFailed(error.cause))
     except KeyboardInterrupt:
         pass
     except Exception as error:
-        journal.append(Unable(Cause.quoted(f"A fault of dialin itself: {type(error).__name__}: {error}")))
+        journal.append(HostFailed(Cause.quoted(f"A fault of dialin itself: {type(error).__name__}: {error}")))
         raise

@@ -34,7 +34,7 @@ class HostNeeds:
         home: the coordinator's home.
         builds: those that the study uses.
         driver: the load driver that the study uses; None where it is not dialin-load.
-        begun_on: what was recorded about the load when the study began.
+        load_facts: what was recorded about the load when the study began.
     """
 
     home: Home
@@ -43,7 +43,7 @@ class HostNeeds:
     datasets: Iterable[StoredDataset]
     driver: Path | None = None
     inspected: Mapping[str, EffectiveSettings] = field(default_factory=dict)
-    begun_on: Mapping[str, Any] = field(default_factory=dict)
+    load_facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class UnfitHostError(DialinError):
@@ -82,7 +82,7 @@ def set_up(call: Call, needs: HostNeeds, name: str) -> HostState:
         if call("digest_of", place) != _digest(needs.driver):
             copy_to(call, needs.driver, place)
         call("use_driver", place)
-    call("start", HostStudy(name, needs.spec, needs.inspected, needs.begun_on))
+    call("start", HostStudy(name, needs.spec, needs.inspected, needs.load_facts))
     return state
 
 

@@ -16,7 +16,7 @@ from dialin.preflight.checked import CheckedStudy
 from dialin.probes import host
 from dialin.trials import raw_waits, trial_steps
 from dialin.trials.events import Event, TrialEnded
-from dialin.trials.probing import by_probes, nothing
+from dialin.trials.probing import by_probes, watch_nothing
 from dialin.trials.site import OpenSite
 from dialin.trials.tools import Tools
 from dialin.trials.trial_steps import TrialContext
@@ -32,7 +32,7 @@ class LocalWorker:
         self._context = replace(context, host=host.name)
 
     def run_block(self, request: BlockRequest) -> Generator[Event, None, None]:
-        self._site.take_in(request.spec, request.effective)
+        self._site.add_candidates(request.spec, request.effective)
         counted = {name: settings.real for name, settings in request.effective.items()}
         plan = self._context.plan if request.measure is None else replace(self._context.plan, measure=request.measure)
         if request.spec.live is not None and request.spec.warmup is not None:  # the warm-up may have been lengthened
@@ -49,7 +49,7 @@ class LocalWorker:
 @contextmanager
 def local_worker(
     ready: CheckedStudy,
-    begun_on: Mapping[str, Any],
+    load_facts: Mapping[str, Any],
     directory: Path,
     tools: Tools,
     say: Callable[[str], None],
@@ -58,14 +58,14 @@ def local_worker(
 ) -> Iterator[LocalWorker]:
     """Prepare the data of a study here, and yield a worker; at the end the site is restored.
 
-    `begun_on` is what was recorded about the load when the study began; files of trials go to `directory`.
+    `load_facts` is what was recorded about the load when the study began; files of trials go to `directory`.
     `name` is the name of the host, by default the machine's host name.
 
     Raises:
         DialinError: the site cannot be prepared, or cannot be restored at the end.
     """
     spec, clock = ready.spec, tools.clock
-    probes = by_probes(clock) if spec.probes else nothing
+    probes = by_probes(clock) if spec.probes else watch_nothing
     with ready.site.open(say, directory) as site:
         context = TrialContext(
             spec=spec,
@@ -73,7 +73,7 @@ def local_worker(
             clock=clock,
             workload=ready.workload,
             stage=site.stage,
-            check=functools.partial(load_identity.check, spec, begun_on, ready.workload),
+            check=functools.partial(load_identity.check, spec, load_facts, ready.workload),
             watch=raw_waits.by_purpose(probes, spec.waits, clock, directory),
         )
         yield LocalWorker(site, context, WorkerHost(name or socket.gethostname(), host.inventory(tools.home.root)))

@@ -24,7 +24,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from dialin.errors import DialinError, UserError
 from dialin.fleet.fleet import BlockEnded, FleetEvent, HostJoined, HostLost, HostRefused, Reported
 from dialin.fleet.host_agent import HostAgent
-from dialin.fleet.host_process import Happened, Ready, Report, Said, TurnEnded, Unable
+from dialin.fleet.host_process import TrialEvent, Ready, Report, Message, TurnEnded, HostFailed
 from dialin.fleet.host_setup import HostNeeds, UnfitHostError, set_up
 from dialin.fleet.worker import BlockRequest, WorkerHost
 from dialin.model.cause import Cause, CauseCode
@@ -164,14 +164,14 @@ class _Host:
 
     def _take(self, report: Report, findings: dict[str, Any]) -> None:
         put = self._fleet.put
-        if isinstance(report, Said):
+        if isinstance(report, Message):
             self._fleet.say(f"{self.name}: {report.text}")
         elif isinstance(report, Ready):
             put(HostJoined(WorkerHost(report.host.name, {**report.host.facts, **findings})))
-        elif isinstance(report, Unable):
+        elif isinstance(report, HostFailed):
             raise UnfitHostError(report.cause) if self.turn == 0 else DialinError(report.cause)
         elif report.turn == self.turn:
-            if isinstance(report, Happened):
+            if isinstance(report, TrialEvent):
                 put(Reported(self.name, self._fleet.with_file(report)))
             elif isinstance(report, TurnEnded):
                 self.at_work = False
@@ -214,7 +214,7 @@ class RayFleet:
     def say(self, text: str) -> None:
         self._queue.put(text)
 
-    def with_file(self, report: Happened) -> Event:
+    def with_file(self, report: TrialEvent) -> Event:
         """Return the event of a report; the file that came with it is stored here, and the event has its path."""
         event = report.event
         if report.file is None or not isinstance(event, TrialEnded):
@@ -311,11 +311,11 @@ class RayFleet:
         self._leaving[-1].stop()
         self._ready.pop(host, None)
 
-    def break_off(self) -> None:
+    def interrupt(self) -> None:
         """End the trials under way on all hosts, and wait for that; the reports of these trials are dropped."""
         ending = {host.name: host for host in self._hosts.values() if host.at_work}
         for host in ending.values():
-            host.order("break_off", host.turn)
+            host.order("interrupt", host.turn)
         until = time.monotonic() + self.patience.ending
         while ending and (left := until - time.monotonic()) > 0:
             try:

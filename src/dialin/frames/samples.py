@@ -15,7 +15,7 @@ _PIECE = 50_000
 """Rows that are read from the store at a time."""
 
 
-def pieces(store: Store, rows: int = _PIECE) -> Iterator[pl.DataFrame]:
+def iterate_frames(store: Store, rows: int = _PIECE) -> Iterator[pl.DataFrame]:
     """Yield the samples of a study in order of trial and second, at most `rows` at a time."""
     trials = {trial.id: trial for trial in store.trials()}
     labels = _labels(trials)
@@ -23,7 +23,7 @@ def pieces(store: Store, rows: int = _PIECE) -> Iterator[pl.DataFrame]:
         yield _with_trials(pl.DataFrame(piece), labels)
 
 
-def whole(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+def concatenate_frames(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Return pieces as one frame; they are not copied."""
     return pl.concat([frame(columns.SAMPLES, ()), *parts], rechunk=False)
 

@@ -78,7 +78,7 @@ def write_csv(store: Store, stream: BinaryIO) -> int:
     """Write the samples of a study as CSV with a header, piece by piece, and return how many there are."""
     frame(columns.SAMPLES, ()).write_csv(stream)
     count = 0
-    for piece in samples.pieces(store):
+    for piece in samples.iterate_frames(store):
         _plain(piece).write_csv(stream, include_header=False, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
         count += piece.height
     return count
@@ -91,7 +91,7 @@ def cell(text: str) -> str:
 
 
 def _write_parquet(store: Store, stream: BinaryIO) -> int:
-    whole = samples.whole(samples.pieces(store))
+    whole = samples.concatenate_frames(samples.iterate_frames(store))
     whole.write_parquet(stream, compression="zstd")
     return whole.height
 

@@ -84,7 +84,7 @@ class Study:
         """Every second of every trial, warm-up and failed trials too: throughput, latency, errors, host disturbances."""
 
         def read_all(store: Store) -> pl.DataFrame:
-            return samples.whole(samples.pieces(store))
+            return samples.concatenate_frames(samples.iterate_frames(store))
 
         return self._once("samples", read_all).clone()
 

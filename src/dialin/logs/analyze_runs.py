@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialin.errors import UserError
 from dialin.logs import analysis_sentences, cells, course_notes, factors, notes
-from dialin.logs.assignment import AssignmentRule, Sorted, sort
+from dialin.logs.assignment import AssignmentRule, AssignedRuns, sort
 from dialin.logs.cells import Cells
 from dialin.logs.factors import Values
 from dialin.logs.log_folder import Folder, incomplete
@@ -83,7 +83,7 @@ def analyze(folder: Folder, request: Request, options: Values | None = None) -> 
 
 
 def _judge(
-    summed_up: Sequence[RunFigures], assigned: Sorted, request: Request, files: Sequence[FileEntry], gap_notes: Sequence[Note]
+    summed_up: Sequence[RunFigures], assigned: AssignedRuns, request: Request, files: Sequence[FileEntry], gap_notes: Sequence[Note]
 ) -> Analysis:
     """Judge runs that are summed up; `gap_notes` are the notes on incomplete logs.
 
@@ -131,7 +131,7 @@ def _judge(
             *assigned.confounds,
             *notes.differing_factors(counted, names, compared.decisive),
             *notes.differing_options(assigned),
-            *notes.in_order(barred),
+            *notes.order_notes(barred),
         ],
         warnings=[
             *assigned.warnings,
@@ -150,7 +150,7 @@ def _judge(
     )
 
 
-def _baseline(named: str | None, assigned: Sorted) -> str:
+def _baseline(named: str | None, assigned: AssignedRuns) -> str:
     if named is None:
         return assigned.names[0]
     baseline = assigned.of.get(named, named)  # the name of a log also identifies its candidate
@@ -160,7 +160,7 @@ def _baseline(named: str | None, assigned: Sorted) -> str:
     return baseline
 
 
-def _compare(counted: Sequence[RunFigures], assigned: Sorted, goal: Goal) -> _Compared:
+def _compare(counted: Sequence[RunFigures], assigned: AssignedRuns, goal: Goal) -> _Compared:
     runs = [one.run for one in counted]
     same_interval = len({run.interval for run in runs}) == 1 and runs[0].interval > 0
     same_percentile = len({run.percentile for run in runs} - {None}) <= 1 and all(run.latency_ms is not None for run in runs)

@@ -38,7 +38,7 @@ class AssignmentRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class AssignedRuns:
     """Runs by candidate.
 
     Attributes:
@@ -66,7 +66,7 @@ class Sorted:
     warnings: Sequence[Note]
 
 
-def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = None) -> Sorted:
+def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = None) -> AssignedRuns:
     """Assign runs to candidates. A copy does not count, nor does its original where the two belong to different candidates.
 
     `options` are the options of each log's header and of the files beside it, by the run's name.
@@ -74,7 +74,7 @@ def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = Non
     Raises:
         UserError: an expression or a pattern is invalid or matches nothing, or no run is left.
     """
-    labels = run_names.short([run.name for run in runs])
+    labels = run_names.short_labels([run.name for run in runs])
     of = _candidates(runs, rule, labels)
     ambiguous = _ambiguous_runs(runs, of)
     warnings = _copy_notes(runs, of, labels, ambiguous)
@@ -94,7 +94,7 @@ def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = Non
         others, confounds = _without_defining_factors(settings, of)
     order = list(rule.table) if rule.table is not None else sorted({*of.values()}, key=natural_order)
     stamps = {name: name_parts.stamp for name, name_parts in parts.items()}
-    return Sorted(
+    return AssignedRuns(
         names=tuple(name for name in order if any(of[run.name] == name for run in counting)),
         labels=labels,
         of=of,

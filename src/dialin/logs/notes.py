@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean, median
 
 from dialin.logs import factors
-from dialin.logs.assignment import Sorted
+from dialin.logs.assignment import AssignedRuns
 from dialin.logs.log_folder import natural_order
 from dialin.logs.run_figures import RunFigures
 from dialin.model.analysis import RunAnalysis
@@ -97,7 +97,7 @@ def differing_factors(runs: Sequence[RunAnalysis], names: Sequence[str], compari
     return notes
 
 
-def differing_options(assigned: Sorted) -> list[Note]:
+def differing_options(assigned: AssignedRuns) -> list[Note]:
     options = assigned.options
     notes = []
     differing = [key for key in options.values and factors.keys(options.values) if key not in options.defining]
@@ -119,7 +119,7 @@ def differing_options(assigned: Sorted) -> list[Note]:
     return notes
 
 
-def one_after_the_other(runs: Sequence[RunAnalysis], assigned: Sorted, comparison: Comparison) -> frozenset[frozenset[str]]:
+def one_after_the_other(runs: Sequence[RunAnalysis], assigned: AssignedRuns, comparison: Comparison) -> frozenset[frozenset[str]]:
     """Return the pairs of repeated candidates where, in each shared cell, all runs of one came before those of the other.
 
     Only dates of the most frequent form are compared. A cell without such dates, or with the same dates for both, is skipped.
@@ -142,7 +142,7 @@ def one_after_the_other(runs: Sequence[RunAnalysis], assigned: Sorted, compariso
     return frozenset(pairs)
 
 
-def in_order(barred: Collection[frozenset[str]]) -> list[Note]:
+def order_notes(barred: Collection[frozenset[str]]) -> list[Note]:
     pairs = sorted(sorted(pair, key=natural_order) for pair in barred)
     if not pairs:
         return []
@@ -252,7 +252,7 @@ def _numbering(runs: Sequence[RunAnalysis]) -> list[str]:
     return numbering
 
 
-def moved_between_runs(runs: Sequence[RunAnalysis], assigned: Sorted, comparison: Comparison, *, by_file: bool) -> list[Note]:
+def moved_between_runs(runs: Sequence[RunAnalysis], assigned: AssignedRuns, comparison: Comparison, *, by_file: bool) -> list[Note]:
     """Return notes on runs of one setting that differ at least half as much as candidates do: the level moved between them."""
     cells: dict[tuple[str, ...], list[RunAnalysis]] = {}
     for run in runs:
@@ -309,12 +309,12 @@ def different_logs(runs: Sequence[RunAnalysis]) -> list[Note]:
     return notes
 
 
-def _same(key: str, assigned: Sorted) -> str:
+def _same(key: str, assigned: AssignedRuns) -> str:
     twin = assigned.options.same_as.get(key)
     return f" (with {twin})" if twin else ""
 
 
-def _by_candidate(assigned: Sorted, key: str) -> str:
+def _by_candidate(assigned: AssignedRuns, key: str) -> str:
     values = factors.column(assigned.options.values, key)
     of = {assigned.of[name]: value for name, value in values.items()}
     return ", ".join(f"{of[name]} ({name})" for name in assigned.names[:_SHOWN])

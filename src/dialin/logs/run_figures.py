@@ -13,8 +13,8 @@ from dialin.logs.log_folder import FEWEST, Run, is_summary_only
 from dialin.model.analysis import RunAnalysis
 from dialin.model.course import Course, PeriodicDip
 from dialin.stats.correlation import effective_seconds
-from dialin.stats.dips import Dip, find_dip, without
-from dialin.stats.runs import weighed
+from dialin.stats.dips import Dip, find_dip, without_dip
+from dialin.stats.runs import weighted_mean
 from dialin.stats.steady import examine_run
 from dialin.stats.warm_up_cut import Start, find_start
 from dialin.stats.window import window
@@ -61,7 +61,7 @@ def sum_up_run(run: Run, label: str, candidate: str | None, others: Mapping[str,
     begin = start.length
     measured = log.tps[begin:]
     dip = find_dip(measured, log.interval)
-    shape = examine_run(_means(without(measured, dip) if dip else measured, step))
+    shape = examine_run(_means(without_dip(measured, dip) if dip else measured, step))
     summed = window(measured)
     lengths = summed.stall_lengths
     logged = bool(log.latency_ms.any())
@@ -94,7 +94,7 @@ def sum_up_run(run: Run, label: str, candidate: str | None, others: Mapping[str,
             stalls=len(lengths),
             stall_seconds=sum(lengths) * log.interval,
             longest_stall=max(lengths, default=0) * log.interval,
-            latency_ms=weighed(log.latency_ms[begin:], measured) if logged else None,
+            latency_ms=weighted_mean(log.latency_ms[begin:], measured) if logged else None,
             percentile=log.percentile if logged else None,
             errors_per_s=float(log.errors[begin:].mean()),
             effective_seconds=_effective_lines(measured) * log.interval,

@@ -114,7 +114,7 @@ def fits_pattern(name: str, pattern: str) -> bool:
     return f"/{pattern.strip('/')}/" in f"/{name}/" or f"/{pattern.strip('/')}/" in f"/{_ENDINGS.sub('', name)}/"
 
 
-def short(names: Sequence[str]) -> dict[str, str]:
+def short_labels(names: Sequence[str]) -> dict[str, str]:
     """Return a short label for each name: without its ending and without the beginning and end that all names share.
 
     The names themselves are returned where labels without endings would be equal.

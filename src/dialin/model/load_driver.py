@@ -9,7 +9,7 @@ from typing import Any
 FIRST_DRIVER = "load_driver"
 """The fact of a study that names the load driver, with its build, that applied the load first."""
 
-LATER_DRIVERS = "load_driver_later"
+RESUMED_DRIVERS = "load_driver_later"
 """The fact of a study that lists the load drivers that applied the load after the study was resumed."""
 
 
@@ -67,7 +67,7 @@ def describe_driver(begun: Mapping[str, Any], choices: Sequence[DriverChoice]) -
     """
     if FIRST_DRIVER not in begun:
         return ""
-    driver = ", later ".join([begun[FIRST_DRIVER], *begun.get(LATER_DRIVERS, ())])
+    driver = ", later ".join([begun[FIRST_DRIVER], *begun.get(RESUMED_DRIVERS, ())])
     texts = {choice.describe() for choice in choices}
     if not texts:
         return driver

@@ -26,7 +26,7 @@ from dialin.question.plan import Plan, plan
 from dialin.report.note_sentences import note_text
 from dialin.search.study_tuner import answers
 from dialin.store.lock import CHECKS, sole_runner
-from dialin.store.proof_view import proof_asks
+from dialin.store.proof_view import current_proof_asks
 from dialin.store.store import Store
 from dialin.trials import raw_waits
 from dialin.trials.tools import Tools
@@ -77,7 +77,7 @@ def check_question(
     else:
         permission.refuse_for_sandboxes()
         ready = check_sandboxed(request, tools) if question.tune is None else check_tuned(request, tools)
-    at_rate = rates.before(question.rate, question.goal)
+    at_rate = rates.rate_warning(question.rate, question.goal)
     ready = _with_notes(ready, note, at_rate)
     return ready if ready.spec.tune is not None or ready.spec.live is not None else _with_expected_noise(ready, tools)
 
@@ -113,7 +113,7 @@ def check_resume(
     workload = make_workload(spec.workload)
     workload.check()
     load_identity.check(spec, record.host, workload)
-    drivers = load_identity.notes({**record.host, **load_identity.later(record.host, workload.version())})
+    drivers = load_identity.notes({**record.host, **load_identity.later_driver_facts(record.host, workload.version())})
     texts = [note_text(spec, note) for note in drivers]
     return _with_notes(_resume_by_kind(spec, allowed, tools, workload, permission, record), *texts)
 
@@ -140,8 +140,8 @@ def _resume_by_kind(
 
 def _with_expected_noise(ready: CheckedStudy, tools: Tools) -> CheckedStudy:
     noise = machine_noise.recall(tools.home.noise, ready.spec)
-    promise = machine_noise.promise(ready.spec, ready.plan, noise)
-    return replace(ready, spec=machine_noise.expecting(ready.spec, ready.plan, noise), promise=promise)
+    promise = machine_noise.forecast_sentence(ready.spec, ready.plan, noise)
+    return replace(ready, spec=machine_noise.with_expected_noise(ready.spec, ready.plan, noise), promise=promise)
 
 
 def _with_notes(ready: CheckedStudy, *first: str) -> CheckedStudy:
@@ -157,7 +157,7 @@ def _with_budget(record: StudyRecord, minutes: float) -> StudySpec:
             f"--minutes {minutes:g} is less than the {math.ceil(10 * spent) / 10:.1f} minutes that the study has used already",
             "Give the minutes of the whole study, those used included",
         )
-    if spec.tune is not None and record.course is not None and minutes > spec.minutes and proof_asks(spec, record.course.asks):
+    if spec.tune is not None and record.course is not None and minutes > spec.minutes and current_proof_asks(spec, record.course.asks):
         searched = sum(1 for _ in answers(record.course.asks, record.trials))
         spec = spec.model_copy(update={"tune": spec.tune.model_copy(update={"searched": searched})})
     try:

@@ -12,7 +12,7 @@ from dialin.variables.aliases import reported_name
 
 Named = tuple[str, Variables]
 
-NOW = "now"
+CURRENT = "now"
 """The name of the candidate that is added where the others are named by a file or by the user."""
 
 
@@ -39,7 +39,7 @@ def with_initial(
         return list(settings), None, exact
     initial = {name: _as_written(name, value) for name, value in in_force.items()}
     is_sweep = all(name == combination_name(setting) for name, setting in settings)
-    name = (combination_name(initial) if is_sweep else NOW) or NOW
+    name = (combination_name(initial) if is_sweep else CURRENT) or CURRENT
     while name in dict(settings):
         name = f"{name} (in force)"
     return [(name, initial), *settings], name, exact

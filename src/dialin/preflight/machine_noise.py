@@ -29,7 +29,7 @@ ASSUMED = Noise(between=0.015, second=0.1)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class StudyNoise:
     """The noise of one study; `load` describes its workload, `at` is in seconds since the epoch."""
 
     noise: Noise
@@ -39,7 +39,7 @@ class Known:
     at: float
 
 
-def of_study(record: StudyRecord) -> Known | None:
+def study_noise(record: StudyRecord) -> StudyNoise | None:
     """Return the noise of a study; None where it has too few trials, or did not compare throughput on this machine."""
     verdict = record.verdict
     raced = comparison.racing(record.trials)
@@ -53,7 +53,7 @@ def of_study(record: StudyRecord) -> Known | None:
         return None
     errors = [one.window.cv / math.sqrt(one.effective) for one in trials]
     noise = separate(verdict.trial_noise, errors, statistics.fmean(one.seconds for one in trials))
-    return Known(noise, spec.candidates[0].server, _load(spec), spec.switch, record.created)
+    return StudyNoise(noise, spec.candidates[0].server, _load(spec), spec.switch, record.created)
 
 
 def remember(path: Path, record: StudyRecord) -> None:
@@ -61,13 +61,13 @@ def remember(path: Path, record: StudyRecord) -> None:
 
     Errors of writing are ignored: only a forecast depends on it.
     """
-    noise = of_study(record)
+    noise = study_noise(record)
     disturbed = record.verdict is not None and any(note.code == "other_load" for note in record.verdict.warnings)
     if noise is not None and not disturbed:
         _keep(path, noise)
 
 
-def _keep(path: Path, known: Known) -> None:
+def _keep(path: Path, known: StudyNoise) -> None:
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with locked(path.with_name(f".{path.name}.lock")):  # another study may end at the same time
@@ -75,7 +75,7 @@ def _keep(path: Path, known: Known) -> None:
             replace_text(path, json.dumps([asdict(one) for one in [*others, known][-_MOST_STUDIES:]], indent=1))
 
 
-def recall(path: Path, spec: StudySpec) -> Known | None:
+def recall(path: Path, spec: StudySpec) -> StudyNoise | None:
     """Return the noise that a study may expect: that of the newest study with the same load and switch mode.
 
     A study on the same build is preferred. None where there is no such study, the server is attached, or the goal is not
@@ -93,9 +93,9 @@ def newest(path: Path, seconds: float) -> float | None:
     return known.noise.of_trial(seconds) if known else None
 
 
-def _read(path: Path) -> list[Known]:
+def _read(path: Path) -> list[StudyNoise]:
     try:
-        return [Known(**{**one, "noise": Noise(**one["noise"])}) for one in json.loads(path.read_text(encoding="utf-8"))]
+        return [StudyNoise(**{**one, "noise": Noise(**one["noise"])}) for one in json.loads(path.read_text(encoding="utf-8"))]
     except (OSError, ValueError, TypeError, KeyError):
         return []  # no file yet, or one of another version: only a forecast depends on it
 
@@ -104,7 +104,7 @@ def _load(spec: StudySpec) -> str:
     return spec.workload.describe()
 
 
-def expecting(spec: StudySpec, plan: Plan, known: Known | None) -> StudySpec:
+def with_expected_noise(spec: StudySpec, plan: Plan, known: StudyNoise | None) -> StudySpec:
     return spec.model_copy(update={"expected_noise": known.noise.of_trial(plan.measure) if known else None})
 
 
@@ -112,7 +112,7 @@ _DIFFERENCES = (0.03, 0.10)
 """The differences that a forecast is given for: one that is worth a change, and one that is visible in a chart."""
 
 
-def promise(spec: StudySpec, plan: Plan, known: Known | None) -> str:
+def forecast_sentence(spec: StudySpec, plan: Plan, known: StudyNoise | None) -> str:
     """Return in one sentence what the budget can detect, and how long a safe choice and its proof are expected to take."""
     if spec.goal is not Goal.THROUGHPUT or spec.aa:
         return ""

@@ -62,7 +62,7 @@ def check_sandboxed(request: StudyRequest, tools: Tools) -> CheckedStudy:
     check_disk(tools, workload, len(used))
     wait_notes = raw_waits.check(spec.waits, used, tools)
 
-    inspect = inspect_of(spec, used, tools)
+    inspect = make_inspector(spec, used, tools)
     tools.say(f"Inspecting the {len(spec.candidates)} candidates")
     inspected = inspection.inspect_all(spec, inspect)
     if question.hold:
@@ -107,7 +107,7 @@ def resume_sandboxed(
     installed = builds.discover(tools.home, os.environ)
     used = {name: builds.find(name, installed) for name in {candidate.server for candidate in spec.candidates}}
     uninspected = spec.model_copy(update={"candidates": tuple(c for c in spec.candidates if c.name not in inspected)})
-    all_inspected = {**inspected, **inspection.inspect_all(uninspected, inspect_of(spec, used, tools))}
+    all_inspected = {**inspected, **inspection.inspect_all(uninspected, make_inspector(spec, used, tools))}
     changes = None
     if spec.switch is Switch.SET:
         changes = changes_between(spec, all_inspected, tools.catalogue(used[spec.candidates[0].server]))
@@ -133,7 +133,7 @@ def admission(used: Mapping[str, Build], workload: Workload, tools: Tools) -> Ad
         larger = spec.with_candidates([named])
         check_candidate(larger, named, used[named.server], catalogue_of(named.server).defaults())
         check_disk(tools, workload, 1)
-        settings = inspect_of(larger, used, tools)(named.name, larger.setting_of(named.name))
+        settings = make_inspector(larger, used, tools)(named.name, larger.setting_of(named.name))
         if settings is None:
             raise ServerError(f"The server of {named.name} does not start", "Propose another setting")
         return named, settings
@@ -141,7 +141,7 @@ def admission(used: Mapping[str, Build], workload: Workload, tools: Tools) -> Ad
     return admit
 
 
-def inspect_of(spec: StudySpec, used: Mapping[str, Build], tools: Tools) -> inspection.Inspect:
+def make_inspector(spec: StudySpec, used: Mapping[str, Build], tools: Tools) -> inspection.Inspect:
     builds_of = {candidate.name: used[candidate.server] for candidate in spec.candidates}
     return inspection.make_inspect(tools, builds_of, spec.variables_under_test)
 
@@ -174,7 +174,7 @@ def check_candidate(spec: StudySpec, candidate: Candidate, build: Build, default
 def check_disk(tools: Tools, workload: Workload, count: int) -> None:
     """Raise UserError unless the datasets of all builds, a copy for the trial, and its temporary files fit the disk."""
     data = (count + 1) * (BLANK_SIZE + workload.expected_bytes())
-    check_space(tools.home.root, data + workload.temporary_bytes(), workload.smaller)
+    check_space(tools.home.root, data + workload.temporary_bytes(), workload.how_to_shrink)
 
 
 def facts_of(build: Build) -> dict[str, str]:

@@ -19,7 +19,7 @@ from dialin.search.ranges import RequestedVariable, VariableFacts, make_dimensio
 from dialin.search.space import Space
 from dialin.search.variable_choice import Situation
 from dialin.servers.capabilities import Capability, has
-from dialin.variables import check, owned, rules, set_global
+from dialin.variables import check, reserved_variables, rules, set_global
 from dialin.variables.catalogue import NUMBERS, Catalogue, Variable
 from dialin.variables.check import Elsewhere
 from dialin.variables.size_units import BYTES, unit_of
@@ -63,7 +63,7 @@ def resolve(named: Sequence[RequestedVariable], catalogue: Catalogue, elsewhere:
 
 
 def _check_tunable(known: Variable, build: str) -> None:
-    if why := owned.reason(known.name):
+    if why := reserved_variables.reason(known.name):
         raise UserError(f"{known.name} cannot be tuned: {why}", "Leave it out")
     if rules.identifies_instance(known.name):
         raise UserError(f"{known.name} cannot be tuned: it only says which server this is, or in what state", "Leave it out")

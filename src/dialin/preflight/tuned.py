@@ -21,7 +21,7 @@ from dialin.preflight import inspection, tune_space
 from dialin.preflight.admission import Admit
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus, with_plan
 from dialin.preflight.option_files import base_setting
-from dialin.preflight.sandboxes import check_candidate, check_disk, facts_of, inspect_of
+from dialin.preflight.sandboxes import check_candidate, check_disk, facts_of, make_inspector
 from dialin.probes import host
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan, tune_warmup
@@ -105,7 +105,7 @@ def resume_tuned(spec: StudySpec, allowed: Plan, tools: Tools, workload: Workloa
         ServerError: the baseline's server does not start.
     """
     build = builds.find(spec.candidates[0].server, builds.discover(tools.home, os.environ))
-    baseline = inspect_of(spec, {build.id: build}, tools)(spec.baseline, spec.setting_of(spec.baseline))
+    baseline = make_inspector(spec, {build.id: build}, tools)(spec.baseline, spec.setting_of(spec.baseline))
     if baseline is None:
         raise ServerError("The baseline's server does not start", "See its log above")
     return _checked(spec, allowed, build, workload, tools, tools.catalogue(build), {spec.baseline: baseline})
@@ -123,7 +123,7 @@ def _checked(
     changes = changes_between(spec, inspected, catalogue) if spec.switch is Switch.SET else None
 
     def inspect(larger: StudySpec, name: str) -> EffectiveSettings | None:
-        return inspect_of(larger, {build.id: build}, tools)(name, larger.setting_of(name))
+        return make_inspector(larger, {build.id: build}, tools)(name, larger.setting_of(name))
 
     return CheckedStudy(
         spec=spec,

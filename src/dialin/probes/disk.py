@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dialin.clock import Clock
 from dialin.model.fitness import DiskFacts
-from dialin.probes.kernel_files import chosen, read
+from dialin.probes.kernel_files import selected_word, read
 
 FSYNCS = 20
 _PAGE = 4096
@@ -37,7 +37,7 @@ class Mount:
 def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> DiskFacts:
     """Return what is known of the disk that an existing directory lies on."""
     place = directory.resolve()
-    mount, device = below(place, root)
+    mount, device = find_mount_and_disk(place, root)
     queue = device / "queue" if device else None
     free = None
     with suppress(OSError):
@@ -50,14 +50,14 @@ def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> DiskFacts:
         disk=device.name if device else None,
         model=read(device / "device/model") or None if device else None,
         rotational=_rotational(device),
-        scheduler=chosen(read(queue / "scheduler")) if queue else None,
+        scheduler=selected_word(read(queue / "scheduler")) if queue else None,
         write_cache=read(queue / "write_cache") or None if queue else None,
         free=free,
         fsyncs=fsyncs(place, clock),
     )
 
 
-def below(directory: Path, root: Path = Path("/")) -> tuple[Mount | None, Path | None]:
+def find_mount_and_disk(directory: Path, root: Path = Path("/")) -> tuple[Mount | None, Path | None]:
     """Return the file system that holds a path, and the directory in /sys of its whole disk; None for what is unknown."""
     mount = _mount_of(directory.resolve(), root)
     return mount, _device(mount, root) if mount else None
@@ -65,7 +65,7 @@ def below(directory: Path, root: Path = Path("/")) -> tuple[Mount | None, Path |
 
 def is_rotational(directory: Path, root: Path = Path("/")) -> bool | None:
     """Return whether the kernel reports the disk below a directory as rotating; None where it does not report that."""
-    return _rotational(below(directory, root)[1])
+    return _rotational(find_mount_and_disk(directory, root)[1])
 
 
 def _rotational(device: Path | None) -> bool | None:

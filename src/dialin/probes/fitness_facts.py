@@ -18,7 +18,7 @@ import psutil
 from dialin.clock import Clock
 from dialin.model.fitness import Busy, CpuFacts, Facts, LimitFacts, LoadFacts, MemoryFacts, PlaceFacts
 from dialin.probes import control_groups, disk, host
-from dialin.probes.kernel_files import chosen, number, read
+from dialin.probes.kernel_files import selected_word, number, read
 
 WATCHED = 1.0
 """Seconds that the machine is watched."""
@@ -175,8 +175,8 @@ def _memory(root: Path) -> MemoryFacts:
         swap_total=total,
         swap_used=None if total is None or free is None else total - free,
         swappiness=number(read(root / "proc/sys/vm/swappiness")),
-        huge_pages=chosen(read(pages / "enabled")),
-        huge_pages_defrag=chosen(read(pages / "defrag")),
+        huge_pages=selected_word(read(pages / "enabled")),
+        huge_pages_defrag=selected_word(read(pages / "defrag")),
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from dialin.probes import control_groups, disk
-from dialin.probes.kernel_files import chosen, read
+from dialin.probes.kernel_files import selected_word, read
 
 _MODEL = re.compile(r"^[ \t]*model name\s*:(.+)", re.MULTILINE | re.IGNORECASE)
 _SOME = re.compile(r"^some .*\btotal=(\d+)", re.MULTILINE)
@@ -42,7 +42,7 @@ def inventory(directory: Path) -> dict[str, Any]:
     if governor := read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")):
         facts["governor"] = governor
     if pages := read(Path("/sys/kernel/mm/transparent_hugepage/enabled")):
-        facts["transparent_hugepage"] = chosen(pages) or pages
+        facts["transparent_hugepage"] = selected_word(pages) or pages
     return facts
 
 
@@ -140,7 +140,7 @@ def _processor() -> str:
 
 def _file_system(directory: Path) -> dict[str, str]:
     path = next(part for part in [directory.absolute(), *directory.absolute().parents] if part.exists())
-    mount, device = disk.below(path)
+    mount, device = disk.find_mount_and_disk(path)
     facts = {"file_system": mount.kind} if mount else {}
     if device:
         facts["disk"] = read(device / "device/model") or device.name

@@ -30,7 +30,7 @@ def number(text: str) -> int | None:
     return int(text) if text.removeprefix("-").isdecimal() else None
 
 
-def chosen(text: str) -> str | None:
+def selected_word(text: str) -> str | None:
     """Return the word that a kernel file marks, such as `b` in `a [b] c`; its only word where none is marked; else None."""
     if marked := text.partition("[")[2].partition("]")[0]:
         return marked

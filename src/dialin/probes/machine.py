@@ -31,7 +31,7 @@ class MachineProbe:
     def __init__(self, directory: Path | None, root: Path = Path("/")) -> None:
         self._stat = root / "proc/stat"
         self._pressures = [(f"pressure_{what}_seconds", root / f"proc/pressure/{what}") for what in _PRESSURES]
-        _, device = disk.below(directory, root) if directory else (None, None)
+        _, device = disk.find_mount_and_disk(directory, root) if directory else (None, None)
         self._disk = device / "stat" if device else None
         self._notes = () if self._disk else (ProbeNote(ProbeNoteCode.DISK_UNKNOWN),)
 

@@ -35,7 +35,7 @@ class ProbeSource:
             try:
                 return self._query(self._statements[0])
             except ServerError as error:
-                number = number_of(error)
+                number = error_number(error)
                 if number in _UNKNOWN_COLUMN and len(self._statements) > 1:
                     del self._statements[0]
                 elif number in _ABSENT:
@@ -48,7 +48,7 @@ class ProbeSource:
         return []
 
 
-def number_of(error: ServerError) -> int:
+def error_number(error: ServerError) -> int:
     """Return the number that the server gave an error; 0 where the error did not come from the server."""
     return int(getattr(error, "number", 0))
 

@@ -51,7 +51,7 @@ def find_baseline(named: str, candidates: Sequence[Candidate]) -> str:
     raise UserError(f"The baseline {named!r} is not one of the candidates", f"They are {', '.join(c.name for c in candidates)}")
 
 
-def swept(sweep: Mapping[str, Sequence[Value]], *, least: int = 2) -> list[tuple[str, Variables]]:
+def sweep_settings(sweep: Mapping[str, Sequence[Value]], *, least: int = 2) -> list[tuple[str, Variables]]:
     """Return every combination of the values; a single variable's candidates are named by the value alone.
 
     Raises:
@@ -71,7 +71,7 @@ def swept(sweep: Mapping[str, Sequence[Value]], *, least: int = 2) -> list[tuple
     return settings
 
 
-def compared(paths: Sequence[Path], written: Sequence[str]) -> tuple[list[tuple[str, Variables]], list[str]]:
+def option_file_settings(paths: Sequence[Path], written: Sequence[str]) -> tuple[list[tuple[str, Variables]], list[str]]:
     """Return the settings of option files by name, and sentences on what was left out of them.
 
     `written` holds the paths as the user wrote them; a file's own name is used where no other has it.

@@ -29,7 +29,7 @@ from dialin.model.study import (
 )
 from dialin.model.tune import TunePlan
 from dialin.model.workload import MOST_THREADS, LoadOptions, WorkloadSpec
-from dialin.question.candidates import Variables, canonical, compared, swept
+from dialin.question.candidates import Variables, canonical, option_file_settings, sweep_settings
 from dialin.workloads import kinds
 from dialin.workloads.load_request import LoadRequest
 from dialin.workloads.traffic.traffic_kind import TRAFFIC
@@ -170,7 +170,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         ways += ["tune"] if self.tune is not None else []
         if len(ways) > 1:
             raise ValueError(f"{' and '.join(ways)} cannot be combined: candidates come from one of them")
-        why = kinds.kind_in_front(self.workload).on_sandboxes_only
+        why = kinds.requested_kind(self.workload).on_sandboxes_only
         if self.attach and why:
             raise ValueError(f"{self.workload} runs on sandboxes only, because {why}: leave out attach")
         if self.attach and self.servers:
@@ -223,7 +223,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         """Return the options with the goal that the kind of the workload has, where they name none."""
         if not isinstance(data, dict) or data.get("goal") not in (None, Goal.THROUGHPUT):
             return data
-        default_goal = kinds.kind_in_front(str(data.get("workload", ""))).default_goal
+        default_goal = kinds.requested_kind(str(data.get("workload", ""))).default_goal
         if default_goal is None:
             return data
         options = data.get("workload-options") or data.get("workload_options")
@@ -268,7 +268,7 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
         }
         return kind.spec(
             LoadRequest(
-                asked=kinds.asked_as(kind, name),
+                asked=kinds.qualified_name(kind, name),
                 name=name,
                 given=self._given_of_load(directory),
                 options=options,
@@ -312,11 +312,11 @@ class StudyOptions(MethodOptions, LoadOptions, LiveOptions):
             UserError: one value only, duplicate values, too many candidates, an unreadable option file.
         """
         if self.sweep:
-            return swept(self.sweep, least=1 if self.attach else 2), []
+            return sweep_settings(self.sweep, least=1 if self.attach else 2), []
         if self.candidates:
             return [(name, canonical(setting)) for name, setting in self.candidates.items()], []
         if self.compare:
-            return compared(self.option_files(directory), self.compare)
+            return option_file_settings(self.option_files(directory), self.compare)
         if self.aa:
             return [(f"A{number}", {}) for number in range(1, self.aa + 1)], []
         return [("", {})], []

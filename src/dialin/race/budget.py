@@ -34,8 +34,8 @@ def without_waits(state: RaceState) -> list[str]:
     if not state.spec.waits:
         return []
     ended = {t.candidate for t in state.trials if t.purpose is Purpose.WAITS and t.has_ended}
-    raced = state.raced
-    return [name for name in state.spec.names if name not in ended and not comparison.given_up(name, raced)]
+    raced = state.race_trials
+    return [name for name in state.spec.names if name not in ended and not comparison.is_given_up(name, raced)]
 
 
 class Budget:

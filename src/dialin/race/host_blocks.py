@@ -87,14 +87,14 @@ class HostBlocks:
         """Give an idle host no more blocks."""
         self._fleet.leave_out(host)
 
-    def break_off(self) -> None:
+    def interrupt(self) -> None:
         """End every trial under way, and store it as interrupted."""
         try:
-            self._fleet.break_off()
+            self._fleet.interrupt()
         finally:
             for host in list(self._work):
                 self._give_up(host)
 
     def _give_up(self, host: str) -> tuple[Trial | None, Work | None]:
         recorder = self._recorders.get(host)
-        return recorder.break_off() if recorder else None, self._work.pop(host, None)
+        return recorder.interrupt() if recorder else None, self._work.pop(host, None)

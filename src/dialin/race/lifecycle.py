@@ -82,7 +82,7 @@ def resume(
     """
     with sole_runner(directory, identity(os.getpid())), Store.open(directory) as store:
         store.set_spec(ready.spec)
-        store.add_to_host(load_identity.later(store.host, ready.workload.version()))
+        store.add_to_host(load_identity.later_driver_facts(store.host, ready.workload.version()))
         return _run(ready, directory, store, tools, watcher, proposer, hosts)
 
 
@@ -98,7 +98,7 @@ def _run(
     """Prepare the data and run the blocks; a study interrupted from here on can be resumed."""
     session = store.begin_session()
     remove_unfinished_files(store)
-    requests.take_back(directory)
+    requests.withdraw_stop(directory)
     progress = ProgressWriter(store, tools.clock, watcher)
 
     def say(text: str) -> None:

@@ -60,7 +60,7 @@ class Recorder:
             return event.trial
         return None
 
-    def break_off(self) -> Trial | None:
+    def interrupt(self) -> Trial | None:
         """Store the trial that runs as interrupted, and return it; None where none runs. One that has ended stays as it is."""
         if self._running is None:
             return None

@@ -180,7 +180,7 @@ class Runner:
                 if is_free:
                     self._give_blocks(purpose, since, propose)
         finally:
-            self._hosts.break_off()
+            self._hosts.interrupt()
 
     def _give_blocks(self, purpose: Purpose, since: int, propose: Callable[[str], Block | None]) -> None:
         hosts, at_work = self._hosts.hosts, {work.block for work in self._hosts.at_work.values()}
@@ -259,7 +259,7 @@ class Runner:
             ServerError: no candidate is left that could be measured.
         """
         number = 1 + max((block.number for block in self._state.blocks if block.purpose is Purpose.RACE), default=0)
-        first_on_host = all(trial.host != host for trial in self._state.raced)
+        first_on_host = all(trial.host != host for trial in self._state.race_trials)
         for _ in range(_PROPOSALS):
             history = self._state.history(self._refused)
             if not history.in_the_race:
@@ -347,7 +347,7 @@ class Runner:
             while host in self._hosts.at_work:
                 self._take_event()
         finally:
-            self._hosts.break_off()
+            self._hosts.interrupt()
 
     def _log_end(self, ended: Trial) -> None:
         if ended.failure and ended.state is TrialState.INTERRUPTED:
@@ -399,14 +399,14 @@ class Runner:
         state.save_verdict(judgement.verdict, decided=judgement.decided)
         self._trials_to_go = None
         if not judgement.decided and not spec.aa and spec.until is Until.SAFE:
-            needed = comparison.trials_needed(spec, state.raced, state.figures, judgement.verdict.decided_by)
+            needed = comparison.trials_needed(spec, state.race_trials, state.figures, judgement.verdict.decided_by)
             self._trials_to_go = None if needed is None else max(SIZE, needed - len(state.ended))
         return judgement.verdict
 
     def _conclude(self) -> Verdict:
         """Return the verdict of all blocks, after a further look where trials ended since the last one."""
         state = self._state
-        finished = [trial.block for trial in state.raced if trial.state is TrialState.DONE]
+        finished = [trial.block for trial in state.race_trials if trial.state is TrialState.DONE]
         if not finished:
             raise all_failed(state)
         last = state.looks[-1] if state.looks else None
@@ -441,7 +441,7 @@ class Runner:
     def _collect_waits(self) -> None:
         """Run a trial for raw waits of each candidate that could be measured; they do not affect the verdict."""
         state = self._state
-        block = comparison.block_of_waits(state.trials)
+        block = comparison.wait_block_number(state.trials)
         measured = {t.candidate for t in comparison.racing(state.trials) if t.state is TrialState.DONE}
         left = [name for name in without_waits(state) if name in measured]
         if left:

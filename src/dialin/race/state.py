@@ -60,20 +60,20 @@ class RaceState:
         )
 
     @property
-    def raced(self) -> list[Trial]:
+    def race_trials(self) -> list[Trial]:
         return comparison.racing(self.trials)
 
     @property
     def ended(self) -> list[Trial]:
         """The trials that decide and are not run again."""
-        return [trial for trial in self.raced if trial.has_ended]
+        return [trial for trial in self.race_trials if trial.has_ended]
 
     def history(self, refused: Mapping[str, str]) -> History:
         """Return what a proposer may know; `refused` holds candidates that could not enter, with the reasons."""
-        raced = self.raced
-        given_up = {name for name in self.spec.names if comparison.given_up(name, raced)}
+        raced = self.race_trials
+        given_up = {name for name in self.spec.names if comparison.is_given_up(name, raced)}
         excluded = given_up | comparison.unsafe_candidates(self.spec, raced)
-        return History(self.spec, raced, self.figures, excluded, refused, comparison.same_in_force(self.spec, raced))
+        return History(self.spec, raced, self.figures, excluded, refused, comparison.identical_candidates(self.spec, raced))
 
     @property
     def in_the_race(self) -> tuple[Candidate, ...]:

@@ -197,7 +197,7 @@ class TuneRunner(Runner):
         reason = with_advice(failures[-1].cause) if failures else ""
         if len(failures) == _FAILURES_IN_A_ROW:
             what = f"The last {len(failures)} trials failed: {reason}"
-        elif failures and comparison.given_up(self._spec.baseline, of_baseline):
+        elif failures and comparison.is_given_up(self._spec.baseline, of_baseline):
             what = f"The baseline cannot be measured: {reason}"
         else:
             return

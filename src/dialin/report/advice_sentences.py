@@ -185,7 +185,7 @@ def unread_text(unread: Unread) -> str:
     return sentence if isinstance(sentence, str) else sentence(unread.figures)
 
 
-def with_texts(advice: Advice) -> Advice:
+def add_advice_texts(advice: Advice) -> Advice:
     """Return advice with its sentences, as `dialin advise --json` prints it."""
     return advice.model_copy(
         update={

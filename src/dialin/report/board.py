@@ -15,7 +15,7 @@ from dialin.model.verdict import Verdict
 from dialin.model.workload import WorkloadSpec, latency_name
 from dialin.report.load_units import units
 from dialin.report.names import naming
-from dialin.report.verdict_sentences import lost
+from dialin.report.verdict_sentences import lost_seconds_text
 from dialin.text import counted, duration, number, visible
 
 _BEHIND = 0.75
@@ -186,7 +186,7 @@ def newest_figures(samples: Sequence[Sample], workload: WorkloadSpec) -> list[st
     if newest.errors:
         figures.append(f"{number(newest.errors)} errors/s")
     if seconds_lost := sum(sample.lost for sample in samples):
-        figures.append(lost(seconds_lost))
+        figures.append(lost_seconds_text(seconds_lost))
     return figures
 
 

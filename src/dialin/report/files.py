@@ -16,7 +16,7 @@ from dialin.paths import replace_text
 from dialin.report import json_documents
 from dialin.report.render import html, markdown
 from dialin.report.verdict_sentences import file_comments
-from dialin.report.verdict_texts import in_words
+from dialin.report.verdict_texts import add_sentences
 
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -52,7 +52,7 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
 def _texts(record: StudyRecord, why: Why | None) -> Mapping[str, str | None]:
     texts: dict[str, str | None] = {"report.html": html.render(record, why), "report.md": markdown.render(record, why)}
     if record.verdict is not None:
-        texts["verdict.json"] = json_documents.render_verdict(in_words(record.spec, record.verdict))
+        texts["verdict.json"] = json_documents.render_verdict(add_sentences(record.spec, record.verdict))
         texts |= recommendation(record, record.verdict)
     return texts
 

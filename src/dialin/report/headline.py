@@ -10,7 +10,7 @@ from dialin.model.workload import latency_name
 from dialin.report.host_sentences import effects_by_host
 from dialin.report.live_sentences import trips_text
 from dialin.report.load_units import units
-from dialin.report.names import named, several
+from dialin.report.names import name_in_sentence, names_in_sentence
 from dialin.report.too_noisy import is_too_noisy, too_noisy
 from dialin.report.tune_words import tune_headline
 from dialin.text import change, counted, exact_percent, listed, number, percent
@@ -113,7 +113,7 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
     if verdict.verdict is Outcome.INCONCLUSIVE:
         return f"Inconclusive: {_why_inconclusive(spec, verdict, near)}."
     chosen = verdict.candidate(verdict.winners[0]) if verdict.winners else _choice(verdict)
-    name = named(spec, chosen.name)
+    name = name_in_sentence(spec, chosen.name)
     if chosen.name == verdict.baseline:
         role = "what the server has now" if chosen.name == spec.initial else "the baseline"
         if verdict.verdict is Outcome.WINNER:
@@ -140,7 +140,7 @@ def _why_baseline(spec: StudySpec, verdict: Verdict, baseline: CandidateVerdict,
     is_safest = leader is None or leader.name == baseline.name
     if baseline.probability is not None and (is_safest or baseline.probability >= verdict.confidence):
         return f"it is {near} with {probability(baseline.probability)} probability"
-    other = named(spec, leader.name) if leader and leader.name != baseline.name else "another candidate"
+    other = name_in_sentence(spec, leader.name) if leader and leader.name != baseline.name else "another candidate"
     return f"{other} is as safe a choice, but was not shown to be better"
 
 
@@ -150,11 +150,11 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
         return f"{serious[0].data.get('variable', 'another variable')} differs too and could explain the result"
     disagree = next((note for note in verdict.warnings if note.code == "hosts_disagree"), None)
     if disagree is not None:
-        name = named(spec, str(disagree.data["candidate"]))
+        name = name_in_sentence(spec, str(disagree.data["candidate"]))
         return f"hosts disagree on {name}: {effects_by_host(disagree.data)}"
     unequal = next((note for note in verdict.warnings if note.code == "not_on_each_kind"), None)
     if unequal is not None:
-        name = named(spec, str(unequal.data["candidate"]))
+        name = name_in_sentence(spec, str(unequal.data["candidate"]))
         return f"{name} is not shown to be better on every kind of host: {effects_by_host(unequal.data)}"
     excluded = (CandidateState.FAILED, CandidateState.UNSAFE)
     measured = [one.name for one in verdict.candidates if one.state not in excluded]

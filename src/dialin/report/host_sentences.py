@@ -7,7 +7,7 @@ from typing import Any
 
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Estimate
-from dialin.report.names import named
+from dialin.report.names import name_in_sentence
 from dialin.report.too_noisy import is_too_noisy, too_noisy
 from dialin.text import change, counted, exact_percent, listed, visible
 

@@ -10,7 +10,7 @@ from dialin.model.cause import Cause
 from dialin.model.measure import measure
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Estimate
-from dialin.report.names import named
+from dialin.report.names import name_in_sentence
 from dialin.text import change, counted, percent
 
 Figures = Mapping[str, Any]
@@ -40,7 +40,7 @@ def _load_disagrees(spec: StudySpec, data: Figures) -> str:
 
 
 def _carries_over(spec: StudySpec, data: Figures) -> str:
-    name, of_goal = named(spec, data["candidate"]), measure(spec.goal, spec.workload.percentile).noun
+    name, of_goal = name_in_sentence(spec, data["candidate"]), measure(spec.goal, spec.workload.percentile).noun
     parts = []
     if "settling" in data:
         parts.append(f"the second half of periods differs from the first by {change(data['settling'])}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dialin.model.study import StudySpec
-from dialin.report.names import several
+from dialin.report.names import names_in_sentence
 from dialin.text import counted, listed, number, percent
 
 Figures = Mapping[str, Any]
@@ -30,7 +30,7 @@ def _rate_not_reached(spec: StudySpec, data: Figures) -> str:
 
 def _rate_reached(spec: StudySpec, data: Figures) -> str:
     names = data["candidates"]
-    who = "All candidates" if len(names) == len(spec.candidates) else several(spec, names)
+    who = "All candidates" if len(names) == len(spec.candidates) else names_in_sentence(spec, names)
     return (
         f"{who} kept up with the rate of {data['asked']} transactions/s, so their throughput could not differ. Their latency "
         "may: start a new study with --goal latency"

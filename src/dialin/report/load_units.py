@@ -52,11 +52,11 @@ def units(workload: WorkloadSpec) -> Units:
     return units_from(workload.traits)
 
 
-def units_of(verdict: Verdict) -> Units:
+def units_of_verdict(verdict: Verdict) -> Units:
     return units_from(LoadTraits.model_validate(verdict.workload["traits"]))
 
 
-def units_in(record: StudyRecord) -> Units:
+def units_of_record(record: StudyRecord) -> Units:
     return units(record.spec.workload)
 
 
@@ -68,28 +68,28 @@ def seconds_a_run(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
     threads = statistics.geometric_mean(verdict.workload.get("levels") or [verdict.workload.get("threads", 1)])
     if not _is_positive(rate):
         return None
-    seconds = mapped(rate, lambda value: threads / value)
+    seconds = convert_estimate(rate, lambda value: threads / value)
     return Estimate(mean=seconds.mean, low=seconds.high, high=seconds.low)
 
 
 def mib_a_second(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
     """Return how many MiB of the table are read per second, by all threads together; None where that is not known."""
     table = verdict.workload.get("bytes_a_query")
-    return mapped(rate, lambda value: value * table / _MIB) if table and _is_positive(rate) else None
+    return convert_estimate(rate, lambda value: value * table / _MIB) if table and _is_positive(rate) else None
 
 
-def mapped(estimate: Estimate, formula: Callable[[float], float]) -> Estimate:
+def convert_estimate(estimate: Estimate, formula: Callable[[float], float]) -> Estimate:
     """Return an estimate in another unit: its mean and its ends, each by the formula."""
     low, high = (None if end is None else formula(end) for end in (estimate.low, estimate.high))
     return Estimate(mean=formula(estimate.mean), low=low, high=high)
 
 
 def in_percent(share: Estimate) -> Estimate:
-    return mapped(share, lambda value: 100 * value)
+    return convert_estimate(share, lambda value: 100 * value)
 
 
 def change_in_percent(ratio: Estimate) -> Estimate:
-    return mapped(ratio, lambda value: 100 * (value - 1))
+    return convert_estimate(ratio, lambda value: 100 * (value - 1))
 
 
 def _is_positive(rate: Estimate | None) -> TypeGuard[Estimate]:

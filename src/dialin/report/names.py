@@ -61,12 +61,12 @@ def _values(candidate: Candidate, variables: Sequence[str], label: str) -> str:
     return visible(_BETWEEN.join(str(candidate.setting[variable]) for variable in variables)) + on + build
 
 
-def named(spec: StudySpec, name: str) -> str:
+def name_in_sentence(spec: StudySpec, name: str) -> str:
     """Return the name of a candidate in a sentence: `innodb_buffer_pool_instances = 4`, or its name in the study."""
     return naming(spec).full[name]
 
 
-def several(spec: StudySpec, names: Sequence[str]) -> str:
+def names_in_sentence(spec: StudySpec, names: Sequence[str]) -> str:
     """Return the names of several candidates in a sentence; values of one variable follow its name: `a = 4 and 8`."""
     display = naming(spec)
     if len(names) > 1 and display.subject and all(display.full[name] != display.labels[name] for name in names):
@@ -74,6 +74,6 @@ def several(spec: StudySpec, names: Sequence[str]) -> str:
     return listed([display.full[name] for name in names])
 
 
-def the_baseline(spec: StudySpec) -> str:
+def baseline_in_sentence(spec: StudySpec) -> str:
     """Return the baseline's name in a sentence; its value if it is what a server that dialin did not start has now."""
     return f"{named(spec, spec.baseline)}, what the server has now" if spec.baseline == spec.initial else "the baseline"

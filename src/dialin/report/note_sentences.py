@@ -16,7 +16,7 @@ from dialin.model.verdict import Estimate, Note
 from dialin.report import host_sentences, live_sentences, load_sentences, setting_sentences
 from dialin.report.headline import change_with_confidence, detects
 from dialin.report.load_units import units
-from dialin.report.names import named
+from dialin.report.names import name_in_sentence
 from dialin.text import change, counted, duration, listed, percent
 
 Figures = Mapping[str, Any]
@@ -150,5 +150,5 @@ def note_text(spec: StudySpec, note: Note) -> str:
         return note.text
 
 
-def with_texts(spec: StudySpec, notes: list[Note]) -> list[Note]:
+def add_note_texts(spec: StudySpec, notes: list[Note]) -> list[Note]:
     return [note.model_copy(update={"text": note_text(spec, note)}) for note in notes]

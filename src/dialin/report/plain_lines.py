@@ -14,7 +14,7 @@ from dialin.model.verdict import Verdict
 from dialin.model.workload import latency_name
 from dialin.report.load_units import SECONDS, units
 from dialin.report.names import naming
-from dialin.report.verdict_sentences import lost
+from dialin.report.verdict_sentences import lost_seconds_text
 from dialin.text import about, ascii_only, change, counted, number, visible
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dialin.model.study import StudySpec
 from dialin.model.verdict import ReasonCode, Verdict
 from dialin.report.headline import gain, named_leader
-from dialin.report.names import named, several, the_baseline
+from dialin.report.names import name_in_sentence, names_in_sentence, baseline_in_sentence
 from dialin.text import exact_percent
 from dialin.variables.rules import loses
 
@@ -46,11 +46,11 @@ def reason(spec: StudySpec, verdict: Verdict) -> str:
 
 
 def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
-    baseline = the_baseline(spec)
+    baseline = baseline_in_sentence(spec)
     if code in _ALONE:
         return _ALONE[code].format(baseline=baseline)
     data, chosen = verdict.reason_data, verdict.chosen
-    name, figures = named(spec, chosen.name), gain(spec, verdict, chosen)
+    name, figures = name_in_sentence(spec, chosen.name), gain(spec, verdict, chosen)
     match code:
         case ReasonCode.BEST_BUT_FAILED_BASELINE:
             return f"The baseline could not be measured; {name} is the best of the other candidates."
@@ -74,7 +74,7 @@ def _sentence(spec: StudySpec, verdict: Verdict, code: ReasonCode) -> str:
             how = "start a new study with --hold" if data["can_be_held"] else "pin that variable"
             return f"No winner is claimed while another variable differs: keep {baseline}, and {how}."
         case ReasonCode.OTHERS_FAILED:
-            failed = several(spec, data["candidates"])
+            failed = names_in_sentence(spec, data["candidates"])
             return f"{failed} could not be measured (see the caveats): keep {baseline}, or fix that."
         case ReasonCode.SHOWN_BETTER:
             others = " Several are better, and which one is the best is inconclusive." if len(data["candidates"]) > 1 else ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from dialin.model.setting import Value, as_number
 from dialin.model.study import StudySpec
-from dialin.report.names import named, several
+from dialin.report.names import name_in_sentence, names_in_sentence
 from dialin.report.tune_words import value_text
 from dialin.text import counted, listed, shorten
 from dialin.variables import rules

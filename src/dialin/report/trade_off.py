@@ -11,19 +11,19 @@ from dialin.model.verdict import CandidateState, CandidateVerdict, Verdict
 from dialin.text import listed
 
 
-def placed(verdict: Verdict) -> list[CandidateVerdict]:
+def plotted_candidates(verdict: Verdict) -> list[CandidateVerdict]:
     """Return the candidates whose throughput and variation are known: those that have a place in the chart."""
     return [one for one in verdict.candidates if one.tps is not None and one.cv is not None]
 
 
-def front(verdict: Verdict) -> list[CandidateVerdict]:
+def pareto_candidates(verdict: Verdict) -> list[CandidateVerdict]:
     """Return the candidates that no other one beats at both, from the steadiest, which is the slowest, to the fastest."""
-    return sorted((one for one in placed(verdict) if one.pareto), key=_place)
+    return sorted((one for one in plotted_candidates(verdict) if one.pareto), key=_place)
 
 
 def compare_ends(record: StudyRecord, verdict: Verdict) -> PairComparison:
     """Return how the fastest candidate of the front compares with the steadiest."""
-    ends = front(verdict)
+    ends = pareto_candidates(verdict)
     return compare_pair(record, ends[-1].name, ends[0].name) if len(ends) > 1 else PairComparison()
 
 
@@ -32,7 +32,7 @@ def trade_off(verdict: Verdict, labels: Mapping[str, str], compared: PairCompari
 
     `compared` is the fastest candidate of the front against the steadiest.
     """
-    ends = front(verdict)
+    ends = pareto_candidates(verdict)
     if len(ends) < 2:
         return ""
     steadiest, fastest = ends[0], ends[-1]
@@ -41,7 +41,7 @@ def trade_off(verdict: Verdict, labels: Mapping[str, str], compared: PairCompari
         return ""
     between = [labels[one.name] for one in ends[1:-1]]
     middle = f"; between: {listed(between)}" if between else ""
-    others = " Every other candidate is worse in both than one of these." if len(ends) < len(placed(verdict)) else ""
+    others = " Every other candidate is worse in both than one of these." if len(ends) < len(plotted_candidates(verdict)) else ""
     caveat = f" Their difference in {inconclusive[0]} is inconclusive." if inconclusive else ""
     return f"Fastest: {labels[fastest.name]}; steadiest: {labels[steadiest.name]}{middle}.{others}{caveat}"
 

@@ -12,7 +12,7 @@ from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, TuneOutcome, Verdict
 from dialin.report import headline as headlines
 from dialin.report import reason_sentences
-from dialin.report.names import the_baseline
+from dialin.report.names import baseline_in_sentence
 from dialin.report.note_sentences import note_text
 from dialin.report.too_noisy import is_too_noisy, is_too_noisy_level, too_noisy
 from dialin.report.tune_words import best_so_far
@@ -174,7 +174,7 @@ def length(verdict: Verdict) -> str:
     return f"{load} of measured load in {wall} of wall clock.{left_out}"
 
 
-def lost(seconds: int) -> str:
+def lost_seconds_text(seconds: int) -> str:
     """Return the text on seconds lost because the host stalled: `12 s lost to the host`."""
     return f"{seconds:,} s lost to the host"
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
 from dialin.report.headline import headline
-from dialin.report.note_sentences import with_texts
+from dialin.report.note_sentences import add_note_texts
 from dialin.report.reason_sentences import reason
 
 
-def in_words(spec: StudySpec, verdict: Verdict) -> Verdict:
+def add_sentences(spec: StudySpec, verdict: Verdict) -> Verdict:
     """Return a verdict with its headline, its reason and the texts of its notes as this version of dialin writes them."""
     return verdict.model_copy(
         update={
             "headline": headline(spec, verdict),
             "reason": reason(spec, verdict),
-            "warnings": with_texts(spec, verdict.warnings),
-            "confounds": with_texts(spec, verdict.confounds),
+            "warnings": add_note_texts(spec, verdict.warnings),
+            "confounds": add_note_texts(spec, verdict.confounds),
         }
     )

@@ -11,7 +11,7 @@ import numpy as np
 from dialin.model.setting import Setting, Value
 from dialin.model.verdict import FigureSource, TunedPair
 from dialin.search.proof import CONFIDENCE
-from dialin.search.separation import unseparated, without
+from dialin.search.separation import unseparated, with_defaults
 from dialin.search.space import Space
 from dialin.search.surrogate import Surrogate
 from dialin.search.trial_records import Carried
@@ -26,7 +26,7 @@ _INTERACTION = 0.01
 """The least interaction that is named, on the log scale."""
 
 
-def carried(
+def contributions(
     space: Space,
     setting: Setting,
     model: Surrogate,
@@ -43,7 +43,7 @@ def carried(
     together = unseparated(model, whole, default)
     shares = []
     for index in _changed(space, setting):
-        rest = without(whole, default, index)
+        rest = with_defaults(whole, default, index)
         variable = space.dimensions[index].name
         measured = _candidate_of(proven, space.setting(rest))
         if fitted is not None and measured is not None and {measured, name} <= set(fitted.names):
@@ -67,7 +67,7 @@ def interactions(space: Space, setting: Setting, model: Surrogate, variables: Se
     indices = [index for index in _changed(space, setting) if space.dimensions[index].name in variables]
     pairs = []
     for first, second in itertools.combinations(indices, 2):
-        points = np.array([without(whole, default, *gone) for gone in ((), (first,), (second,), (first, second))])
+        points = np.array([with_defaults(whole, default, *gone) for gone in ((), (first,), (second,), (first, second))])
         mean, sd = model.contrast(points, np.array([1.0, -1.0, -1.0, 1.0]))
         if abs(mean) >= max(_INTERACTION, MODEL_DEVIATES * sd):
             names = space.dimensions[first].name, space.dimensions[second].name

@@ -13,7 +13,7 @@ _CRASHES = 2
 """At least this many settings with a value must have crashed, and none with it have run."""
 
 
-def deadly_values(points: Sequence[Point], survived: Sequence[bool], default: Point) -> list[tuple[int, float]]:
+def crashing_values(points: Sequence[Point], survived: Sequence[bool], default: Point) -> list[tuple[int, float]]:
     """Return the categories that no setting ran with and several crashed with, as variable and coordinate.
 
     Values of `default`, the baseline, are never among them.

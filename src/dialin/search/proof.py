@@ -16,7 +16,7 @@ CONFIDENCE = 0.95
 _WORSE = (CandidateState.BEHIND, CandidateState.LOSES)
 
 
-def judge(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, worthwhile: float) -> Decision:
+def decide_proof(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, worthwhile: float) -> Decision:
     """Return the decision by the trials of the proof, made as that of a study."""
     return decide(trials, names, baseline, _rules(worthwhile))
 
@@ -31,7 +31,7 @@ def next_candidates(trials: Sequence[TimedTrial], names: Sequence[str], baseline
     The gain of what is recommended is quoted, so the baseline needs as many trials as the best set. Sets that are clearly worse
     get no further trials.
     """
-    states = judge(trials, names, baseline, worthwhile).states
+    states = decide_proof(trials, names, baseline, worthwhile).states
     remaining = [name for name in names if name == baseline or states[name] not in _WORSE or not trials]
     contenders = next_block(trials, remaining, baseline, _rules(worthwhile))
     return [name for name in remaining if name == baseline or name in contenders]

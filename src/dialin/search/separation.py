@@ -35,7 +35,7 @@ def unseparated(model: Surrogate, setting: Point, default: Point, least: float =
     together = {one: others for one, others in companions(model.points, setting, default).items() if others}
     if not together:
         return {}
-    means = model.means(np.array([setting, *(without(setting, default, one) for one in together)]))
+    means = model.means(np.array([setting, *(with_defaults(setting, default, one) for one in together)]))
     carried = dict(zip(together, means[0] - means[1:], strict=True))
     return {one: together[one] for one in sorted(together, key=lambda one: -carried[one]) if carried[one] >= least}
 
@@ -45,11 +45,11 @@ def separating_sets(model: Surrogate, setting: Point, default: Point) -> list[Po
     changed = [int(index) for index in np.flatnonzero(setting != default)]
     if len(changed) != 2:
         return []
-    alone = np.array([without(setting, default, index) for index in changed])
+    alone = np.array([with_defaults(setting, default, index) for index in changed])
     return [setting, *alone[np.argsort(-model.means(alone))]]
 
 
-def without(setting: Point, default: Point, *variables: int) -> Point:
+def with_defaults(setting: Point, default: Point, *variables: int) -> Point:
     """Return a setting with some variables at their defaults."""
     point = setting.copy()
     point[list(variables)] = default[list(variables)]

@@ -121,7 +121,7 @@ class SystemTuner:
         carries = {
             one.variable: [_share(end) for end in (one.ratio.mean, one.ratio.low, one.ratio.high)] for one in result.carried
         }
-        return {**done(result), "best": self.best(), "carries": carries}
+        return {**result_message(result), "best": self.best(), "carries": carries}
 
 
 _FRACTIONS = ("float", "double", "real", "numeric", "decimal")
@@ -206,7 +206,7 @@ def _share(ratio: float | None) -> float | None:
     return None if ratio is None else ratio - 1
 
 
-def done(result: Result) -> dict[str, Any]:
+def result_message(result: Result) -> dict[str, Any]:
     """Return what is recommended, with its gain and interval; where no gain is shown it is 0, and the interval includes 0."""
     gain = 0.0 if result.gain is None else result.gain.mean - 1
     interval = [None, None] if result.gain is None else [_share(result.gain.low), _share(result.gain.high)]

@@ -20,11 +20,11 @@ from dialin.model.tune import TuneStage
 from dialin.model.verdict import Estimate, TuneOutcome
 from dialin.search import proof
 from dialin.search.acquisition import PRICE, SearchSituation, changed, improve, propose
-from dialin.search.attribution import carried, interactions
+from dialin.search.attribution import contributions, interactions
 from dialin.search.constraints import Constraints
-from dialin.search.deadly_values import deadly_values
+from dialin.search.deadly_values import crashing_values
 from dialin.search.nested_sets import WITHOUT_RULE, nested_sets, prices
-from dialin.search.separation import TESTED, separating_sets, unseparated, without
+from dialin.search.separation import TESTED, separating_sets, unseparated, with_defaults
 from dialin.search.space import Point, Space, one_change_less
 from dialin.search.start_design import FEWEST, design_size, start_design
 from dialin.search.surrogate import Observations, Surrogate, Weights, correlations, learn_weights, soften
@@ -272,7 +272,7 @@ class Tuner:
             for index in cause:
                 likeness = np.minimum(likeness, correlations(points[:, index], crash[None, index])[:, 0])
             allowed &= likeness < _CRASH_REACH
-        for variable, code in deadly_values(self._points, [outcome.ok for outcome in self.history], default):
+        for variable, code in crashing_values(self._points, [outcome.ok for outcome in self.history], default):
             allowed &= points[:, variable] != code
         return allowed
 
@@ -337,7 +337,7 @@ class Tuner:
         """
         top, default = self._most_promising(model), self.space.default_point
         for index in unseparated(model, top, default, TESTED):
-            point = without(top, default, index)
+            point = with_defaults(top, default, index)
             if not any((point == tried).all() for tried in self._points):
                 return point
         return None
@@ -353,7 +353,7 @@ class Tuner:
         if not indices.size:
             return top
         lost = -model.draw(points, top, rng)
-        reduced = without(top, default, *indices[lost < prices(self.space, *_TRIED)[indices]])
+        reduced = with_defaults(top, default, *indices[lost < prices(self.space, *_TRIED)[indices]])
         if running is not None and rng.random() < _SAME_SERVER:
             static = self.space.static
             if ((running == top) | (running == default))[static].all():
@@ -455,7 +455,7 @@ class Tuner:
             return False
         sets = [name for name in state.racing if name != BASELINE]
         worthwhile = self.options.worthwhile
-        return proof.excludes_gain(proof.judge(trials, state.names, BASELINE, worthwhile), sets, worthwhile)
+        return proof.excludes_gain(proof.decide_proof(trials, state.names, BASELINE, worthwhile), sets, worthwhile)
 
     def _trial_error(self) -> float:
         """Return a little less than the standard deviation of a trial of the proof, as the search estimated it."""
@@ -477,7 +477,7 @@ class Tuner:
         if state is None or not sets or counts[BASELINE] < _FEWEST:
             return Result(TuneOutcome.INCONCLUSIVE, {}, None, guess)
         worthwhile = self.options.worthwhile
-        decision = proof.judge(trials, state.names, BASELINE, worthwhile)
+        decision = proof.decide_proof(trials, state.names, BASELINE, worthwhile)
         safe = self._safe_sets(trials, sets)
         for name in safe:
             if name in decision.better:
@@ -487,7 +487,7 @@ class Tuner:
 
     def _gain(self, state: _Proof, trials: list[TimedTrial], name: str, ratio: Estimate | None) -> Result:
         setting, model = state.settings[name], self.surrogate()
-        shares = carried(self.space, setting, model, fit_trials(trials, state.names), state.settings, name)
+        shares = contributions(self.space, setting, model, fit_trials(trials, state.names), state.settings, name)
         pairs = interactions(self.space, setting, model, [share.variable for share in shares])
         return Result(TuneOutcome.GAIN, setting, ratio, setting, shares, pairs)
 

@@ -72,29 +72,29 @@ def connect(account: Account, *, timeout: float = _TIMEOUT, program: str = "dial
         yield _make_query(connection)
 
 
-def answers(account: Account) -> bool:
+def is_reachable(account: Account) -> bool:
     """Return whether a server answers at all, even if only with an error such as too many connections."""
     try:
         with connect(account) as query:
             query("SELECT 1")
     except ServerError as error:
-        return is_answer(error)
+        return is_server_error(error)
     return True
 
 
-def is_answer(error: ServerError) -> bool:
+def is_server_error(error: ServerError) -> bool:
     """Return whether an error comes from the server itself, such as too many connections."""
     number = _number(error.__cause__)
     return number >= _FIRST_SERVER_ERROR and number not in _CLIENT_ERRORS
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """Return the name of a schema or table as a quoted identifier, safe for any name."""
     return f"`{name.replace('`', '``')}`"
 
 
 @contextmanager
-def streaming(account: Account) -> Iterator[Stream]:
+def open_stream(account: Account) -> Iterator[Stream]:
     """Connect to a server for statements whose rows are counted and dropped, never held in memory together.
 
     Raises:

@@ -89,7 +89,7 @@ def remove_identity(data: Path) -> None:
             path.unlink()
 
 
-def take_over(build: Build) -> list[str]:
+def root_login_statements(build: Build) -> list[str]:
     """Return the statements that let root log in over the socket without a password; for a server with `skip_grant_tables`."""
     root = "'root'@'localhost'"
     grant = f"GRANT ALL PRIVILEGES ON *.* TO {root}"

@@ -47,7 +47,7 @@ def all_waits(query: Query) -> list[str]:
     return [str(name) for (name,) in query("SELECT NAME FROM performance_schema.setup_instruments WHERE NAME LIKE 'wait/%'")]
 
 
-def matching(pattern: str, names: Iterable[str]) -> list[str]:
+def matching_instruments(pattern: str, names: Iterable[str]) -> list[str]:
     """Return the names that contain `pattern`, or match it if it contains the wildcard `%`; case does not matter."""
     if "%" not in pattern:
         return [name for name in names if pattern.casefold() in name.casefold()]
@@ -64,7 +64,7 @@ def nearest(pattern: str, names: Sequence[str]) -> list[str]:
     return [by_part[part] for part in difflib.get_close_matches(last_part, by_part, n=_NEAREST, cutoff=0.4)]
 
 
-def timer(query: Query) -> tuple[str, float]:
+def wait_timer(query: Query) -> tuple[str, float]:
     """Return the timer that measures waits and its ticks per second; 0 where the server does not report them."""
     name = "CYCLE"  # the timer of builds that offer no choice
     with suppress(RefusedError, IndexError):

@@ -86,7 +86,7 @@ class WaitRing:
         newest = self._query(_NEWEST)[0][0]
         return None if newest is None else int(newest)
 
-    def drain(self, after: int, upto: int | None) -> Path:
+    def write_file(self, after: int, upto: int | None) -> Path:
         """Have the server write a file with the waits that ended after `after` and not after `upto`, and return its path.
 
         Both limits are picoseconds of the server's timer; None for `upto` means no limit. The caller removes the file.

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from dialin.model.study import Until
-from dialin.stats.decide import Rules, merged, representatives
+from dialin.stats.decide import Rules, with_representatives, representatives
 from dialin.stats.posterior import chances
 from dialin.stats.standings import leader_of
 from dialin.stats.thresholds import thresholds
@@ -38,7 +38,7 @@ def next_block(
     if len(missing) >= SIZE:
         return missing
     stands_for = representatives(names, identical, baseline)
-    trials, names = merged(trials, stands_for), tuple(dict.fromkeys(stands_for.values()))
+    trials, names = with_representatives(trials, stands_for), tuple(dict.fromkeys(stands_for.values()))
     fitted = fit_trials(trials, names)
     if until is Until.BETTER and fitted is not None and baseline in fitted.names:
         odds = chances(fitted, rules.worthwhile).near

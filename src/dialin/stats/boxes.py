@@ -37,6 +37,6 @@ def at_share(values: Sequence[float], share: float) -> float:
     return values[max(0, min(len(values), math.ceil(share * len(values))) - 1)]
 
 
-def known_shares(count: int) -> list[float]:
+def resolvable_shares(count: int) -> list[float]:
     """Return the shares (0 to 1) that `count` values can resolve."""
     return [share for share in _SHARES if share == 0 or (1 - share) * count >= 1 - 1e-9]

@@ -161,7 +161,7 @@ def decide(
             shown_best=True,
         )
     each_alone = all(name == representative for name, representative in stands_for.items())
-    compared = fitted if each_alone else fit(merged(trials, stands_for), list(dict.fromkeys(stands_for.values())))
+    compared = fitted if each_alone else fit(with_representatives(trials, stands_for), list(dict.fromkeys(stands_for.values())))
     if fitted is None or compared is None or compared.trials.sum() < len(compared.names) + FEWEST_REPEATS:
         return decision
     decision = replace(
@@ -250,7 +250,7 @@ def trials_to_choose(
     None where that is not known, or where it takes more than 48 times the present number.
     """
     stands_for = representatives([name for name in names if any(t.candidate == name for t in trials)], identical)
-    fitted = fit(merged(trials, stands_for), list(dict.fromkeys(stands_for.values())))
+    fitted = fit(with_representatives(trials, stands_for), list(dict.fromkeys(stands_for.values())))
     if fitted is None:
         return None
     needed = thresholds(rules.confidence)
@@ -309,6 +309,6 @@ def representatives(names: Sequence[str], identical: Sequence[frozenset[str]], b
     return stands_for
 
 
-def merged(trials: Sequence[TimedTrial], stands_for: Mapping[str, str]) -> list[TimedTrial]:
+def with_representatives(trials: Sequence[TimedTrial], stands_for: Mapping[str, str]) -> list[TimedTrial]:
     """Return the trials with each candidate replaced by the one that stands for it; those of other candidates are left out."""
     return [replace(trial, candidate=stands_for[trial.candidate]) for trial in trials if trial.candidate in stands_for]

@@ -70,7 +70,7 @@ def find_dip(x: _Array, interval: float = 1.0) -> Dip | None:
     return next(dip for dip, explained in dips if explained >= _AS_GOOD * best)
 
 
-def without(x: _Array, dip: Dip) -> _Array:
+def without_dip(x: _Array, dip: Dip) -> _Array:
     """Return the series with the figures of a dip raised to the level beside them."""
     flat = x.copy()
     low = np.isin(np.arange(x.size) % dip.period, dip.phases)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 
-def front(points: Mapping[str, Sequence[float]]) -> frozenset[str]:
+def pareto_front(points: Mapping[str, Sequence[float]]) -> frozenset[str]:
     """Return the candidates that no other one dominates, by being better in one figure and worse in none; higher is better."""
     return frozenset(
         name

@@ -239,7 +239,7 @@ def rank_candidates(
     return Standings(outcome, () if outcome is Outcome.INCONCLUSIVE else near, states)
 
 
-def weighed(values: Series, weights: Series) -> float | None:
+def weighted_mean(values: Series, weights: Series) -> float | None:
     """Return the weighted mean; None where the weights add up to zero."""
     total = float(np.sum(weights))
     return float(np.asarray(values, dtype=float) @ np.asarray(weights, dtype=float)) / total if total > 0 else None

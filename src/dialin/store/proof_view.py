@@ -31,7 +31,7 @@ def proof_view(record: StudyRecord) -> StudyRecord:
             if of_trial is not None
         },
     )
-    asks = proof_asks(spec, course.asks)
+    asks = current_proof_asks(spec, course.asks)
     blocks = {ask.block for ask in asks}
     names = list(dict.fromkeys([spec.baseline, *(ask.candidate for ask in asks)]))
     if asks:
@@ -53,7 +53,7 @@ def proof_view(record: StudyRecord) -> StudyRecord:
     )
 
 
-def proof_asks(spec: StudySpec, asks: Sequence[TuneAsk]) -> list[TuneAsk]:
+def current_proof_asks(spec: StudySpec, asks: Sequence[TuneAsk]) -> list[TuneAsk]:
     """Return the trials of the current proof; those of a proof for a smaller, earlier budget do not count."""
     searched = spec.tune.searched if spec.tune else 0
     return [ask for ask in asks if ask.stage is TuneStage.PROOF and ask.number > searched]

@@ -16,7 +16,7 @@ def ask_to_stop(directory: Path) -> None:
     (directory / STOP_FILE).touch()
 
 
-def take_back(directory: Path) -> None:
+def withdraw_stop(directory: Path) -> None:
     """Withdraw the request to stop.
 
     Raises:

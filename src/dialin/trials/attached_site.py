@@ -15,7 +15,7 @@ from dialin.model.study import Attachment, StudySpec
 from dialin.model.trial import Step, Trial, VariableChange
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA, UndoLog
-from dialin.servers.attached.undo_at_end import undone_at_the_end
+from dialin.servers.attached.undo_at_end import undo_at_exit
 from dialin.servers.instance import Instance
 from dialin.trials.tools import Tools
 from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError
@@ -53,7 +53,7 @@ class AttachedServer:
         self.attached.study = str(study.absolute()) if study is not None else ""
         entry = log.begin(self.attached, self.attachment, names, schema=schema, restart=bool(self.at_start))
 
-        with undone_at_the_end(log, entry, self.attached, say, self.restart_command):
+        with undo_at_exit(log, entry, self.attached, say, self.restart_command):
             before, grows = self.attached.exact_values(names), self.spec.workload.traits.grows
             detector = ChangeDetector(names)
             detector.remember(entry.before)
@@ -109,7 +109,7 @@ class OpenAttachedServer:
         """Set up a trial: variables that its candidate does not set get the values that they had before the study."""
         return AttachedStage(self, trial.candidate, {**self.before, **self.spec.setting_of(trial.candidate)})
 
-    def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:  # noqa: ARG002 - trials show it
+    def add_candidates(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:  # noqa: ARG002 - trials show it
         """Take in candidates that have entered; the undo covers every variable that they may set."""
         self.spec = spec
 

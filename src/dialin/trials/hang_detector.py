@@ -18,7 +18,7 @@ FAILING_PATIENCE = 10
 """Seconds in a row, each with errors and none with a transaction, after which no transaction is expected to succeed."""
 
 
-ASKED_EVERY = 10
+CHECK_EVERY = 10
 """Seconds without any transaction between two checks that the server answers at all; the first check is after two."""
 
 
@@ -44,7 +44,7 @@ class HangDetector:
             self._codes.clear()
             return
         self._seconds += 1
-        if self._seconds % ASKED_EVERY == 2:
+        if self._seconds % CHECK_EVERY == 2:
             check_answers()
         self._failing = self._failing + 1 if second.errors > 0 else 0
         self._errors += second.errors * second.seconds

@@ -22,7 +22,7 @@ from dialin.model.trial import Purpose, Step, Trial, VariableChange
 from dialin.servers.attached.quick_restore import QuickRestore
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import UndoLog
-from dialin.servers.attached.undo_at_end import undone_at_the_end
+from dialin.servers.attached.undo_at_end import undo_at_exit
 from dialin.servers.instance import Instance
 from dialin.trials.live_guard import LEAST_KNOWN, LiveGuard, stop_file
 from dialin.trials.tools import Tools
@@ -86,12 +86,12 @@ class LiveServer:
         entry = log.begin(attached, self.attachment, names)
         detector = LiveChangeDetector(names, lambda: guard.has_acted())  # noqa: PLW0108 - the guard is made below
         detector.remember(entry.before)
-        with undone_at_the_end(log, entry, attached, say), QuickRestore(attached, clock) as quick:
+        with undo_at_exit(log, entry, attached, say), QuickRestore(attached, clock) as quick:
             one_at_a_time = threading.Lock()  # the guard's thread may trip at the very end of a period
 
             def restore() -> None:
                 with one_at_a_time:
-                    detector.remember(quick.put_back())
+                    detector.remember(quick.restore())
 
             guard = LiveGuard(self.live, restore, clock, stop_file(self.live.stop_file))
             with self._meter() as meter:
@@ -151,7 +151,7 @@ class OpenLiveServer:
     def stage(self, trial: Trial) -> LiveStage:
         return LiveStage(self, trial)
 
-    def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:  # noqa: ARG002 - none enter
+    def add_candidates(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:  # noqa: ARG002 - none enter
         self.spec = spec
 
     def wait_for_block(self) -> float:

@@ -51,7 +51,7 @@ TrialWatcher = Callable[[Trial, Instance, Versioned, ClientCpu], AbstractContext
 """Sets up what watches a trial; opened before its load starts and closed after it was measured."""
 
 
-class Nothing:
+class NoProbes:
     def window(self) -> AbstractContextManager[None]:
         return nullcontext()
 
@@ -59,8 +59,8 @@ class Nothing:
         return Evidence()
 
 
-def nothing(_trial: Trial, _instance: Instance, _build: Versioned, _client_cpu: ClientCpu) -> AbstractContextManager[Watching]:
-    return nullcontext(Nothing())
+def watch_nothing(_trial: Trial, _instance: Instance, _build: Versioned, _client_cpu: ClientCpu) -> AbstractContextManager[Watching]:
+    return nullcontext(NoProbes())
 
 
 class Probed(Watch):

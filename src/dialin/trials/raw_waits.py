@@ -105,11 +105,11 @@ def collecting(instance: Instance, pattern: str, clock: Clock, study: Path) -> I
     """
     with instance.connect(_STATEMENT_LIMIT) as query:
         query("SET SESSION wait_timeout = %s", (_IDLE,))
-        hasten(query)
+        raise_priority(query)
         yield Collector(query, pattern, clock, study)
 
 
-def hasten(query: Query, set_priority: Callable[[int, int, int], None] = os.setpriority) -> None:
+def raise_priority(query: Query, set_priority: Callable[[int, int, int], None] = os.setpriority) -> None:
     """Raise the priority of the server's thread that reads the ring above those that fill it; only root may.
 
     It is the thread of `query`'s connection, on this machine.
@@ -144,8 +144,8 @@ class Collector:
         self._study = study
         self._free = free
         self._memory = memory
-        self._names = instruments.matching(pattern, instruments.all_waits(query))
-        self._timer = instruments.timer(query)
+        self._names = instruments.matching_instruments(pattern, instruments.all_waits(query))
+        self._timer = instruments.wait_timer(query)
         self._files: list[Path] = []
         self._background: set[int] = set()
         self._notes: list[ProbeNote] = []
@@ -232,7 +232,7 @@ class Collector:
             return
         if self._has_no_room(ring):
             return
-        self._files.append(ring.drain(self._read_upto, upto))
+        self._files.append(ring.write_file(self._read_upto, upto))
         self._read_upto = upto or self._read_upto
 
     def _has_no_room(self, ring: WaitRing) -> bool:
@@ -311,7 +311,7 @@ def check(pattern: str | None, builds: Mapping[str, Build], tools: Tools) -> lis
         with tools.preparer.running(build, {"performance_schema": "ON"}) as sandbox, sandbox.connect() as query:
             available = instruments.all_waits(query)
         all_instruments.update(dict.fromkeys(available))
-        if not instruments.matching(pattern, available):
+        if not instruments.matching_instruments(pattern, available):
             unmatched.append(name)
     if len(unmatched) == len(builds):
         nearest = instruments.nearest(pattern, list(all_instruments))

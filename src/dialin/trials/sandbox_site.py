@@ -98,7 +98,7 @@ class OpenSandboxes:
         needed = raw_waits.needs(self._build(trial.candidate), trial, self._spec.waits, host.memory_available())
         return self._sandbox(trial.candidate, {**self._spec.setting_of(trial.candidate), **needed})
 
-    def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:
+    def add_candidates(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:
         """Prepare the data of candidates that have entered since, and let a shared server be set to them."""
         if spec.candidates == self._spec.candidates:
             return
@@ -122,7 +122,7 @@ class OpenSandboxes:
             self._in_use.enter_context(self._preparer.in_use(dataset))
             self._datasets[candidate.name] = dataset
         largest = max(dataset.size for dataset in self._datasets.values())
-        check_space(site.tools.home.sandboxes, largest + site.workload.temporary_bytes(), site.workload.smaller)
+        check_space(site.tools.home.sandboxes, largest + site.workload.temporary_bytes(), site.workload.how_to_shrink)
 
     def _build(self, candidate: str) -> Build:
         return self._site.builds[self._spec.candidate(candidate).server]

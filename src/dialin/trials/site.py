@@ -60,7 +60,7 @@ class OpenSite(Protocol):
     def stage(self, trial: Trial) -> Stage:
         """Set up the stage of a trial."""
 
-    def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:
+    def add_candidates(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:
         """Make ready for candidates that have entered the study since; `effective` holds their settings as inspected.
 
         Raises:

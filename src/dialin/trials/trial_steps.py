@@ -23,7 +23,7 @@ from dialin.probes import host
 from dialin.probes.hiccups import HiccupProbe, Hiccups
 from dialin.question.plan import LONGEST, Plan, level_order, load_seed
 from dialin.servers.capabilities import Capability, has
-from dialin.servers.connection import global_variables, is_answer, status
+from dialin.servers.connection import global_variables, is_server_error, status
 from dialin.servers.instance import Instance
 from dialin.servers.objects import real_objects
 from dialin.stats.steady import examine
@@ -31,7 +31,7 @@ from dialin.stats.trial_figures import steadiness
 from dialin.stats.warmup import is_steady
 from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan, TrialEnded, Verified
 from dialin.trials.hang_detector import HangDetector
-from dialin.trials.probing import TrialWatcher, Watching, nothing
+from dialin.trials.probing import TrialWatcher, Watching, watch_nothing
 from dialin.trials.site import Stage
 from dialin.trials.transaction_times import transaction_times
 from dialin.verdict.changed_during_trial import VariablesChangedError
@@ -85,7 +85,7 @@ class TrialContext:
     counted: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     driver_choices: tuple[DriverChoice, ...] = ()
     hiccups: Callable[[Clock], HiccupProbe] = HiccupProbe
-    watch: TrialWatcher = nothing
+    watch: TrialWatcher = watch_nothing
     host: str = ""
     floor: float = 0.0
 
@@ -476,7 +476,7 @@ class _RunningTrial:
             with instance.connect(_ANSWERS_WITHIN) as query:
                 query("SELECT 1")
         except ServerError as error:
-            if not is_answer(error):
+            if not is_server_error(error):
                 cause = Cause(CauseCode.UNRESPONSIVE, {"seconds": _ANSWERS_WITHIN})
                 raise ServerError(cause, log_tail=instance.log_tail()) from error
 

@@ -65,7 +65,7 @@ def reported_name(name: str, reported: Container[str]) -> str:
     return plain if plain in reported or other not in reported else other
 
 
-def one_name(variable: str) -> str:
+def shared_name(variable: str) -> str:
     """Return a name that all names of the same variable share, e.g. one for `slave_net_timeout` and `replica_net_timeout`."""
     for old, new in _RENAMED:
         variable = variable.replace(old, new)

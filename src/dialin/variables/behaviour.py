@@ -65,7 +65,7 @@ _WRITTEN_THROUGH = Behaviour("writes go through to the disk under O_DSYNC", "rea
 
 
 @dataclass(frozen=True, slots=True)
-class Follows:
+class DerivedVariable:
     """A variable that the server derives from others, most of them only as long as nobody sets it.
 
     Attributes:
@@ -83,8 +83,8 @@ class Follows:
     gives_resources: bool = False
 
 
-FOLLOWS: Mapping[str, Follows] = {
-    "innodb_page_cleaners": Follows(
+DERIVED: Mapping[str, DerivedVariable] = {
+    "innodb_page_cleaners": DerivedVariable(
         ("innodb_buffer_pool_instances",),
         (
             Behaviour("never more than buffer pool instances, and as many by default", "read on 9.7.4", _SINCE_8_4),
@@ -96,7 +96,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ),
         min,
     ),
-    "innodb_buffer_pool_size": Follows(
+    "innodb_buffer_pool_size": DerivedVariable(
         ("innodb_buffer_pool_instances", "innodb_buffer_pool_chunk_size", "innodb_dedicated_server"),
         (
             Behaviour(
@@ -108,7 +108,7 @@ FOLLOWS: Mapping[str, Follows] = {
         None,
         gives_resources=True,
     ),
-    "innodb_buffer_pool_instances": Follows(
+    "innodb_buffer_pool_instances": DerivedVariable(
         ("innodb_buffer_pool_size",),
         (
             Behaviour(
@@ -124,7 +124,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ),
         min,
     ),
-    "innodb_buffer_pool_chunk_size": Follows(
+    "innodb_buffer_pool_chunk_size": DerivedVariable(
         ("innodb_buffer_pool_instances", "innodb_buffer_pool_size"),
         (
             Behaviour(
@@ -136,19 +136,19 @@ FOLLOWS: Mapping[str, Follows] = {
         ),
         min,
     ),
-    "innodb_log_file_buffering": Follows(
+    "innodb_log_file_buffering": DerivedVariable(
         ("innodb_flush_log_at_trx_commit",),
         (Behaviour("the redo log is buffered if that is 2", "read on MariaDB 10.11.5, 10.11.19 and 11.4.5"),),
         None,
     ),
-    "innodb_data_file_buffering": Follows(
+    "innodb_data_file_buffering": DerivedVariable(
         ("innodb_flush_method",),
         (Behaviour("data files are buffered under fsync, littlesync and nosync", "read on 11.4.5", _SINCE_11),),
         None,
     ),
-    "innodb_data_file_write_through": Follows(("innodb_flush_method",), (_WRITTEN_THROUGH,), None),
-    "innodb_log_file_write_through": Follows(("innodb_flush_method",), (_WRITTEN_THROUGH,), None),
-    "innodb_io_capacity_max": Follows(
+    "innodb_data_file_write_through": DerivedVariable(("innodb_flush_method",), (_WRITTEN_THROUGH,), None),
+    "innodb_log_file_write_through": DerivedVariable(("innodb_flush_method",), (_WRITTEN_THROUGH,), None),
+    "innodb_io_capacity_max": DerivedVariable(
         ("innodb_io_capacity",),
         (
             Behaviour(
@@ -166,7 +166,7 @@ FOLLOWS: Mapping[str, Follows] = {
             ),
         ),
     ),
-    "innodb_io_capacity": Follows(
+    "innodb_io_capacity": DerivedVariable(
         ("innodb_io_capacity_max",),
         (
             Behaviour(
@@ -182,7 +182,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ),
         min,
     ),
-    "innodb_max_dirty_pages_pct_lwm": Follows(
+    "innodb_max_dirty_pages_pct_lwm": DerivedVariable(
         ("innodb_max_dirty_pages_pct",),
         (
             Behaviour(
@@ -192,7 +192,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ),
         min,
     ),
-    "innodb_open_files": Follows(
+    "innodb_open_files": DerivedVariable(
         ("table_open_cache",),
         (
             Behaviour(
@@ -202,11 +202,11 @@ FOLLOWS: Mapping[str, Follows] = {
             ),
         ),
     ),
-    "table_definition_cache": Follows(
+    "table_definition_cache": DerivedVariable(
         ("table_open_cache",),
         (Behaviour("it is 400 plus half of table_open_cache, at most 2000", "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6),),
     ),
-    "table_open_cache": Follows(
+    "table_open_cache": DerivedVariable(
         ("max_connections", "open_files_limit"),
         (
             Behaviour(
@@ -218,7 +218,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ),
         min,
     ),
-    "table_open_cache_instances": Follows(
+    "table_open_cache_instances": DerivedVariable(
         ("table_open_cache", "max_connections", "open_files_limit"),
         (
             Behaviour(
@@ -230,7 +230,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ),
         min,
     ),
-    "thread_cache_size": Follows(
+    "thread_cache_size": DerivedVariable(
         ("max_connections",),
         (
             Behaviour(
@@ -239,7 +239,7 @@ FOLLOWS: Mapping[str, Follows] = {
             Behaviour("it is max_connections, at most 256", "read on MariaDB 10.2 to 11.4", (Span(_MARIADB, (10, 2)),)),
         ),
     ),
-    "host_cache_size": Follows(
+    "host_cache_size": DerivedVariable(
         ("max_connections",),
         (
             Behaviour(
@@ -248,7 +248,7 @@ FOLLOWS: Mapping[str, Follows] = {
             ),
         ),
     ),
-    "back_log": Follows(
+    "back_log": DerivedVariable(
         ("max_connections",),
         (
             Behaviour("it is max_connections", "read on 8.0.33", (Span(_MYSQL, (8, 0), (8,)),)),
@@ -259,7 +259,7 @@ FOLLOWS: Mapping[str, Follows] = {
             ),
         ),
     ),
-    "open_files_limit": Follows(
+    "open_files_limit": DerivedVariable(
         ("table_open_cache", "max_connections"),
         (
             Behaviour(
@@ -275,7 +275,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ),
         None,
     ),
-    "innodb_redo_log_capacity": Follows(
+    "innodb_redo_log_capacity": DerivedVariable(
         ("innodb_dedicated_server", "innodb_log_file_size"),
         (
             Behaviour(
@@ -285,7 +285,7 @@ FOLLOWS: Mapping[str, Follows] = {
         ),
         gives_resources=True,
     ),
-    "max_long_data_size": Follows(
+    "max_long_data_size": DerivedVariable(
         ("max_allowed_packet",), (Behaviour("it is max_allowed_packet", "read on MariaDB 10.1.23 and 10.2.11"),)
     ),
 }
@@ -294,11 +294,11 @@ FOLLOWS: Mapping[str, Follows] = {
 
 def related(variable: str) -> frozenset[str]:
     """Return the variables that a variable is derived from, and those that are derived from it."""
-    of = FOLLOWS[variable].of if variable in FOLLOWS else ()
-    return frozenset(of) | {name for name, rule in FOLLOWS.items() if variable in rule.of}
+    of = DERIVED[variable].of if variable in DERIVED else ()
+    return frozenset(of) | {name for name, rule in DERIVED.items() if variable in rule.of}
 
 
-TRAPS: Mapping[str, tuple[Behaviour, ...]] = {
+CAUTIONS: Mapping[str, tuple[Behaviour, ...]] = {
     "innodb_buffer_pool_instances": (
         Behaviour(
             "below 1000 MiB of pool there is really one instance, although the server reports the requested number",
@@ -379,7 +379,7 @@ def strands(build_id: str, name: str, value: Value) -> str | None:
 
 def kills(build_id: str, name: str, value: Value) -> str | None:
     """Return how a value that a server accepts can crash it, as a sentence without its full stop; None where none is known."""
-    for trap in TRAPS.get(name, ()):
+    for trap in CAUTIONS.get(name, ()):
         if trap.is_of(build_id) and any(same_value(value, deadly) for deadly in trap.dies_of):
             return trap.text
     return None

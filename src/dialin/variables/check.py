@@ -10,7 +10,7 @@ from dialin.model.setting import Setting, Value, as_number, same_setting, same_v
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.verdict import Note
 from dialin.text import listed, size
-from dialin.variables import behaviour, owned, rules
+from dialin.variables import behaviour, reserved_variables, rules
 from dialin.variables.aliases import VARIABLE_OF, checked_name
 from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable
 from dialin.variables.size_units import plain_number, with_letter
@@ -170,7 +170,7 @@ def check_setting(setting: Setting, catalogue: Catalogue, elsewhere: Elsewhere) 
         SettingError: a variable that the build lacks or that dialin itself must set, a value out of range.
     """
     for name, value in setting.items():
-        why = owned.reason(name) or owned.reason_for_value(name, value)
+        why = reserved_variables.reason(name) or reserved_variables.reason_for_value(name, value)
         if why:
             raise SettingError(f"{name} cannot be chosen: {why}", "Leave it out", name)
         try:

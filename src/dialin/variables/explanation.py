@@ -9,8 +9,8 @@ from typing import Any
 
 from dialin.model.build import BuildReference, Flavour
 from dialin.model.setting import as_number
-from dialin.variables import behaviour, memory, owned, rules, set_global
-from dialin.variables.aliases import OPTION_OF, one_name
+from dialin.variables import behaviour, memory, reserved_variables, rules, set_global
+from dialin.variables.aliases import OPTION_OF, shared_name
 from dialin.variables.behaviour import Behaviour
 from dialin.variables.catalogue import NUMBERS, Catalogue, Kind, Variable
 from dialin.variables.size_units import BYTES, plain_number, unit_of, with_letter
@@ -189,7 +189,7 @@ def _version(build: str, flavour: Flavour) -> str:
 
 
 def _other_names(name: str, known: Iterable[str]) -> list[str]:
-    others = {other for other in known if other != name and one_name(other) == one_name(name)}
+    others = {other for other in known if other != name and shared_name(other) == shared_name(name)}
     return sorted(others | ({OPTION_OF[name]} if name in OPTION_OF else set()))
 
 
@@ -217,11 +217,11 @@ def _about(behaviours: Iterable[Behaviour], having: Sequence[Catalogue], of: tup
 
 
 def _traps(name: str, having: Sequence[Catalogue]) -> list[_Rule]:
-    return _about(behaviour.TRAPS.get(name, ()), having)
+    return _about(behaviour.CAUTIONS.get(name, ()), having)
 
 
 def _moves_with(name: str, having: Sequence[Catalogue]) -> list[_Rule]:
-    rule = behaviour.FOLLOWS.get(name)
+    rule = behaviour.DERIVED.get(name)
     if rule is None:
         return []
     return _about(rule.behaviours, [each for each in having if any(other in each.variables for other in rule.of)], rule.of)
@@ -230,7 +230,7 @@ def _moves_with(name: str, having: Sequence[Catalogue]) -> list[_Rule]:
 def _moves(name: str, having: Sequence[Catalogue]) -> list[tuple[str, _Rule]]:
     return [
         (other, applying)
-        for other, rule in behaviour.FOLLOWS.items()
+        for other, rule in behaviour.DERIVED.items()
         if name in rule.of
         for applying in _about(rule.behaviours, [each for each in having if other in each.variables])
     ]
@@ -250,7 +250,7 @@ def _rules_of(name: str, having: Sequence[Catalogue]) -> list[ExplainLine]:
         lines.append(ExplainLine("Memory", cost.text, cost.source))
     lines += [
         ExplainLine("Durability", f"with a weaker value {rule.loses}", rule.source)
-        for rule in rules.WEAKER
+        for rule in rules.DURABILITY_RULES
         if rule.variable == name
     ]
     if inert := rules.inert_rule(name):
@@ -261,7 +261,7 @@ def _rules_of(name: str, having: Sequence[Catalogue]) -> list[ExplainLine]:
     if live and (start := set_global.rule_of(name)):
         text = f"each trial restarts the server although the variable is dynamic: it {start.why}"
         lines.append(ExplainLine("Trials", text, start.source))
-    if why := owned.reason(name):
+    if why := reserved_variables.reason(name):
         lines.append(ExplainLine("Sandbox", f"cannot be chosen: {why}"))
     return lines
 
@@ -275,12 +275,12 @@ def _rules_as_data(name: str, known: Iterable[str], having: Sequence[Catalogue])
         "traps": [rule.data() for rule in _traps(name, having)],
         "memory": {"allotted": cost.allotted.value, "text": cost.text, "source": cost.source} if cost else None,
         "durability": next(
-            ({"loses": rule.loses, "source": rule.source} for rule in rules.WEAKER if rule.variable == name), None
+            ({"loses": rule.loses, "source": rule.source} for rule in rules.DURABILITY_RULES if rule.variable == name), None
         ),
         "inert": rules.inert(name),
         "shapes_data": name in rules.SHAPES_DATA,
         "at_start_only": {"why": start.why, "source": start.source} if (start := set_global.rule_of(name)) else None,
-        "not_in_a_sandbox": owned.reason(name),
+        "not_in_a_sandbox": reserved_variables.reason(name),
     }
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from dialin.model.setting import as_number
 from dialin.variables import behaviour
-from dialin.variables.aliases import one_name
+from dialin.variables.aliases import shared_name
 
 _OPTION = re.compile(
     r"^  (?:-\S, |    )?--(?P<name>[A-Za-z][\w-]*(?:\.[\w-]+)?)(?P<takes>\[?=(?:#|name)\]?)?(?= |$)", re.MULTILINE
@@ -168,7 +168,7 @@ def _apart(names: Iterable[str]) -> list[list[str]]:
     for name in names:
         near = behaviour.related(name)
         for group in groups:
-            if not any(other in near or one_name(other) == one_name(name) for other in group):
+            if not any(other in near or shared_name(other) == shared_name(name) for other in group):
                 group.append(name)
                 break
         else:

@@ -3,7 +3,7 @@
 Reading follows the servers' rules: groups, `#` and `;` comments, quotes and their escapes, dashes for underscores, `skip-x`
 and a bare `x`, `!include` and `!includedir`; the last of several lines for one option wins. The groups of every server
 (`[mysqld]`, `[server]`) and those of MariaDB are read; a group of one version, such as `[mysqld-9.7]`, is left out with a note.
-Paths in an include are relative to the file that contains it. Options that belong to one server only are left out, see `owned`.
+Paths in an include are relative to the file that contains it. Options that belong to one server only are left out, see `reserved_variables`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.model.setting import Value, as_number, canonical_name, parse_value
-from dialin.variables import owned
+from dialin.variables import reserved_variables
 from dialin.variables.aliases import OPTION_OF, checked_name
 
 MAX_SIZE = 1024 * 1024
@@ -107,7 +107,7 @@ def read(path: Path) -> OptionFile:
             is_loose = line.text.lower().replace("-", "_").startswith("loose_")
             loose = loose | {name} if is_loose else loose - {name}
             places[name] = line.place
-            if owned.reason(name) or owned.reason_for_value(name, value):
+            if reserved_variables.reason(name) or reserved_variables.reason_for_value(name, value):
                 ignored[name] = None
             else:
                 setting.pop(name, None)
@@ -226,7 +226,7 @@ def _option(line: _Line, notes: dict[str, None]) -> tuple[str, str]:
         raise line.fault(f"{written.strip()!r} is not an option", "Write it like innodb_buffer_pool_size = 1G") from None
     name = name.removeprefix("loose_")
     plain = name.removeprefix("maximum_")
-    if plain != name and owned.reason(plain):
+    if plain != name and reserved_variables.reason(plain):
         return plain, ""
     if plain != name:
         raise line.fault(f"the prefix of {name} is not supported", f"Write {plain}, or take the line out")

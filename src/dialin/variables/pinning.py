@@ -22,7 +22,7 @@ def proposal(name: str, in_force: Mapping[str, Mapping[str, str]]) -> dict[str, 
     """Return the values to set for all candidates so that a variable no longer differs; none where it cannot be pinned."""
     if name in (POOL, CHUNK):
         return _pool(in_force)
-    rule = behaviour.FOLLOWS.get(name)
+    rule = behaviour.DERIVED.get(name)
     numbers = [number for values in in_force.values() if (number := as_number(values.get(name, ""))) is not None]
     if rule is None or rule.hold is None or len(numbers) < len(in_force):
         return {}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dialin.model.setting import Setting, Value, as_number
-from dialin.variables import owned
+from dialin.variables import reserved_variables
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     # In the order of the numbers that servers take for them; read on 9.7.4, and as MariaDB lists them.
@@ -115,7 +115,7 @@ def _sync_binlog(values: Mapping[str, str]) -> float:
 
 _ON_IS_SAFE = {"off": 0.0, "0": 0.0, "false": 0.0}
 
-WEAKER: tuple[DurabilityRule, ...] = (
+DURABILITY_RULES: tuple[DurabilityRule, ...] = (
     DurabilityRule(
         "innodb_flush_log_at_trx_commit",
         _rank("innodb_flush_log_at_trx_commit", {"0": 0, "2": 1, "1": 2, "3": 2}, otherwise=0),
@@ -172,14 +172,14 @@ def weaker_durability(candidate: Mapping[str, str], baseline: Mapping[str, str])
     """Return the variables by which a candidate can lose commits or pages that the baseline keeps."""
     return [
         rule.variable
-        for rule in WEAKER
+        for rule in DURABILITY_RULES
         if rule.variable in candidate and rule.variable in baseline and rule.strength(candidate) < rule.strength(baseline)
     ]
 
 
 def loses(variable: str) -> str:
-    """Return what a weaker value of a variable in `WEAKER` can lose, as a sentence without its full stop."""
-    return next((rule.loses for rule in WEAKER if rule.variable == variable), "a crash can lose data that the baseline keeps")
+    """Return what a weaker value of a variable in `DURABILITY_RULES` can lose, as a sentence without its full stop."""
+    return next((rule.loses for rule in DURABILITY_RULES if rule.variable == variable), "a crash can lose data that the baseline keeps")
 
 
 # What differs but is not under test
@@ -241,7 +241,7 @@ _IDENTITY = re.compile(
 
 def identifies_instance(variable: str) -> bool:
     """Return whether a variable only identifies an instance or shows its current state; such variables are never compared."""
-    return owned.reason(variable) is not None or _IDENTITY.fullmatch(variable) is not None
+    return reserved_variables.reason(variable) is not None or _IDENTITY.fullmatch(variable) is not None
 
 
 _OF_ONE_INSTANCE = frozenset({"hostname", "server_uid", "server_uuid", "wsrep_start_position"})

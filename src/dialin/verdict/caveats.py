@@ -24,7 +24,7 @@ _NOISIER = 1.5
 """How many times the expected noise a study must have for a note."""
 
 
-def price_notes(spec: StudySpec, choice: str, speed: Decision, figures: Mapping[str, Sequence[Figures]]) -> list[Note]:
+def cost_notes(spec: StudySpec, choice: str, speed: Decision, figures: Mapping[str, Sequence[Figures]]) -> list[Note]:
     """Return notes on what the recommended candidate costs that did not decide the study: throughput, or more stalls."""
     base = spec.baseline
     if choice == base or choice not in figures or base not in figures:

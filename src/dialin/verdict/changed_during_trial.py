@@ -21,7 +21,7 @@ from dialin.model.verdict import Note
 from dialin.report.setting_sentences import shown
 from dialin.text import listed
 from dialin.variables import behaviour, rules
-from dialin.variables.aliases import one_name
+from dialin.variables.aliases import shared_name
 
 IN_A_ROW = 2
 """The number of discarded trials in a row, of all candidates or of one, that ends a study."""
@@ -39,7 +39,7 @@ class ChangeDetector:
     """Compares the variables that one server reports with their last known values."""
 
     def __init__(self, studied: Collection[str]) -> None:
-        self._studied = frozenset(map(one_name, studied))
+        self._studied = frozenset(map(shared_name, studied))
         self._known: Mapping[str, str] = {}
 
     def remember(self, values: Mapping[str, str]) -> None:
@@ -80,8 +80,8 @@ class ChangeDetector:
         return not rules.identifies_instance(name) and rules.inert(name) is None
 
     def _is_under_test(self, name: str) -> bool:
-        follows = behaviour.FOLLOWS.get(name)
-        return not self._studied.isdisjoint(map(one_name, (name, *(follows.of if follows else ()))))
+        follows = behaviour.DERIVED.get(name)
+        return not self._studied.isdisjoint(map(shared_name, (name, *(follows.of if follows else ()))))
 
 
 def to_log(trial: Trial) -> dict[LogCode, list[dict[str, Any]]]:

@@ -36,26 +36,26 @@ def clean(trials: Sequence[Trial]) -> list[Trial]:
     return [trial for trial in trials if trial.purpose not in (Purpose.WAITS, Purpose.OBSERVE)]
 
 
-def block_of_waits(trials: Sequence[Trial]) -> int:
+def wait_block_number(trials: Sequence[Trial]) -> int:
     """Return the number of the block for raw waits: that of a block already begun, else the next free number."""
     begun = [trial.block for trial in trials if trial.purpose is Purpose.WAITS]
     return max(begun) if begun else 1 + max((trial.block for trial in trials), default=0)
 
 
-def given_up(name: str, trials: Sequence[Trial]) -> bool:
+def is_given_up(name: str, trials: Sequence[Trial]) -> bool:
     """Return whether a candidate is not tried again: it failed without a completed trial, or tripped the guard too often."""
-    if trips_of(name, trials) >= GIVE_UP_AFTER:
+    if count_guard_trips(name, trials) >= GIVE_UP_AFTER:
         return True
     states = [trial.state for trial in trials if trial.candidate == name]
     return TrialState.DONE not in states and states.count(TrialState.FAILED) >= GIVE_UP_AFTER
 
 
-def trips_of(name: str, trials: Sequence[Trial]) -> int:
+def count_guard_trips(name: str, trials: Sequence[Trial]) -> int:
     """Return the number of a candidate's periods in which the guard of a live server restored the baseline."""
     return sum(trial.candidate == name and trial.failure is not None and trial.failure.fault == GUARD for trial in trials)
 
 
-def same_in_force(spec: StudySpec, trials: Sequence[Trial]) -> list[frozenset[str]]:
+def identical_candidates(spec: StudySpec, trials: Sequence[Trial]) -> list[frozenset[str]]:
     """Return the groups of candidates whose effective settings were identical both in their first and in their last trials.
 
     The list is empty in an A/A study, where candidates are identical by design.
@@ -91,7 +91,7 @@ def unsafe_candidates(spec: StudySpec, trials: Sequence[Trial]) -> frozenset[str
     if spec.aa:
         return frozenset()
     if spec.live is not None:
-        return frozenset(one.name for one in spec.candidates if trips_of(one.name, trials) >= GIVE_UP_AFTER)
+        return frozenset(one.name for one in spec.candidates if count_guard_trips(one.name, trials) >= GIVE_UP_AFTER)
     return unsafe(server_failures(spec, trials), spec.baseline)
 
 
@@ -103,7 +103,7 @@ def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Map
     raced, excluded = racing(trials), unsafe_candidates(spec, trials)
     names = [candidate.name for candidate in spec.candidates if candidate.name not in excluded]
     compared = [trial for trial in raced if trial.candidate not in excluded]
-    identical = same_in_force(spec, raced)
+    identical = identical_candidates(spec, raced)
     if spec.live is not None:
         decision = decide_live(spec, goal, compared, figures, names, rules(spec), identical)
     elif goal is Goal.THROUGHPUT:
@@ -137,4 +137,4 @@ def trials_needed(
     if spec.live is not None:
         return None  # the traffic of the hours to come cannot be predicted from the hours so far
     values = timed_trials([trial for trial in raced if trial.candidate not in excluded], figures, decided_by)
-    return trials_to_choose(values, names, rules(spec), identical=same_in_force(spec, raced))
+    return trials_to_choose(values, names, rules(spec), identical=identical_candidates(spec, raced))

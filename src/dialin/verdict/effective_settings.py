@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from dialin.model.study import StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import Note
-from dialin.variables import in_force
+from dialin.variables import effective_values
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 
 
@@ -35,7 +35,7 @@ def confounds(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> lis
     return [
         note
         for group in _by_build(spec, settings)
-        for note in in_force.confounds(values_to_compare(group), spec.variables_under_test, spec.baseline)
+        for note in effective_values.confounds(values_to_compare(group), spec.variables_under_test, spec.baseline)
     ]
 
 
@@ -43,7 +43,7 @@ def same(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> list[fro
     """Return the groups of candidates with identical effective settings."""
     names = spec.variables_under_test
     groups = _by_build(spec, settings)
-    return [identical for group in groups for identical in in_force.same_in_force(values_to_compare(group), names)]
+    return [identical for group in groups for identical in effective_values.identical_groups(values_to_compare(group), names)]
 
 
 def same_notes(spec: StudySpec, settings: Mapping[str, EffectiveSettings], groups: Sequence[frozenset[str]]) -> list[Note]:
@@ -73,7 +73,7 @@ def changed_notes(spec: StudySpec, first: Mapping[str, EffectiveSettings], last:
 def changed(first: EffectiveSettings, last: EffectiveSettings) -> list[Note]:
     """Return a note for each variable that differs between two readings of one candidate and could matter."""
     values = values_to_compare({"first": first, "last": last})
-    return [note for note in in_force.confounds(values, (), "first") if not note.data["inert"]]
+    return [note for note in effective_values.confounds(values, (), "first") if not note.data["inert"]]
 
 
 def deviations(spec: StudySpec, settings: Mapping[str, EffectiveSettings], catalogues: Mapping[str, Catalogue]) -> list[Note]:
@@ -83,7 +83,7 @@ def deviations(spec: StudySpec, settings: Mapping[str, EffectiveSettings], catal
     for candidate in spec.candidates:
         if candidate.name in settings:
             effective, catalogue = settings[candidate.name], catalogues.get(candidate.server)
-            for note in in_force.deviations(spec.setting_of(candidate.name), effective.in_force, catalogue, effective.real):
+            for note in effective_values.deviations(spec.setting_of(candidate.name), effective.in_force, catalogue, effective.real):
                 key = note.model_dump_json()
                 notes.setdefault(key, note)
                 names_of.setdefault(key, []).append(candidate.name)
@@ -100,7 +100,7 @@ def _by_build(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> lis
 
 def values_to_compare(group: Mapping[str, EffectiveSettings]) -> dict[str, dict[str, str]]:
     """Return the values that decide whether settings are identical: counts of real objects where known, else the variables."""
-    return in_force.effective_values(
+    return effective_values.actual_values(
         {name: effective.in_force for name, effective in group.items()},
         {name: effective.real for name, effective in group.items()},
     )

@@ -44,13 +44,13 @@ class HostComparison:
     def disagree(self) -> bool:
         return any(note.code == DISAGREE for note in self.notes)
 
-    def kept_back(self, decision: Decision) -> frozenset[str]:
+    def withheld(self, decision: Decision) -> frozenset[str]:
         """Return the candidates that all hosts together show to be better than the baseline, but not each kind of host."""
         return self.not_on_each.intersection(decision.better)
 
     def is_shown(self, decision: Decision) -> bool:
         """Return whether each kind of host shows every gain that a decision claims for its choice and its winners."""
-        return self.kept_back(decision).isdisjoint({decision.choice, *decision.winners})
+        return self.withheld(decision).isdisjoint({decision.choice, *decision.winners})
 
     def limited(self, decision: Decision, baseline: str) -> Decision:
         """Return a decision without the claims that hold for all hosts together but not for each kind of host."""

@@ -42,7 +42,7 @@ class Missed:
     threads: int
 
 
-def missed(rate: int, done: Sequence[Trial], samples: Mapping[int, Sequence[Sample]]) -> list[Missed]:
+def trials_below_rate(rate: int, done: Sequence[Trial], samples: Mapping[int, Sequence[Sample]]) -> list[Missed]:
     """Return the trials that did not reach the rate (0: no rate was requested); each number of threads is checked by itself."""
     trials = []
     for trial in done if rate else ():
@@ -61,7 +61,7 @@ def _is_short(achieved: float, rate: int, seconds: int) -> bool:
     return due > 0 and achieved < rate * (1 - max(_SHORT, _CHANCE / math.sqrt(due)))
 
 
-def before(rate: int, goal: Goal) -> str:
+def rate_warning(rate: int, goal: Goal) -> str:
     """Return a warning, before a study begins, that throughput cannot differ at a rate; empty for another goal or no rate."""
     if not rate or goal is not Goal.THROUGHPUT:
         return ""
@@ -78,7 +78,7 @@ def notes(
     watched: _WatchedByTrial,
 ) -> list[Note]:
     """Return notes on whether the rate was reached, and on limits of the load driver."""
-    short = missed(spec.workload.rate, done, samples)
+    short = trials_below_rate(spec.workload.rate, done, samples)
     dropped = _dropped_notes(spec, done, watched)
     return [
         *_missed_notes(spec, done, short, dropped=bool(dropped)),

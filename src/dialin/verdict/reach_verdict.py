@@ -26,12 +26,12 @@ from dialin.model.verdict import (
     Verdict,
 )
 from dialin.question.plan import plan
-from dialin.report.verdict_texts import in_words
+from dialin.report.verdict_texts import add_sentences
 from dialin.stats.blocks import fit
 from dialin.stats.decide import Decision, point_levels
 from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_seconds_per_1000, typical
-from dialin.stats.pareto import front
+from dialin.stats.pareto import pareto_front
 from dialin.stats.safety import Failures
 from dialin.stats.standings import without_claims
 from dialin.stats.throughput import by_mean
@@ -124,11 +124,11 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
         case.weaker,
         case.serious,
         hosts_disagree=hosts.disagree,
-        kept_back=bool(hosts.kept_back(case.decision)),
+        withheld=bool(hosts.withheld(case.decision)),
     )
     chosen = recommended.candidate
     is_choice = chosen == decision.choice and outcome is not Outcome.INCONCLUSIVE
-    best = front(
+    best = pareto_front(
         {
             name: (speed.mean, -statistics.median(trial.window.cv for trial in case.figures_of(name)))
             for name, speed in _speeds(case.speed).items()
@@ -175,7 +175,7 @@ def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = Non
     )
     if case.live is not None:
         verdict = verdict.model_copy(update={"live": case.live})
-    return Judgement(in_words(spec, verdict), is_reached)
+    return Judgement(add_sentences(spec, verdict), is_reached)
 
 
 def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
@@ -202,7 +202,7 @@ def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
         speed=decision if spec.goal is Goal.THROUGHPUT else decided(Goal.THROUGHPUT),
         first=first,
         last=last,
-        identical=comparison.same_in_force(spec, done),
+        identical=comparison.identical_candidates(spec, done),
         failures=comparison.server_failures(spec, record.trials),
         weaker={name: _weaker(name, effective, spec.baseline) for name in effective},
         confounds=confounds,
@@ -214,7 +214,7 @@ def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
 def _live(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> LiveFindings | None:
     if spec.live is None:
         return None
-    trips = {candidate.name: comparison.trips_of(candidate.name, trials) for candidate in spec.candidates}
+    trips = {candidate.name: comparison.count_guard_trips(candidate.name, trials) for candidate in spec.candidates}
     return live_findings(spec, trials, figures, comparison.rules(spec), trips)
 
 
@@ -254,7 +254,7 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
             ratio=shown[name] / base if base and name in shown else None,
             latency=of_goal.get(name) if spec.goal is Goal.LATENCY else None,
             cost=of_goal.get(name) if spec.goal in COST_GOALS else None,
-            out=name in unsafe or comparison.given_up(name, raced),
+            out=name in unsafe or comparison.is_given_up(name, raced),
         )
     return standing
 
@@ -388,7 +388,7 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes = outcome_notes.unsafe_notes(spec, decision, case.failures)
     notes += outcome_notes.durability_notes(case.weaker, decision.winners)
     notes += caveats.stall_notes(spec, case.speed, figures)
-    notes += caveats.price_notes(spec, chosen, case.speed, figures)
+    notes += caveats.cost_notes(spec, chosen, case.speed, figures)
     notes += effective_settings.deviations(spec, case.last, effective_settings.catalogues_of(case.record.catalogues))
     if not spec.aa:
         notes += effective_settings.same_notes(spec, case.last, case.identical)
@@ -398,7 +398,7 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += outcome_notes.failure_notes(case.record)
     notes += client_limits(spec, case.done)
     notes += other_load(case.done)
-    short = [one.trial.id for one in rates.missed(spec.workload.rate, case.done, case.record.samples)]
+    short = [one.trial.id for one in rates.trials_below_rate(spec.workload.rate, case.done, case.record.samples)]
     notes += caveats.steadiness_notes(spec, case.done, case.figures, short)
     notes += caveats.lost_notes(case.done, case.figures)
     notes += rates.notes(spec, case.done, case.record.samples, case.record.watched)

@@ -28,11 +28,11 @@ def recommend(
     serious: Sequence[Note],
     *,
     hosts_disagree: bool = False,
-    kept_back: bool = False,
+    withheld: bool = False,
 ) -> Recommendation:
     """Return the candidate to use. A candidate that gives up durability is chosen only where the user accepted that.
 
-    `kept_back`: all hosts together show a gain that not each kind of host shows.
+    `withheld`: all hosts together show a gain that not each kind of host shows.
     """
     base = spec.baseline
     has_failed = decision.states[base] is CandidateState.FAILED
@@ -46,7 +46,7 @@ def recommend(
         return Recommendation(base, ReasonCode.BASELINE_AMONG_BEST)
     if hosts_disagree and not serious:
         return Recommendation(base, ReasonCode.HOSTS_DISAGREE)
-    if kept_back and outcome is Outcome.INCONCLUSIVE and not serious and not decision.better:
+    if withheld and outcome is Outcome.INCONCLUSIVE and not serious and not decision.better:
         return Recommendation(base, ReasonCode.NOT_ON_EACH_KIND)
     if outcome is Outcome.INCONCLUSIVE:
         return _while_inconclusive(spec, decision, weaker, serious)

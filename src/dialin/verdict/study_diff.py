@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dialin.errors import UserError
-from dialin.model.load_driver import FIRST_DRIVER, LATER_DRIVERS, describe_driver
+from dialin.model.load_driver import FIRST_DRIVER, RESUMED_DRIVERS, describe_driver
 from dialin.model.option_types import kebab
 from dialin.model.record import StudyRecord
 from dialin.model.setting import same_setting
@@ -21,7 +21,7 @@ from dialin.stats.throughput import by_mean
 from dialin.stats.trial_figures import FIGURE_OF, goal_ratio, timed_trials, trial_speeds
 from dialin.stats.trial_fit import TrialFit, fit_trials
 from dialin.text import listed, size
-from dialin.variables import in_force
+from dialin.variables import effective_values
 from dialin.verdict import comparison
 from dialin.verdict.effective_settings import first_and_last, values_to_compare
 from dialin.verdict.reach_verdict import figures_of
@@ -189,14 +189,14 @@ def _effective_values(a: StudyRecord, b: StudyRecord, name_in_b: Mapping[str, st
     if len(settings) < 2 or not all(reading.in_force for reading in settings.values()):
         return {}, {}
     tested = {*a.spec.set_variables, *b.spec.set_variables}
-    notes = in_force.confounds(values_to_compare(settings), tested, "A")
+    notes = effective_values.confounds(values_to_compare(settings), tested, "A")
     differing = [note.data for note in notes if not note.data["inert"]]
     of_a, of_b = ({str(data["variable"]): data["values"][letter] for data in differing} for letter in "AB")
     return {n: v for n, v in of_a.items() if v is not None}, {n: v for n, v in of_b.items() if v is not None}
 
 
 def _host_facts(record: StudyRecord) -> dict[str, str]:
-    return _texts({name: value for name, value in record.host.items() if name not in (FIRST_DRIVER, LATER_DRIVERS)})
+    return _texts({name: value for name, value in record.host.items() if name not in (FIRST_DRIVER, RESUMED_DRIVERS)})
 
 
 def _workload_facts(record: StudyRecord) -> dict[str, str]:

@@ -17,7 +17,7 @@ from dialin.model.verdict import (
     TuneOutcome,
     Verdict,
 )
-from dialin.report.verdict_texts import in_words
+from dialin.report.verdict_texts import add_sentences
 from dialin.stats.trial_figures import Figures
 from dialin.store.proof_view import candidate_of
 from dialin.verdict.reach_verdict import reach_verdict
@@ -68,7 +68,7 @@ def tune_verdict(record: StudyRecord, known: Mapping[int, Figures], findings: Tu
             "tune": findings,
         }
     )
-    return in_words(spec, verdict)
+    return add_sentences(spec, verdict)
 
 
 def _proven(spec: StudySpec, changes: Setting) -> Candidate | None:

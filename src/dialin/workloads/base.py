@@ -115,7 +115,7 @@ class Dataset(ABC):
         """Return about how many bytes the prepared data takes."""
 
     @property
-    def smaller(self) -> str:
+    def how_to_shrink(self) -> str:
         """The option that reduces the data, such as `a smaller --table-size`; empty where none does."""
         return ""
 

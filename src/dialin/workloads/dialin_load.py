@@ -184,7 +184,7 @@ class DialinLoad(Workload):
         return _tpcc_bytes(self._spec.options) if self._spec.name == _TPCC_LIKE else _ASSUMED_BYTES
 
     @property
-    def smaller(self) -> str:
+    def how_to_shrink(self) -> str:
         if not self.expected_bytes():
             return ""
         if self._is_sysbench_workload:

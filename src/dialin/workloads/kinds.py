@@ -54,7 +54,7 @@ def find_kind(workload: str) -> tuple[WorkloadKind, str]:
     return prefixed, name
 
 
-def kind_in_front(workload: str) -> WorkloadKind:
+def requested_kind(workload: str) -> WorkloadKind:
     """Return the kind in a workload's prefix, whether or not it applies the workload; without a prefix, the first that does."""
     return _prefixed(workload) or _first(workload) or _FALLBACK
 
@@ -68,7 +68,7 @@ def _first(workload: str) -> WorkloadKind | None:
     return next((kind for kind in KINDS if kind.applies(workload)), None)
 
 
-def asked_as(kind: WorkloadKind, name: str) -> str:
+def qualified_name(kind: WorkloadKind, name: str) -> str:
     """Return how a study names a workload of a kind: with the kind as a prefix where another kind would apply the name."""
     return name if (_first(name) or _FALLBACK) is kind else f"{kind.name}:{name}"
 

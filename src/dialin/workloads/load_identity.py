@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dialin.errors import UserError
-from dialin.model.load_driver import FIRST_DRIVER, LATER_DRIVERS
+from dialin.model.load_driver import FIRST_DRIVER, RESUMED_DRIVERS
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Note
 from dialin.workloads.base import Workload
@@ -33,14 +33,14 @@ def check(spec: StudySpec, begun: Mapping[str, Any], workload: Workload) -> None
         raise UserError(f"{name}{beside} has changed since the study started", "Start a new study, or restore the file")
 
 
-def later(begun: Mapping[str, Any], version: str) -> dict[str, Any]:
+def later_driver_facts(begun: Mapping[str, Any], version: str) -> dict[str, Any]:
     """Return the facts to store where another driver version resumes the study; empty where it is the same."""
-    later_drivers = [*begun.get(LATER_DRIVERS, ())]
+    later_drivers = [*begun.get(RESUMED_DRIVERS, ())]
     last_driver = [begun[FIRST_DRIVER], *later_drivers][-1] if FIRST_DRIVER in begun else version
-    return {} if version == last_driver else {LATER_DRIVERS: [*later_drivers, version]}
+    return {} if version == last_driver else {RESUMED_DRIVERS: [*later_drivers, version]}
 
 
 def notes(begun: Mapping[str, Any]) -> list[Note]:
     """Return a warning where several drivers applied a study's load."""
-    later_drivers: Sequence[str] = begun.get(LATER_DRIVERS, ())
+    later_drivers: Sequence[str] = begun.get(RESUMED_DRIVERS, ())
     return [Note(code="driver_changed", data={"drivers": [begun[FIRST_DRIVER], *later_drivers]})] if later_drivers else []

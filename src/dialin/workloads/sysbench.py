@@ -146,7 +146,7 @@ class Sysbench(Workload):
         return self._tables.expected_bytes if self._has_sizes else 0
 
     @property
-    def smaller(self) -> str:
+    def how_to_shrink(self) -> str:
         """The option that reduces the data; empty where the size is not known, or tables start empty."""
         return "a smaller --table-size" if self.expected_bytes() else ""
 

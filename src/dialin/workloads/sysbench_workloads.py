@@ -31,7 +31,7 @@ BULK_INSERT = "bulk_insert"
 GROWING = (BULK_INSERT, "oltp_delete", "oltp_insert")
 """Workloads that add or remove rows; the others that write replace each row that they delete."""
 
-BYTES_A_ROW = 270
+BYTES_PER_ROW = 270
 """Bytes per row of sysbench's oltp table with its index in InnoDB, as measured on MySQL 9.7 (DYNAMIC rows, latin1 to
 utf8mb4 alike)."""
 
@@ -55,7 +55,7 @@ class SysbenchTables:
     @property
     def expected_bytes(self) -> int:
         """About how many bytes they take."""
-        return self.count * self.rows * BYTES_A_ROW
+        return self.count * self.rows * BYTES_PER_ROW
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 
 from dialin.evidence.measured import of
 from dialin.evidence.reasons import machine_rules, server_rules, wait_rules
-from dialin.evidence.reasons.significance import all_changes, pair, strongest
+from dialin.evidence.reasons.significance import all_changes, choose_pair, strongest
 from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
 from dialin.model.why import ReasonKind
@@ -120,7 +120,7 @@ def every_code() -> set[str]:
 
 def found_by(code: str, record: StudyRecord) -> list:
     found = of(record)
-    compared = pair(record, found)
+    compared = choose_pair(record, found)
     assert compared is not None
     rules = [*server_rules.RULES, *machine_rules.RULES, *wait_rules.rules(found)]
     return strongest(all_changes([rule for rule in rules if rule.code == code], record, found, compared))

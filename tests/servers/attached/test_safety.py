@@ -25,7 +25,7 @@ def changes(server):
 
 
 @pytest.mark.parametrize(("fact", "value"), [("hostname", "db2"), ("port", "3307"), ("datadir", "/b/"), ("server_uuid", "two")])
-@pytest.mark.parametrize("what", ["set_global", "persist_only", "bring_back", "bring_back_persisted", "make_schema"])
+@pytest.mark.parametrize("what", ["set_global", "persist_only", "restore_globals", "restore_persisted", "make_schema"])
 def test_nothing_is_changed_on_a_server_that_was_not_written_down(log, begin, attached, server, fact, value, what):
     entry = begin("max_connections", restart=True, schema=SCHEMA)
     server.values[fact] = value

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialin.servers.install.apt_sources import Archive, parse_lines, parse_stanzas, read_archives, render, turned_to
+from dialin.servers.install.apt_sources import Archive, parse_lines, parse_stanzas, read_archives, render, for_release
 
 KEY = "/usr/share/keyrings/debian-archive-keyring.gpg"
 DEB822 = f"""\
@@ -86,12 +86,12 @@ def test_a_machine_without_apt_has_no_archives(tmp_path: Path):
 
 
 def test_turned_to_sid_only_the_release_itself_is_left_and_its_key_is_kept():
-    (archive,) = turned_to(parse_stanzas(DEB822), "sid")
+    (archive,) = for_release(parse_stanzas(DEB822), "sid")
     assert archive == Archive("https://deb.example.org/debian", "sid", ("main",), {"signed-by": KEY})
 
 
 def test_turned_to_its_own_release_a_machine_keeps_updates_and_security():
-    suites = [(each.uri.rsplit("/", 1)[-1], each.suite) for each in turned_to(parse_stanzas(DEB822), "bookworm")]
+    suites = [(each.uri.rsplit("/", 1)[-1], each.suite) for each in for_release(parse_stanzas(DEB822), "bookworm")]
     assert suites == [("debian", "bookworm"), ("debian", "bookworm-updates"), ("debian-security", "bookworm-security")]
 
 
@@ -100,12 +100,12 @@ def test_a_later_release_is_turned_to_an_earlier_one():
         Archive("https://deb.example.org/debian", "trixie", ("main",)),
         Archive("https://x.example.org", "stable", ("main",)),
     ]
-    assert [each.suite for each in turned_to(later, "bookworm")] == ["bookworm", "bookworm"]
+    assert [each.suite for each in for_release(later, "bookworm")] == ["bookworm", "bookworm"]
 
 
 def test_the_same_archive_is_not_named_twice():
     twice = [Archive("https://deb.example.org/debian", suite, ("main",)) for suite in ("trixie", "bookworm")]
-    assert len(turned_to(twice, "sid")) == 1
+    assert len(for_release(twice, "sid")) == 1
 
 
 def test_archives_of_somebody_else_are_not_taken_for_debians():
@@ -116,13 +116,13 @@ def test_archives_of_somebody_else_are_not_taken_for_debians():
         Archive("https://deb.example.org/node", "nodistro", ("main",)),
         Archive("https://deb.example.org/debian", "bookworm-backports", ("main",)),
     ]
-    assert turned_to(others, "sid") == []
+    assert for_release(others, "sid") == []
 
 
 def test_an_archive_with_debians_key_is_preferred_to_one_with_another_or_none():
     vendor = Archive("https://vendor.example.org", "bookworm", ("main",), {"signed-by": "/etc/apt/keyrings/vendor.gpg"})
     unnamed = Archive("https://unnamed.example.org", "bookworm", ("main",))
     debian = Archive("https://deb.example.org", "bookworm", ("main",), {"signed-by": KEY})
-    assert turned_to([vendor, unnamed, debian], "sid")[0].uri == debian.uri
-    assert turned_to([vendor, unnamed], "sid")[0].uri == unnamed.uri
-    assert turned_to([vendor], "sid")[0].uri == vendor.uri
+    assert for_release([vendor, unnamed, debian], "sid")[0].uri == debian.uri
+    assert for_release([vendor, unnamed], "sid")[0].uri == unnamed.uri
+    assert for_release([vendor], "sid")[0].uri == vendor.uri

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dialin.errors import UserError
-from dialin.servers.install.clients import Arrival, Clients, directory_megabytes, missing, telling_line
+from dialin.servers.install.clients import Arrival, Clients, directory_megabytes, missing, error_line
 
 
 def test_what_a_client_prints_is_returned():
@@ -54,7 +54,7 @@ def test_how_much_has_arrived_is_reported_while_a_client_works(tmp_path: Path):
     ],
 )
 def test_the_telling_line_is_the_first_that_names_an_error_and_shows_no_secret(output: str, line: str):
-    assert telling_line(output) == line
+    assert error_line(output) == line
 
 
 def test_a_directory_that_is_not_there_holds_nothing(tmp_path: Path):

@@ -9,7 +9,7 @@ from dialin.servers.account import Account
 from dialin.workloads.base import Target
 from dialin.workloads.scan import load as loads
 from dialin.workloads.scan import scan as scans
-from dialin.workloads.scan.load import ScanLoad, summed_up
+from dialin.workloads.scan.load import ScanLoad, run_report
 from dialin.workloads.scan.scan import Scan
 
 COLD = {"cache": "cold"}
@@ -130,7 +130,7 @@ def test_what_a_query_of_the_users_own_reads_is_not_claimed_to_be_known(monkeypa
 
 
 def test_a_run_lasts_until_the_last_connection_is_done():
-    second = summed_up(1, [(0.0, 2.0), (0.1, 4.0)])
+    second = run_report(1, [(0.0, 2.0), (0.1, 4.0)])
     assert (second.seconds, second.tps, second.latency_ms) == (4.0, 0.5, pytest.approx(3900))
 
 
@@ -155,7 +155,7 @@ def connections(monkeypatch, act, count=2, *, cpus=None, asked=None, database="s
     def streaming(account):
         yield FakeStream(next(numbers), act, [] if asked is None else asked)
 
-    monkeypatch.setattr(loads, "streaming", streaming)
+    monkeypatch.setattr(loads, "open_stream", streaming)
     return ScanLoad(Target(Account(), None, database), "SELECT 1", count, lambda: {"bytes_a_run": 7.0}, cpus)
 
 
@@ -193,7 +193,7 @@ def test_connections_outlive_a_small_wait_timeout_between_runs_and_find_any_sche
 def test_a_server_that_answers_nobody_is_called_hung_long_before_a_run_may_end(monkeypatch, hold):
     monkeypatch.setattr(loads, "_LOOK_EVERY", 0.01)
     looks = []
-    monkeypatch.setattr(loads, "answers", lambda account: bool(looks.append(account)))
+    monkeypatch.setattr(loads, "is_reachable", lambda account: bool(looks.append(account)))
     load = connections(monkeypatch, lambda number: hold.wait(10))
     with pytest.raises(ServerError, match="The server hung"):
         load.read(10)
@@ -210,7 +210,7 @@ def test_a_server_that_answers_now_and_then_is_waited_for(monkeypatch, hold):
             hold.set()
         return len(looks) % 2 == 0
 
-    monkeypatch.setattr(loads, "answers", answers)
+    monkeypatch.setattr(loads, "is_reachable", answers)
     assert connections(monkeypatch, lambda number: hold.wait(10)).read(10) is not None
 
 

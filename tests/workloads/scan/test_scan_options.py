@@ -113,5 +113,5 @@ def test_what_a_scan_has_not_is_refused(option, value):
 
 
 def test_a_smaller_table_is_had_by_what_reported_its_size():
-    assert Scan(load({"size": "1G"})).smaller == "a smaller --workload-option size"
-    assert Scan(load(**{"table-size": 5000})).smaller == "a smaller --table-size"
+    assert Scan(load({"size": "1G"})).how_to_shrink == "a smaller --workload-option size"
+    assert Scan(load(**{"table-size": 5000})).how_to_shrink == "a smaller --table-size"

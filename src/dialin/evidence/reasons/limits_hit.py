@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dialin.evidence import measured
-from dialin.evidence.measured import FigureOf, Measured, by_candidate, values_of
+from dialin.evidence.measured import FigureOf, MeasuredTrial, by_candidate, values_of
 from dialin.evidence.reasons import shared_figures, sources
 from dialin.evidence.reasons.phrases import holding_for, in_unit
 from dialin.evidence.reasons.rule import per_second, per_transaction, quotient, setting
@@ -36,13 +36,13 @@ class Limit:
     source: str
 
 
-def limits(record: StudyRecord, trials: Sequence[Measured]) -> list[Reason]:
+def limits(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[Reason]:
     """Return the limits that candidates hit, on average over their trials."""
     reasons = (_check(limit, record, trials) for limit in LIMITS)
     return [reason for reason in reasons if reason is not None]
 
 
-def _check(limit: Limit, record: StudyRecord, trials: Sequence[Measured]) -> Reason | None:
+def _check(limit: Limit, record: StudyRecord, trials: Sequence[MeasuredTrial]) -> Reason | None:
     grouped = by_candidate(values_of(limit.of, trials), trials, measured.names(trials, record))
     means = {name: statistics.fmean(values) for name, values in grouped.items()}
     at_limit = [name for name, mean in means.items() if mean >= limit.hit]
@@ -60,30 +60,30 @@ def _check(limit: Limit, record: StudyRecord, trials: Sequence[Measured]) -> Rea
 
 
 def _most(probe: str, gauge: str) -> FigureOf:
-    def figure(one: Measured) -> float | None:
+    def figure(one: MeasuredTrial) -> float | None:
         readings = one.gauge(probe, gauge)
         return None if readings is None else readings.most
 
     return figure
 
 
-def _queued(one: Measured) -> float | None:
+def _queued(one: MeasuredTrial) -> float | None:
     return _most("innodb", "queries_queued")(one) if shared_figures.thread_concurrency(one) else None
 
 
-def _checkpoint_most(one: Measured) -> float | None:
+def _checkpoint_most(one: MeasuredTrial) -> float | None:
     age, capacity = _most("innodb", "checkpoint_age")(one), shared_figures.redo_capacity(one)
     return None if age is None or not capacity else age / capacity
 
 
-def _server_cpu(one: Measured) -> float | None:
+def _server_cpu(one: MeasuredTrial) -> float | None:
     costs = one.trial.costs
     if costs is None or costs.server_cpu is None or costs.seconds <= 0:
         return None
     return costs.server_cpu / costs.seconds / (one.server_cpus or costs.cpus)
 
 
-def _purge_behind(one: Measured) -> float | None:
+def _purge_behind(one: MeasuredTrial) -> float | None:
     history, growth = one.gauge("innodb", "history_list"), shared_figures.history_growth(one)
     if history is None or growth is None or one.transactions <= 0:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from dialin.evidence.measured import FigureOf, Measured
+from dialin.evidence.measured import FigureOf, MeasuredTrial
 from dialin.evidence.reasons.rule import More
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
@@ -51,7 +51,7 @@ _PARTS = {2: "half", 3: "a third of", 4: "a quarter of", 8: "an eighth of", 16: 
 def describe_reads(calls: FigureOf, amount: FigureOf) -> More:
     """Return a phrase on the bytes read, the number of calls, and the time per transaction."""
 
-    def describe(trials: Sequence[Measured], baseline: str, other: str) -> str:
+    def describe(trials: Sequence[MeasuredTrial], baseline: str, other: str) -> str:
         call_ratio, byte_ratio = (_ratio(of, trials, baseline, other) for of in (calls, amount))
         if call_ratio is None or byte_ratio is None:
             return ""
@@ -61,7 +61,7 @@ def describe_reads(calls: FigureOf, amount: FigureOf) -> More:
     return describe
 
 
-def _ratio(of: FigureOf, trials: Sequence[Measured], baseline: str, other: str) -> float | None:
+def _ratio(of: FigureOf, trials: Sequence[MeasuredTrial], baseline: str, other: str) -> float | None:
     means = []
     for name in (other, baseline):
         values = [value for one in trials if one.trial.candidate == name and (value := of(one)) is not None]
@@ -76,7 +76,7 @@ def _times(ratio: float) -> str:
     return f"{number(ratio)} times" if ratio >= 1 else f"1/{number(1 / ratio)} of"
 
 
-def _time(trials: Sequence[Measured], baseline: str, other: str) -> str:
+def _time(trials: Sequence[MeasuredTrial], baseline: str, other: str) -> str:
     # The fit covers all candidates, so that the interval allows for the pair having been picked among them.
     observations = [one.observation(1 / one.transactions) for one in trials if one.transactions > 0]
     names = list(dict.fromkeys(one.candidate for one in observations))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.significance import Pair
-from dialin.evidence.reasons.wait_rules import short
+from dialin.evidence.reasons.wait_rules import short_event_name
 from dialin.model.evidence import ALL
 from dialin.model.why import Reason, ReasonChart, ReasonKind, WaitSummary
 from dialin.text import number, percent, visible
@@ -66,7 +66,7 @@ def _title(reason: Reason) -> str:
 def _of_event(reason: Reason, waits: Sequence[WaitSummary]) -> list[WaitSummary]:
     if reason.code != EVENT:
         return []
-    return [one for one in waits if one.operation == ALL and _titled(visible(short(one.instrument))) == _title(reason)]
+    return [one for one in waits if one.operation == ALL and _titled(visible(short_event_name(one.instrument))) == _title(reason)]
 
 
 def _waited(one: WaitSummary) -> float:
@@ -76,7 +76,7 @@ def _waited(one: WaitSummary) -> float:
 def _reason(
     instrument: str, seconds: Sequence[float], worst: WaitSummary | None, waits: Sequence[WaitSummary], compared: Pair
 ) -> Reason:
-    name = visible(short(instrument))
+    name = visible(short_event_name(instrument))
     baseline_wait, other_wait = (f"{number(value)} s" if value > 0 else "none" for value in seconds)
     share = f"; the ten longest waits are {percent(worst.ten_share)} of it" if worst else ""
     text = (

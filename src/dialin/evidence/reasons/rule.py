@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dialin.evidence.measured import FigureOf, Measured
+from dialin.evidence.measured import FigureOf, MeasuredTrial
 from dialin.text import number
 
-More = Callable[[Sequence[Measured], str, str], str]
+More = Callable[[Sequence[MeasuredTrial], str, str], str]
 """Returns the end of a reason's sentence, from the trials, the name of the baseline and that of the compared candidate."""
 
 
@@ -43,7 +43,7 @@ class ReasonRule:
 def per_second(probe: str, *counters: str, factor: float = 1.0) -> FigureOf:
     """Return the summed rate of counters; a counter that a trial lacks is skipped, and a trial without any of them has None."""
 
-    def figure(one: Measured) -> float | None:
+    def figure(one: MeasuredTrial) -> float | None:
         rates = [rate for rate in (one.rate(probe, counter) for counter in counters) if rate is not None]
         return factor * sum(rates) if rates else None
 
@@ -58,7 +58,7 @@ def per_transaction(probe: str, *counters: str, factor: float = 1.0) -> FigureOf
 def by_transaction(rate: FigureOf) -> FigureOf:
     """Turn a figure per second into one per transaction; None for a trial without transactions."""
 
-    def figure(one: Measured) -> float | None:
+    def figure(one: MeasuredTrial) -> float | None:
         amount = rate(one)
         return None if amount is None or one.transactions <= 0 else amount / one.transactions
 
@@ -68,7 +68,7 @@ def by_transaction(rate: FigureOf) -> FigureOf:
 def quotient(top: FigureOf, bottom: FigureOf, least: float = 0.0) -> FigureOf:
     """Return `top` divided by `bottom`; None where `bottom` is not greater than `least`."""
 
-    def figure(one: Measured) -> float | None:
+    def figure(one: MeasuredTrial) -> float | None:
         numerator, denominator = top(one), bottom(one)
         return None if numerator is None or denominator is None or denominator <= least else numerator / denominator
 
@@ -78,14 +78,14 @@ def quotient(top: FigureOf, bottom: FigureOf, least: float = 0.0) -> FigureOf:
 def first_of(*sources: FigureOf) -> FigureOf:
     """Return the figure of the first source that a trial has."""
 
-    def figure(one: Measured) -> float | None:
+    def figure(one: MeasuredTrial) -> float | None:
         return next((value for value in (source(one) for source in sources) if value is not None), None)
 
     return figure
 
 
 def mean_of(probe: str, gauge: str) -> FigureOf:
-    def figure(one: Measured) -> float | None:
+    def figure(one: MeasuredTrial) -> float | None:
         readings = one.gauge(probe, gauge)
         return None if readings is None else max(0.0, readings.mean)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from dialin.evidence.measured import FigureOf, Measured
+from dialin.evidence.measured import FigureOf, MeasuredTrial
 from dialin.evidence.reasons.rule import first_of, mean_of, per_second, quotient, setting
 
 _PAGE = 16384
 _OF_AN_INSTANCE = re.compile(r"pool/\d+/free_pages")
 
 
-def redo_capacity(one: Measured) -> float | None:
+def redo_capacity(one: MeasuredTrial) -> float | None:
     """Return the bytes of the redo log, from the status, from innodb_redo_log_capacity, or from the size of its files."""
     resized = one.gauge("status", "Innodb_redo_log_capacity_resized")
     capacity = resized.last if resized else one.setting("innodb_redo_log_capacity")
@@ -21,7 +21,7 @@ def redo_capacity(one: Measured) -> float | None:
     return None if size is None else size * (one.setting("innodb_log_files_in_group") or 1.0)
 
 
-def page_size(one: Measured) -> float:
+def page_size(one: MeasuredTrial) -> float:
     """Return the bytes of an InnoDB page: 16 KiB where the server does not report innodb_page_size."""
     return one.setting("innodb_page_size") or _PAGE
 
@@ -41,7 +41,7 @@ tree_searches: FigureOf = first_of(
 """B-tree searches, per second."""
 
 
-def _all_searches(one: Measured) -> float | None:
+def _all_searches(one: MeasuredTrial) -> float | None:
     by_hash, by_tree = hash_searches(one), tree_searches(one)
     return None if by_hash is None or by_tree is None else by_hash + by_tree
 
@@ -63,7 +63,7 @@ thousand pages written per second, and none flushed).
 """
 
 
-def emptiest_instance(one: Measured) -> float | None:
+def emptiest_instance(one: MeasuredTrial) -> float | None:
     """Return the lowest share of free pages in any instance of the buffer pool; None where there is one instance.
 
     It is a share of the instance's pages, because an instance has fewer pages where there are more instances.
@@ -85,7 +85,7 @@ thread_concurrency: FigureOf = setting("innodb_thread_concurrency")
 """The number of threads that may run inside InnoDB at once (innodb_thread_concurrency); 0 for any number."""
 
 
-def history_growth(one: Measured) -> float | None:
+def history_growth(one: MeasuredTrial) -> float | None:
     """Return the growth of the history list in undo logs per second; 0 where it shrank.
 
     None for a trial with several numbers of threads, because a part of the growth falls between the measured windows.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialin.evidence import measured
-from dialin.evidence.measured import Measured, by_candidate, values_of
+from dialin.evidence.measured import MeasuredTrial, by_candidate, values_of
 from dialin.evidence.reasons.phrases import in_unit
 from dialin.evidence.reasons.rule import ReasonRule
 from dialin.model.record import StudyRecord
@@ -38,7 +38,7 @@ _UNITS = {size: "bytes", percent: "share"}
 _AS_FACTOR = 3.0
 """The ratio from which a rise is shown as a factor, because a percentage of four digits is hard to read."""
 
-FAR = 50.0
+LARGEST_RATIO_WITH_INTERVAL = 50.0
 """The ratio from which no interval is shown, because the logarithm of a value near 0 is not useful."""
 
 
@@ -63,7 +63,7 @@ class _Followed:
     fits: tuple[blocks.Fit, ...]
 
 
-def pair(record: StudyRecord, trials: Sequence[Measured]) -> Pair | None:
+def choose_pair(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> Pair | None:
     """Return the two candidates that are compared; None where no other can be compared with the baseline."""
     baseline = record.spec.baseline
     fit = _fit({one.trial.id: one.value for one in trials}, trials, baseline, measured.names(trials, record))
@@ -92,7 +92,7 @@ def strongest(changes: Sequence[tuple[str, Reason]]) -> list[Reason]:
 
 
 def all_changes(
-    rules: Sequence[ReasonRule], record: StudyRecord, trials: Sequence[Measured], compared: Pair
+    rules: Sequence[ReasonRule], record: StudyRecord, trials: Sequence[MeasuredTrial], compared: Pair
 ) -> list[tuple[str, Reason]]:
     """Return all changes between two candidates, each with its theme, strongest first.
 
@@ -120,7 +120,7 @@ def all_changes(
     return sorted(reasons, key=lambda one: -one[1].strength)
 
 
-def correlation(values: Mapping[int, float], goals: Mapping[int, float], trials: Sequence[Measured]) -> float | None:
+def correlation(values: Mapping[int, float], goals: Mapping[int, float], trials: Sequence[MeasuredTrial]) -> float | None:
     """Return Pearson's correlation of two figures over trials, both as logarithms less the mean of their block.
 
     None where there are fewer than four trials, or one of the figures does not vary.
@@ -134,12 +134,12 @@ def correlation(values: Mapping[int, float], goals: Mapping[int, float], trials:
     return float(np.clip(left @ right / norms, -1, 1)) if norms > 1e-12 else None
 
 
-def _natural(one: Measured, goal: Goal) -> float:
+def _natural(one: MeasuredTrial, goal: Goal) -> float:
     """Return the goal's measure itself: goals other than throughput compare candidates by its inverse."""
     return one.value if goal is Goal.THROUGHPUT else 1 / one.value
 
 
-def _less_block(values: Sequence[float], used: Sequence[Measured]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _less_block(values: Sequence[float], used: Sequence[MeasuredTrial]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     logs = blocks.log_values(
         [blocks.Observation(None, one.trial.candidate, value) for one, value in zip(used, values, strict=True)]
     )
@@ -150,7 +150,7 @@ def _less_block(values: Sequence[float], used: Sequence[Measured]) -> np.ndarray
     return np.asarray([x - means[s] for x, s in zip(logs, strata, strict=True)])
 
 
-def _follow(rule: ReasonRule, trials: Sequence[Measured], names: Sequence[str], compared: Pair) -> _Followed | None:
+def _follow(rule: ReasonRule, trials: Sequence[MeasuredTrial], names: Sequence[str], compared: Pair) -> _Followed | None:
     values = values_of(rule.of, trials)
     means = {name: float(np.mean(figures)) for name, figures in by_candidate(values, trials, names).items()}
     if not means or max(means.values()) < rule.floor or max(means.values()) <= 0:
@@ -164,7 +164,7 @@ def _follow(rule: ReasonRule, trials: Sequence[Measured], names: Sequence[str], 
     return _Followed(rule, values, usable) if len(usable) == len(fits) else None
 
 
-def _fit(values: Mapping[int, float], trials: Sequence[Measured], baseline: str, names: Sequence[str]) -> blocks.Fit | None:
+def _fit(values: Mapping[int, float], trials: Sequence[MeasuredTrial], baseline: str, names: Sequence[str]) -> blocks.Fit | None:
     observations = [one.observation(values[one.trial.id]) for one in trials if one.trial.id in values]
     return blocks.fit_connected(observations, names, {baseline})
 
@@ -193,7 +193,7 @@ def _ratio_of_change(one: _Followed, compared: Pair, alpha: float) -> Estimate |
     return ratios[0] if same_direction and all(ratio.excludes_one for ratio in ratios) else None
 
 
-def at_least(ratio: Estimate) -> float:
+def smallest_change(ratio: Estimate) -> float:
     """Return the smallest change in the interval, in doublings or halvings; 0 where the interval includes no change."""
     if ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
         return 0.0
@@ -204,7 +204,7 @@ def _reason(
     one: _Followed,
     ratio: Estimate,
     r: float | None,
-    trials: Sequence[Measured],
+    trials: Sequence[MeasuredTrial],
     record: StudyRecord,
     compared: Pair,
 ) -> Reason:
@@ -214,7 +214,7 @@ def _reason(
     baseline_mean, other_mean = (float(np.mean(values[name])) for name in (compared.baseline, compared.other))
     baseline, other = visible(compared.baseline), visible(compared.other)
     more = rule.more(trials, compared.baseline, compared.other) if rule.more else ""
-    has_interval = max(baseline_mean, other_mean) < FAR * min(baseline_mean, other_mean)
+    has_interval = max(baseline_mean, other_mean) < LARGEST_RATIO_WITH_INTERVAL * min(baseline_mean, other_mean)
     interval = _interval(ratio) if has_interval else ""
     text = (
         f"{rule.name}: {rule.form(baseline_mean)} {unit} with {baseline}, "
@@ -226,7 +226,7 @@ def _reason(
         kind=ReasonKind.MOVED,
         text=text[0].upper() + text[1:] if not _is_name(rule) else text,
         source=rule.source,
-        strength=at_least(ratio),
+        strength=smallest_change(ratio),
         correlation=r,
         chart=ReasonChart(title=f"{rule.name}, {unit}", unit=_UNITS.get(rule.form, ""), values=values),
     )

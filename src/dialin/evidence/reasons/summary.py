@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import MeasuredTrial
 from dialin.evidence.reasons.phrases import GOALS
 from dialin.evidence.reasons.significance import Pair
 from dialin.model.record import StudyRecord
@@ -12,7 +12,7 @@ from dialin.model.why import Reason
 
 
 def summary(
-    record: StudyRecord, trials: Sequence[Measured], changes: Sequence[Reason], count: int, compared: Pair | None
+    record: StudyRecord, trials: Sequence[MeasuredTrial], changes: Sequence[Reason], count: int, compared: Pair | None
 ) -> str:
     """Return one sentence: what changed with the verdict, or that nothing did.
 

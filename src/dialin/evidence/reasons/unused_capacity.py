@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dialin.evidence import measured
-from dialin.evidence.measured import Measured, by_candidate
+from dialin.evidence.measured import MeasuredTrial, by_candidate
 from dialin.evidence.reasons import shared_figures, sources
 from dialin.evidence.reasons.phrases import holding_for
 from dialin.model.record import StudyRecord
@@ -32,7 +32,7 @@ class Capacity:
 
     code: str
     name: str
-    used: Callable[[Measured], Use | None]
+    used: Callable[[MeasuredTrial], Use | None]
     share: float
     sentence: Callable[[Use], str]
     source: str
@@ -40,13 +40,13 @@ class Capacity:
     about: tuple[str, ...] = ()
 
 
-def unused(record: StudyRecord, trials: Sequence[Measured]) -> list[Reason]:
+def unused(record: StudyRecord, trials: Sequence[MeasuredTrial]) -> list[Reason]:
     """Return what candidates reserved and did not use in any of their trials."""
     reasons = (_check(capacity, record, trials) for capacity in CAPACITIES)
     return [reason for reason in reasons if reason is not None]
 
 
-def _check(capacity: Capacity, record: StudyRecord, trials: Sequence[Measured]) -> Reason | None:
+def _check(capacity: Capacity, record: StudyRecord, trials: Sequence[MeasuredTrial]) -> Reason | None:
     if capacity.about and not set(capacity.about) & set(record.spec.variables_under_test):
         return None
     uses = {one.trial.id: use for one in trials if (use := capacity.used(one)) is not None and use[1] > 0}
@@ -73,7 +73,7 @@ def _check(capacity: Capacity, record: StudyRecord, trials: Sequence[Measured]) 
     )
 
 
-def _change_buffer(one: Measured) -> Use | None:
+def _change_buffer(one: MeasuredTrial) -> Use | None:
     pages, pool = one.gauge("innodb", "ibuf_size_pages"), one.setting("innodb_buffer_pool_size")
     most = one.setting("innodb_change_buffer_max_size")
     if pages is None or pool is None or most is None or one.trial.in_force.get("innodb_change_buffering") == "none":
@@ -81,7 +81,7 @@ def _change_buffer(one: Measured) -> Use | None:
     return pages.most * shared_figures.page_size(one), pool * most / 100
 
 
-def _buffer_pool(one: Measured) -> Use | None:
+def _buffer_pool(one: MeasuredTrial) -> Use | None:
     free = one.gauge("status", "Innodb_buffer_pool_pages_free") or one.gauge("innodb", "free_pages")
     total = one.gauge("status", "Innodb_buffer_pool_pages_total") or one.gauge("innodb", "pool_size_pages")
     if free is None or total is None or total.most <= 0:
@@ -92,14 +92,14 @@ def _buffer_pool(one: Measured) -> Use | None:
     return (total.most - unused_pages) * shared_figures.page_size(one), total.most * shared_figures.page_size(one)
 
 
-def _query_cache(one: Measured) -> Use | None:
+def _query_cache(one: MeasuredTrial) -> Use | None:
     size_of_cache, hits = one.setting("query_cache_size"), one.rise("status", "Qcache_hits")
     if not size_of_cache or hits is None or one.trial.in_force.get("query_cache_type", "").upper() in ("OFF", "0"):
         return None
     return (0.0 if hits == 0 else size_of_cache), size_of_cache
 
 
-def _key_buffer(one: Measured) -> Use | None:
+def _key_buffer(one: MeasuredTrial) -> Use | None:
     size_of_buffer, blocks = one.setting("key_buffer_size"), one.gauge("status", "Key_blocks_used")
     if size_of_buffer is None or blocks is None or size_of_buffer < _LEAST_KEY_BUFFER:
         return None
@@ -116,22 +116,22 @@ def _key_buffer_sentence(use: Use) -> str:
     return f"The key buffer never held more than {size(use[0])} of its {size(use[1])}"
 
 
-def _adaptive_hash(one: Measured) -> Use | None:
+def _adaptive_hash(one: MeasuredTrial) -> Use | None:
     share = shared_figures.hash_share(one)
     return None if share is None or one.trial.in_force.get("innodb_adaptive_hash_index", "").upper() != "ON" else (share, 1.0)
 
 
-def _table_cache(one: Measured) -> Use | None:
+def _table_cache(one: MeasuredTrial) -> Use | None:
     tables, limit = one.gauge("status", "Open_tables"), one.setting("table_open_cache")
     return None if tables is None or limit is None else (tables.most, limit)
 
 
-def _thread_cache(one: Measured) -> Use | None:
+def _thread_cache(one: MeasuredTrial) -> Use | None:
     cached, limit = one.gauge("status", "Threads_cached"), one.setting("thread_cache_size")
     return None if cached is None or not limit else (cached.most, limit)
 
 
-def _redo_log(one: Measured) -> Use | None:
+def _redo_log(one: MeasuredTrial) -> Use | None:
     age, capacity = one.gauge("innodb", "checkpoint_age"), shared_figures.redo_capacity(one)
     return None if age is None or capacity is None else (age.most, capacity)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dialin.evidence.measured import FigureOf, Measured
+from dialin.evidence.measured import FigureOf, MeasuredTrial
 from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.phrases import describe_reads
 from dialin.evidence.reasons.rule import More, ReasonRule, by_transaction, per_second, per_transaction, quotient
-from dialin.evidence.semaphores import LOCK_KINDS, SEEN, waiting_threads
+from dialin.evidence.semaphores import LOCK_KINDS, SEEN_PREFIX, waiting_threads
 from dialin.text import listed, number, shorten, size, visible
 
 _SECONDS = "/seconds"
@@ -17,7 +17,7 @@ _LEAST_WAIT = 0.005
 _LEAST_THREADS = 0.05
 
 
-def rules(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
+def rules(trials: Sequence[MeasuredTrial]) -> Iterator[ReasonRule]:
     """Yield a rule for each place, lock, event and file that some trial reports, and one for the rows examined."""
     yield from _semaphores(trials)
     yield from _spins(trials)
@@ -27,16 +27,16 @@ def rules(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
     yield from _statements(trials)
 
 
-def counters(trials: Sequence[Measured], probe: str) -> list[str]:
+def counters(trials: Sequence[MeasuredTrial], probe: str) -> list[str]:
     """Return the names of all counters of a probe in any trial, sorted."""
     return sorted({name for one in trials if (watched := one.watched.get(probe)) for name in watched.counters})
 
 
-def _semaphores(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
+def _semaphores(trials: Sequence[MeasuredTrial]) -> Iterator[ReasonRule]:
     for name in counters(trials, "innodb"):
-        if not name.startswith(SEEN):
+        if not name.startswith(SEEN_PREFIX):
             continue
-        place, _, kind = name.removeprefix(SEEN).rpartition("/")
+        place, _, kind = name.removeprefix(SEEN_PREFIX).rpartition("/")
         of = waiting_threads(name)
         yield ReasonRule(
             "semaphore_waits",
@@ -54,14 +54,14 @@ def _semaphores(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
 def _absent_is_zero(probe: str, counter: str) -> FigureOf:
     """Return the rate of a counter, 0 where the probe ran and did not report the counter."""
 
-    def figure(one: Measured) -> float | None:
+    def figure(one: MeasuredTrial) -> float | None:
         watched = one.watched.get(probe)
         return None if watched is None or watched.seconds <= 0 else watched.counters.get(counter, 0.0) / watched.seconds
 
     return figure
 
 
-def _spins(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
+def _spins(trials: Sequence[MeasuredTrial]) -> Iterator[ReasonRule]:
     for name in counters(trials, "innodb"):
         head, _, rest = name.partition("/")
         kind, _, what = rest.partition("/")
@@ -80,7 +80,7 @@ def _spins(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
         )
 
 
-def _mutexes(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
+def _mutexes(trials: Sequence[MeasuredTrial]) -> Iterator[ReasonRule]:
     for name in counters(trials, "mutex"):
         lock, _, what = name.rpartition("/")
         yield ReasonRule(
@@ -95,7 +95,7 @@ def _mutexes(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
         )
 
 
-def _events(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
+def _events(trials: Sequence[MeasuredTrial]) -> Iterator[ReasonRule]:
     for name in counters(trials, "waits"):
         if not name.endswith(_SECONDS) or not name.startswith("wait/") or name.startswith("wait/io/table"):
             continue  # the time of a table handler includes all of its other waits
@@ -104,7 +104,7 @@ def _events(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
         yield ReasonRule(
             "event_waits",
             "waits",
-            visible(shorten(short(event), _WIDTH)),
+            visible(shorten(short_event_name(event), _WIDTH)),
             "s of wait per second",
             sources.WAIT_SUMMARIES,
             of,
@@ -115,7 +115,7 @@ def _events(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
         )
 
 
-def short(event: str) -> str:
+def short_event_name(event: str) -> str:
     """Return the short name of an event: the last part for a lock or condition, the last two parts for a file."""
     parts = event.split("/")
     return parts[-1] if parts[1:2] == ["synch"] else "/".join(parts[-2:])
@@ -124,7 +124,7 @@ def short(event: str) -> str:
 def _mean_wait(event: str) -> More:
     count, seconds = per_second("waits", f"{event}/count"), per_second("waits", f"{event}{_SECONDS}")
 
-    def describe(trials: Sequence[Measured], baseline: str, other: str) -> str:
+    def describe(trials: Sequence[MeasuredTrial], baseline: str, other: str) -> str:
         parts = []
         for name in (baseline, other):
             rows = [(count(one) or 0.0, seconds(one) or 0.0) for one in trials if one.trial.candidate == name]
@@ -140,7 +140,7 @@ _SYNCED = ("wait/io/file/innodb/innodb_log_file", "wait/io/file/sql/binlog")
 """Files that stay open, so that their operations other than reads and writes are syncs."""
 
 
-def _files(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
+def _files(trials: Sequence[MeasuredTrial]) -> Iterator[ReasonRule]:
     for name in counters(trials, "waits"):
         if not name.startswith("file/"):
             continue
@@ -170,7 +170,7 @@ def _files(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
             )
 
 
-def _statements(trials: Sequence[Measured]) -> Iterator[ReasonRule]:
+def _statements(trials: Sequence[MeasuredTrial]) -> Iterator[ReasonRule]:
     names = [name for name in counters(trials, "statements") if name.endswith("/rows_examined")]
     if names:
         yield ReasonRule(

@@ -13,7 +13,7 @@ from dialin.model.workload import latency_name
 from dialin.report.charts import plotly_data as go
 from dialin.report.charts.chart import Chart, axis, blank, error_bars, plain, safe
 from dialin.report.charts.style import Style
-from dialin.report.load_units import in_percent, units_of
+from dialin.report.load_units import in_percent, units_of_verdict
 from dialin.report.too_noisy import is_too_noisy_level
 from dialin.report.verdict_sentences import deciding_of, with_interval
 from dialin.text import NOTHING, change, number, percent, visible
@@ -42,7 +42,7 @@ def dose_response(spec: StudySpec, verdict: Verdict, style: Mapping[str, Style])
         return None
     values = [value for value, _ in placed]
     is_log = min(values) > 0 and max(values) >= _FAR_APART * min(values)
-    unit = units_of(verdict)
+    unit = units_of_verdict(verdict)
     name, measured_in, below, show = _second(verdict)
     figure = blank(
         margin={"l": 64, "r": 16, "t": 12, "b": 44},

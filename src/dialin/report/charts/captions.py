@@ -13,9 +13,9 @@ from dialin.model.verdict import Verdict
 from dialin.model.workload import latency_name
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Series, measured
-from dialin.report.load_units import SECONDS, units_of
-from dialin.report.trade_off import front, placed, trade_off
-from dialin.report.verdict_sentences import change_with_interval, lost, with_interval
+from dialin.report.load_units import SECONDS, units_of_verdict
+from dialin.report.trade_off import pareto_candidates, plotted_candidates, trade_off
+from dialin.report.verdict_sentences import change_with_interval, lost_seconds_text, with_interval
 from dialin.stats.boxes import BoxFigures, at_share, box
 from dialin.text import change, counted, duration, number, percent, span, visible
 
@@ -41,11 +41,11 @@ def forest(verdict: Verdict, style: Mapping[str, Style]) -> str:
 def pareto(verdict: Verdict, style: Mapping[str, Style], ends: PairComparison) -> str:
     """Return throughput against steadiness in words: the candidates to choose between, with the figures of each."""
     labels = {name: look.label for name, look in style.items()}
-    best = front(verdict)
+    best = pareto_candidates(verdict)
     reading = "No other candidate is better in both than a filled mark; lines through a mark are its intervals."
     figures = "; ".join(
         f"{labels[one.name]}: {with_interval(one.tps)} {units_of(verdict).rate}, CV {with_interval(one.cv, percent)}"
-        for one in (best or placed(verdict))
+        for one in (best or plotted_candidates(verdict))
     )
     summary = ""
     if len(best) == 1:
@@ -163,7 +163,7 @@ def _remarks(series: Sequence[Series]) -> list[str]:
     failed = [one.trial for one in series if one.trial.state is TrialState.FAILED]
     parts = []
     if lost_seconds := sum(one.lost_seconds for one in series):
-        parts.append(lost(lost_seconds))
+        parts.append(lost_seconds_text(lost_seconds))
     if unsteady := sum(not one.steady for one in series):
         parts.append(f"{unsteady} did not become steady")
     if fresh := sum(one.is_fresh for one in series):

@@ -15,8 +15,8 @@ from dialin.report.charts.chart import NARROW_LABEL, Chart, axis, blank, error_b
 from dialin.report.charts.forest import plot, scale, widened
 from dialin.report.charts.placing import positions
 from dialin.report.charts.style import Style
-from dialin.report.load_units import change_in_percent, in_percent, units_of
-from dialin.report.trade_off import front, placed
+from dialin.report.load_units import change_in_percent, in_percent, units_of_verdict
+from dialin.report.trade_off import pareto_candidates, plotted_candidates
 from dialin.report.verdict_sentences import deciding_of, with_interval
 from dialin.text import percent, shorten
 
@@ -69,11 +69,11 @@ def pareto(verdict: Verdict, style: Mapping[str, Style], ends: PairComparison) -
     Candidates that no other one beats at both are filled, and joined by a line. `ends` compares the fastest of these with the
     steadiest.
     """
-    shown = placed(verdict)
+    shown = plotted_candidates(verdict)
     if len(shown) < 2:
         return None
-    best = front(verdict)
-    unit = units_of(verdict)
+    best = pareto_candidates(verdict)
+    unit = units_of_verdict(verdict)
     across = _range([one.tps for one in shown])
     up = _range([_percent(one.cv) for one in shown])
     up = [max(0.0, up[0]), up[1]]

@@ -13,7 +13,7 @@ from dialin.report.charts.chart import Chart, ChartToggle, axis, blank, latency_
 from dialin.report.charts.course_chart import CourseChart, short
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Series
-from dialin.report.load_units import Units, units_in
+from dialin.report.load_units import Units, units_of_record
 from dialin.report.names import naming
 
 _FIGURES = 64
@@ -26,7 +26,7 @@ def over_time(record: StudyRecord, series: Sequence[Series], style: Mapping[str,
 
     Each has two sides, throughput and latency, of which the page shows one at a time.
     """
-    unit = units_in(record)
+    unit = units_of_record(record)
     percentile = record.spec.workload.percentile
     across = _seconds(series)
     up = {**axis(unit.rate), "range": [0, 1.05 * max(_values(one.tps for one in series), default=1.0)]}
@@ -63,7 +63,7 @@ def over_time(record: StudyRecord, series: Sequence[Series], style: Mapping[str,
 
 def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Style]) -> Chart:
     """Return all trials on the study's clock."""
-    unit = units_in(record)
+    unit = units_of_record(record)
     figure = blank(
         margin={"l": _FIGURES, "r": 8, "t": 18, "b": 44},
         xaxis=axis("minutes of the study"),

@@ -12,7 +12,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.report.charts.course_chart import CourseChart, course, short
 from dialin.report.charts.thin import thin
-from dialin.report.load_units import SECONDS, Units, units_in
+from dialin.report.load_units import SECONDS, Units, units_of_record
 from dialin.stats.boxes import BoxFigures, box
 from dialin.stats.means import geometric_mean
 from dialin.stats.rolling_mean import window_of
@@ -93,7 +93,7 @@ def all_series(record: StudyRecord) -> list[Series]:
     most = min(_MOST, max(_FEWEST, POINTS_OF_A_STUDY // max(1, len(record.trials))))
     shift = pauses(record.trials)
     origin = record.trials[0].started if record.trials else record.created
-    unsteady_trials, unit = unsteady(record), units_in(record)
+    unsteady_trials, unit = unsteady(record), units_of_record(record)
     window = window_of([_length(record.samples.get(trial.id, ())) for trial in record.trials if trial.state is TrialState.DONE])
     series = [
         _series(

@@ -11,7 +11,7 @@ from dialin.model.record import TuneCourse
 from dialin.model.setting import Value, changed
 from dialin.model.study import StudySpec
 from dialin.report.charts.search_course import course_points
-from dialin.stats.pareto import front
+from dialin.stats.pareto import pareto_front
 
 _ALIKE = (0.03, 0.05, 0.05)
 """Relative differences of throughput, latency and memory that are ignored, because short trials vary by as much."""
@@ -60,7 +60,7 @@ def best_trades(settings: Sequence[MeasuredSetting]) -> list[MeasuredSetting]:
     smallest: dict[tuple[int, ...], MeasuredSetting] = {}
     for one in sorted(settings, key=lambda one: (len(one.changes), -one.trials)):
         smallest.setdefault(_steps(one), one)
-    best = front({one.name: steps for steps, one in smallest.items()})
+    best = pareto_front({one.name: steps for steps, one in smallest.items()})
     return [one for one in settings if one.name in best]
 
 

@@ -26,8 +26,8 @@ from dialin.report.charts.chart import (
 )
 from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Series, boxes, by_threads, measured
-from dialin.report.load_units import units_in
-from dialin.stats.boxes import BoxFigures, at_share, known_shares
+from dialin.report.load_units import units_of_record
+from dialin.stats.boxes import BoxFigures, at_share, resolvable_shares
 from dialin.text import number, shorten
 
 MOST_BOXES = 90
@@ -54,7 +54,7 @@ def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, S
     Where trials measure several numbers of threads, or where there are more than `MOST_BOXES` trials, all trials of a candidate
     share one box for each number of threads.
     """
-    unit = units_in(record)
+    unit = units_of_record(record)
     has_levels = bool(record.spec.workload.levels)
     pooled = has_levels or sum(bool(one.boxes) for one in series) > MOST_BOXES
     grouped = {name: _pooled(record, name) if pooled else _each(series, name) for name in style}
@@ -106,9 +106,9 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
     threads = record.spec.workload.threads if record.spec.workload.levels else None
     latencies = {name: _latencies(_seconds(record, name), threads) for name in style}
     latencies = {name: values for name, values in latencies.items() if len(values) >= FEWEST_SECONDS}
-    if not latencies or units_in(record).by_run:
+    if not latencies or units_of_record(record).by_run:
         return None
-    shares = {name: known_shares(len(values)) for name, values in latencies.items()}
+    shares = {name: resolvable_shares(len(values)) for name, values in latencies.items()}
     most = max(marked[-1] for marked in shares.values())
     ticks = [share for share in _TICKS if share <= most]
     percentile = record.spec.workload.percentile

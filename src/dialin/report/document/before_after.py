@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from dialin.evidence import measured
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import MeasuredTrial
 from dialin.model.load_driver import ALL_KINDS
 from dialin.model.measure import capital, cost_unit, measure_of
 from dialin.model.record import StudyRecord
@@ -17,7 +17,7 @@ from dialin.model.workload import MEAN, latency_name
 from dialin.report import verdict_sentences
 from dialin.report.document.parts import Tile
 from dialin.report.headline import change_with_confidence
-from dialin.report.load_units import Units, seconds_a_run, units_in
+from dialin.report.load_units import Units, seconds_a_run, units_of_record
 from dialin.text import change, number, percent, size
 
 _CPU = "server CPU"
@@ -34,7 +34,7 @@ _Show = Callable[[float], str]
 
 def before_after(record: StudyRecord, verdict: Verdict, why: Why) -> list[Tile]:
     """Return a tile for each main figure that is known: throughput, queries, latency, CPU per query and memory."""
-    unit = units_in(record)
+    unit = units_of_record(record)
     base = verdict.candidate(verdict.baseline)
     trials = measured.of(record)
     every = [
@@ -89,7 +89,7 @@ def _run_time(verdict: Verdict, base: CandidateVerdict, unit: Units) -> Tile | N
     return _of_estimates("run-time", f"Time of a {unit.one}", before, after, verdict, number, "s", "")
 
 
-def _queries(verdict: Verdict, trials: Sequence[Measured]) -> Tile | None:
+def _queries(verdict: Verdict, trials: Sequence[MeasuredTrial]) -> Tile | None:
     rates = [one for one in trials if one.queries > one.transactions]
     return _of_means("queries", "Queries", _means(verdict, rates, lambda one: one.queries), verdict, number, "QPS")
 
@@ -102,8 +102,8 @@ def _cpu(verdict: Verdict, why: Why) -> Tile | None:
     return _of_means("cpu", "Server CPU per query", pair, verdict, number, row.unit)
 
 
-def _memory(verdict: Verdict, trials: Sequence[Measured]) -> Tile | None:
-    def resident(one: Measured) -> float | None:
+def _memory(verdict: Verdict, trials: Sequence[MeasuredTrial]) -> Tile | None:
+    def resident(one: MeasuredTrial) -> float | None:
         gauge = one.gauge("process", "resident_bytes")
         return gauge.mean if gauge else None
 
@@ -111,7 +111,7 @@ def _memory(verdict: Verdict, trials: Sequence[Measured]) -> Tile | None:
 
 
 def _means(
-    verdict: Verdict, trials: Sequence[Measured], of: Callable[[Measured], float | None]
+    verdict: Verdict, trials: Sequence[MeasuredTrial], of: Callable[[MeasuredTrial], float | None]
 ) -> tuple[float | None, float | None]:
     known: dict[str, list[float]] = {verdict.baseline: [], verdict.recommended_candidate: []}
     for one in trials:

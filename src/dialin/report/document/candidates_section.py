@@ -25,7 +25,7 @@ from dialin.report.document.parts import (
     SectionKey,
     Table,
 )
-from dialin.report.load_units import units_in
+from dialin.report.load_units import units_of_record
 from dialin.report.names import Naming
 from dialin.report.trade_off import compare_ends, trade_off
 from dialin.text import exact_percent
@@ -45,7 +45,7 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
             if chart is not None
         ]
     if why.scaling:
-        unit = units_in(record)
+        unit = units_of_record(record)
         parts += [
             explaining.threads(why, style, unit.rate),
             scaling_table.table(why, names.labels, unit.rate, record.spec.workload.rate),
@@ -67,7 +67,7 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
 
 
 def _table(record: StudyRecord, verdict: Verdict, names: Naming) -> Table:
-    shown, unit = columns(verdict), units_in(record)
+    shown, unit = columns(verdict), units_of_record(record)
     of = f", values of {names.subject}" if names.subject else ""
     caption = (
         f"The candidates{of}. Beside a figure is its {exact_percent(verdict.confidence)} confidence interval; the state rests "

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dialin.model.host_kind import kind_of
-from dialin.model.load_driver import FIRST_DRIVER, LATER_DRIVERS, describe_driver
+from dialin.model.load_driver import FIRST_DRIVER, RESUMED_DRIVERS, describe_driver
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import StudySpec, Switch
@@ -108,7 +108,7 @@ def inventory(known: Mapping[str, Any]) -> Pairs:
 
 def machine(record: StudyRecord) -> Pairs:
     """Return the inventory of the machine; `load_driver` says what applied the load."""
-    return inventory({key: value for key, value in record.host.items() if key not in (FIRST_DRIVER, LATER_DRIVERS)})
+    return inventory({key: value for key, value in record.host.items() if key not in (FIRST_DRIVER, RESUMED_DRIVERS)})
 
 
 def hosts(record: StudyRecord) -> list[tuple[str, str, str, str, str]]:

@@ -11,7 +11,7 @@ from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.model.workload import latency_name
 from dialin.report.document.glossary import Word
 from dialin.report.document.parts import NO_INTERVAL, Cell
-from dialin.report.load_units import Units, mib_a_second, seconds_a_run, units_of
+from dialin.report.load_units import Units, mib_a_second, seconds_a_run, units_of_verdict
 from dialin.report.too_noisy import is_too_noisy, is_too_noisy_level, too_noisy
 from dialin.report.verdict_sentences import chance, interval
 from dialin.text import NOTHING, change, number, percent
@@ -46,7 +46,7 @@ def columns(verdict: Verdict) -> list[FigureColumn]:
     def to_baseline(candidate: CandidateVerdict, ratio: Estimate | None) -> Cell:
         return Cell("baseline", order=1.0) if candidate.name == verdict.baseline else _ratio(ratio, candidate.trials)
 
-    unit = units_of(verdict)
+    unit = units_of_verdict(verdict)
     tps = FigureColumn(unit.title, lambda c: _estimate(c.tps, number), 1, is_throughput=True)
     cv = FigureColumn("CV", lambda c: _estimate(c.cv, percent, 100), 3, term=Word.CV)
     worst = FigureColumn("worst second", lambda c: Cell(number(c.worst_second_tps), order=c.worst_second_tps), 9)

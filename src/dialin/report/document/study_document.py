@@ -40,7 +40,7 @@ def study_document(
         *([replay] if replay.parts else []),
         candidates_section(record, explanation, names, style),
         why_section(record, explanation, names.labels, style),
-        time_section(record, drawn(trial_series), names, style, server, has_histograms=bool(explanation.latencies)),
+        time_section(record, charted_series(trial_series), names, style, server, has_histograms=bool(explanation.latencies)),
         method_section(record, trial_series, names, server),
     ]
     return Document(
@@ -54,7 +54,7 @@ def study_document(
     )
 
 
-def drawn(series: list[Series]) -> list[Series]:
+def charted_series(series: list[Series]) -> list[Series]:
     """Return the trials that charts over time show: no costly instrument ran in them, and they were not interrupted.
 
     The observation of a live server before its study is left out too, because it is no trial of a candidate.

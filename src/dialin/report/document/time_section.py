@@ -12,7 +12,7 @@ from dialin.report.charts.style import Style
 from dialin.report.charts.trial_series import Series
 from dialin.report.document.metrics_section import metrics_group
 from dialin.report.document.parts import Grid, MeasureSwitch, Paragraph, Part, Role, Section, SectionKey
-from dialin.report.load_units import units_in
+from dialin.report.load_units import units_of_record
 from dialin.report.names import Naming
 
 _READING = (
@@ -44,7 +44,7 @@ def time_section(
     parts += [
         Grid(over_time.over_time(record, series, style)),
         over_time.combined(record, series, style),
-        *metrics_group(metrics, names.labels, units_in(record)),
+        *metrics_group(metrics, names.labels, units_of_record(record)),
         windows.windows(record, series, style),
     ]
     if latency and not has_histograms:

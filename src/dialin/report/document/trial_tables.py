@@ -12,7 +12,7 @@ from dialin.report.charts.trial_series import Series
 from dialin.report.document import metrics_section
 from dialin.report.document.glossary import Word
 from dialin.report.document.parts import Cell, Code, Column, Fold, Group, Link, Part, Row, Table
-from dialin.report.load_units import units_in
+from dialin.report.load_units import units_of_record
 from dialin.report.names import Naming
 from dialin.text import NOTHING, clock_time, counted, duration, number, percent, visible, visible_lines
 
@@ -101,7 +101,7 @@ def every_trial(record: StudyRecord, series: Sequence[Series], names: Naming, me
         Column("warm_up", "warm-up", 6),
         Column("measured", "measured", 4),
         Column("lost", "lost s", 5, is_figure=True, term=Word.LOST),
-        Column("tps", units_in(record).title, is_figure=True),
+        Column("tps", units_of_record(record).title, is_figure=True),
         Column("server", "server CPUs", 2, is_figure=True),
         Column("driver", "driver", 3, is_figure=True),
     ]

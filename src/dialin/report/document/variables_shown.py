@@ -10,7 +10,7 @@ from dialin.report.names import naming
 from dialin.report.tune_words import value_text
 from dialin.text import visible
 from dialin.variables.catalogue import Catalogue
-from dialin.variables.in_force import confounds
+from dialin.variables.effective_values import confounds
 
 _DEFAULT, _IN_FORCE = "default", "in force"
 

@@ -21,7 +21,7 @@ from dialin.report.document.parts import (
     Section,
     SectionKey,
 )
-from dialin.report.load_units import units_in
+from dialin.report.load_units import units_of_record
 from dialin.text import visible
 
 _CHARTED = 2
@@ -108,7 +108,7 @@ def _waits(
         parts.append(Fold("waits", f"Waits: {why_sentences.more(len(others), 'instrument')}", tables))
     if why.wait_trials:
         notes = [Paragraph(note, Role.SMALL) for note in wait_groups.notes(why, labels)]
-        table = wait_tables.collected_table(why.wait_trials, labels, units_in(record).title)
+        table = wait_tables.collected_table(why.wait_trials, labels, units_of_record(record).title)
         parts.append(Fold("collected", "How they were collected, and what that cost", [table, *notes]))
     return [Group("raw-waits", "Raw waits", parts)]
 

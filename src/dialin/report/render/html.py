@@ -21,7 +21,7 @@ from dialin.model.why import Why
 from dialin.report.charts import server_metrics_chart
 from dialin.report.charts.style import styles
 from dialin.report.charts.trial_series import all_series
-from dialin.report.document.study_document import drawn, study_document
+from dialin.report.document.study_document import charted_series, study_document
 from dialin.report.render.markup import asset, embedded, library, packed_library, rendered
 
 
@@ -61,7 +61,7 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
     metrics = server_metrics(record)
     document = study_document(record, why, series, metrics)
     data = {
-        "trials": {one.trial.id: one.embedded() for one in drawn(series)},
+        "trials": {one.trial.id: one.embedded() for one in charted_series(series)},
         "metrics": server_metrics_chart.embedded(metrics),
         "charts": {chart.key: chart.figure for chart in document.charts()},
     }

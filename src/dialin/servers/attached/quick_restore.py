@@ -54,13 +54,13 @@ class QuickRestore:
 
     def _connect(self) -> Query:
         with ExitStack() as opened:
-            query, _ = opened.enter_context(self._attached.to_change(_ANSWER_WITHIN))
+            query, _ = opened.enter_context(self._attached.connect_to_change(_ANSWER_WITHIN))
             query(f"SET SESSION wait_timeout = {_LONGEST_IDLE}")
             self.connection = int(query("SELECT CONNECTION_ID()")[0][0])
             self._query, self._open = query, opened.pop_all()
         return query
 
-    def put_back(self) -> dict[str, str]:
+    def restore(self) -> dict[str, str]:
         """Restore every variable that has a value from dialin; one that somebody else has set meanwhile is left alone.
 
         Returns:
@@ -70,12 +70,12 @@ class QuickRestore:
             ServerError: the server does not answer, or a value could not be restored.
         """
         try:
-            return self._put_back(self._query or self._connect())
+            return self._restore(self._query or self._connect())
         except DialinError:
             self.close()
-            return self._put_back(self._connect())
+            return self._restore(self._connect())
 
-    def _put_back(self, query: Query) -> dict[str, str]:
+    def _restore(self, query: Query) -> dict[str, str]:
         journal = self._attached.journal
         if journal is None:
             raise RuntimeError("an attached server is changed only when its undo is recorded")

@@ -73,7 +73,7 @@ def run(command: str) -> str:
     return printed
 
 
-def not_back(error: ServerError, persisted: Iterable[str]) -> ServerError:
+def did_not_restart(error: ServerError, persisted: Iterable[str]) -> ServerError:
     """Return the error of a server that does not answer, perhaps because it cannot start with what dialin persisted."""
     return ServerError(
         Cause(CauseCode.MAY_NOT_START, {"cause": error.cause.as_stored(), "variables": sorted(persisted)}),

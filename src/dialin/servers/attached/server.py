@@ -78,7 +78,7 @@ class Attached:
         self._bound = facts
 
     @contextmanager
-    def to_change(self, timeout: float | None = None) -> Iterator[tuple[Query, dict[str, str]]]:
+    def connect_to_change(self, timeout: float | None = None) -> Iterator[tuple[Query, dict[str, str]]]:
         """Connect in order to change something; yields the query and the current values of all variables."""
         if self._bound is None:
             raise RuntimeError("an attached server is changed only when its undo is recorded")
@@ -202,7 +202,7 @@ class Attached:
         if not values:
             return {}
         self.claim.take()
-        with self.to_change() as (query, before):
+        with self.connect_to_change() as (query, before):
             take_lock(query, CHANGE, _CHANGED_WITHIN)
             journal.about_to_set(values, before)
             setter = self._setter(query)
@@ -235,9 +235,9 @@ class Attached:
                     "Wait for that, or KILL the connection; then run `dialin restore`",
                 )
 
-    def bring_back(self, wanted: Wanted) -> dict[str, DialinError]:
+    def restore_globals(self, wanted: Wanted) -> dict[str, DialinError]:
         """Restore variables of the running server; return the errors of those that were refused, by name."""
-        with self.to_change() as (query, _):
+        with self.connect_to_change() as (query, _):
             return self._setter(query).set_what_can_be(wanted)
 
     def _setter(self, query: Query) -> Setter:
@@ -248,7 +248,7 @@ class Attached:
         journal = self._must_have_journal()
         self.check_persists()
         values = {self._variable(name): value for name, value in setting.items()}
-        with self.to_change() as (query, _):
+        with self.connect_to_change() as (query, _):
             journal.about_to_persist(values)
             self._persisted_here |= dict.fromkeys(values)
             _persist(query, values)
@@ -284,9 +284,9 @@ class Attached:
         with self.connect() as query:
             return _persisted(query)
 
-    def bring_back_persisted(self, wanted: Mapping[str, str | None]) -> None:
+    def restore_persisted(self, wanted: Mapping[str, str | None]) -> None:
         """Restore persisted values; None removes what is persisted."""
-        with self.to_change() as (query, _):
+        with self.connect_to_change() as (query, _):
             _persist(query, wanted)
         for name in wanted:
             self._persisted_here.pop(name, None)
@@ -315,9 +315,9 @@ class Attached:
             self._process = None
             if not self._persisted_here or not self.is_gone():
                 raise
-            raise restart.not_back(error, self._persisted_here) from error
+            raise restart.did_not_restart(error, self._persisted_here) from error
         if self.journal is not None:
-            with self.to_change(self._timeout) as (_, now):
+            with self.connect_to_change(self._timeout) as (_, now):
                 self.journal.was_restarted(now)
         if claimed:
             self.claim.take()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dialin.errors import UserError
 from dialin.model.query import Query
-from dialin.servers.connection import RefusedError, quoted
+from dialin.servers.connection import RefusedError, quote_identifier
 
 MARK = "dialin_made_this"
 """The table that names the undo entry which a schema belongs to."""

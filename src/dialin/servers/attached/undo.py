@@ -27,7 +27,7 @@ from dialin.servers.attached import study_schema as schemas
 from dialin.servers.attached.attached_build import AttachedBuild, check_same, differences
 from dialin.servers.attached.entry import UndoEntry, read
 from dialin.servers.attached.locks import Locks
-from dialin.servers.attached.put_back import put_back
+from dialin.servers.attached.restore_server import restore_server
 from dialin.servers.attached.server import PATIENCE, Attached
 from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.origin import machine
@@ -154,13 +154,13 @@ class UndoLog:
 
     def make_schema(self, entry: UndoEntry, attached: Attached) -> None:
         if entry.schema is not None:
-            with attached.to_change(PATIENCE) as (query, _):
+            with attached.connect_to_change(PATIENCE) as (query, _):
                 schemas.make(query, entry.schema, entry.id, self._journals[entry.id].schema_was_made)
 
     def empty_schema(self, entry: UndoEntry, attached: Attached) -> None:
         """Drop the tables of an entry's schema, so that its data can be prepared again."""
         if entry.schema is not None:
-            with attached.to_change(PATIENCE) as (query, _):
+            with attached.connect_to_change(PATIENCE) as (query, _):
                 schemas.empty(query, entry.schema, entry.id)
 
     def _check_free(self, build: AttachedBuild) -> None:
@@ -217,10 +217,10 @@ class UndoLog:
             if journal is not None:
                 self._journals[entry.id] = attached.journal
             lines: list[str] = []
-            faults = put_back(attached.journal, attached, lines, restart_command)
+            faults = restore_server(attached.journal, attached, lines, restart_command)
         except ServerError as error:
             if current.at_start and attached.is_gone():
-                raise restarts.not_back(error, current.at_start) from error
+                raise restarts.did_not_restart(error, current.at_start) from error
             raise
         finally:
             attached.journal = None

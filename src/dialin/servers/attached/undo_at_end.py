@@ -14,7 +14,7 @@ from dialin.servers.attached.undo import UndoLog
 
 
 @contextmanager
-def undone_at_the_end(
+def undo_at_exit(
     log: UndoLog, entry: UndoEntry, attached: Attached, say: Callable[[str], None], restart_command: str | None = None
 ) -> Iterator[None]:
     """Restore a server when the `with` block ends, however it ends."""

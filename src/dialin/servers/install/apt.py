@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
-from dialin.servers.install.apt_sources import Archive, read_archives, render, turned_to
+from dialin.servers.install.apt_sources import Archive, read_archives, render, for_release
 from dialin.servers.install.clients import MEGABYTE, Arrival, Clients
 from dialin.servers.install.manifest import Layout, check_search_path, messages_directory
 
@@ -91,7 +91,7 @@ class AptPackages:
             UserError: the machine has no mirror of Debian, or its mirror does not have the packages.
         """
         state = self.state(downloads)
-        sources = turned_to(read_archives() if archives is None else archives, self.suite)
+        sources = for_release(read_archives() if archives is None else archives, self.suite)
         if not sources:
             raise UserError(
                 f"{self.names[0]} comes from Debian's {self.suite}, and this machine uses no Debian mirror", self._remedy()

@@ -94,7 +94,7 @@ def _keep_options(fields: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in fields.items() if name and name not in _NOT_OPTIONS}
 
 
-def turned_to(archives: Sequence[Archive], suite: str) -> list[Archive]:
+def for_release(archives: Sequence[Archive], suite: str) -> list[Archive]:
     """Return the Debian archives among the given ones, with their suite changed to the release with this codename.
 
     Updates and security archives are included, except for `sid`, which has none. Only archives that name Debian's key are

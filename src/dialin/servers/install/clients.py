@@ -75,7 +75,7 @@ class Clients:
                 process.kill()
                 raise
         if process.returncode:
-            raise UserError(f"{arguments[0]} failed: {telling_line(output)}")
+            raise UserError(f"{arguments[0]} failed: {error_line(output)}")
         return output
 
     def _wait(self, process: subprocess.Popen[str], arrival: Arrival | None, megabytes_before: float) -> str:
@@ -99,7 +99,7 @@ def missing(client: str) -> UserError:
     return UserError(f"{client} is not on this machine", remedies.get(client, f"install {client}"))
 
 
-def telling_line(output: str) -> str:
+def error_line(output: str) -> str:
     """Return the line of a client's output that says what went wrong, without the credentials that a URL may carry."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     line = next((line for line in lines if _ERROR_LINE.match(line)), lines[-1] if lines else "it printed nothing")

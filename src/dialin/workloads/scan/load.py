@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dialin.errors import ServerError, WorkloadError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.cpus import parse_cpus
-from dialin.servers.connection import RefusedError, Stream, answers, connect, quoted, streaming
+from dialin.servers.connection import RefusedError, Stream, is_reachable, connect, quote_identifier, open_stream
 from dialin.workloads.base import Second, Target
 
 LONGEST_RUN = 6 * 3600.0
@@ -64,7 +64,7 @@ class ScanLoad:
         self._barrier = threading.Barrier(threads)
         self._done: queue.Queue[_Done] = queue.Queue()
         with ExitStack() as opened:
-            self._streams = [opened.enter_context(streaming(target.account)) for _ in range(threads)]
+            self._streams = [opened.enter_context(open_stream(target.account)) for _ in range(threads)]
             self._ids = [int(stream.query("SELECT CONNECTION_ID()")[0][0]) for stream in self._streams]
             for stream in self._streams:
                 stream.query(f"USE {quoted(target.database)}")
@@ -96,7 +96,7 @@ class ScanLoad:
             return None
         self._number += 1
         self._cpu += sum(query.cpu for query in done)
-        return summed_up(self._number, [(query.began, query.ended) for query in done])
+        return run_report(self._number, [(query.began, query.ended) for query in done])
 
     def _all_done(self, limit: float) -> list[_Done] | None:
         """Wait for the query of every connection; return None where one did not end in time."""
@@ -108,7 +108,7 @@ class ScanLoad:
             except queue.Empty:
                 if time.monotonic() >= limit:
                     return None
-                silent = 0 if answers(self._account) else silent + 1
+                silent = 0 if is_reachable(self._account) else silent + 1
                 if silent == _SILENT:
                     raise ServerError(Cause(CauseCode.NO_ANSWERS, {"times": silent}), "See its log") from None
                 continue
@@ -152,7 +152,7 @@ class ScanLoad:
         self._opened.close()
 
 
-def summed_up(number: int, spans: list[tuple[float, float]]) -> Second:
+def run_report(number: int, spans: list[tuple[float, float]]) -> Second:
     """Return the report of one run; `spans` are when each connection's query began and ended, in seconds."""
     took = max(ended for _, ended in spans) - min(began for began, _ in spans)
     slowest = max(ended - began for began, ended in spans)

@@ -12,7 +12,7 @@ from dialin.model.cause import Cause, CauseCode
 from dialin.model.query import Query
 from dialin.model.workload import LoadLimit, LoadTraits, Runs, WorkloadSpec
 from dialin.servers.account import Account
-from dialin.servers.connection import RefusedError, connect, quoted
+from dialin.servers.connection import RefusedError, connect, quote_identifier
 from dialin.text import size
 from dialin.workloads.base import Target, Workload
 from dialin.workloads.scan import cold, table
@@ -111,7 +111,7 @@ class Scan(Workload):
         return table.table_bytes(self._options, self._rows) * max(1, self._copies) + seed
 
     @property
-    def smaller(self) -> str:
+    def how_to_shrink(self) -> str:
         return "a smaller --workload-option size" if "size" in self._spec.options else "a smaller --table-size"
 
     def temporary_bytes(self) -> int:

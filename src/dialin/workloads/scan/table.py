@@ -57,7 +57,7 @@ def row(options: ScanOptions) -> RowShape:
     return RowShape((fixed,), text - fixed)
 
 
-def bytes_a_row(options: ScanOptions) -> float:
+def bytes_per_row(options: ScanOptions) -> float:
     """Return about how many bytes of disk a row takes, its share of the primary key's index included (measured)."""
     columns = options.row_bytes
     if options.engine == "InnoDB":
@@ -72,7 +72,7 @@ def bytes_a_row(options: ScanOptions) -> float:
 
 def rows_of(options: ScanOptions, size: int) -> int:
     """Return how many rows a table of about `size` bytes has."""
-    return max(1, round(size / bytes_a_row(options)))
+    return max(1, round(size / bytes_per_row(options)))
 
 
 def rows_asked(options: Mapping[str, str]) -> int:
@@ -88,7 +88,7 @@ def rows_asked(options: Mapping[str, str]) -> int:
 def table_bytes(options: ScanOptions, rows: int) -> int:
     """Return about how many bytes a table of `rows` rows takes."""
     growth = 1 + options.fragmented * (0.9 if options.engine == "InnoDB" else 0.3)
-    return round(rows * bytes_a_row(options) * growth)
+    return round(rows * bytes_per_row(options) * growth)
 
 
 def sort_bytes(options: ScanOptions, rows: int) -> int:

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.verdict import Note
 from dialin.variables import behaviour, pinning, rules
-from dialin.variables.aliases import OPTION_OF, VARIABLE_OF, one_name
+from dialin.variables.aliases import OPTION_OF, VARIABLE_OF, shared_name
 from dialin.variables.catalogue import Catalogue, Variable
 
 SANDBOX = "<sandbox>"
@@ -76,7 +76,7 @@ def _agrees(name: str, reported: str, real: str) -> bool:
     return same_value(reported, real)
 
 
-def effective_values(
+def actual_values(
     in_force: Mapping[str, Mapping[str, str]], real: Mapping[str, Mapping[str, str]]
 ) -> dict[str, dict[str, str]]:
     """Return the values in force by candidate; a count of real objects takes precedence over what is reported."""
@@ -96,7 +96,7 @@ def _each_file(real: Mapping[str, str]) -> dict[str, str]:
     return counts
 
 
-def same_in_force(settings: Mapping[str, Mapping[str, str]], requested: Collection[str]) -> list[frozenset[str]]:
+def identical_groups(settings: Mapping[str, Mapping[str, str]], requested: Collection[str]) -> list[frozenset[str]]:
     """Return the groups of two or more candidates with identical effective settings, in the order of their first members.
 
     Variables that identify an instance or are inert count only where they were requested.
@@ -123,10 +123,10 @@ def confounds(in_force: Mapping[str, Mapping[str, str]], requested: Collection[s
     """
     order = sorted(in_force, key=lambda candidate: candidate != baseline)
     homes = {candidate: _directories(in_force[candidate]) for candidate in order}
-    named = {one_name(name) for name in requested}
+    named = {shared_name(name) for name in requested}
     notes: dict[str, Note] = {}
     for name in sorted({name for values in in_force.values() for name in values}):
-        owners = {one_name(owner) for owner in _OPENED_BY.get(name, (name,))}
+        owners = {shared_name(owner) for owner in _OPENED_BY.get(name, (name,))}
         if owners & named or rules.part_of(name) in requested or rules.identifies_instance(name):
             continue
         compared = {
@@ -135,13 +135,13 @@ def confounds(in_force: Mapping[str, Mapping[str, str]], requested: Collection[s
         }
         if len(set(compared.values())) > 1:
             # Several names of one variable are one confound.
-            notes.setdefault(one_name(name), _confound(name, compared, requested, pinning.proposal(name, in_force)))
+            notes.setdefault(shared_name(name), _confound(name, compared, requested, pinning.proposal(name, in_force)))
     return sorted(notes.values(), key=lambda note: note.data["inert"])
 
 
 def _confound(name: str, by_candidate: Mapping[str, str | None], requested: Collection[str], pins: Mapping[str, Value]) -> Note:
     reason = rules.inert(name)
-    rule = behaviour.FOLLOWS.get(name)
+    rule = behaviour.DERIVED.get(name)
     follows = [variable for variable in rule.of if variable in requested] if rule else []
     pins = {} if reason else {variable: value for variable, value in pins.items() if variable not in requested}
     data = {

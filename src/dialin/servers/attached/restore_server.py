@@ -17,7 +17,7 @@ from dialin.text import visible
 from dialin.variables import rules
 
 
-def put_back(journal: WrittenJournal, attached: Attached, lines: list[str], restart_command: str | None) -> list[str]:
+def restore_server(journal: WrittenJournal, attached: Attached, lines: list[str], restart_command: str | None) -> list[str]:
     """Restore everything that can be restored, and add what was done to `lines`.
 
     Returns:
@@ -27,15 +27,15 @@ def put_back(journal: WrittenJournal, attached: Attached, lines: list[str], rest
         ServerError: the server does not answer, or another one does.
     """
     faults: list[str] = []
-    left = _put_back_persisted(journal, attached, lines, faults, restart_command)
-    _put_back_variables(journal.entry, attached, lines, faults, left)
+    left = _restore_persisted(journal, attached, lines, faults, restart_command)
+    _restore_variables(journal.entry, attached, lines, faults, left)
     _drop_schema(journal.entry, attached, lines, faults)
     if not faults:  # a server that still writes to a removed file would continue unseen
         _remove_files(journal.entry, lines)
     return faults
 
 
-def _put_back_persisted(
+def _restore_persisted(
     journal: WrittenJournal, attached: Attached, lines: list[str], faults: list[str], restart_command: str | None
 ) -> Collection[str]:
     """Restore the persisted variables, and restart the server if it runs with other values and a command is given.
@@ -55,7 +55,7 @@ def _put_back_persisted(
         lines.append(f"{name}: left {value_now}, which dialin did not do; it was {before} before")
     to_bring_back = {name: entry.persisted[name] for name in changed if name not in others}
     try:
-        attached.bring_back_persisted(to_bring_back)
+        attached.restore_persisted(to_bring_back)
     except DialinError as error:
         faults.append(error.what)
         return left
@@ -98,7 +98,7 @@ def _runs_with_other_values(entry: UndoEntry, attached: Attached) -> bool:
     return any(not same(entry.before[name], values.get(name, "")) for name in entry.at_start)
 
 
-def _put_back_variables(
+def _restore_variables(
     entry: UndoEntry, attached: Attached, lines: list[str], faults: list[str], left: Collection[str]
 ) -> None:
     now = attached.variables()
@@ -111,7 +111,7 @@ def _put_back_variables(
             wanted[name] = entry.exact.get(name, was)
         elif name in entry.exact:
             lines.append(f"{name}: left at {_shown(now[name])}, which dialin did not set; it was {_shown(was)} before")
-    refused = attached.bring_back(wanted) if wanted else {}
+    refused = attached.restore_globals(wanted) if wanted else {}
     after = attached.variables()
     for name in wanted:
         was = entry.before[name]
@@ -139,7 +139,7 @@ def _drop_schema(entry: UndoEntry, attached: Attached, lines: list[str], faults:
     if entry.schema is None:
         return
     try:
-        with attached.to_change() as (query, _):
+        with attached.connect_to_change() as (query, _):
             if line := schemas.drop(query, entry.schema, entry.id, made=entry.schema_made):
                 lines.append(line)
     except DialinError as error:

@@ -1,7 +1,7 @@
 import pytest
 
 from dialin.report.note_sentences import note_text
-from dialin.variables import in_force
+from dialin.variables import effective_values
 from fixtures.studies import study
 
 SPEC = study({"a": {}, "b": {}})
@@ -59,7 +59,7 @@ def pools():
     ],
 )
 def test_another_spelling_of_the_same_value_is_no_deviation(name, asked, reported):
-    assert in_force.deviations({name: asked}, {name: reported}) == []
+    assert effective_values.deviations({name: asked}, {name: reported}) == []
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_another_spelling_of_the_same_value_is_no_deviation(name, asked, reporte
     ],
 )
 def test_a_value_that_is_not_the_one_requested_is_said_with_both(name, asked, reported, code, words):
-    (note,) = in_force.deviations({name: asked}, {name: reported})
+    (note,) = effective_values.deviations({name: asked}, {name: reported})
     assert note.code == code
     assert note_text(SPEC, note).startswith(f"{name}={asked} was requested; ")
     assert words in note_text(SPEC, note)
@@ -89,20 +89,20 @@ def test_a_value_that_is_not_the_one_requested_is_said_with_both(name, asked, re
 
 
 def test_a_variable_that_is_not_reported_is_said():
-    (note,) = in_force.deviations({"innodb_buffer_pool_instances": 4}, {"sync_binlog": "1"})
+    (note,) = effective_values.deviations({"innodb_buffer_pool_instances": 4}, {"sync_binlog": "1"})
     assert (note.code, note.data["in_force"]) == ("without_effect", None)
 
 
 def test_a_variable_is_found_under_the_servers_own_name_for_it():
     """MariaDB 10.11 takes transaction_isolation and reports tx_isolation."""
     reported = {"tx_isolation": "READ-COMMITTED", "time_zone": "+02:00"}
-    assert in_force.deviations({"transaction_isolation": "READ-COMMITTED", "default_time_zone": "+02:00"}, reported) == []
-    assert in_force.deviations({"tx_isolation": "SERIALIZABLE"}, {"transaction_isolation": "SERIALIZABLE"}) == []
+    assert effective_values.deviations({"transaction_isolation": "READ-COMMITTED", "default_time_zone": "+02:00"}, reported) == []
+    assert effective_values.deviations({"tx_isolation": "SERIALIZABLE"}, {"transaction_isolation": "SERIALIZABLE"}) == []
 
 
 def test_with_a_catalogue_limits_defaults_and_choices_are_known(mysql, mariadb):
     def code(catalogue, name, asked, reported):
-        (note,) = in_force.deviations({name: asked}, {name: reported}, catalogue)
+        (note,) = effective_values.deviations({name: asked}, {name: reported}, catalogue)
         return note.code
 
     assert code(mysql, "innodb_io_capacity", 0, "100") == "clamped", "0 is below the minimum, so it is no automatic value"
@@ -110,33 +110,33 @@ def test_with_a_catalogue_limits_defaults_and_choices_are_known(mysql, mariadb):
     assert code(mysql, "time_zone", "nowhere", "SYSTEM") == "refused"
     assert code(mariadb, "innodb_adaptive_hash_index", "ON", "OFF") == "refused"
     assert code(mariadb, "event_scheduler", 1, "OFF") == "refused"
-    assert in_force.deviations({"event_scheduler": 2}, {"event_scheduler": "DISABLED"}, mariadb) == []
+    assert effective_values.deviations({"event_scheduler": 2}, {"event_scheduler": "DISABLED"}, mariadb) == []
 
 
 def test_candidates_with_the_same_values_in_force_are_one():
     below_a_gigabyte = {"1": instance(1), "4": instance(2), "8": instance(3, sync_binlog="0"), "16": instance(4)}
-    assert in_force.same_in_force(below_a_gigabyte, ["innodb_buffer_pool_instances"]) == [frozenset({"1", "4", "16"})]
+    assert effective_values.identical_groups(below_a_gigabyte, ["innodb_buffer_pool_instances"]) == [frozenset({"1", "4", "16"})]
 
 
 def test_candidates_that_differ_are_not_one():
-    assert in_force.same_in_force(pools(), ["innodb_buffer_pool_instances"]) == []
+    assert effective_values.identical_groups(pools(), ["innodb_buffer_pool_instances"]) == []
 
 
 def test_an_inert_variable_counts_where_it_was_requested():
     settings = {"a": instance(1), "b": instance(2, innodb_buffer_pool_chunk_size="1048576")}
-    assert in_force.same_in_force(settings, []) == [frozenset("ab")]
-    assert in_force.same_in_force(settings, ["innodb_buffer_pool_chunk_size"]) == []
+    assert effective_values.identical_groups(settings, []) == [frozenset("ab")]
+    assert effective_values.identical_groups(settings, ["innodb_buffer_pool_chunk_size"]) == []
 
 
 def test_a_pool_that_grew_is_no_mere_companion_but_could_explain_the_result():
     grown = {"1": instance(1), "3": instance(2, innodb_buffer_pool_size="2415919104")}
-    (note,) = in_force.confounds(grown, ["innodb_buffer_pool_instances"], "1")
+    (note,) = effective_values.confounds(grown, ["innodb_buffer_pool_instances"], "1")
     assert note.data["follows"] == ["innodb_buffer_pool_instances"]
     assert note.data["could_explain"]
 
 
 def test_what_differs_though_nobody_asked_is_a_confound_with_all_its_values():
-    serious, harmless = in_force.confounds(pools(), ["innodb_buffer_pool_instances"], "4")
+    serious, harmless = effective_values.confounds(pools(), ["innodb_buffer_pool_instances"], "4")
     assert (serious.code, harmless.code) == ("confound", "inert_confound")
     assert serious.data == {
         "variable": "innodb_page_cleaners",
@@ -161,7 +161,7 @@ def test_a_fixed_value_that_the_server_moved_is_a_confound():
         "1": instance(1, innodb_buffer_pool_size="2147483648"),
         "3": instance(2, innodb_buffer_pool_size="2415919104", innodb_buffer_pool_instances="3"),
     }
-    (note,) = in_force.confounds(settings, ["innodb_buffer_pool_instances"], "1")
+    (note,) = effective_values.confounds(settings, ["innodb_buffer_pool_instances"], "1")
     assert note.data["variable"] == "innodb_buffer_pool_size"
     assert "2G for 1; 2304M for 3" in note_text(SPEC, note)
     assert note.data["hold"] == {"innodb_buffer_pool_size": "2049M", "innodb_buffer_pool_chunk_size": "683M"}
@@ -173,30 +173,30 @@ def test_what_is_reported_and_is_not_so_is_said_with_both():
     asked = {"innodb_buffer_pool_instances": 8, "innodb_flush_method": "O_DIRECT"}
     reported = {"innodb_buffer_pool_instances": "8", "innodb_flush_method": "O_DIRECT"}
     real = {"innodb_buffer_pool_instances": "1", "innodb_flush_method": "data buffered, redo O_DIRECT"}
-    pools, files = in_force.deviations(asked, reported, real=real)
+    pools, files = effective_values.deviations(asked, reported, real=real)
     assert (pools.code, pools.data["real"]) == ("not_real", "1")
     assert note_text(SPEC, pools) == "innodb_buffer_pool_instances=8 is reported, but the server has 1"
     assert "its data files are open buffered" in note_text(SPEC, files)
     agreed = {"innodb_buffer_pool_instances": "8", "innodb_flush_method": "data O_DIRECT, redo buffered"}
-    assert in_force.deviations(asked, reported, real=agreed) == []
-    assert in_force.deviations({"innodb_flush_method": "fsync"}, {"innodb_flush_method": "fsync"}, real=agreed) != []
+    assert effective_values.deviations(asked, reported, real=agreed) == []
+    assert effective_values.deviations({"innodb_flush_method": "fsync"}, {"innodb_flush_method": "fsync"}, real=agreed) != []
 
 
 def test_candidates_with_the_same_real_objects_are_one():
     reported = {"1": instance(1), "8": instance(2, innodb_buffer_pool_instances="8")}
     one_pool = {"innodb_buffer_pool_instances": "1", "innodb_flush_method": "data buffered"}
-    both = in_force.effective_values(reported, {"1": one_pool, "8": one_pool})
-    assert in_force.same_in_force(both, ["innodb_buffer_pool_instances"]) == [frozenset({"1", "8"})]
-    half = in_force.effective_values(reported, {"1": one_pool})
-    assert in_force.same_in_force(half, ["innodb_buffer_pool_instances"]) == [], "one that was not counted is not compared so"
+    both = effective_values.actual_values(reported, {"1": one_pool, "8": one_pool})
+    assert effective_values.identical_groups(both, ["innodb_buffer_pool_instances"]) == [frozenset({"1", "8"})]
+    half = effective_values.actual_values(reported, {"1": one_pool})
+    assert effective_values.identical_groups(half, ["innodb_buffer_pool_instances"]) == [], "one that was not counted is not compared so"
 
 
 def test_a_real_object_that_differs_is_a_confound_though_the_variables_agree():
     reported = {"a": {"innodb_flush_method": "O_DIRECT"}, "b": {"innodb_flush_method": "O_DIRECT"}}
     files = {"a": {"innodb_flush_method": "data O_DIRECT"}, "b": {"innodb_flush_method": "data buffered"}}
-    (note,) = in_force.confounds(in_force.effective_values(reported, files), [], "a")
+    (note,) = effective_values.confounds(effective_values.actual_values(reported, files), [], "a")
     assert note.data["variable"].startswith("innodb_flush_method")
-    assert in_force.confounds(in_force.effective_values(reported, files), ["innodb_flush_method"], "a") == []
+    assert effective_values.confounds(effective_values.actual_values(reported, files), ["innodb_flush_method"], "a") == []
 
 
 @pytest.mark.parametrize(
@@ -212,22 +212,22 @@ def test_how_a_kind_of_files_is_open_is_no_confound_of_a_variable_that_decides_i
     """As MariaDB opens its log, which innodb_flush_log_at_trx_commit = 2 has it buffer."""
     reported = {"a": {"innodb_log_file_buffering": "OFF"}, "b": {"innodb_log_file_buffering": "ON"}}
     real = {name: {"innodb_flush_method": f"data O_DIRECT, redo {how}"} for name, how in (("a", "O_DIRECT"), ("b", "buffered"))}
-    result = in_force.confounds(in_force.effective_values(reported, real), [asked], "a")
+    result = effective_values.confounds(effective_values.actual_values(reported, real), [asked], "a")
     assert {note.data["variable"] for note in result} == actual
 
 
 def test_what_was_seen_of_one_candidate_s_files_alone_is_not_compared():
     real = {"a": {"innodb_flush_method": "data O_DIRECT, redo O_DIRECT"}, "b": {"innodb_flush_method": "data O_DIRECT"}}
-    assert in_force.confounds(in_force.effective_values({"a": {}, "b": {}}, real), [], "a") == []
+    assert effective_values.confounds(effective_values.actual_values({"a": {}, "b": {}}, real), [], "a") == []
 
 
 def test_a_sandboxs_own_places_and_identity_are_no_confounds():
-    assert in_force.confounds({"a": instance(1), "b": instance(2)}, [], "a") == []
+    assert effective_values.confounds({"a": instance(1), "b": instance(2)}, [], "a") == []
 
 
 def test_directories_that_others_may_share_are_compared_as_they_are():
     settings = {name: {"tmpdir": "/tmp", "x": f"/tmp/{name}"} for name in "ab"}
-    assert [note.data["variable"] for note in in_force.confounds(settings, [], "a")] == ["x"]
+    assert [note.data["variable"] for note in effective_values.confounds(settings, [], "a")] == ["x"]
 
 
 def test_several_names_of_one_variable_are_one_confound_and_none_where_one_was_requested():
@@ -235,8 +235,8 @@ def test_several_names_of_one_variable_are_one_confound_and_none_where_one_was_r
         name: {"slave_net_timeout": name, "replica_net_timeout": name, "long_query_time": name, "log_slow_query_time": name}
         for name in "12"
     }
-    assert len(in_force.confounds(settings, [], "1")) == 2
-    assert len(in_force.confounds(settings, ["slave_net_timeout", "long_query_time"], "1")) == 0
+    assert len(effective_values.confounds(settings, [], "1")) == 2
+    assert len(effective_values.confounds(settings, ["slave_net_timeout", "long_query_time"], "1")) == 0
 
 
 def test_the_parts_of_a_switch_that_was_requested_are_no_confounds():
@@ -244,17 +244,17 @@ def test_the_parts_of_a_switch_that_was_requested_are_no_confounds():
         "on": {"performance_schema": "ON", "performance_schema_digests_size": "10000"},
         "off": {"performance_schema": "OFF", "performance_schema_digests_size": "0"},
     }
-    assert in_force.confounds(settings, ["performance_schema"], "on") == []
+    assert effective_values.confounds(settings, ["performance_schema"], "on") == []
 
 
 def test_a_variable_that_only_some_report_is_a_confound():
-    (note,) = in_force.confounds({"a": {}, "b": {"new_switch": "ON"}}, [], "a")
+    (note,) = effective_values.confounds({"a": {}, "b": {"new_switch": "ON"}}, [], "a")
     assert note.data["values"] == {"a": None, "b": "ON"}
     assert "absent for a; ON for b" in note_text(SPEC, note)
 
 
 def test_long_values_are_cut_in_words_and_whole_in_data():
     switch = ",".join(f"switch_{number}=on" for number in range(40))
-    (note,) = in_force.confounds({"a": {"optimizer_switch": switch}, "b": {"optimizer_switch": "x"}}, [], "a")
+    (note,) = effective_values.confounds({"a": {"optimizer_switch": switch}, "b": {"optimizer_switch": "x"}}, [], "a")
     assert len(note_text(SPEC, note)) < 200
     assert note.data["values"]["a"] == switch
