@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from dialin.model.dimension import Dimension
@@ -33,6 +34,18 @@ def test_what_needs_too_much_memory_goes_half_way_back_until_it_fits() -> None:
 def test_a_repaired_setting_always_fits(pool: int, sort: int) -> None:
     repaired = CONSTRAINTS.repaired(SPACE, {"pool": pool * GIB, "sort": sort})
     assert MEMORY.needed({**SPACE.defaults, **repaired}) <= MEMORY.limit
+
+
+def test_of_many_points_those_that_need_too_much_go_back_and_the_others_stay() -> None:
+    settings = [{"pool": 8 * GIB, "capacity": 1000}, {"pool": 64 * GIB}, {"sort": 2**30}, {"pool": 64 * GIB, "sort": 2**30}]
+    points = np.array([SPACE.point(setting) for setting in settings])
+    fitted = CONSTRAINTS.fitted(SPACE, points)
+    assert (fitted[0] == points[0]).all()
+    assert (CONSTRAINTS.needed(SPACE, fitted) <= MEMORY.limit).all()
+    assert (CONSTRAINTS.needed(SPACE, points) > MEMORY.limit).tolist() == [False, True, True, True]
+    by_formula = [MEMORY.needed({**SPACE.defaults, **setting}) for setting in settings]
+    assert CONSTRAINTS.needed(SPACE, points) == pytest.approx(by_formula, rel=1e-6)
+    assert (Constraints().fitted(SPACE, points) == points).all(), "memory is not limited"
 
 
 def test_a_variable_does_not_exceed_the_one_that_limits_it() -> None:

@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dialin.model.dimension import CATEGORY
 from dialin.model.setting import Setting, Value, as_number
 from dialin.model.tune import AtMost, MemoryFormula, as_size
 from dialin.search.space import Space
@@ -20,7 +24,9 @@ _BELOW_A_CRASH = 0.98
 """Later settings stay below this share of the memory of a setting that crashed."""
 _RETREAT = 0.25
 """The share of the way from what crashed to the most that ran by which the fence moves."""
-_HALVINGS = 30
+_HALVINGS, _HALVINGS_OF_MANY = 30, 6
+
+_Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,37 @@ class Constraints:
                     fitting.pop(rule.lower)
                     fitting.pop(rule.upper, None)
         return {name: value for name, value in fitting.items() if value != space.defaults[name]}
+
+    def needed(self, space: Space, points: _Array) -> _Array:
+        """Return the memory, in bytes, that each point needs by the formula; 0 where memory is not limited."""
+        if self.memory is None:
+            return np.zeros(len(points))
+        total = np.full(len(points), float(self.memory.constant))
+        for index, dimension in enumerate(space.dimensions):
+            if factor := self.memory.factors.get(dimension.name):
+                total += factor * np.maximum(space.numbers(points, index), 0.0)
+        return total
+
+    def fitted(self, space: Space, points: _Array) -> _Array:
+        """Return the points, with variables of those that need too much memory moved half-way back to their default, up to six times.
+
+        It is fast for many points, which `repaired` is not. Some of them may still need too much.
+        """
+        limit, default = self.limit, space.default_point
+        if limit is None or self.memory is None:
+            return points
+        points = points.copy()
+        factors = self.memory.factors
+        takes = [i for i, one in enumerate(space.dimensions) if factors.get(one.name, 0) > 0 and default[i] < CATEGORY]
+        for _ in range(_HALVINGS_OF_MANY):
+            beyond = self.needed(space, points) > limit
+            if not beyond.any():
+                break
+            for index in takes:
+                value, usual = space.numbers(points, index), space.numbers(default[None, :], index)[0]
+                move = beyond & (value > usual)
+                points[move, index] = (points[move, index] + default[index]) / 2
+        return points
 
     def after_crash(self, space: Space, setting: Setting, ran: float) -> Constraints:
         """Return the constraints after a setting crashed.

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dialin.model.dimension import CATEGORY
 from dialin.model.setting import Value
 from dialin.model.tune import TuneStage
 from dialin.model.verdict import Estimate, TuneOutcome
@@ -209,7 +208,7 @@ class Tuner:
             bases=[*best[:8], self.space.default_point, self.space.rules_point()],
             costs=lambda points: self._costs(points, running),
             allowed=self._allowed,
-            repair=self._fit_memory,
+            repair=lambda points: self.constraints.fitted(self.space, points),
             static_now=running,
         )
         proposal = propose(self.space, situation, rng)
@@ -233,38 +232,10 @@ class Tuner:
         start_seconds, set_seconds = overheads(self.space, self.history, self._points, self.options)
         return self.options.search_seconds + np.where(restarts, start_seconds, set_seconds)
 
-    def _needed(self, points: _Array) -> _Array:
-        memory = self.constraints.memory
-        if memory is None:
-            return np.zeros(len(points))
-        total = np.full(len(points), float(memory.constant))
-        for index, dimension in enumerate(self.space.dimensions):
-            if factor := memory.factors.get(dimension.name):
-                total += factor * np.maximum(self.space.numbers(points, index), 0.0)
-        return total
-
-    def _fit_memory(self, points: _Array) -> _Array:
-        limit = self.constraints.limit
-        if limit is None or self.constraints.memory is None:
-            return points
-        points = points.copy()
-        default = self.space.default_point
-        names = self.constraints.memory.factors
-        takes = [i for i, one in enumerate(self.space.dimensions) if names.get(one.name, 0) > 0 and default[i] < CATEGORY]
-        for _ in range(6):
-            beyond = self._needed(points) > limit
-            if not beyond.any():
-                break
-            for index in takes:
-                value, usual = self.space.numbers(points, index), self.space.numbers(default[None, :], index)[0]
-                move = beyond & (value > usual)
-                points[move, index] = (points[move, index] + default[index]) / 2
-        return points
-
     def _allowed(self, points: _Array) -> NDArray[np.bool_]:
         allowed = np.ones(len(points), dtype=bool)
         if (limit := self.constraints.limit) is not None:
-            allowed &= self._needed(points) <= limit
+            allowed &= self.constraints.needed(self.space, points) <= limit
         default = self.space.default_point
         for crash in self.crashes:
             cause = np.flatnonzero(crash != default)
@@ -327,7 +298,7 @@ class Tuner:
             value = np.where(self._allowed(points), mean - _CAUTION * sd, -np.inf)
             return np.asarray(value - PRICE * changed(points, default))
 
-        top = improve(self.space, score, best[:8], rng, self._fit_memory)
+        top = improve(self.space, score, best[:8], rng, lambda points: self.constraints.fitted(self.space, points))
         return self.space.point(self.constraints.repaired(self.space, self.space.setting(top)))
 
     def _without_one_of_many(self, model: Surrogate) -> Point | None:
