@@ -95,9 +95,9 @@ class Constraints:
         return total
 
     def fitted(self, space: Space, points: _Array) -> _Array:
-        """Return the points, with variables of those that need too much memory moved half-way back to their default, up to six times.
+        """Return the points, those that need too much memory with variables moved half-way back to their default.
 
-        It is fast for many points, which `repaired` is not. Some of them may still need too much.
+        Up to six times, so that some may still need too much. It is fast for many points, which `repaired` is not.
         """
         limit, default = self.limit, space.default_point
         if limit is None or self.memory is None:
