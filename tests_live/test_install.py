@@ -16,7 +16,7 @@ from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference, Flavour
 from dialin.paths import Home
 from dialin.servers.builds import discover
-from dialin.servers.install.apt_sources import read_archives, for_release
+from dialin.servers.install.apt_sources import for_release, read_archives
 from dialin.servers.install.clients import directory_megabytes
 from dialin.servers.install.installable import INSTALLABLE, Installable
 from dialin.servers.install.installer import install, remove

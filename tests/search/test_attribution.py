@@ -51,7 +51,9 @@ def test_what_the_proof_measured_goes_before_the_model() -> None:
         for block in range(6)
         for place, (name, level) in enumerate(levels.items())
     ]
-    shares = {share.variable: share for share in contributions(SPACE, BEST, MODEL, fit_trials(trials, list(proven)), proven, "whole")}
+    shares = {
+        share.variable: share for share in contributions(SPACE, BEST, MODEL, fit_trials(trials, list(proven)), proven, "whole")
+    }
     assert shares["c"].source is FigureSource.PROOF
     assert shares["c"].ratio.mean == pytest.approx(1400 / 1330, rel=0.01)
     assert shares["a"].source is FigureSource.MODEL

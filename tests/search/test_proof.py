@@ -39,5 +39,7 @@ def test_the_first_block_has_all_and_later_ones_the_contenders_and_the_baseline(
 
 @pytest.mark.parametrize(("level", "blocks", "excluded"), [(0.0, 40, True), (0.0, 3, False), (0.03, 40, False)])
 def test_a_gain_is_excluded_where_all_intervals_lie_below_what_is_worthwhile(level: float, blocks: int, excluded: bool) -> None:
-    decision = proof.decide_proof(trials({"baseline": 0, "set 1": level, "set 2": -0.05}, blocks), NAMES, "baseline", WORTHWHILE)
+    decision = proof.decide_proof(
+        trials({"baseline": 0, "set 1": level, "set 2": -0.05}, blocks), NAMES, "baseline", WORTHWHILE
+    )
     assert proof.excludes_gain(decision, ["set 1", "set 2"], WORTHWHILE) is excluded

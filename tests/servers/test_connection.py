@@ -6,7 +6,7 @@ import pytest
 from dialin.errors import ServerError
 from dialin.servers import connection
 from dialin.servers.account import Account
-from dialin.servers.connection import RefusedError, Stream, is_reachable, quote_identifier, open_stream
+from dialin.servers.connection import RefusedError, Stream, is_reachable, open_stream, quote_identifier
 
 TIMED_OUT = pymysql.err.OperationalError(2013, "Lost connection to MySQL server during query (timed out)")
 

@@ -18,7 +18,7 @@ from dialin.servers.wait_ring import WaitRing
 from dialin.store import waits_file
 from dialin.store.store import Store
 from dialin.trials import raw_waits
-from dialin.trials.raw_waits import Collector, by_purpose, check, raise_priority, needs, refuse_attached
+from dialin.trials.raw_waits import Collector, by_purpose, check, needs, raise_priority, refuse_attached
 
 LOCKS = "wait/synch/sxlock/innodb/hash_table_locks"
 SECOND = 10**12

@@ -96,7 +96,9 @@ def test_a_variable_that_is_not_reported_is_said():
 def test_a_variable_is_found_under_the_servers_own_name_for_it():
     """MariaDB 10.11 takes transaction_isolation and reports tx_isolation."""
     reported = {"tx_isolation": "READ-COMMITTED", "time_zone": "+02:00"}
-    assert effective_values.deviations({"transaction_isolation": "READ-COMMITTED", "default_time_zone": "+02:00"}, reported) == []
+    assert (
+        effective_values.deviations({"transaction_isolation": "READ-COMMITTED", "default_time_zone": "+02:00"}, reported) == []
+    )
     assert effective_values.deviations({"tx_isolation": "SERIALIZABLE"}, {"transaction_isolation": "SERIALIZABLE"}) == []
 
 
@@ -115,7 +117,9 @@ def test_with_a_catalogue_limits_defaults_and_choices_are_known(mysql, mariadb):
 
 def test_candidates_with_the_same_values_in_force_are_one():
     below_a_gigabyte = {"1": instance(1), "4": instance(2), "8": instance(3, sync_binlog="0"), "16": instance(4)}
-    assert effective_values.identical_groups(below_a_gigabyte, ["innodb_buffer_pool_instances"]) == [frozenset({"1", "4", "16"})]
+    assert effective_values.identical_groups(below_a_gigabyte, ["innodb_buffer_pool_instances"]) == [
+        frozenset({"1", "4", "16"})
+    ]
 
 
 def test_candidates_that_differ_are_not_one():
@@ -188,7 +192,9 @@ def test_candidates_with_the_same_real_objects_are_one():
     both = effective_values.actual_values(reported, {"1": one_pool, "8": one_pool})
     assert effective_values.identical_groups(both, ["innodb_buffer_pool_instances"]) == [frozenset({"1", "8"})]
     half = effective_values.actual_values(reported, {"1": one_pool})
-    assert effective_values.identical_groups(half, ["innodb_buffer_pool_instances"]) == [], "one that was not counted is not compared so"
+    assert effective_values.identical_groups(half, ["innodb_buffer_pool_instances"]) == [], (
+        "one that was not counted is not compared so"
+    )
 
 
 def test_a_real_object_that_differs_is_a_confound_though_the_variables_agree():

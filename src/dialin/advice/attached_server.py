@@ -69,7 +69,9 @@ class AttachedReading:
     is_here: bool
 
 
-def read_attached(attachment: Attachment, home: Home, clock: Clock, seconds: float, say: Callable[[str], None]) -> AttachedReading:
+def read_attached(
+    attachment: Attachment, home: Home, clock: Clock, seconds: float, say: Callable[[str], None]
+) -> AttachedReading:
     """Read an attached server, and watch its own load for so many seconds.
 
     Raises:

@@ -63,9 +63,14 @@ def statements(record: StudyRecord) -> list[Statements]:
     server = verdict.chosen.server
     persists, known = PERSISTS.is_of(server), _known(record, server)
     reported = _reported(record, verdict.recommended_candidate)
-    items = [_statements(item, persists=persists, known=known, reported=reported) for item in limiting_pairs.safe_order(changed)]
+    items = [
+        _statements(item, persists=persists, known=known, reported=reported) for item in limiting_pairs.safe_order(changed)
+    ]
     names = {one.name for one in items if one.do}
-    return [replace(one, notes=[*one.notes, limiting_pairs.missing_partner_note(one.name, names)]) if one.do else one for one in items]
+    return [
+        replace(one, notes=[*one.notes, limiting_pairs.missing_partner_note(one.name, names)]) if one.do else one
+        for one in items
+    ]
 
 
 def render(record: StudyRecord, comments: Comments) -> str | None:

@@ -24,7 +24,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from dialin.errors import DialinError, UserError
 from dialin.fleet.fleet import BlockEnded, FleetEvent, HostJoined, HostLost, HostRefused, Reported
 from dialin.fleet.host_agent import HostAgent
-from dialin.fleet.host_process import TrialEvent, Ready, Report, Message, TurnEnded, HostFailed
+from dialin.fleet.host_process import HostFailed, Message, Ready, Report, TrialEvent, TurnEnded
 from dialin.fleet.host_setup import HostNeeds, UnfitHostError, set_up
 from dialin.fleet.worker import BlockRequest, WorkerHost
 from dialin.model.cause import Cause, CauseCode

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialin.errors import UserError
 from dialin.logs import analysis_sentences, cells, course_notes, factors, notes
-from dialin.logs.assignment import AssignmentRule, AssignedRuns, sort
+from dialin.logs.assignment import AssignedRuns, AssignmentRule, sort
 from dialin.logs.cells import Cells
 from dialin.logs.factors import Values
 from dialin.logs.log_folder import Folder, incomplete
@@ -83,7 +83,11 @@ def analyze(folder: Folder, request: Request, options: Values | None = None) -> 
 
 
 def _judge(
-    summed_up: Sequence[RunFigures], assigned: AssignedRuns, request: Request, files: Sequence[FileEntry], gap_notes: Sequence[Note]
+    summed_up: Sequence[RunFigures],
+    assigned: AssignedRuns,
+    request: Request,
+    files: Sequence[FileEntry],
+    gap_notes: Sequence[Note],
 ) -> Analysis:
     """Judge runs that are summed up; `gap_notes` are the notes on incomplete logs.
 

@@ -119,7 +119,9 @@ def differing_options(assigned: AssignedRuns) -> list[Note]:
     return notes
 
 
-def one_after_the_other(runs: Sequence[RunAnalysis], assigned: AssignedRuns, comparison: Comparison) -> frozenset[frozenset[str]]:
+def one_after_the_other(
+    runs: Sequence[RunAnalysis], assigned: AssignedRuns, comparison: Comparison
+) -> frozenset[frozenset[str]]:
     """Return the pairs of repeated candidates where, in each shared cell, all runs of one came before those of the other.
 
     Only dates of the most frequent form are compared. A cell without such dates, or with the same dates for both, is skipped.
@@ -252,7 +254,9 @@ def _numbering(runs: Sequence[RunAnalysis]) -> list[str]:
     return numbering
 
 
-def moved_between_runs(runs: Sequence[RunAnalysis], assigned: AssignedRuns, comparison: Comparison, *, by_file: bool) -> list[Note]:
+def moved_between_runs(
+    runs: Sequence[RunAnalysis], assigned: AssignedRuns, comparison: Comparison, *, by_file: bool
+) -> list[Note]:
     """Return notes on runs of one setting that differ at least half as much as candidates do: the level moved between them."""
     cells: dict[tuple[str, ...], list[RunAnalysis]] = {}
     for run in runs:

@@ -157,7 +157,12 @@ def _with_budget(record: StudyRecord, minutes: float) -> StudySpec:
             f"--minutes {minutes:g} is less than the {math.ceil(10 * spent) / 10:.1f} minutes that the study has used already",
             "Give the minutes of the whole study, those used included",
         )
-    if spec.tune is not None and record.course is not None and minutes > spec.minutes and current_proof_asks(spec, record.course.asks):
+    if (
+        spec.tune is not None
+        and record.course is not None
+        and minutes > spec.minutes
+        and current_proof_asks(spec, record.course.asks)
+    ):
         searched = sum(1 for _ in answers(record.course.asks, record.trials))
         spec = spec.model_copy(update={"tune": spec.tune.model_copy(update={"searched": searched})})
     try:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dialin.clock import Clock
 from dialin.model.fitness import DiskFacts
-from dialin.probes.kernel_files import selected_word, read
+from dialin.probes.kernel_files import read, selected_word
 
 FSYNCS = 20
 _PAGE = 4096

@@ -18,7 +18,7 @@ import psutil
 from dialin.clock import Clock
 from dialin.model.fitness import Busy, CpuFacts, Facts, LimitFacts, LoadFacts, MemoryFacts, PlaceFacts
 from dialin.probes import control_groups, disk, host
-from dialin.probes.kernel_files import selected_word, number, read
+from dialin.probes.kernel_files import number, read, selected_word
 
 WATCHED = 1.0
 """Seconds that the machine is watched."""

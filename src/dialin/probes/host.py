@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from dialin.probes import control_groups, disk
-from dialin.probes.kernel_files import selected_word, read
+from dialin.probes.kernel_files import read, selected_word
 
 _MODEL = re.compile(r"^[ \t]*model name\s*:(.+)", re.MULTILINE | re.IGNORECASE)
 _SOME = re.compile(r"^some .*\btotal=(\d+)", re.MULTILINE)

@@ -109,7 +109,8 @@ def _headline(spec: StudySpec, verdict: Verdict) -> str:
             return "No worthwhile difference: all candidates have identical effective settings."
         return f"No worthwhile difference: no candidate differs from the best by {exact_percent(verdict.worthwhile)} or more."
     if verdict.verdict is Outcome.TIE:
-        return f"A tie for the best: {several(spec, verdict.winners)} differ by less than {exact_percent(verdict.worthwhile)}."
+        winners = names_in_sentence(spec, verdict.winners)
+        return f"A tie for the best: {winners} differ by less than {exact_percent(verdict.worthwhile)}."
     if verdict.verdict is Outcome.INCONCLUSIVE:
         return f"Inconclusive: {_why_inconclusive(spec, verdict, near)}."
     chosen = verdict.candidate(verdict.winners[0]) if verdict.winners else _choice(verdict)
@@ -169,12 +170,12 @@ def _why_inconclusive(spec: StudySpec, verdict: Verdict, near: str) -> str:
     leader = named_leader(verdict)
     if leader is not None:
         figures = "" if leader.name == verdict.baseline else gain(spec, verdict, leader)
-        name = f"{named(spec, leader.name)}{', the baseline,' if leader.name == verdict.baseline else ''}"
+        name = f"{name_in_sentence(spec, leader.name)}{', the baseline,' if leader.name == verdict.baseline else ''}"
         return f"{name} leads{f', {figures}' if figures else ''}; {near} with {probability(leader.probability)} probability"
     may_be_best = [one.name for one in verdict.candidates if one.state in (CandidateState.INCONCLUSIVE, CandidateState.TIES)]
     if len(may_be_best) < 2:
         return "too few trials to compare the candidates"
-    return f"{several(spec, may_be_best)} could each be the best"
+    return f"{names_in_sentence(spec, may_be_best)} could each be the best"
 
 
 def _why_nothing_is_claimed(spec: StudySpec, verdict: Verdict, live: LiveFindings) -> str:
@@ -182,9 +183,9 @@ def _why_nothing_is_claimed(spec: StudySpec, verdict: Verdict, live: LiveFinding
     if live.quads < live.quads_needed:
         return f"{counted(live.quads, 'pair')} of blocks are too few to tell an effect from a change of the load"
     if names := [one.name for one in live.candidates if one.disagrees]:
-        return f"the offered load differs with {several(spec, names)} and could explain the result"
+        return f"the offered load differs with {names_in_sentence(spec, names)} and could explain the result"
     if names := [one.name for one in live.candidates if one.lasts]:
-        return f"the effect of {several(spec, names)} takes too long to settle for periods of this length"
+        return f"the effect of {names_in_sentence(spec, names)} takes too long to settle for periods of this length"
     if verdict.goal is Goal.THROUGHPUT and live.saturated < ALL_SATURATED:
         return "the server was not saturated, so that its clients decided the throughput"
     return ""
@@ -209,12 +210,12 @@ def _unsafe(spec: StudySpec, verdict: Verdict) -> list[str]:
     sentences = []
     for one in verdict.candidates:
         if one.state is CandidateState.UNSAFE and verdict.live is not None and one.name in notes:
-            sentences.append(f"{named(spec, one.name)} is unsafe: {trips_text(notes[one.name].data)}.")
+            sentences.append(f"{name_in_sentence(spec, one.name)} is unsafe: {trips_text(notes[one.name].data)}.")
         elif one.state is CandidateState.UNSAFE:
             figures = notes[one.name].data if one.name in notes else {}
             failed, trials = figures.get("failed", one.failed), figures.get("trials", one.failed + one.trials)
             all_trials = counted(trials, "trial") if isinstance(trials, int) else "its trials"
-            sentences.append(f"{named(spec, one.name)} is unsafe: its server failed in {failed} of {all_trials}.")
+            sentences.append(f"{name_in_sentence(spec, one.name)} is unsafe: its server failed in {failed} of {all_trials}.")
     return sentences
 
 

@@ -50,20 +50,20 @@ def describe_kind(kind: Figures) -> str:
 
 def _disagree(spec: StudySpec, data: Figures) -> str:
     return (
-        f"Hosts disagree on {named(spec, data['candidate'])}, so that nothing is claimed for all of them: "
+        f"Hosts disagree on {name_in_sentence(spec, data['candidate'])}, so that nothing is claimed for all of them: "
         f"{effects_by_host(data)}. Choose for each kind of host, or study each by itself"
     )
 
 
 def _not_on_each_kind(spec: StudySpec, data: Figures) -> str:
     return (
-        f"{named(spec, data['candidate'])} is better on all hosts together, but not shown to be on every kind of host, so that "
-        f"nothing is claimed for all of them: {effects_by_host(data)}. More minutes can show it"
+        f"{name_in_sentence(spec, data['candidate'])} is better on all hosts together, but not shown to be on every kind of "
+        f"host, so that nothing is claimed for all of them: {effects_by_host(data)}. More minutes can show it"
     )
 
 
 def _differ(spec: StudySpec, data: Figures) -> str:
-    return f"The effect of {named(spec, data['candidate'])} depends on the host: {effects_by_host(data)}"
+    return f"The effect of {name_in_sentence(spec, data['candidate'])} depends on the host: {effects_by_host(data)}"
 
 
 SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {

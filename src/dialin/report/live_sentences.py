@@ -27,14 +27,15 @@ def _guard_tripped(spec: StudySpec, data: Figures) -> str:
     end = ". It got no further period and is never recommended" if data["given_up"] else ""
     longest = data["restored_in"]
     back = "the baseline could NOT be restored" if longest is None else f"restored within {longest:.2f} s"
-    return f"{named(spec, data['candidate'])}: {trips_text(data)}, last because {guard_reason(cause.figures)}; {back}{end}"
+    name = name_in_sentence(spec, data["candidate"])
+    return f"{name}: {trips_text(data)}, last because {guard_reason(cause.figures)}; {back}{end}"
 
 
 def _load_disagrees(spec: StudySpec, data: Figures) -> str:
     noun = measure(spec.goal, spec.workload.percentile).noun
     return (
-        f"Nothing is claimed of {named(spec, data['candidate'])}: clients sent {_ratio(data['load'])} statements with it, and "
-        f"{noun} differs by {_ratio(data['with_load'])} with that counted in, by {_ratio(data['without_load'])} without. "
+        f"Nothing is claimed of {name_in_sentence(spec, data['candidate'])}: clients sent {_ratio(data['load'])} statements with "
+        f"it, and {noun} differs by {_ratio(data['with_load'])} with that counted in, by {_ratio(data['without_load'])} without. "
         "Clients that wait for answers send more to a faster server"
     )
 
@@ -77,7 +78,7 @@ def _few_quads(_spec: StudySpec, data: Figures) -> str:
 
 
 def _costs_latency(spec: StudySpec, data: Figures) -> str:
-    return f"{named(spec, data['candidate'])} raises the mean latency of statements by {_ratio(data['ratio'])}"
+    return f"{name_in_sentence(spec, data['candidate'])} raises the mean latency of statements by {_ratio(data['ratio'])}"
 
 
 def _saturated(_spec: StudySpec, data: Figures) -> str:

@@ -76,4 +76,6 @@ def names_in_sentence(spec: StudySpec, names: Sequence[str]) -> str:
 
 def baseline_in_sentence(spec: StudySpec) -> str:
     """Return the baseline's name in a sentence; its value if it is what a server that dialin did not start has now."""
-    return f"{named(spec, spec.baseline)}, what the server has now" if spec.baseline == spec.initial else "the baseline"
+    return (
+        f"{name_in_sentence(spec, spec.baseline)}, what the server has now" if spec.baseline == spec.initial else "the baseline"
+    )

@@ -27,20 +27,20 @@ def _costs_throughput(spec: StudySpec, data: Figures) -> str:
     ratio = Estimate(mean=data["ratio"], low=data["low"], high=data["high"])
     costs = "costs" if ratio.high is not None and ratio.high < 1 else "may cost"
     figure = change_with_confidence(ratio, spec.confidence)
-    return f"{named(spec, data['candidate'])} {costs} throughput: {figure} against the baseline"
+    return f"{name_in_sentence(spec, data['candidate'])} {costs} throughput: {figure} against the baseline"
 
 
 def _more_stalls(spec: StudySpec, data: Figures) -> str:
     return (
-        f"{named(spec, data['candidate'])} stalls more than the baseline: {1000 * data['share']:.1f} stalled seconds per 1000 "
-        f"s against {1000 * data['baseline']:.1f}. If steadiness matters, use --goal stability"
+        f"{name_in_sentence(spec, data['candidate'])} stalls more than the baseline: {1000 * data['share']:.1f} stalled seconds "
+        f"per 1000 s against {1000 * data['baseline']:.1f}. If steadiness matters, use --goal stability"
     )
 
 
 def _faster_but_stalls_more(spec: StudySpec, data: Figures) -> str:
     return (
-        f"{named(spec, data['candidate'])} has a higher typical speed ({change(data['typical'])}) but stalls more: stalls cost "
-        f"it {percent(data['cost'])} of that speed, the baseline {percent(data['baseline'])}. Throughput decides, and it "
+        f"{name_in_sentence(spec, data['candidate'])} has a higher typical speed ({change(data['typical'])}) but stalls more: stalls "
+        f"cost it {percent(data['cost'])} of that speed, the baseline {percent(data['baseline'])}. Throughput decides, and it "
         "includes stalls"
     )
 
@@ -103,14 +103,14 @@ def _host_lost_seconds(spec: StudySpec, data: Figures) -> str:
 
 def _unsafe(spec: StudySpec, data: Figures) -> str:
     return (
-        f"{named(spec, data['candidate'])} is never recommended: its server failed in {data['failed']} of "
+        f"{name_in_sentence(spec, data['candidate'])} is never recommended: its server failed in {data['failed']} of "
         f"{counted(data['trials'], 'trial')}; the baseline's failed in {data['baseline_failed']} of {data['baseline_trials']}"
     )
 
 
 def _failed_trials(spec: StudySpec, data: Figures) -> str:
     reason = with_advice(Cause.read(data["cause"])) or "reason not available"
-    return f"{named(spec, data['candidate'])}: {counted(data['failed'], 'trial')} failed; {reason}"
+    return f"{name_in_sentence(spec, data['candidate'])}: {counted(data['failed'], 'trial')} failed; {reason}"
 
 
 def _inconclusive(_spec: StudySpec, data: Figures) -> str:

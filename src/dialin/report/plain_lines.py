@@ -101,7 +101,7 @@ class PlainLines:
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
             noun = f" {self._compared}" if self._compared else ""
             so_far = f"; {change(standing.ratio)}{noun} to the baseline after {counted(standing.trials, 'trial')}"
-        lost_part = f", {lost(lost_seconds)}" if lost_seconds else ""
+        lost_part = f", {lost_seconds_text(lost_seconds)}" if lost_seconds else ""
         self._write(f"{where} ended{figure}{lost_part}{so_far}{out}.")
 
     def study_ended(self, verdict: Verdict) -> None:

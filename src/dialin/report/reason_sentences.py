@@ -5,7 +5,7 @@ from __future__ import annotations
 from dialin.model.study import StudySpec
 from dialin.model.verdict import ReasonCode, Verdict
 from dialin.report.headline import gain, named_leader
-from dialin.report.names import name_in_sentence, names_in_sentence, baseline_in_sentence
+from dialin.report.names import baseline_in_sentence, name_in_sentence, names_in_sentence
 from dialin.text import exact_percent
 from dialin.variables.rules import loses
 
@@ -90,6 +90,6 @@ def _refusal(spec: StudySpec, verdict: Verdict) -> str:
     data = verdict.reason_data
     is_better, variables = "is better" if data["is_better"] else "may be better", data["variables"]
     return (
-        f"{named(spec, data['candidate'])} {is_better} but gives up durability ({', '.join(variables)}: {loses(variables[0])}"
-        "), so it is not recommended unless you give --accept-weaker-durability."
+        f"{name_in_sentence(spec, data['candidate'])} {is_better} but gives up durability ({', '.join(variables)}: "
+        f"{loses(variables[0])}), so it is not recommended unless you give --accept-weaker-durability."
     )

@@ -74,7 +74,7 @@ def confound(_spec: StudySpec, data: Figures) -> str:
 def _identical(spec: StudySpec, data: Figures) -> str:
     facts = "; ".join(f"each has {count} real {variable}" for variable, count in data["real"].items())
     return (
-        f"{several(spec, data['candidates'])} have identical effective settings{f' ({facts})' if facts else ''}: "
+        f"{names_in_sentence(spec, data['candidates'])} have identical effective settings{f' ({facts})' if facts else ''}: "
         "any difference between them is noise"
     )
 
@@ -82,14 +82,16 @@ def _identical(spec: StudySpec, data: Figures) -> str:
 def _changed_between(spec: StudySpec, data: Figures) -> str:
     values = [_sized(value) for value in data["values"].values() if value is not None]
     became = f" from {values[0]} to {values[1]}" if len(values) == 2 else ""
-    return f"{named(spec, data['candidate'])}: {data['variable']} changed{became} between its first and its last trial"
+    return (
+        f"{name_in_sentence(spec, data['candidate'])}: {data['variable']} changed{became} between its first and its last trial"
+    )
 
 
 def _changed_during(spec: StudySpec, data: Figures) -> str:
     name, count = data["variable"], len(data["trials"])
     became = [f"{shown(before, name)} became {shown(after, name)}" for before, after in data["values"]]
     values = listed(list(dict.fromkeys(became)))
-    trials = f"{counted(count, 'trial')} of {several(spec, data['candidates'])} ({values})"
+    trials = f"{counted(count, 'trial')} of {names_in_sentence(spec, data['candidates'])} ({values})"
     if data["under_test"]:
         they_were = "it was" if count == 1 else "they were"
         return f"Something other than dialin changed {name} during {trials}: {they_were} discarded and run again"
@@ -102,7 +104,8 @@ def shown(value: str, name: str = "") -> str:
 
 
 def _weaker_durability(spec: StudySpec, data: Figures) -> str:
-    return f"{named(spec, data['candidate'])} gives up durability that the baseline has: {rules.loses(data['variable'])}"
+    name = name_in_sentence(spec, data["candidate"])
+    return f"{name} gives up durability that the baseline has: {rules.loses(data['variable'])}"
 
 
 def _different_builds(_spec: StudySpec, _data: Figures) -> str:

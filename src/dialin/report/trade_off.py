@@ -41,7 +41,9 @@ def trade_off(verdict: Verdict, labels: Mapping[str, str], compared: PairCompari
         return ""
     between = [labels[one.name] for one in ends[1:-1]]
     middle = f"; between: {listed(between)}" if between else ""
-    others = " Every other candidate is worse in both than one of these." if len(ends) < len(plotted_candidates(verdict)) else ""
+    others = (
+        " Every other candidate is worse in both than one of these." if len(ends) < len(plotted_candidates(verdict)) else ""
+    )
     caveat = f" Their difference in {inconclusive[0]} is inconclusive." if inconclusive else ""
     return f"Fastest: {labels[fastest.name]}; steadiest: {labels[steadiest.name]}{middle}.{others}{caveat}"
 

@@ -116,12 +116,12 @@ def no_change(record: StudyRecord) -> str:
     if verdict.chosen.trials == 0:
         return "Nothing is recommended: the baseline could not be measured."
     if verdict.baseline == record.spec.initial:
-        return f"Nothing changes: keep {the_baseline(record.spec)}."
+        return f"Nothing changes: keep {baseline_in_sentence(record.spec)}."
     return "Nothing changes: keep the options of the baseline."
 
 
 def goal(record: StudyRecord) -> str:
-    """Return the measure of the goal, and which way it is better: `throughput; higher is better.`"""
+    """Return the measure of the goal, and which way it is better, such as `throughput; higher is better`."""
     spec = record.spec
     aim = measure_of(record.verdict) if record.verdict else measure(spec.goal, spec.workload.percentile)
     return f"{aim.aim}; {aim.direction}."
@@ -170,7 +170,7 @@ def proof(verdict: Verdict) -> str:
 def length(verdict: Verdict) -> str:
     """Return how long the study took, and how many seconds were lost to the host."""
     load, wall = duration(60 * verdict.minutes_of_load), duration(60 * verdict.minutes_of_wall_clock)
-    left_out = f" {lost(verdict.lost_seconds)} and excluded." if verdict.lost_seconds else ""
+    left_out = f" {lost_seconds_text(verdict.lost_seconds)} and excluded." if verdict.lost_seconds else ""
     return f"{load} of measured load in {wall} of wall clock.{left_out}"
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from dialin.model.study import Until
-from dialin.stats.decide import Rules, with_representatives, representatives
+from dialin.stats.decide import Rules, representatives, with_representatives
 from dialin.stats.posterior import chances
 from dialin.stats.standings import leader_of
 from dialin.stats.thresholds import thresholds

@@ -59,7 +59,9 @@ class NoProbes:
         return Evidence()
 
 
-def watch_nothing(_trial: Trial, _instance: Instance, _build: Versioned, _client_cpu: ClientCpu) -> AbstractContextManager[Watching]:
+def watch_nothing(
+    _trial: Trial, _instance: Instance, _build: Versioned, _client_cpu: ClientCpu
+) -> AbstractContextManager[Watching]:
     return nullcontext(NoProbes())
 
 

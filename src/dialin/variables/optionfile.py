@@ -3,7 +3,8 @@
 Reading follows the servers' rules: groups, `#` and `;` comments, quotes and their escapes, dashes for underscores, `skip-x`
 and a bare `x`, `!include` and `!includedir`; the last of several lines for one option wins. The groups of every server
 (`[mysqld]`, `[server]`) and those of MariaDB are read; a group of one version, such as `[mysqld-9.7]`, is left out with a note.
-Paths in an include are relative to the file that contains it. Options that belong to one server only are left out, see `reserved_variables`.
+Paths in an include are relative to the file that contains it. Options that belong to one server only are left out, see
+`reserved_variables`.
 """
 
 from __future__ import annotations

@@ -179,7 +179,9 @@ def weaker_durability(candidate: Mapping[str, str], baseline: Mapping[str, str])
 
 def loses(variable: str) -> str:
     """Return what a weaker value of a variable in `DURABILITY_RULES` can lose, as a sentence without its full stop."""
-    return next((rule.loses for rule in DURABILITY_RULES if rule.variable == variable), "a crash can lose data that the baseline keeps")
+    return next(
+        (rule.loses for rule in DURABILITY_RULES if rule.variable == variable), "a crash can lose data that the baseline keeps"
+    )
 
 
 # What differs but is not under test

@@ -83,7 +83,9 @@ def deviations(spec: StudySpec, settings: Mapping[str, EffectiveSettings], catal
     for candidate in spec.candidates:
         if candidate.name in settings:
             effective, catalogue = settings[candidate.name], catalogues.get(candidate.server)
-            for note in effective_values.deviations(spec.setting_of(candidate.name), effective.in_force, catalogue, effective.real):
+            for note in effective_values.deviations(
+                spec.setting_of(candidate.name), effective.in_force, catalogue, effective.real
+            ):
                 key = note.model_dump_json()
                 notes.setdefault(key, note)
                 names_of.setdefault(key, []).append(candidate.name)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialin.servers.install.apt_sources import Archive, parse_lines, parse_stanzas, read_archives, render, for_release
+from dialin.servers.install.apt_sources import Archive, for_release, parse_lines, parse_stanzas, read_archives, render
 
 KEY = "/usr/share/keyrings/debian-archive-keyring.gpg"
 DEB822 = f"""\

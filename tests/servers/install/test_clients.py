@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dialin.errors import UserError
-from dialin.servers.install.clients import Arrival, Clients, directory_megabytes, missing, error_line
+from dialin.servers.install.clients import Arrival, Clients, directory_megabytes, error_line, missing
 
 
 def test_what_a_client_prints_is_returned():

@@ -66,7 +66,9 @@ def _title(reason: Reason) -> str:
 def _of_event(reason: Reason, waits: Sequence[WaitSummary]) -> list[WaitSummary]:
     if reason.code != EVENT:
         return []
-    return [one for one in waits if one.operation == ALL and _titled(visible(short_event_name(one.instrument))) == _title(reason)]
+    return [
+        one for one in waits if one.operation == ALL and _titled(visible(short_event_name(one.instrument))) == _title(reason)
+    ]
 
 
 def _waited(one: WaitSummary) -> float:

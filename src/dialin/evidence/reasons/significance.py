@@ -164,7 +164,9 @@ def _follow(rule: ReasonRule, trials: Sequence[MeasuredTrial], names: Sequence[s
     return _Followed(rule, values, usable) if len(usable) == len(fits) else None
 
 
-def _fit(values: Mapping[int, float], trials: Sequence[MeasuredTrial], baseline: str, names: Sequence[str]) -> blocks.Fit | None:
+def _fit(
+    values: Mapping[int, float], trials: Sequence[MeasuredTrial], baseline: str, names: Sequence[str]
+) -> blocks.Fit | None:
     observations = [one.observation(values[one.trial.id]) for one in trials if one.trial.id in values]
     return blocks.fit_connected(observations, names, {baseline})
 

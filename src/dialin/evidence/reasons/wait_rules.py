@@ -149,7 +149,7 @@ def _files(trials: Sequence[MeasuredTrial]) -> Iterator[ReasonRule]:
             yield ReasonRule(
                 "file_syncs",
                 "syncs",
-                f"syncs of {visible(short(event))}",
+                f"syncs of {visible(short_event_name(event))}",
                 "per transaction",
                 sources.FILE_SUMMARIES,
                 by_transaction(_absent_is_zero("waits", name)),
@@ -160,7 +160,7 @@ def _files(trials: Sequence[MeasuredTrial]) -> Iterator[ReasonRule]:
             yield ReasonRule(
                 "file_read_size",
                 "read size",
-                f"reads of {visible(short(event))}",
+                f"reads of {visible(short_event_name(event))}",
                 "per call",
                 sources.FILE_SUMMARIES,
                 quotient(per_second("waits", name), per_second("waits", f"file/{event}/reads"), least=1.0),

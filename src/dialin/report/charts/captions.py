@@ -44,7 +44,7 @@ def pareto(verdict: Verdict, style: Mapping[str, Style], ends: PairComparison) -
     best = pareto_candidates(verdict)
     reading = "No other candidate is better in both than a filled mark; lines through a mark are its intervals."
     figures = "; ".join(
-        f"{labels[one.name]}: {with_interval(one.tps)} {units_of(verdict).rate}, CV {with_interval(one.cv, percent)}"
+        f"{labels[one.name]}: {with_interval(one.tps)} {units_of_verdict(verdict).rate}, CV {with_interval(one.cv, percent)}"
         for one in (best or plotted_candidates(verdict))
     )
     summary = ""
@@ -111,7 +111,7 @@ def combined(series: Sequence[Series]) -> str:
     if worst is not None:
         words += f" The lowest measured {_noun(series)}, {number(worst[0])} {series[0].units.rate}, is in trial {worst[1]}."
     if lost_seconds := sum(one.lost_seconds for one in series):
-        words += f" {lost(lost_seconds)}, in {counted(sum(one.lost_seconds > 0 for one in series), 'trial')}."
+        words += f" {lost_seconds_text(lost_seconds)}, in {counted(sum(one.lost_seconds > 0 for one in series), 'trial')}."
     return words + resumed
 
 

@@ -128,7 +128,7 @@ def _forest_row(candidate: CandidateVerdict, verdict: Verdict, look: Style, plac
 def _point(candidate: CandidateVerdict, verdict: Verdict, look: Style, side: str) -> Any:
     lines = [
         safe(look.label),
-        f"{with_interval(candidate.tps)} {units_of(verdict).rate}",
+        f"{with_interval(candidate.tps)} {units_of_verdict(verdict).rate}",
         f"CV {with_interval(candidate.cv, percent)}",
         f"stalls per 1000 s: {with_interval(candidate.stall_seconds_per_1000)}",
         f"{latency_name(verdict.percentile)}: {with_interval(candidate.latency_ms)} ms",

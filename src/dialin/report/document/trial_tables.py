@@ -50,7 +50,7 @@ def order(record: StudyRecord, series: Sequence[Series], names: Naming) -> Table
         rows.append(Row([Cell(f"block {block}{kind}{on_host}"), *cells]))
     caption = (
         "Each block runs its candidates in random order, left to right. The figure is the mean of the trial, "
-        f"{units_in(record).rate}."
+        f"{units_of_record(record).rate}."
     )
     return Table("order-table", caption, columns, rows, "No trial has started yet.")
 

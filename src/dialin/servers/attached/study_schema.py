@@ -61,7 +61,7 @@ def empty(query: Query, name: str, owner: str) -> None:
     query("SET SESSION foreign_key_checks = 0")
     for table in tables:
         if table != MARK:
-            query(f"DROP TABLE `{name}`.{quoted(table)}")
+            query(f"DROP TABLE `{name}`.{quote_identifier(table)}")
 
 
 def drop(query: Query, name: str, owner: str, *, made: bool) -> str | None:

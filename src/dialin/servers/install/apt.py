@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
-from dialin.servers.install.apt_sources import Archive, read_archives, render, for_release
+from dialin.servers.install.apt_sources import Archive, for_release, read_archives, render
 from dialin.servers.install.clients import MEGABYTE, Arrival, Clients
 from dialin.servers.install.manifest import Layout, check_search_path, messages_directory
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dialin.errors import ServerError, WorkloadError
 from dialin.model.cause import Cause, CauseCode
 from dialin.model.cpus import parse_cpus
-from dialin.servers.connection import RefusedError, Stream, is_reachable, connect, quote_identifier, open_stream
+from dialin.servers.connection import RefusedError, Stream, connect, is_reachable, open_stream, quote_identifier
 from dialin.workloads.base import Second, Target
 
 LONGEST_RUN = 6 * 3600.0
@@ -67,7 +67,7 @@ class ScanLoad:
             self._streams = [opened.enter_context(open_stream(target.account)) for _ in range(threads)]
             self._ids = [int(stream.query("SELECT CONNECTION_ID()")[0][0]) for stream in self._streams]
             for stream in self._streams:
-                stream.query(f"USE {quoted(target.database)}")
+                stream.query(f"USE {quote_identifier(target.database)}")
                 stream.query(f"SET SESSION wait_timeout = {_IDLE}")
                 with suppress(RefusedError):  # servers without a query cache, or with one that is off for good
                     stream.query("SET SESSION query_cache_type = OFF")

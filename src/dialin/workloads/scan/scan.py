@@ -165,7 +165,7 @@ class Scan(Workload):
             with connect(target.account, timeout=_STATEMENT_LIMIT) as query:
                 if target.data is not None:
                     self._set_sandbox(query)
-                query(f"USE {quoted(target.database)}")
+                query(f"USE {quote_identifier(target.database)}")
                 query("SET NAMES latin1")  # like the table's columns: some builds cannot mix them with another
                 query(table.create(self._options, table.SEED))
                 query(table.seed(self._options, self._rows))
@@ -204,7 +204,7 @@ class Scan(Workload):
         """Drop from memory what must be cold, and return the figures of the load that are known by then."""
         facts: dict[str, float] = {}
         with connect(target.account, timeout=_READY_WITHIN) as query:
-            query(f"USE {quoted(target.database)}")
+            query(f"USE {quote_identifier(target.database)}")
             if self._options.is_cold and target.data is not None:
                 if self._is_cold_innodb:
                     self._take_copy(query)
