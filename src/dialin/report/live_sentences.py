@@ -34,9 +34,9 @@ def _guard_tripped(spec: StudySpec, data: Figures) -> str:
 def _load_disagrees(spec: StudySpec, data: Figures) -> str:
     noun = measure(spec.goal, spec.workload.percentile).noun
     return (
-        f"Nothing is claimed of {name_in_sentence(spec, data['candidate'])}: clients sent {_ratio(data['load'])} statements with "
-        f"it, and {noun} differs by {_ratio(data['with_load'])} with that counted in, by {_ratio(data['without_load'])} without. "
-        "Clients that wait for answers send more to a faster server"
+        f"Nothing is claimed of {name_in_sentence(spec, data['candidate'])}: clients sent {_ratio(data['load'])} statements "
+        f"with it, and {noun} differs by {_ratio(data['with_load'])} with that counted in, by {_ratio(data['without_load'])} "
+        "without. Clients that wait for answers send more to a faster server"
     )
 
 

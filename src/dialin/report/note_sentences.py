@@ -32,15 +32,15 @@ def _costs_throughput(spec: StudySpec, data: Figures) -> str:
 
 def _more_stalls(spec: StudySpec, data: Figures) -> str:
     return (
-        f"{name_in_sentence(spec, data['candidate'])} stalls more than the baseline: {1000 * data['share']:.1f} stalled seconds "
-        f"per 1000 s against {1000 * data['baseline']:.1f}. If steadiness matters, use --goal stability"
+        f"{name_in_sentence(spec, data['candidate'])} stalls more than the baseline: {1000 * data['share']:.1f} stalled "
+        f"seconds per 1000 s against {1000 * data['baseline']:.1f}. If steadiness matters, use --goal stability"
     )
 
 
 def _faster_but_stalls_more(spec: StudySpec, data: Figures) -> str:
     return (
-        f"{name_in_sentence(spec, data['candidate'])} has a higher typical speed ({change(data['typical'])}) but stalls more: stalls "
-        f"cost it {percent(data['cost'])} of that speed, the baseline {percent(data['baseline'])}. Throughput decides, and it "
+        f"{name_in_sentence(spec, data['candidate'])} has a higher typical speed ({change(data['typical'])}) but stalls more: "
+        f"stalls cost it {percent(data['cost'])} of that speed, the baseline {percent(data['baseline'])}. Throughput decides, and it "
         "includes stalls"
     )
 
