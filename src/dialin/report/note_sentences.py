@@ -40,8 +40,8 @@ def _more_stalls(spec: StudySpec, data: Figures) -> str:
 def _faster_but_stalls_more(spec: StudySpec, data: Figures) -> str:
     return (
         f"{name_in_sentence(spec, data['candidate'])} has a higher typical speed ({change(data['typical'])}) but stalls more: "
-        f"stalls cost it {percent(data['cost'])} of that speed, the baseline {percent(data['baseline'])}. Throughput decides, and it "
-        "includes stalls"
+        f"stalls cost it {percent(data['cost'])} of that speed, the baseline {percent(data['baseline'])}. "
+        "Throughput decides, and it includes stalls"
     )
 
 
