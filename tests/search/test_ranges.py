@@ -29,6 +29,8 @@ def test_anything_else_is_refused(text: str) -> None:
 def test_a_range_that_was_requested_is_cut_by_what_the_server_takes() -> None:
     axis = make_dimension(CAPACITY, parse_requested("innodb_io_capacity=50..20000"))
     assert (axis.low, axis.high, axis.log) == (100, 20_000, True)
+    with pytest.raises(UserError, match="innodb_io_capacity: the server accepts no range within 10 to 50"):
+        make_dimension(CAPACITY, parse_requested("innodb_io_capacity=10..50"))
 
 
 def test_without_a_range_it_spans_sixteen_times_the_default_unless_a_rule_says_more() -> None:

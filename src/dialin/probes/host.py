@@ -144,5 +144,6 @@ def _file_system(directory: Path) -> dict[str, str]:
     facts = {"file_system": mount.kind} if mount else {}
     if device:
         facts["disk"] = read(device / "device/model") or device.name
-        facts["disk_rotational"] = "yes" if read(device / "queue/rotational") == "1" else "no"
+        if (rotational := disk.is_rotational(path)) is not None:
+            facts["disk_rotational"] = "yes" if rotational else "no"
     return facts

@@ -97,7 +97,8 @@ def make_dimension(facts: VariableFacts, requested: RequestedVariable | None = N
         return _listed(facts, facts.choices, facts.limits or "all values that the server takes")
     low, high, reason = _range(facts, requested)
     if not low < high:
-        raise UserError(f"{facts.name}: the server accepts no value between {low:g} and {high:g}", "Name another range")
+        limits = (requested.low, requested.high) if requested is not None and requested.low is not None else (low, high)
+        raise UserError(f"{facts.name}: the server accepts no range within {limits[0]} to {limits[1]}", "Name another range")
     special = tuple(value for value in facts.special if not _within(value, low, high))
     default = as_number(facts.default)
     inside = default is not None and low <= default <= high

@@ -18,7 +18,7 @@ from dialin.model.setting import Setting, Value, as_number, same_value
 
 Point = NDArray[np.float64]
 
-_SPECIAL_SHARE = 0.15
+SPECIAL_SHARE = 0.15
 """The share of random draws that take a special value where a variable has any."""
 
 _LOG_RATIO = 64
@@ -123,6 +123,6 @@ class Space:
             if dimension.values:
                 points[:, index] = CATEGORY + rng.integers(len(dimension.values), size=count)
             elif dimension.special:
-                special = rng.random(count) < _SPECIAL_SHARE
+                special = rng.random(count) < SPECIAL_SHARE
                 points[special, index] = CATEGORY + rng.integers(len(dimension.special), size=count)[special]
         return points

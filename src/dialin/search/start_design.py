@@ -6,7 +6,7 @@ import numpy as np
 
 from dialin.model.dimension import CATEGORY
 from dialin.search.constraints import Constraints
-from dialin.search.space import Point, Space
+from dialin.search.space import SPECIAL_SHARE, Point, Space
 
 FEWEST, MOST = 8, 24
 """The least and the greatest number of settings in the hypercube."""
@@ -59,7 +59,7 @@ def _stratified(space: Space, index: int, count: int, rng: np.random.Generator) 
     if dimension.values:
         return np.asarray(CATEGORY + np.floor(shares * len(dimension.values)))
     if dimension.special:
-        special = rng.random(count) < 0.15
+        special = rng.random(count) < SPECIAL_SHARE
         codes = CATEGORY + rng.integers(len(dimension.special), size=count)
         return np.where(special, codes, shares)
     return np.asarray(shares)
