@@ -1,10 +1,10 @@
-//! Gives the build a digest of all that it is made of, so that two programs of one version can be told apart.
+//! Computes a digest of all sources of a build, so that two programs of the same version can be distinguished.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a build is made of: files, and directories with all that is in them.
+/// The sources of a build: files, and directories with all of their contents.
 const PARTS: [&str; 5] = ["Cargo.toml", "build.rs", "crates.lock", "src", "workloads"];
 
 fn main() {
@@ -18,7 +18,7 @@ fn main() {
 /// A digest (FNV-1a) of the names and contents of files below a directory.
 ///
 /// # Errors
-/// One of them cannot be read.
+/// A file or directory cannot be read.
 pub fn digest(root: &Path, parts: &[&str]) -> io::Result<u64> {
     let mut files = Vec::new();
     for part in parts {

@@ -1,4 +1,4 @@
-//! How a server is reached and as whom.
+//! The server that connections go to, the account that they log in with, and their TLS settings.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub enum Address {
 }
 
 impl Default for Address {
-    /// Nowhere.
+    /// An empty socket path, at which no server listens.
     fn default() -> Self {
         Address::Socket(PathBuf::new())
     }
@@ -28,50 +28,50 @@ impl fmt::Display for Address {
     }
 }
 
-/// What the standard client's `ssl-mode` asks for.
+/// Whether connections use TLS, and what they verify: `ssl-mode` of the MySQL client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TlsMode {
-    /// Never.
+    /// Do not use TLS.
     Disabled,
-    /// Over TCP, where the server has it.
+    /// Use TLS over TCP if the server offers it, and not over a unix socket.
     #[default]
     Preferred,
-    /// Or no connection.
+    /// Use TLS, or do not connect.
     Required,
-    /// With a certificate that `ca` signed.
+    /// As `Required`, and verify that an authority of `ca` signed the server's certificate.
     VerifyCa,
-    /// With a certificate that `ca` signed for this host.
+    /// As `VerifyCa`, and verify that the certificate was issued for this host.
     VerifyIdentity,
 }
 
-/// How connections are encrypted.
+/// The TLS settings of connections. Files are in PEM format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tls {
-    /// What is asked of the server.
+    /// Whether connections use TLS, and what they verify.
     pub mode: TlsMode,
-    /// The certificates that the server's must be signed by.
+    /// The file with the certificates of the authorities (CA) that may sign the server's certificate.
     pub ca: Option<PathBuf>,
-    /// The client's certificate.
+    /// The file with the client's certificate.
     pub certificate: Option<PathBuf>,
-    /// The client's key.
+    /// The file with the private key of the client's certificate.
     pub key: Option<PathBuf>,
-    /// Whether the server's key for passwords may be asked for over TCP without encryption. Whoever can change what is sent there
-    /// can put a key of his own in its place, and so learn the password.
+    /// Whether to request the server's public key for passwords over TCP without encryption. An attacker who can change the
+    /// traffic could replace that key with his own and so learn the password.
     pub fetch_public_key: bool,
 }
 
-/// An account at a server. Its password never shows in its text.
+/// An account on a server. Its `Debug` output does not contain the password.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Account {
     /// Where the server listens.
     pub address: Address,
-    /// The user.
+    /// The user name.
     pub user: String,
-    /// The password; empty for none.
+    /// The password; empty if there is none.
     pub password: String,
     /// The schema of the workload's tables.
     pub database: String,
-    /// How connections are encrypted.
+    /// The TLS settings.
     pub tls: Tls,
 }
 

@@ -1,4 +1,5 @@
-//! Reads the option files of the standard clients: who connects to what, and the password, which no argument may hold.
+//! Reads option files of the MySQL and MariaDB clients: the server's address, the account, and the password, which no argument
+//! may contain.
 
 use crate::account::TlsMode;
 use crate::errors::{Error, Result};
@@ -8,15 +9,15 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The sections that are read; the later one wins.
+/// The sections that are read. A value in `[dialin-load]` overrides one in `[client]`, whatever their order in the file.
 const SECTIONS: [&str; 2] = ["client", "dialin-load"];
-/// Option files are small; a larger file is something else.
+/// The largest option file in bytes; a larger file cannot be one.
 const LARGEST: u64 = 1 << 20;
 const KEYS: &str = "user, password, host, port, socket, database, ssl-mode, ssl-ca, ssl-cert, ssl-key, get-server-public-key";
-/// The option that may stand without a value.
+/// The only option that may be written without a value.
 const PUBLIC_KEY: &str = "get-server-public-key";
 
-/// What an option file says of the account; None where it says nothing.
+/// The options of an account in an option file; `None` where the file does not set the option.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct AccountFile {
     /// The user.
@@ -31,17 +32,17 @@ pub struct AccountFile {
     pub socket: Option<PathBuf>,
     /// The schema.
     pub database: Option<String>,
-    /// Whether connections are encrypted.
+    /// Whether connections use TLS, and what they verify.
     pub ssl_mode: Option<TlsMode>,
-    /// Certificates of authorities.
+    /// The file with the certificates of the authorities (CA).
     pub ssl_ca: Option<PathBuf>,
-    /// The client's certificate.
+    /// The file with the client's certificate.
     pub ssl_cert: Option<PathBuf>,
-    /// The client's key.
+    /// The file with the private key of the client's certificate.
     pub ssl_key: Option<PathBuf>,
-    /// Whether the server's key for passwords is asked for over TCP without encryption.
+    /// Whether to request the server's public key for passwords over TCP without encryption.
     pub get_server_public_key: bool,
-    /// What is not as it should be, but can be used; a sentence each, without a full stop.
+    /// Problems that do not prevent the use of the file; one sentence each, without a full stop.
     pub warnings: Vec<String>,
 }
 
@@ -49,7 +50,7 @@ pub struct AccountFile {
 ///
 /// # Errors
 ///
-/// It cannot be read, or is not written as the standard clients' option files are.
+/// The file cannot be read, or its syntax or a value in it is wrong.
 pub fn read(path: &Path) -> Result<AccountFile> {
     let name = path.display();
     let unreadable = |cause: std::io::Error| {
@@ -59,7 +60,7 @@ pub fn read(path: &Path) -> Result<AccountFile> {
         )
     };
     let file = File::open(path).map_err(unreadable)?;
-    let about = file.metadata().map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
     let mut bytes = Vec::new();
     file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > LARGEST {
@@ -67,7 +68,7 @@ pub fn read(path: &Path) -> Result<AccountFile> {
     }
     let text = String::from_utf8(bytes).map_err(|_| unreadable(std::io::Error::other("it is not UTF-8")))?;
     let mut found = parse(&text, &name.to_string())?;
-    if found.password.is_some() && about.mode() & 0o004 != 0 {
+    if found.password.is_some() && metadata.mode() & 0o004 != 0 {
         found.warnings.push(format!("Anybody can read the password in {name}: chmod 600 {name}"));
     }
     Ok(found)
@@ -87,16 +88,16 @@ pub fn parse(text: &str, name: &str) -> Result<AccountFile> {
             continue;
         }
         if line.starts_with('!') {
-            found.warnings.push(format!("{name}, line {number}: files that it includes are not read"));
+            found.warnings.push(format!("{name}, line {number}: included files are not read"));
         } else if let Some(rest) = line.strip_prefix('[') {
             let Some((title, _)) = rest.split_once(']') else {
-                return Err(wrong(name, number, "a section's name lacks its `]`"));
+                return Err(wrong(name, number, "the section's name has no closing `]`"));
             };
             section = SECTIONS.iter().position(|known| *known == title.trim());
         } else if let Some(place) = section {
             let Some((key, value)) = entry(line) else { continue };
-            if SECTIONS[place] == "dialin-load" && !known(&key) {
-                return Err(wrong(name, number, &format!("`{key}` is not known here")));
+            if SECTIONS[place] == "dialin-load" && !is_known(&key) {
+                return Err(wrong(name, number, &format!("unknown option `{key}`")));
             }
             values[place].insert(key, (number, value));
         }
@@ -108,18 +109,15 @@ pub fn parse(text: &str, name: &str) -> Result<AccountFile> {
 }
 
 fn wrong(name: &str, number: usize, why: &str) -> Error {
-    Error::user(
-        format!("{name}, line {number}: {why}"),
-        format!("Write the lines of [client] as key=value; dialin-load knows {KEYS}"),
-    )
+    Error::user(format!("{name}, line {number}: {why}"), format!("Write each option as key=value; dialin-load reads {KEYS}"))
 }
 
-fn known(key: &str) -> bool {
+fn is_known(key: &str) -> bool {
     KEYS.split(", ").any(|each| each == key)
 }
 
 impl AccountFile {
-    /// Take a value. An empty one says nothing, but for a password.
+    /// Set an option. An empty value counts as not set, except for the password.
     fn take(&mut self, key: &str, value: String) -> std::result::Result<(), String> {
         if value.is_empty() && key != "password" {
             return Ok(());
@@ -144,14 +142,14 @@ impl AccountFile {
 
 fn port(value: &str) -> std::result::Result<u16, String> {
     let port = value.parse().ok().filter(|port| *port > 0);
-    port.ok_or_else(|| format!("`{value}` is no port: a number from 1 to 65535"))
+    port.ok_or_else(|| format!("`{value}` is not a port: a number from 1 to 65535"))
 }
 
-/// Read the standard client's word for how connections are encrypted, in capitals or not.
+/// Parse a value of `ssl-mode`, in upper or lower case.
 ///
 /// # Errors
 ///
-/// It is another word; what it may be, without a full stop.
+/// The value is unknown; the error is a sentence with the known ones, without a full stop.
 pub fn tls_mode(word: &str) -> std::result::Result<TlsMode, String> {
     match word.to_ascii_lowercase().replace('-', "_").as_str() {
         "disabled" => Ok(TlsMode::Disabled),
@@ -159,7 +157,7 @@ pub fn tls_mode(word: &str) -> std::result::Result<TlsMode, String> {
         "required" => Ok(TlsMode::Required),
         "verify_ca" => Ok(TlsMode::VerifyCa),
         "verify_identity" => Ok(TlsMode::VerifyIdentity),
-        _ => Err(format!("`{word}` is no ssl-mode: disabled, preferred, required, verify_ca or verify_identity")),
+        _ => Err(format!("`{word}` is not an ssl-mode: disabled, preferred, required, verify_ca or verify_identity")),
     }
 }
 
@@ -171,7 +169,7 @@ fn is_on(value: &str) -> std::result::Result<bool, String> {
     }
 }
 
-/// A line's key and value; None where a key stands alone, as `quick` does.
+/// The key and the value of a line; `None` for a key without a value, such as `quick`.
 fn entry(line: &str) -> Option<(String, String)> {
     let line = without_comment(line);
     if line.trim().replace('_', "-") == PUBLIC_KEY {
@@ -183,7 +181,7 @@ fn entry(line: &str) -> Option<(String, String)> {
     Some((key, unescaped(unquoted(value.trim()))))
 }
 
-/// What stands before a `#` that is not within quotes.
+/// The line up to the first `#` that is not within quotes.
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut escaped = false;
@@ -204,7 +202,7 @@ fn unquoted(value: &str) -> &str {
     between('"').or_else(|| between('\'')).unwrap_or(value)
 }
 
-/// A value with its escapes read; a backslash before any other letter stands for itself.
+/// A value with its escape sequences replaced; a backslash before any other character is kept.
 fn unescaped(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     let mut letters = value.chars();
@@ -252,13 +250,13 @@ mod tests {
     }
 
     #[test]
-    fn our_own_section_wins_wherever_it_stands() {
+    fn the_dialin_load_section_wins_in_any_order() {
         let found = of("[dialin-load]\nuser=load\n[client]\nuser=anna\nsocket=/s.sock\n");
         assert_eq!((found.user.as_deref(), found.socket), (Some("load"), Some("/s.sock".into())));
     }
 
     #[test]
-    fn comments_are_no_part_of_a_value_but_quotes_protect_them() {
+    fn comments_are_not_part_of_a_value_unless_they_are_quoted() {
         assert_eq!(of("# [client]\n; x\n[client]\nuser=anna # that is me\n").user.as_deref(), Some("anna"));
         assert_eq!([r#""a#b""#, "'a#b' # c", "a#b", "a;b"].map(password), ["a#b", "a#b", "a", "a;b"]);
     }
@@ -277,19 +275,19 @@ mod tests {
     }
 
     #[test]
-    fn what_other_clients_know_is_passed_over_but_not_in_our_own_section() {
+    fn unknown_options_are_ignored_except_in_the_dialin_load_section() {
         assert!(of("[client]\nprotocol=TCP\nquick\npassword\n").password.is_none());
         let error = parse("[dialin-load]\nuser=a\npasswort=b\n", "my.cnf").err().unwrap();
-        assert_eq!(error.what, "my.cnf, line 3: `passwort` is not known here");
+        assert_eq!(error.what, "my.cnf, line 3: unknown option `passwort`");
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn an_error_names_its_line() {
         for (text, line, why) in [
-            ("[client\nuser=a\n", 1, "lacks its `]`"),
-            ("[client]\n\nport=none\n", 3, "is no port"),
-            ("[client]\nport=0\n", 2, "is no port"),
-            ("[client]\nssl-mode=perhaps\n", 2, "is no ssl-mode"),
+            ("[client\nuser=a\n", 1, "no closing `]`"),
+            ("[client]\n\nport=none\n", 3, "is not a port"),
+            ("[client]\nport=0\n", 2, "is not a port"),
+            ("[client]\nssl-mode=perhaps\n", 2, "is not an ssl-mode"),
         ] {
             let error = parse(text, "my.cnf").err().unwrap();
             assert!(error.what.starts_with(&format!("my.cnf, line {line}: ")) && error.what.contains(why), "{error}");
@@ -297,12 +295,12 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_included_are_said_to_be_left_out() {
+    fn included_files_cause_a_warning() {
         assert_eq!(of("!includedir /etc/mysql/conf.d\n[client]\nuser=a\n").warnings.len(), 1);
     }
 
     #[test]
-    fn a_password_that_anybody_can_read_is_warned_of() {
+    fn a_world_readable_password_causes_a_warning() {
         let path = std::env::temp_dir().join(format!("dialin-load-account-{}.cnf", std::process::id()));
         std::fs::write(&path, "[client]\npassword=x\n").unwrap();
         let warnings = [0o644, 0o600].map(|mode| {

@@ -1,24 +1,24 @@
-//! Errors by whose fault they are, each with what to do about it.
+//! Errors by their cause, each with a remedy.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Whose fault an error is; the exit code follows from it.
+/// What caused an error; it determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// What was asked for is wrong: options, files, passwords.
+    /// The request is wrong: options, files.
     User,
-    /// The server cannot be reached, refuses, or went away for good.
+    /// The server cannot be reached, refuses the connection, or does not come back.
     Server,
-    /// The workload does not fit: a table is missing, SQL is refused, data is inconsistent.
+    /// The workload does not fit the data: a table is missing, the server refuses a statement, the data is inconsistent.
     Workload,
-    /// The driver itself is at fault.
+    /// The driver itself failed.
     Driver,
 }
 
 impl Fault {
-    /// The process's exit code, the same as dialin's own for that fault.
+    /// The process's exit code.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
@@ -30,13 +30,13 @@ impl Fault {
     }
 }
 
-/// The exit code of a run that went well but did not reach the rate that was asked for.
+/// The exit code of a run that completed but did not reach the requested rate.
 pub const RATE_NOT_REACHED: u8 = 5;
 
-/// What went wrong, in one line, and the remedy in another.
+/// What is wrong, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Error {
-    /// Whose fault it is.
+    /// What caused it.
     pub fault: Fault,
     /// What happened, without a full stop.
     pub what: String,
@@ -44,26 +44,26 @@ pub struct Error {
     pub remedy: String,
 }
 
-/// What this crate's functions return.
+/// The result of functions that can fail with an [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error in what was asked for.
+    /// An error in the request: see [`Fault::User`].
     pub fn user(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::of(Fault::User, what, remedy)
     }
 
-    /// An error of the server.
+    /// See [`Fault::Server`].
     pub fn server(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::of(Fault::Server, what, remedy)
     }
 
-    /// An error of the workload on this server.
+    /// See [`Fault::Workload`].
     pub fn workload(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::of(Fault::Workload, what, remedy)
     }
 
-    /// An error of the driver.
+    /// See [`Fault::Driver`].
     pub fn driver(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::of(Fault::Driver, what, remedy)
     }

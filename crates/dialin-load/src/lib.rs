@@ -1,8 +1,8 @@
 //! The load driver of dialin: it applies a workload to a MySQL or MariaDB server, second by second.
 //!
-//! Data flows one way: [`options`] say what to run, [`workloads`] make a [`plan`] of it, the [`engine`] plays the plan over
-//! connections ([`net`], [`protocol`]), and [`record`] tells what each second came to. [`agent`] does so from several hosts.
-//! [`capture`] reads the logs of servers.
+//! Data flows one way: [`options`] parses the command line, [`workloads`] turns the workload into a [`plan`], the [`engine`]
+//! executes the plan over connections ([`net`], [`protocol`]), and [`record`] counts and reports what happened in each second.
+//! [`agent`] divides a run among several hosts. [`capture`] reads the logs of servers, and [`replay`] replays such a capture.
 
 pub mod account;
 pub mod account_file;
@@ -25,5 +25,5 @@ pub mod show;
 pub mod sql_tokens;
 pub mod workloads;
 
-/// Which build this is: the version, and a digest of sources and locked crates (`build.rs`).
+/// The build: the version, and a digest of the sources and of the locked crates (`build.rs`).
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("DIALIN_LOAD_DIGEST"));

@@ -1,4 +1,4 @@
-//! The command: reads the arguments, does what they ask for, and tells what went wrong.
+//! The `dialin-load` command: parses the arguments, runs the subcommand, and reports errors.
 
 use dialin_load::account::Account;
 use dialin_load::agent::{self, Conduct, Serve, Source};
@@ -19,22 +19,22 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Where and why a thread of the driver panicked first.
+/// The place and the message of the first panic of any thread.
 static PANIC: OnceLock<String> = OnceLock::new();
 
 fn main() -> ExitCode {
     let stop = Arc::new(AtomicBool::new(false));
-    note_panics(&stop);
+    record_panics(&stop);
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let asked_for_json = arguments.iter().any(|argument| argument == "--json");
     let parsed = options::parse(arguments);
     let json = match &parsed {
-        Ok(Parsed::Cli(cli)) => cli.json || (streams(cli) && !io::stdout().is_terminal()),
+        Ok(Parsed::Cli(cli)) => cli.json || (writes_stream(cli) && !io::stdout().is_terminal()),
         _ => asked_for_json,
     };
     let outcome = parsed.and_then(|parsed| {
         let panicked = |_| Err(Error::driver("The driver failed", "Report this as a defect of dialin-load"));
-        catch_unwind(AssertUnwindSafe(|| obey(parsed, json, &stop))).unwrap_or_else(panicked)
+        catch_unwind(AssertUnwindSafe(|| run_command(parsed, json, &stop))).unwrap_or_else(panicked)
     });
     let outcome = match PANIC.get() {
         Some(panic) => Err(Error::driver(panic, "Report this as a defect of dialin-load")),
@@ -43,19 +43,19 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            tell(&error, json);
+            report_error(&error, json);
             ExitCode::from(error.fault.exit_code())
         }
     }
 }
 
-/// Whether a command writes a stream, which programs may read.
-fn streams(cli: &Cli) -> bool {
+/// Whether a command writes a stream: JSON lines by default, unless standard output is a terminal.
+fn writes_stream(cli: &Cli) -> bool {
     matches!(cli.command, Command::Run(_) | Command::SelfTest(_))
 }
 
-/// Remember the first panic of any thread, and end the run, instead of printing several lines.
-fn note_panics(stop: &Arc<AtomicBool>) {
+/// On a panic of any thread, record the first one and stop the run, instead of printing Rust's message of several lines.
+fn record_panics(stop: &Arc<AtomicBool>) {
     let stop = Arc::clone(stop);
     std::panic::set_hook(Box::new(move |panic| {
         let payload = panic.payload();
@@ -66,8 +66,8 @@ fn note_panics(stop: &Arc<AtomicBool>) {
     }));
 }
 
-/// Tell an error in one line to people, and in one to programs.
-fn tell(error: &Error, json: bool) {
+/// Print an error as one line on standard error, and with `json` also as one line of the stream.
+fn report_error(error: &Error, json: bool) {
     let line = format!("error: {error}").replace('\n', " ");
     let _ = writeln!(io::stderr(), "{line}");
     Output::new(io::stdout(), json).line(&Line::Error(&ErrorLine::from(error)));
@@ -77,7 +77,7 @@ fn say(text: String) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-fn obey(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8> {
+fn run_command(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8> {
     let mut output = Output::new(io::stdout(), json);
     let cli = match parsed {
         Parsed::Cli(cli) => cli,
@@ -126,7 +126,7 @@ fn obey(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8> {
     output.result().map(|()| 0)
 }
 
-/// A first signal ends a run in good order, a second one at once.
+/// The first SIGINT or SIGTERM stops the run, which still writes its summary; a second one ends the process at once.
 fn watch_signals(stop: &Arc<AtomicBool>) -> Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     use signal_hook::flag::{register, register_conditional_shutdown};
@@ -134,7 +134,7 @@ fn watch_signals(stop: &Arc<AtomicBool>) -> Result<()> {
         register_conditional_shutdown(signal, 128 + signal, Arc::clone(stop))
             .and_then(|_| register(signal, Arc::clone(stop)))
             .map_err(|error| {
-                Error::driver(format!("Signals cannot be watched: {error}"), "Report this as a defect of dialin-load")
+                Error::driver(format!("Cannot install signal handlers: {error}"), "Report this as a defect of dialin-load")
             })?;
     }
     Ok(())
@@ -142,9 +142,9 @@ fn watch_signals(stop: &Arc<AtomicBool>) -> Result<()> {
 
 fn account_of(options: &AccountOptions) -> Result<Account> {
     let around = Surroundings { variable: &|name| std::env::var(name).ok(), exists: &|path| path.exists() };
-    let found = options.account(&around)?;
-    found.warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
-    Ok(found.account)
+    let resolved = options.account(&around)?;
+    resolved.warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
+    Ok(resolved.account)
 }
 
 fn run(options: &RunOptions, output: &mut Output<io::Stdout>, stop: &AtomicBool) -> Result<u8> {
@@ -152,10 +152,10 @@ fn run(options: &RunOptions, output: &mut Output<io::Stdout>, stop: &AtomicBool)
         return replay(options, &request, output, stop);
     }
     let run = options.run(account_of(&options.account)?)?;
-    let most = run.phases.iter().map(|phase| phase.connections).max().unwrap_or(1);
+    let connections = run.phases.iter().map(|phase| phase.connections).max().unwrap_or(1);
     let pairs = options.workload.pairs()?;
     let name = &options.workload.workload;
-    let plan = workloads::find_for(name, &pairs, most, run.seed)?.plan()?;
+    let plan = workloads::find_for(name, &pairs, connections, run.seed)?.plan()?;
     let agents = match &options.token_file {
         Some(token_file) if !options.agents.is_empty() => Some(Conduct {
             agents: options.agents.clone(),
@@ -166,11 +166,11 @@ fn run(options: &RunOptions, output: &mut Output<io::Stdout>, stop: &AtomicBool)
         _ => None,
     };
     if agents.is_none() {
-        options::raise_limit(most)?;
+        options::raise_limit(connections)?;
     }
     let load_threads = if agents.is_none() { engine::load_threads(&run) } else { vec![] };
     let mut report = Report::begin(output, &StartLine::of(&plan, &run, &load_threads, &options.agents));
-    let mut second = |second: Second| tell_second(&mut report, &second, stop);
+    let mut second = |second: Second| report_second(&mut report, &second, stop);
     let played = match agents {
         Some(agents) => agent::conduct(&agents, &run, stop, &mut say, &mut second)?,
         None => engine::play(&plan, &run, stop, &mut second)?,
@@ -178,8 +178,8 @@ fn run(options: &RunOptions, output: &mut Output<io::Stdout>, stop: &AtomicBool)
     report.end(played, stop.load(Ordering::Relaxed))
 }
 
-/// Tell a second; a run that nobody reads ends.
-fn tell_second(report: &mut Report<'_, io::Stdout>, second: &Second, stop: &AtomicBool) {
+/// Report a second; stop the run if its output cannot be written, for example because the reader closed the pipe.
+fn report_second(report: &mut Report<'_, io::Stdout>, second: &Second, stop: &AtomicBool) {
     if !report.second(second) {
         stop.store(true, Ordering::Relaxed);
     }
@@ -192,7 +192,7 @@ fn replay(options: &RunOptions, request: &Request, output: &mut Output<io::Stdou
     let run = options.replay_run(account, &facts);
     let start = StartLine::of_replay(&options.workload.workload, &run, ReplayFact::of(request, &facts));
     let mut report = Report::begin(output, &start);
-    let played = engine::replay(request, &facts, &run, stop, &mut |second| tell_second(&mut report, &second, stop))?;
+    let played = engine::replay(request, &facts, &run, stop, &mut |second| report_second(&mut report, &second, stop))?;
     report.end(played, stop.load(Ordering::Relaxed))
 }
 
@@ -205,13 +205,13 @@ fn prepare(options: &PrepareOptions) -> Result<()> {
 
 fn check(options: &TableOptions, output: &mut Output<io::Stdout>) -> Result<()> {
     let TableOptions { workload, account } = options;
-    let broken = workloads::find(&workload.workload, &workload.pairs()?)?.check(&account_of(account)?)?;
-    if broken.is_empty() {
+    let violations = workloads::find(&workload.workload, &workload.pairs()?)?.check(&account_of(account)?)?;
+    if violations.is_empty() {
         output.text("All conditions hold");
         return Ok(());
     }
-    broken.iter().for_each(|condition| output.text(condition));
-    let what = format!("{} of the conditions on the data of {} do not hold", broken.len(), workload.workload);
+    violations.iter().for_each(|condition| output.text(condition));
+    let what = format!("{} of the conditions on the data of {} do not hold", violations.len(), workload.workload);
     Err(Error::workload(what, "See the lines above for which"))
 }
 

@@ -1,11 +1,11 @@
-//! Where the stream goes: JSON lines for programs, text for people.
+//! Writes the stream of a run, as JSON lines or as text.
 
 use crate::engine::{Played, Second};
 use crate::errors::{Error, RATE_NOT_REACHED, Result};
 use crate::record::{End, Line, StartLine, Steps, When, human};
 use std::io::{ErrorKind, Write};
 
-/// Writes lines one at a time, each in full at once.
+/// Writes whole lines, and flushes after each.
 #[derive(Debug)]
 pub struct Output<W> {
     to: W,
@@ -16,18 +16,18 @@ pub struct Output<W> {
 #[derive(Debug)]
 enum State {
     Open,
-    /// Nobody reads any more.
+    /// The reader closed the pipe.
     Closed,
     Failed(String),
 }
 
 impl<W: Write> Output<W> {
-    /// Write to somewhere: JSON lines, or text for people.
+    /// Write to `to`: JSON lines if `json`, else text.
     pub fn new(to: W, json: bool) -> Self {
         Self { to, json, state: State::Open }
     }
 
-    /// Write a line of the stream. For people an error is none: it goes to standard error.
+    /// Write a line of the stream. As text, an error is not part of the stream: it goes to standard error.
     pub fn line(&mut self, line: &Line<'_>) {
         let text = if self.json {
             serde_json::to_string(line).expect("a line is plain data")
@@ -43,7 +43,7 @@ impl<W: Write> Output<W> {
         self.text(&text);
     }
 
-    /// Write some text, and end its line.
+    /// Write text and a line end.
     pub fn text(&mut self, text: &str) {
         if !self.is_open() {
             return;
@@ -57,28 +57,28 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// Whether what is written still arrives.
+    /// Whether nothing has failed to be written so far.
     #[must_use]
     pub fn is_open(&self) -> bool {
         matches!(self.state, State::Open)
     }
 
-    /// Whether all could be written, or the reader wanted no more.
+    /// Whether everything could be written. A reader that closed the pipe is not an error.
     ///
     /// # Errors
     ///
-    /// It could not, as on a full disk.
+    /// Writing failed, for example because the disk is full.
     pub fn result(&self) -> Result<()> {
         match &self.state {
             State::Open | State::Closed => Ok(()),
             State::Failed(why) => {
-                Err(Error::user(format!("The output cannot be written: {why}"), "Make room where standard output goes"))
+                Err(Error::user(format!("The output cannot be written: {why}"), "Free space where standard output goes"))
             }
         }
     }
 }
 
-/// Tells a run: each second as it ends, and what it came to. Its size does not depend on how long the run is.
+/// Reports a run: each second when it ends, and a summary. Its memory does not grow with the length of the run.
 #[derive(Debug)]
 pub struct Report<'a, W> {
     output: &'a mut Output<W>,
@@ -87,14 +87,14 @@ pub struct Report<'a, W> {
 }
 
 impl<'a, W: Write> Report<'a, W> {
-    /// Begin with what will run.
+    /// Write the `start` line.
     pub fn begin(output: &'a mut Output<W>, start: &StartLine) -> Self {
         output.line(&Line::Start(start));
         let names: Vec<String> = start.transactions.iter().map(|each| each.name.clone()).collect();
         Self { output, steps: Steps::new(names.clone()), names }
     }
 
-    /// Tell a second. False when nobody reads any more, or it cannot be written.
+    /// Write a second. False if the reader closed the pipe, or writing failed.
     pub fn second(&mut self, second: &Second) -> bool {
         let when = When {
             second: second.number,
@@ -112,7 +112,7 @@ impl<'a, W: Write> Report<'a, W> {
         self.output.is_open()
     }
 
-    /// Tell what the run came to; return the exit code.
+    /// Write the summary; return the exit code.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    fn told(json: bool, rate: Option<f64>) -> (u8, String) {
+    fn reported(json: bool, rate: Option<f64>) -> (u8, String) {
         let mut bytes = Vec::new();
         let mut output = Output::new(&mut bytes, json);
         let mut report = Report::begin(&mut output, &start());
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_stream_is_a_start_its_seconds_and_a_summary() {
-        let (code, text) = told(true, None);
+        let (code, text) = reported(true, None);
         let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let types: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
         assert_eq!((code, types), (0, vec!["start", "second", "second", "summary"]));
@@ -195,15 +195,15 @@ mod tests {
     }
 
     #[test]
-    fn people_are_told_the_same_in_words() {
-        let (_, text) = told(false, None);
+    fn text_has_the_same_figures() {
+        let (_, text) = reported(false, None);
         assert!(text.starts_with("bank on /s.sock") && text.contains("20 transactions") && !text.contains('{'), "{text}");
     }
 
     #[test]
     fn a_rate_that_was_not_reached_is_an_exit_code() {
-        assert_eq!(told(true, Some(10.0)).0, 0);
-        assert_eq!(told(true, Some(20.0)).0, RATE_NOT_REACHED);
+        assert_eq!(reported(true, Some(10.0)).0, 0);
+        assert_eq!(reported(true, Some(20.0)).0, RATE_NOT_REACHED);
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// Takes some writes, and then fails with an error.
+    /// Accepts so many writes, then fails with an error of this kind.
     struct Fails(usize, ErrorKind);
 
     impl Write for Fails {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told() {
+    fn a_full_disk_is_an_error() {
         let (open, result) = after(2, ErrorKind::StorageFull);
         assert_eq!(open, [true, false, false]);
         assert!(result.unwrap_err().what.contains("cannot be written"));

@@ -1,27 +1,27 @@
-//! A workload as the engine plays it: statements, and transactions that are flat lists of operations.
+//! A workload as the engine executes it: statements, and transactions that are flat lists of operations.
 //!
-//! Workloads of sysbench and workload files both come to this form, so there is one way in which load is applied. A transaction
-//! is played by a program counter over [`Op`]s with a row of value slots: loops and conditions are jumps. Everything random is
-//! drawn from the transaction's own generator, which (seed, sequence number) decide.
+//! Workloads of sysbench and workload files are both translated to this form, so that the engine needs to know only one. A
+//! transaction is a list of [`Op`]s that a program counter goes through, and an array of value slots; loops and conditions are
+//! jumps. All random values are drawn from the transaction's own generator, whose seed is (seed of the run, sequence number).
 
 use crate::random::{Generator, Rng};
 use rand::Rng as _;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The place of a value in a transaction.
+/// The index of a value slot of a transaction.
 pub type Register = usize;
 
-/// Register 0: the number of the connection, from 0.
+/// Slot 0: the number of the connection, from 0.
 pub const CONNECTION: Register = 0;
-/// Register 1: how many transactions this connection began, this one included, from 1.
+/// Slot 1: the number of transactions that this connection has begun, including this one.
 pub const TURN: Register = 1;
-/// Register 2: the sequence number of the transaction, from 0.
+/// Slot 2: the sequence number of the transaction in the run, from 0.
 pub const SEQUENCE: Register = 2;
-/// The first slot that a workload names itself.
+/// The first slot that a workload may use for its variables.
 pub const FIRST_FREE: Register = 3;
 
-/// A value of SQL, as a statement takes or returns it.
+/// An SQL value: a parameter of a statement, or a column of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     /// NULL.
@@ -29,14 +29,14 @@ pub enum Value {
     Null,
     /// A whole number.
     Int(i64),
-    /// A number.
+    /// A floating-point number.
     Double(f64),
-    /// Text or bytes; numbers of DECIMAL are text too.
+    /// Text or bytes; DECIMAL numbers are text, too.
     Bytes(Vec<u8>),
 }
 
 impl Value {
-    /// The whole number that it is: text is read as one, fractions are cut off, and what is none is 0.
+    /// The value as a whole number: text is parsed and fractions are cut off; NULL and text that is not a number are 0.
     #[must_use]
     pub fn integer(&self) -> i64 {
         match self {
@@ -52,7 +52,7 @@ impl Value {
     }
 }
 
-/// What load drivers count a statement as.
+/// How a statement is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It reads rows.
@@ -68,29 +68,29 @@ pub enum Kind {
 pub struct Statement {
     /// Its SQL, with a `?` for each parameter.
     pub sql: String,
-    /// How many parameters it has.
+    /// The number of parameters.
     pub parameters: usize,
-    /// What it counts as.
+    /// How it is counted.
     pub kind: Kind,
-    /// Whether it is always sent as text.
+    /// Whether it is always sent as text instead of being prepared.
     pub text: bool,
 }
 
 /// Where the value of a parameter comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parameter {
-    /// A slot.
+    /// The value of a slot.
     Register(Register),
-    /// A slot's whole number, and this more.
+    /// The whole number in a slot, plus a constant.
     Plus(Register, i64),
-    /// Drawn when it is sent.
+    /// A value drawn each time that the parameter is evaluated.
     Draw(Generator),
-    /// The same each time.
+    /// A constant.
     Fixed(Value),
 }
 
 impl Parameter {
-    /// Its value in a transaction with these slots and this randomness.
+    /// Write the value for a transaction with these slots into `into`; draw what is random from `rng`.
     pub fn evaluate(&self, slots: &[Value], rng: &mut Rng, into: &mut Value) {
         match self {
             Parameter::Register(slot) => into.clone_from(&slots[*slot]),
@@ -104,57 +104,58 @@ impl Parameter {
 /// Which statement an operation executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// This one.
+    /// The statement with this index.
     One(usize),
-    /// The one at `first` + slot's number − 1: the same statement for each of several tables.
+    /// The statement with index `first` + number in the slot − 1: the same statement for one of several tables.
     Nth {
-        /// The statement for number 1.
+        /// The index of the statement for number 1.
         first: usize,
         /// The slot with the number, from 1.
         slot: Register,
     },
 }
 
-/// What is kept of a result's first row.
+/// A column of a result's first row that is stored in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
     /// The column, from 0.
     pub column: usize,
-    /// Where its value goes.
+    /// The slot that its value is stored in.
     pub slot: Register,
 }
 
-/// What happens when a result that values are kept of has no row.
+/// What happens if a statement should store values from its first row, and returns no row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NoRow {
-    /// The kept slots become NULL.
+    /// The slots become NULL.
     #[default]
     Null,
     /// The transaction fails; it is counted as an error and not retried.
     Fail,
 }
 
-/// A statement with where its parameters come from.
+/// The execution of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Execute {
     /// The statement.
     pub which: Which,
-    /// One for each of its parameters.
+    /// Where the value of each of its parameters comes from.
     pub parameters: Vec<Parameter>,
-    /// What is kept of its first row.
+    /// The columns of its first row to store.
     pub keep: Vec<Keep>,
-    /// What a missing row means, where something is kept.
+    /// What happens if it returns no row and `keep` is not empty.
     pub no_row: NoRow,
 }
 
-/// Rows that are collected over transactions of one connection and sent as one INSERT, as sysbench's bulk_insert does.
+/// A row per transaction. The rows of several transactions of a connection are collected and sent as one INSERT, as sysbench's
+/// bulk_insert does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     /// The INSERT up to `VALUES`, with `{connection}` for the number of the connection, from 1.
     pub head: String,
-    /// A row's text, with `{turn}` for the slot [`TURN`].
+    /// The text of a row, with `{turn}` for the value of slot [`TURN`].
     pub row: String,
-    /// It is sent before it would grow beyond so many bytes.
+    /// The largest INSERT in bytes: it is sent before another row would exceed this.
     pub limit: usize,
 }
 
@@ -167,12 +168,12 @@ pub enum Test {
     Less(Register, Parameter),
     /// The slot equals the parameter.
     Equal(Register, Parameter),
-    /// With this probability.
+    /// A random choice that is true with this probability.
     Chance(f64),
 }
 
 impl Test {
-    /// Whether it holds in a transaction with these slots and this randomness. NULL equals nothing.
+    /// Whether the test holds in a transaction with these slots; draws what is random from `rng`. NULL equals nothing.
     #[must_use]
     pub fn holds(&self, slots: &[Value], rng: &mut Rng) -> bool {
         let mut other = Value::Null;
@@ -198,50 +199,51 @@ impl Test {
 /// One operation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
-    /// The slot takes a value.
+    /// Store a value in a slot.
     Set(Register, Parameter),
-    /// A statement is executed, and its whole result read.
+    /// Execute a statement and read its whole result.
     Execute(Execute),
-    /// A row is added to the connection's batch.
+    /// Add a row to the connection's batch.
     Batch(Batch),
-    /// Nothing for a while: the time is drawn in microseconds.
+    /// Wait for a drawn time, in microseconds.
     Think(Generator),
-    /// Go on at another operation.
+    /// Continue at the operation with this index.
     Jump(usize),
-    /// Go on at another operation unless the test holds.
+    /// Continue at the operation with this index unless the test holds.
     Unless(Test, usize),
-    /// The transaction ends here and counts; what is open in it was rolled back or committed before.
+    /// End the transaction and count it as successful. The workload has to commit or roll back before.
     End,
 }
 
-/// Which errors of the server are met by playing the transaction again from its beginning, with the same random values.
+/// The server errors after which a transaction is retried from its beginning, with the same random values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retry {
-    /// By error code, how many times at the most.
+    /// The highest number of retries by error code; `u32::MAX` for no limit.
     pub errors: BTreeMap<u16, u32>,
-    /// How long to wait before; doubled each time.
+    /// The wait before the first retry; it doubles for each further one, up to ten times.
     pub pause: Duration,
 }
 
 impl Default for Retry {
-    /// As sysbench does: deadlock (1213), lock wait timeout (1205) and snapshot too old (1020), again at once.
+    /// As sysbench does: retry after a deadlock (1213), a lock wait timeout (1205) and a changed record (1020), at once and
+    /// without a limit.
     fn default() -> Self {
         Self { errors: [(1020, u32::MAX), (1205, u32::MAX), (1213, u32::MAX)].into(), pause: Duration::ZERO }
     }
 }
 
-/// A transaction: what is counted and timed as one.
+/// A kind of transaction: the unit that is counted and timed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transaction {
     /// Its name in the stream.
     pub name: String,
-    /// How often it comes, relative to the others.
+    /// How often it is played, relative to the others.
     pub weight: f64,
-    /// What it does.
+    /// Its operations.
     pub ops: Vec<Op>,
-    /// Its policy for errors. Others end the transaction, and are counted.
+    /// The errors after which it is retried. Other errors end the transaction and are counted.
     pub retry: Retry,
-    /// Error codes that end the transaction early but are no error: a rollback that the workload asks for.
+    /// Error codes that end the transaction but do not count as errors, such as a rollback that the workload intends.
     pub expected: Vec<u16>,
 }
 
@@ -250,13 +252,13 @@ pub struct Transaction {
 pub struct Plan {
     /// Its name.
     pub name: String,
-    /// All statements.
+    /// The statements that the transactions refer to by index.
     pub statements: Vec<Statement>,
-    /// At least one.
+    /// The kinds of transactions; at least one.
     pub transactions: Vec<Transaction>,
-    /// How many slots a transaction has, the first [`FIRST_FREE`] included.
+    /// The number of slots of a transaction, including the first [`FIRST_FREE`].
     pub slots: usize,
-    /// Sent to each connection once it is open, as text.
+    /// Statements that each new connection executes first, sent as text.
     pub session: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
-//! Everything random: a transaction's own generator, and values drawn from it.
+//! Random values: the generator of each transaction, and the values drawn from it.
 //!
-//! The distributions mean what sysbench 1.0.20 means by their names (zipfian: what its later versions mean), over any range of
-//! whole numbers.
+//! The distributions are those of sysbench 1.0.20 with the same names (zipfian: of its later versions), over any range of whole
+//! numbers.
 
 mod distribution;
 mod generator;
@@ -14,10 +14,11 @@ pub(crate) use text::{template, whole_number};
 
 use rand::{RngCore, SeedableRng};
 
-/// The generator that everything in a transaction is drawn from.
+/// The generator that all random values of a transaction are drawn from.
 pub type Rng = rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The generator of a transaction: the same for the same seed and sequence number, unrelated to that of any other.
+/// The generator of a transaction. It depends on the seed and the sequence number only; those of different transactions are
+/// unrelated.
 #[must_use]
 pub fn of_transaction(seed: u64, sequence: u64) -> Rng {
     Rng::seed_from_u64(mixed(mixed(seed) ^ sequence))
@@ -31,18 +32,18 @@ fn mixed(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// At random from 0 to below 1, in steps of 2 to the power of -53.
+/// A uniform random number from 0 to below 1, a multiple of 2 to the power of -53.
 fn unit(rng: &mut Rng) -> f64 {
     const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
     (rng.next_u64() >> 11) as f64 * STEP
 }
 
-/// Above or at 0 and with a mean of 1: the time until the next of many customers comes who know nothing of each other.
+/// An exponentially distributed random number with a mean of 1: the time between two arrivals of independent customers.
 pub(crate) fn exponential(rng: &mut Rng) -> f64 {
     -(-unit(rng)).ln_1p()
 }
 
-/// Each number from 0 to `most` as often as the others.
+/// A uniform random number from 0 to `most`, both included.
 fn up_to(most: u64, rng: &mut Rng) -> u64 {
     ((u128::from(rng.next_u64()) * (u128::from(most) + 1)) >> 64) as u64
 }

@@ -1,24 +1,24 @@
-//! What a run is: its phases, how fast, and on how many connections.
+//! The parameters of a run: its phases with their rates and numbers of connections.
 
 use crate::account::Account;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How transactions arrive that come at a rate.
+/// How transactions are spread over time in an open loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// One after the other at equal distances.
+    /// At equal intervals.
     Constant,
-    /// At random, as many customers who know nothing of each other do.
+    /// At random intervals, as from many independent users: a Poisson process.
     Poisson,
 }
 
-/// The highest rate that can be asked for, in transactions per second: each one that is due takes the driver some nanoseconds, also
-/// when it is dropped.
+/// The highest rate that can be requested, in transactions per second. Each due transaction takes the driver some nanoseconds,
+/// even if it is dropped.
 pub const HIGHEST_RATE: f64 = 1e7;
 
-/// A rate that is asked for.
+/// A requested rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
     /// Transactions per second, all connections together; above 0, at most [`HIGHEST_RATE`].
@@ -27,27 +27,28 @@ pub struct Rate {
     pub arrivals: Arrivals,
 }
 
-/// Whether load threads wait a little for further answers before they work through those that are there. They never do so in an open
-/// loop, where a transaction is sent when it is due.
+/// Whether load threads gather answers, that is, wait a little for further answers before they process those that have arrived.
+/// They never do so in an open loop, where a transaction is sent when it is due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gather {
-    /// If the CPUs that the driver may use are mostly busy. Each step decides this once, before it is measured.
+    /// If the CPUs that the driver may use are mostly busy. Each step decides this once: at the end of its warm-up, or without
+    /// one, after its first second.
     #[default]
     Auto,
-    /// Whenever enough connections wait.
+    /// If a load thread has enough connections.
     On,
     /// Never.
     Off,
 }
 
-/// Whether what happens in a phase counts.
+/// Whether a phase is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
-    /// It does not.
+    /// The phase is not measured.
     WarmUp,
-    /// It does.
+    /// The phase is measured.
     Measure,
 }
 
@@ -65,19 +66,19 @@ impl Purpose {
 /// A part of a run in which nothing changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Whether it counts.
+    /// Whether it is measured.
     pub purpose: Purpose,
     /// Which of the listed connection counts and rates it belongs to, from 1.
     pub step: usize,
-    /// How long; None until the run is stopped. Whole seconds.
+    /// Its length in seconds; None if it lasts until the run is stopped.
     pub seconds: Option<u64>,
-    /// Connections at work.
+    /// The number of connections that play transactions.
     pub connections: usize,
-    /// The rate asked for; None for a closed loop.
+    /// The requested rate; None for a closed loop.
     pub rate: Option<Rate>,
-    /// Load threads asked for, the same in all phases of a step; None for as many as suit the machine.
+    /// The requested number of load threads, the same in all phases of a step; None if the driver chooses it for the machine.
     pub load_threads: Option<usize>,
-    /// Whether they gather answers in a closed loop; the same in all phases of a step.
+    /// Whether load threads gather answers in a closed loop; the same in all phases of a step.
     pub gather: Gather,
 }
 
@@ -85,22 +86,22 @@ pub struct Phase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// The server, and as whom. It is nothing that anybody else is told.
+    /// The server and the account to log in with. It is never sent to another host.
     #[serde(skip)]
     pub account: Account,
     /// Its phases, in order; at least one.
     pub phases: Vec<Phase>,
-    /// Of all randomness.
+    /// The random seed.
     pub seed: u64,
-    /// Transactions are numbered from `first` in steps of `stride`: hosts that drive together take turns.
+    /// Transactions are numbered from `first` in steps of `stride`, so that the hosts of a run use disjoint numbers.
     pub first: u64,
     /// See `first`.
     pub stride: u64,
-    /// The run ends after so many transactions; None for no end.
+    /// The number of transactions after which the run ends; None for no limit.
     pub transactions: Option<u64>,
     /// Whether statements are sent as text instead of prepared.
     pub text: bool,
-    /// Due transactions that may wait for a connection; further ones are dropped, and counted.
+    /// The number of due transactions that may wait for a connection; further ones are dropped and counted.
     pub backlog: u64,
     /// How long a statement may take before its connection counts as lost.
     pub timeout: Duration,

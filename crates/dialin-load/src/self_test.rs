@@ -1,4 +1,4 @@
-//! Finds what the driver itself can do on this machine: it drives load against a server that does nothing.
+//! Measures how much load the driver itself can apply on this machine: it runs against a mock server that does nothing.
 
 use crate::engine;
 use crate::errors::{Error, Result};
@@ -17,15 +17,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Measure, so many seconds each, what a statement costs the driver, and what the kernel takes of it to send and receive its bytes;
-/// on so many load threads, or on as many as suit the machine.
+/// Measure the driver's CPU time per statement, and the kernel's part of it for sending and receiving the same bytes. Each of
+/// the four measurements takes `seconds` seconds. Without `load_threads`, the driver chooses their number for the machine.
 ///
-/// The server runs on a thread of this process and takes its share of the machine; the CPU time it took is left out. What
-/// connecting took is not, so a few seconds are needed for many connections.
+/// The mock server runs on a thread of this process. The result excludes the CPU time of this thread, although it takes a share
+/// of the machine. It includes the CPU time of connecting, so use several seconds for many connections.
 ///
 /// # Errors
 ///
-/// The driver cannot reach its own server, or was stopped.
+/// The driver cannot reach the mock server, or was stopped before anything was measured.
 pub fn run(connections: usize, load_threads: Option<usize>, seconds: u64, stop: &AtomicBool) -> Result<SelfTestLine> {
     let phase = Phase {
         purpose: Purpose::Measure,
@@ -45,7 +45,7 @@ pub fn run(connections: usize, load_threads: Option<usize>, seconds: u64, stop: 
     Ok(SelfTestLine { schema, version, connections, load_threads, noop, noop_bytes, point_select, point_select_bytes })
 }
 
-/// A row of sysbench's tables by its key, as oltp_point_select asks for it.
+/// The plan of sysbench's oltp_point_select: one row by its primary key.
 fn point_select() -> Result<Plan> {
     let id = Generator::Integer(Integers::new(1, 100_000, Distribution::Uniform)?);
     let execute = Execute { which: Which::One(0), parameters: vec![Parameter::Draw(id)], keep: vec![], no_row: NoRow::Null };
@@ -94,7 +94,7 @@ fn measure(plan: &Plan, phase: &Phase, stop: &AtomicBool) -> Result<(usize, Ceil
     Ok((load_threads, ceiling(statements, took, drivers)?))
 }
 
-/// The bytes of a statement and of its answer.
+/// The bytes of a request and of its response.
 struct Exchange {
     request: Vec<u8>,
     answer: Vec<u8>,
@@ -109,7 +109,7 @@ impl Exchange {
 
     fn point_select() -> Self {
         let (mut request, mut execution) = (Vec::new(), Execution::new(1, 1));
-        // The types of the parameters go with the first execution only.
+        // Only the first execution sends the types of the parameters; the second one is the usual case.
         for _ in 0..2 {
             request.clear();
             let mut parameters = execution.begin(&mut request);
@@ -120,8 +120,8 @@ impl Exchange {
     }
 }
 
-/// Send the bytes of a statement on as many sockets as there are connections, then receive the bytes of its answer on each, again and
-/// again, on one thread; another thread is the server. No driver can do with less.
+/// Measure the CPU time that the kernel needs for the exchange: one thread writes the request to a socket for each connection,
+/// then reads the response from each, over and over; another thread is the server. No driver can need less.
 fn send_and_receive(exchange: &Exchange, connections: usize, seconds: u64, stop: &AtomicBool) -> Result<CeilingLine> {
     let failed =
         |error: io::Error| Error::driver(format!("Sockets cannot be used: {error}"), "See the limit of open files: ulimit -n");
@@ -130,7 +130,7 @@ fn send_and_receive(exchange: &Exchange, connections: usize, seconds: u64, stop:
     thread::scope(|scope| {
         scope.spawn(move || {
             let mut request = vec![0; exchange.request.len()];
-            // It ends with the client, which closes its sockets.
+            // The loop ends when the client closes its sockets.
             let mut serve = |server: &mut UnixStream| {
                 server.read_exact(&mut request).and_then(|()| server.write_all(&exchange.answer)).is_ok()
             };
@@ -164,18 +164,18 @@ fn ceiling(statements: u64, seconds: f64, cpu: Duration) -> Result<CeilingLine> 
     })
 }
 
-/// One row of 119 letters, as sysbench's tables have.
+/// One row with a text of 119 characters, as column c of sysbench's tables.
 fn row() -> Answer {
     Answer::row(&[Some(&"68487932199-96439406143-".repeat(5)[..119])])
 }
 
-/// A row for a select, else just an OK.
+/// The mock server's answers: a row to a SELECT, an OK packet to anything else.
 fn answers() -> impl Fn(Command<'_>) -> Answer + Send + 'static {
     let row = row();
     move |command| if command.sql().starts_with("SELECT") { row.clone() } else { Answer::Ok }
 }
 
-/// A path of its own for each server, since a server removes the path when it ends, and two self-tests may run in one process.
+/// A new socket path for each server: a server removes its path when it ends, and two self-tests may run in one process.
 fn socket() -> PathBuf {
     static SERVERS: AtomicU64 = AtomicU64::new(0);
     let server = SERVERS.fetch_add(1, Ordering::Relaxed);

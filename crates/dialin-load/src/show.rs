@@ -1,9 +1,9 @@
-//! A plan in words, for people who want to know what a workload does.
+//! The text of `dialin-load show` and `dialin-load workloads`.
 
 use crate::plan::{Kind, Plan, Statement};
 use crate::workloads::About;
 
-/// All workloads, a line each.
+/// A line for each workload: its name and what it does.
 #[must_use]
 pub fn workloads(all: &[About]) -> String {
     let width = all.iter().map(|each| each.name.len()).max().unwrap_or_default();
@@ -11,7 +11,7 @@ pub fn workloads(all: &[About]) -> String {
     lines.join("\n")
 }
 
-/// A plan's transactions with how often they come, and its statements.
+/// A plan's kinds of transactions with the percentage of each, the statements of a new connection, and all other statements.
 #[must_use]
 pub fn plan(plan: &Plan) -> String {
     let total: f64 = plan.transactions.iter().map(|each| each.weight).sum();

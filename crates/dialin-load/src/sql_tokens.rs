@@ -1,11 +1,11 @@
-//! Where quoted text and comments of SQL end: what stands in them is no parameter and no variable.
+//! Finds the ends of quoted text and comments in SQL, so that nothing within them is taken for a parameter or a variable.
 
-/// What begins at a byte of SQL.
+/// The part of SQL text that begins at some byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// How many bytes it takes; up to the end of the text where it is never closed.
+    /// Its length in bytes; a quote or comment that is not closed extends to the end of the text.
     pub length: usize,
-    /// Whether a quote or comment ends within the text.
+    /// False if it is a quote or comment that is not closed.
     pub is_closed: bool,
 }
 
@@ -15,9 +15,9 @@ impl Token {
     }
 }
 
-/// The token at the start of `rest`, which is not empty: quoted text, a comment, or one character.
+/// The token at the start of `rest`, which must not be empty: quoted text, a comment, or one character.
 ///
-/// A comment that begins with `/*!` is executed by servers of its version: only its beginning is passed.
+/// The server may execute the content of a comment that begins with `/*!`, so only these three bytes are a token.
 #[must_use]
 pub fn token_at(rest: &[u8]) -> Token {
     match rest {

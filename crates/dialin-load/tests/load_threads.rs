@@ -1,4 +1,5 @@
-//! Which load threads work in which step, as the kernel counts it. The only test of its process, whose threads it looks at.
+//! Tests which load threads work in which step, by the kernel's counters. It is the only test of its process, because
+//! it looks at all threads of the process.
 
 use dialin_load::engine::play;
 use dialin_load::mock_server::{Answer, MockServer};
@@ -9,7 +10,7 @@ use std::fs;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// How often each load thread has waited so far, by its name.
+/// How often each load thread has waited so far (voluntary context switches), by name of the thread.
 fn waits() -> BTreeMap<String, u64> {
     let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
     let of_thread = |task: fs::DirEntry| {
@@ -50,10 +51,10 @@ fn only_the_threads_of_a_step_work_in_it() {
     let mut seen = Vec::new();
     let plan = workloads::find("noop", &[]).unwrap().plan().unwrap();
     play(&plan, &run, &AtomicBool::new(false), &mut |_| seen.push(waits())).unwrap();
-    // The second second of each step: nothing is dealt anew in it.
+    // The second second of each step, in which connections do not move between threads.
     for (step, connections) in connections.iter().enumerate() {
         let (before, after) = (&seen[3 * step], &seen[3 * step + 1]);
-        // One without a connection wakes up ten times per second, to look whether it has any.
+        // A thread without a connection wakes up ten times per second to check whether it has one.
         let working: Vec<&str> =
             after.iter().filter(|(name, waits)| *waits - before[*name] > 40).map(|(name, _)| &**name).collect();
         let expected: Vec<String> = (0..*connections).map(|place| format!("load-{place}")).collect();

@@ -1,4 +1,4 @@
-//! The driver's memory does not depend on how long a run is.
+//! Tests that the driver's memory does not grow with the length of a run.
 
 use dialin_load::engine::{Played, Second};
 use dialin_load::output::{Output, Report};
@@ -9,7 +9,7 @@ use std::io;
 
 const HOUR: u64 = 3_600;
 const THREADS: u64 = 2;
-/// Transactions of a load thread in a second.
+/// Transactions per load thread and second.
 const TRANSACTIONS: u64 = 1_000;
 
 fn start() -> StartLine {
@@ -66,7 +66,7 @@ fn an_hour_at_full_rate_stays_below_200_mb_and_does_not_grow() {
             fill(tally, number, thread);
             merged.add(tally);
         }
-        // Ten minutes each at another number of connections.
+        // The number of connections changes every ten minutes.
         let step = 1 + ((number - 1) / 600) as usize;
         let purpose = if number % 600 < 10 { Purpose::WarmUp } else { Purpose::Measure };
         assert!(report.second(&Second {

@@ -185,7 +185,7 @@ def prepare_capture(request: CaptureRequest, clock: Clock, environment: Mapping[
 def _source(request: CaptureRequest, variables: Mapping[str, str]) -> Source:
     if variables.get("sql_mode") and "NO_BACKSLASH_ESCAPES" in variables["sql_mode"]:
         raise UserError(
-            "The server runs with sql_mode NO_BACKSLASH_ESCAPES, in which quoted text ends elsewhere",
+            "The server runs with sql_mode NO_BACKSLASH_ESCAPES, in which a backslash does not escape a quote",
             "Logs of such servers cannot be captured",
         )
     if request.source is None and leaves_sessions_logging(Source.SLOW, variables):

@@ -118,7 +118,7 @@ SAMPLES: Columns = {
 
 VERDICT: Columns = {
     "candidate": _CANDIDATE,
-    "state": FrameColumn(pl.String, "wins, ties, loses, behind, open (inconclusive), unsafe or failed"),
+    "state": FrameColumn(pl.String, "wins, ties, loses, behind, inconclusive, unsafe or failed"),
     "recommended": FrameColumn(pl.Boolean, "whether it is what the study recommends"),
     "baseline": FrameColumn(pl.Boolean, "whether the others are measured against it"),
     **_with_interval("tps", "throughput: transactions divided by measured seconds"),

@@ -33,7 +33,7 @@ COUNTS = {
     "replay_waited": "transactions that waited for the captured order",
     "replay_waited_s": "seconds that these waited, together",
     "replay_repaired": "transactions rolled back as in the capture",
-    "replay_again": "transactions played again after a deadlock or lock wait timeout",
+    "replay_again": "transactions replayed again after a deadlock or lock wait timeout",
     "replay_prepared": "statements prepared as in the capture",
     "replay_prepared_as_text": "statements that were prepared in the capture, and are sent as text",
     "replay_begins_added": "transactions that begin with a BEGIN that the log lacks",

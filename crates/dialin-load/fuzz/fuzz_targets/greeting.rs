@@ -1,4 +1,4 @@
-//! The server's first packet.
+//! Parsing of the server's first packet.
 #![no_main]
 
 use dialin_load::protocol::handshake::Greeting;

@@ -1,4 +1,4 @@
-//! The conversation before the first command: the input is a greeting and the packets that follow it, framed as a server frames them.
+//! The login. The input is a greeting and the packets that follow it, with their headers, as a server sends them.
 #![no_main]
 
 use dialin_load::protocol::handshake::{Greeting, WANTED};

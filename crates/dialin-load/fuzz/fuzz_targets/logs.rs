@@ -1,6 +1,7 @@
-//! The readers of logs: no bytes end them early, and what they make of them can be read again.
+//! The readers of logs: no input makes them fail, and the records that they write can be read.
 //!
-//! The first byte says in which pieces the log comes; the rest is the log, read as a slow log and as a general log.
+//! The first byte gives the size of the pieces in which the log is read. The rest is the log, read as a slow log and
+//! as a general log.
 #![no_main]
 
 use dialin_load::capture::format::{Reader, SCHEMA};

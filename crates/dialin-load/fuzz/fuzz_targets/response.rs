@@ -1,6 +1,7 @@
-//! The reader of responses: it neither panics nor loops, and pieces change nothing.
+//! The reader of responses: it neither panics nor loops, and the size of the pieces that it reads does not change its result.
 //!
-//! The first byte of the input says what is expected and kept, the second how long the pieces are; the rest is what the server sends.
+//! The first byte of the input says which response is expected and which values are kept. The second byte gives the
+//! size of the pieces. The rest is what the server sends.
 #![no_main]
 
 use dialin_load::plan::{Keep, Value};
@@ -40,7 +41,7 @@ fn read(dialect: Dialect, expect: Expect, keep: &[Keep], bytes: &[u8], piece: us
     End { outcome, consumed, slots }
 }
 
-/// Not a number equals nothing, itself included.
+/// The result as text, because NaN is not equal to itself.
 fn comparable(end: &End) -> String {
     format!("{end:?}")
 }

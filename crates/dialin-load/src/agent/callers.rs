@@ -1,10 +1,10 @@
 //! Callers that have not proved yet that they have the token.
 //!
-//! There is room for a few at a time. When a further one comes, one is closed: of the network with the most callers, the new one
-//! included. Of networks with as many callers, those from which somebody with the token came before are spared, and of the others
-//! the oldest caller is closed, because whoever has the token proves it within a round trip. So neither many callers from one
-//! network nor from many networks keep the conductor out. A network is an IPv4 address, or the /64 of an IPv6 address: whoever has
-//! one address of a /64 has them all.
+//! Their number is limited. If a further one connects, one caller is closed, perhaps the new one: a caller of the network with
+//! the most callers. Of several such networks, those from which somebody with the token has called before are spared. Of the
+//! remaining callers, the oldest is closed, because a caller with the token proves it within a round trip. So neither many
+//! callers from one network nor callers from many networks lock the conductor out. A network is an IPv4 address, or the /64 of
+//! an IPv6 address, because the owner of one address of a /64 has all of them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -12,32 +12,32 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr, Shutdown, TcpStream};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Callers at a time.
+/// The highest number of callers at a time.
 const MOST: usize = 64;
 
-/// The callers without proof.
+/// The callers that have not proved that they have the token.
 #[derive(Debug, Default)]
 pub struct Callers(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many came so far, and of how many the thread has ended.
+    /// The number of callers so far, and the number of those whose threads have ended.
     came: usize,
     left: usize,
-    /// The number, network and connection of those that are there, in the order in which they came.
+    /// The number, network and connection of the present callers, in the order in which they connected.
     open: Vec<(usize, IpAddr, TcpStream)>,
-    /// Networks from which somebody with the token came.
+    /// The networks from which somebody with the token has called.
     known: BTreeSet<IpAddr>,
 }
 
-/// A caller's place, which it leaves when this is dropped.
+/// The place of a caller; dropping it makes room for another one.
 pub struct Place<'a> {
     callers: &'a Callers,
     number: usize,
 }
 
 impl Callers {
-    /// Admit a caller, and close another one's connection if there are too many.
+    /// Admit a caller. If there are too many then, close the connection of one of them.
     ///
     /// # Errors
     /// The process has too many open files.
@@ -50,13 +50,13 @@ impl Callers {
         if state.open.len() > MOST {
             let networks: Vec<IpAddr> = state.open.iter().map(|(_, network, _)| *network).collect();
             let place = one_to_close(&networks, &state.known);
-            // The thread that listens to it learns that it is closed.
+            // The thread that reads from it notices that it is closed.
             let _ = state.open.remove(place).2.shutdown(Shutdown::Both);
         }
         Ok(Place { callers: self, number })
     }
 
-    /// Whether so many threads listen to callers, closed ones included, that no further one is to be accepted now.
+    /// Whether so many threads of callers exist, including those of closed ones, that no further caller should be accepted now.
     #[must_use]
     pub fn is_crowded(&self) -> bool {
         let state = self.lock();
@@ -69,7 +69,7 @@ impl Callers {
 }
 
 impl Place<'_> {
-    /// The caller has proved that it has the token.
+    /// Remember the network of this caller, which has proved that it has the token.
     pub fn mark_proved(&self) {
         let mut state = self.callers.lock();
         let network = state.open.iter().find(|(number, ..)| *number == self.number).map(|(_, network, _)| *network);
@@ -85,13 +85,14 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Which one of several callers to close, by their networks in the order in which they came; 0 if there are none.
+/// The index of the caller to close, given the networks of all callers in the order in which they connected; 0 if there are
+/// none.
 fn one_to_close(callers: &[IpAddr], known: &BTreeSet<IpAddr>) -> usize {
     let rank = |place: &usize| {
         let network = callers[*place];
         (Reverse(callers.iter().filter(|other| **other == network).count()), known.contains(&network))
     };
-    // Of several that are equal, `min_by_key` takes the first: the oldest.
+    // Of several equal ones, `min_by_key` returns the first, which is the oldest.
     (0..callers.len()).min_by_key(rank).unwrap_or_default()
 }
 
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn callers_beyond_the_room_are_closed_and_those_that_left_make_room() {
+    fn callers_beyond_the_limit_are_closed_and_those_that_left_make_room() {
         let (listener, callers) = (TcpListener::bind("127.0.0.1:0").unwrap(), Callers::default());
         let admit = |host: usize| {
             let _caller = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! The side that calls agents, starts them together, and adds up what they report.
+//! The side that calls agents, starts them together, and adds up their reports.
 
 use super::link::{Link, LinkError};
 use super::merge::Merger;
@@ -16,29 +16,29 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How often the clocks are asked before the start; the shortest round trip counts.
+/// How many times each clock is read before the start; the reading with the shortest round trip counts.
 const CLOCK_ROUNDS: usize = 10;
-/// From one request to the next.
+/// The pause between two requests to an agent.
 const PAUSE: Duration = Duration::from_millis(100);
-/// From when the common start is named until it comes, beside what the network takes.
+/// The time from the announcement of the common start to the start itself, in addition to some round trips of the network.
 const LEAD: Duration = Duration::from_millis(500);
 
-/// What a conductor works with.
+/// Has agents play a run together.
 pub struct Conductor<'a> {
     /// The token of its agents.
     pub token: Token,
     /// As [`super::SILENCE`].
     pub silence: Duration,
-    /// Set, the run ends.
+    /// Ends the run when set.
     pub stop: &'a AtomicBool,
     /// Receives a line about each agent.
     pub say: &'a mut dyn FnMut(String),
 }
 
-/// Check the names of agents.
+/// Check that no agent is named twice.
 ///
 /// # Errors
-/// Of the user: one is named twice.
+/// [`Fault::User`](crate::errors::Fault::User): one is.
 pub fn check_names(names: &[String]) -> Result<()> {
     match names.iter().enumerate().find(|(place, name)| names[..*place].contains(name)) {
         None => Ok(()),
@@ -49,7 +49,7 @@ pub fn check_names(names: &[String]) -> Result<()> {
 }
 
 impl Conductor<'_> {
-    /// Have agents play their orders together: each by its host and port, with its order.
+    /// Have agents play their orders together. `orders`: the name (host:port) and the order of each agent.
     ///
     /// # Errors
     /// As [`super::conduct`].
@@ -65,7 +65,7 @@ impl Conductor<'_> {
             thread::sleep(PAUSE);
             let is_stopped = self.stop.load(Relaxed);
             if is_stopped && stop_by.is_none() {
-                // A statement takes up to its timeout; the rest of a load ends far sooner.
+                // A running statement may take up to its timeout; everything else ends far sooner.
                 stop_by = Some(Instant::now() + 3 * self.silence + run.timeout);
             }
             let request = if is_stopped { Request::Stop } else { Request::Report };
@@ -87,7 +87,7 @@ impl Conductor<'_> {
         Ok(Played { seconds: merger.completed(), reached_backlog_cap })
     }
 
-    /// Wait until all have opened their connections, and learn how their clocks stand; false if stopped before.
+    /// Wait until all agents have opened their connections, then read their clocks; false if the run was stopped before.
     fn wait_until_ready(&self, members: &mut [Member]) -> Result<bool> {
         while !members.iter().all(|member| member.is_ready) {
             if self.stop.load(Relaxed) {
@@ -100,7 +100,8 @@ impl Conductor<'_> {
         Ok(true)
     }
 
-    /// Meet one agent after the other; those that are met already see that the conductor is there.
+    /// Call one agent after the other, and after each request reports from all called so far: otherwise they would take the
+    /// conductor for lost.
     fn meet_all(&self, orders: &[(String, Order)]) -> Result<Vec<Member>> {
         let mut members = vec![];
         for (name, order) in orders {
@@ -110,7 +111,7 @@ impl Conductor<'_> {
         Ok(members)
     }
 
-    /// Name the common start to all, one after the other; return its Unix time in seconds.
+    /// Announce the common start to all agents, one after the other; return its Unix time in seconds.
     fn start(&mut self, members: &mut [Member]) -> Result<f64> {
         let start = Instant::now() + LEAD + 4 * members.iter().map(|member| member.clock.round_trip).sum::<Duration>();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -124,16 +125,16 @@ impl Conductor<'_> {
     }
 }
 
-/// Ask all for reports, before there are seconds in them.
+/// Request a report from all agents before the start, when reports contain no seconds yet.
 fn ask_all(members: &mut [Member]) -> Result<()> {
     members.iter_mut().try_for_each(|member| member.ask(Request::Report).map(drop))
 }
 
-/// What an agent's clock showed in an answer, off by at most half of the round trip.
+/// A reading of an agent's clock, with an error of at most half the round trip.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     round_trip: Duration,
-    /// The middle of the round trip by the conductor's clock, and the nanoseconds that the agent's clock showed then.
+    /// The middle of the round trip by the conductor's clock, and the time of the agent's clock then, in nanoseconds.
     middle: Instant,
     nanoseconds: u64,
 }
@@ -144,32 +145,32 @@ impl Clock {
         Self { round_trip, middle: asked + round_trip / 2, nanoseconds }
     }
 
-    /// What the agent's clock shows at a later instant.
+    /// The time of the agent's clock at a later instant, in nanoseconds.
     fn at(&self, instant: Instant) -> u64 {
         let since = instant.saturating_duration_since(self.middle).as_nanos();
         self.nanoseconds.saturating_add(u64::try_from(since).unwrap_or(u64::MAX))
     }
 }
 
-/// An agent that takes part.
+/// An agent that takes part in the run.
 struct Member {
     name: String,
     link: Link,
     /// How long an answer may take.
     silence: Duration,
-    /// By the answer with the shortest round trip.
+    /// The reading with the shortest round trip.
     clock: Clock,
     is_ready: bool,
     ended: Option<Played>,
 }
 
 impl Member {
-    /// Call an agent, and give it its order.
+    /// Call an agent, and send it its order.
     fn meet(name: &str, order: &Order, token: &Token, silence: Duration) -> Result<Self> {
         let until = Instant::now() + silence / 2;
         let met = loop {
             match Self::call(name, order, token, silence / 2) {
-                // Many callers without the token may have taken its place before it could prove that it has it.
+                // The agent may have closed this connection because it had too many callers without the token.
                 Err(LinkError::Closed) if Instant::now() < until => thread::sleep(PAUSE),
                 met => break met,
             }
@@ -178,7 +179,7 @@ impl Member {
             let remedy = match &error {
                 LinkError::Build(_) => "Install the same build of dialin-load on all hosts",
                 LinkError::Token => "Give all of them the same token file",
-                _ => "Start `dialin-load agent --listen HOST:PORT --token-file FILE` there, of this build, and let this host through to it",
+                _ => "Start `dialin-load agent --listen HOST:PORT --token-file FILE` of this build there, and allow connections from here",
             };
             Error::user(format!("Agent {name} {error}"), remedy)
         })?;
@@ -249,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_counts_as_of_the_middle_of_its_round_trip_and_a_clock_that_cannot_be_does_no_harm() {
+    fn an_answer_counts_as_of_the_middle_of_its_round_trip_and_an_impossible_clock_does_no_harm() {
         let asked = Instant::now();
         let at = |milliseconds| asked + Duration::from_millis(milliseconds);
         let clock = Clock::of(asked, at(4), 7_000_000);

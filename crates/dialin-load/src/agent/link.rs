@@ -1,8 +1,9 @@
 //! A connection between a conductor and an agent that have the same token: messages in JSON, encrypted by the Noise protocol.
 //!
-//! Both first send their build and a key for this connection only. The agent's answer takes the token to make, and so does every
-//! frame of the conductor from then on: its first message proves that it has the token. A message is sent in frames of two bytes of
-//! length and the content; a frame that is not full is the last one of its message.
+//! Each side first sends its build and a key that is used for this connection only. The agent needs the token for its answer,
+//! and the conductor needs it for each frame after that, so the conductor's first message proves that it has the token. A
+//! message consists of frames: two bytes with the length, then the content. A frame that is not full is the last one of its
+//! message.
 
 use super::token::Token;
 use serde::Serialize;
@@ -13,27 +14,28 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// In NNpsk2 what is overheard can be neither decrypted nor used to test guesses of the token.
+/// With NNpsk2, recorded traffic can neither be decrypted nor be used to test guesses of the token.
 const PROTOCOL: &str = "Noise_NNpsk2_25519_ChaChaPoly_SHA256";
-/// The longest frame in bytes, encrypted: the most that is read from a caller before it has proved that it has the token.
+/// The longest encrypted frame in bytes. It limits what is read at once from a caller that has not proved that it has the
+/// token.
 const FRAME: usize = 4 << 10;
 /// The bytes that encryption adds to a frame.
 const TAG: usize = 16;
-/// The longest message, roughly: the largest workload file takes less.
+/// The approximate length in bytes of the longest message; an order with the largest workload file is shorter.
 const LONGEST: usize = 32 << 20;
 
-/// What is wrong with the other side. Its text goes behind the name of that side.
+/// What is wrong with the other side. The text continues a sentence that begins with the name of that side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkError {
-    /// Nothing came in time, or nothing was taken.
+    /// It sent nothing in time, or accepted nothing.
     Silent,
-    /// The connection is closed, in good order or not.
+    /// It closed the connection, cleanly or not.
     Closed,
     /// It sent something that no dialin-load sends.
     Malformed,
-    /// It does not have the token, or what it sent was changed on the way.
+    /// It does not have the token, or its message was changed on the way.
     Token,
-    /// It is this other build.
+    /// It is another build, this one.
     Build(String),
     /// The connection failed.
     Failed(String),
@@ -85,31 +87,31 @@ impl Link {
         Self::of(stream, noise(token)?.build_initiator()?, build, timeout)
     }
 
-    /// Answer a conductor. The first message that is received from it proves that it has the token.
+    /// Answer a conductor. The first message received from it proves that it has the token.
     ///
     /// # Errors
-    /// It is another build, or says nothing in time.
+    /// It is another build, or sends nothing in time.
     pub fn answer(stream: TcpStream, token: &Token, build: &str, timeout: Duration) -> Result<Self, LinkError> {
         Self::of(stream, noise(token)?.build_responder()?, build, timeout)
     }
 
-    /// Whoever takes nothing for `timeout` counts as lost.
+    /// Shake hands within `timeout`. Later, sending fails if the other side accepts nothing for this time.
     fn of(mut stream: TcpStream, mut noise: HandshakeState, build: &str, timeout: Duration) -> Result<Self, LinkError> {
         let until = Instant::now() + timeout;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(timeout))?;
-        let (mut buffer, mut theirs) = ([0; FRAME], String::new());
+        let (mut buffer, mut other_build) = ([0; FRAME], String::new());
         while !noise.is_handshake_finished() {
             if noise.is_my_turn() {
                 let length = noise.write_message(build.as_bytes(), &mut buffer)?;
                 send_frame(&mut stream, &buffer[..length])?;
             } else {
                 let length = noise.read_message(&receive_frame(&mut stream, until)?, &mut buffer)?;
-                theirs = String::from_utf8_lossy(&buffer[..length]).into_owned();
+                other_build = String::from_utf8_lossy(&buffer[..length]).into_owned();
             }
         }
-        if theirs != build {
-            return Err(LinkError::Build(theirs.chars().filter(char::is_ascii_graphic).take(32).collect()));
+        if other_build != build {
+            return Err(LinkError::Build(other_build.chars().filter(char::is_ascii_graphic).take(32).collect()));
         }
         Ok(Self { stream, noise: noise.into_transport_mode()? })
     }
@@ -117,11 +119,11 @@ impl Link {
     /// Send a message.
     ///
     /// # Errors
-    /// The other side is gone, or takes nothing.
+    /// The other side closed the connection, or accepts nothing.
     pub fn send<T: Serialize>(&mut self, message: &T) -> Result<(), LinkError> {
         let text = serde_json::to_vec(message).map_err(|error| LinkError::Failed(error.to_string()))?;
         let mut buffer = [0; FRAME];
-        // A text that fills its frames is followed by an empty one.
+        // A text that fills its last frame is followed by an empty frame.
         for begin in (0..=text.len()).step_by(FRAME - TAG) {
             let part = &text[begin..text.len().min(begin + FRAME - TAG)];
             let length = self.noise.write_message(part, &mut buffer)?;
@@ -130,10 +132,10 @@ impl Link {
         Ok(())
     }
 
-    /// Receive the next message, which must be there in full by `until`.
+    /// Receive the next message, which must have arrived in full by `until`.
     ///
     /// # Errors
-    /// Why there is none. No error leaves a connection that can be used.
+    /// See [`LinkError`]. After any error the connection cannot be used any more.
     pub fn receive<T: DeserializeOwned>(&mut self, until: Instant) -> Result<T, LinkError> {
         let (mut text, mut buffer) = (vec![], [0; FRAME]);
         loop {
@@ -169,7 +171,7 @@ fn receive_frame(stream: &mut TcpStream, until: Instant) -> Result<Vec<u8>, Link
     Ok(frame)
 }
 
-/// As [`std::io::Read::read_exact`], but until an instant, however slowly bytes arrive.
+/// As [`std::io::Read::read_exact`], but fail at the instant `until`, however slowly bytes arrive.
 fn read_exact(stream: &mut TcpStream, mut buffer: &mut [u8], until: Instant) -> io::Result<()> {
     while !buffer.is_empty() {
         let left = until.saturating_duration_since(Instant::now());
@@ -228,7 +230,7 @@ mod tests {
     #[test]
     fn messages_of_any_length_cross_in_both_directions() {
         let [mut conductor, mut agent] = links();
-        // In JSON a text is two bytes longer, and thus these end before, at and after the end of a frame.
+        // In JSON a text is two bytes longer, so these texts end before, at and after the end of a frame.
         let full = FRAME - TAG - 2;
         for length in [0, full - 1, full, full + 1, 2 * full + 2, 100_000] {
             let text = "x".repeat(length);

@@ -1,4 +1,4 @@
-//! Seconds of several agents become seconds of one run.
+//! Adds up the seconds of several agents to the seconds of one run.
 
 use crate::engine::Second;
 use crate::errors::{Error, Result};
@@ -6,16 +6,16 @@ use crate::record::Times;
 use crate::run::Phase;
 use std::collections::VecDeque;
 
-/// So many seconds of an agent may wait for another one's.
+/// The highest number of seconds that an agent may be ahead of another one.
 const FURTHEST_APART: usize = 30;
 const OTHER_BUILD: &str = "Install the same build of dialin-load on all hosts";
 
-/// Adds up the seconds of several agents. A second is complete when every agent has reported it, or has ended before.
+/// Adds up the seconds of several agents. A second is complete when each agent has reported it or has ended before.
 #[derive(Debug)]
 pub struct Merger {
     phases: Vec<Phase>,
     agents: Vec<Agent>,
-    /// How many seconds were complete.
+    /// The number of completed seconds.
     completed: u64,
     /// Unix time of the common start by the conductor's clock, in seconds.
     started_at: f64,
@@ -24,7 +24,7 @@ pub struct Merger {
 #[derive(Debug)]
 struct Agent {
     name: String,
-    /// Its seconds that are not complete yet, in turn.
+    /// Its seconds that are not complete yet, in order.
     waiting: VecDeque<Second>,
     has_ended: bool,
 }
@@ -36,17 +36,18 @@ impl Agent {
 }
 
 impl Merger {
-    /// For a run of these phases, by agents of these names.
+    /// A merger for a run with these phases on agents with these names. `started_at` is the Unix time of the start, in seconds.
     #[must_use]
     pub fn new(phases: &[Phase], names: impl IntoIterator<Item = String>, started_at: f64) -> Self {
         let agent = |name| Agent { name, waiting: VecDeque::new(), has_ended: false };
         Self { phases: phases.to_vec(), agents: names.into_iter().map(agent).collect(), completed: 0, started_at }
     }
 
-    /// Take a second of an agent.
+    /// Add a second of the agent with index `place`.
     ///
     /// # Errors
-    /// Of the driver: the agent does not play the ordered run, or one lags too far behind another.
+    /// [`Fault::Driver`](crate::errors::Fault::Driver): the second does not belong to the ordered run, or another agent lags
+    /// too far behind this one.
     pub fn take(&mut self, place: usize, second: Second) -> Result<()> {
         let agent = &mut self.agents[place];
         let is_ordered = self.phases.iter().any(|phase| (phase.purpose, phase.step) == (second.purpose, second.step));
@@ -55,7 +56,7 @@ impl Merger {
         } else if !is_ordered {
             "of a phase that was not ordered"
         } else if !is_plausible(&second) {
-            "with counts that cannot be"
+            "with impossible counts"
         } else {
             agent.waiting.push_back(second);
             let is_far_ahead = agent.waiting.len() > FURTHEST_APART;
@@ -70,7 +71,7 @@ impl Merger {
         Err(Error::driver(format!("Agent {} sent second {} {problem}", agent.name, second.number), OTHER_BUILD))
     }
 
-    /// An agent has no more seconds.
+    /// Note that an agent has ended and has no more seconds.
     pub fn end(&mut self, place: usize) {
         self.agents[place].has_ended = true;
     }
@@ -78,7 +79,7 @@ impl Merger {
     /// The next second, if it is complete.
     ///
     /// # Errors
-    /// Of the driver: it is of one phase on one agent and of another on another.
+    /// [`Fault::Driver`](crate::errors::Fault::Driver): the agents are in different phases in this second.
     pub fn complete(&mut self) -> Result<Option<Second>> {
         if self.agents.iter().any(Agent::lags) {
             return Ok(None);
@@ -86,20 +87,20 @@ impl Merger {
         let seconds = self.agents.iter_mut().filter_map(|agent| agent.waiting.pop_front());
         let Some(second) = seconds.map(Ok).reduce(|sum, more| sum_of(sum?, &more?)).transpose()? else { return Ok(None) };
         let phase = self.phases.iter().find(|phase| (phase.purpose, phase.step) == (second.purpose, second.step));
-        // All began at the same instant, so no agent's own time is needed.
+        // All agents began at the same instant, so their reported times are not needed.
         let at = self.started_at + self.completed as f64 + second.seconds;
         self.completed += 1;
         Ok(Some(Second { at, rate: phase.and_then(|phase| phase.rate), ..second }))
     }
 
-    /// How many seconds were complete.
+    /// The number of completed seconds.
     #[must_use]
     pub fn completed(&self) -> u64 {
         self.completed
     }
 }
 
-/// A second of two hosts together, without its time and rate.
+/// The sum of a second of two agents, without its time and rate.
 fn sum_of(mut sum: Second, more: &Second) -> Result<Second> {
     if (sum.purpose, sum.step) != (more.purpose, more.step) {
         return Err(Error::driver(format!("Agents are in different phases in second {}", sum.number), OTHER_BUILD));
@@ -112,7 +113,7 @@ fn sum_of(mut sum: Second, more: &Second) -> Result<Second> {
     Ok(sum)
 }
 
-/// Whether these can be the counts of a second, so that adding up those of many agents cannot overflow.
+/// Whether the counts of a second are plausible, so that the sums over many agents cannot overflow.
 fn is_plausible(second: &Second) -> bool {
     let tally = &second.merged.tally;
     let counts = [
@@ -146,7 +147,7 @@ pub(super) mod tests {
     use crate::record::Merged;
     use crate::run::Purpose;
 
-    /// A second of the warm-up in which three connections played so many transactions.
+    /// A second of the warm-up in which three connections played this many transactions.
     pub fn second(number: u64, transactions: u64) -> Second {
         let mut merged = Merged::new(1);
         for each in 0..transactions {
@@ -182,7 +183,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn whether_answers_were_gathered_is_known_where_all_agents_did_the_same() {
+    fn gather_is_reported_if_all_agents_agree() {
         let merged = |others: Option<bool>| {
             let mut merger = merger(3);
             for (agent, gather) in [Some(true), others, Some(true)].into_iter().enumerate() {
@@ -206,7 +207,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn seconds_that_cannot_be_or_do_not_belong_together_are_refused() {
+    fn impossible_seconds_and_seconds_of_different_phases_are_refused() {
         let with = |change: fn(&mut Second)| {
             let mut second = second(1, 5);
             change(&mut second);
@@ -215,9 +216,9 @@ pub(super) mod tests {
         for (second, words) in [
             (second(2, 1), "out of turn"),
             (with(|second| second.step = 9), "not ordered"),
-            (with(|second| second.seconds = f64::NAN), "cannot be"),
-            (with(|second| second.merged.tally.retries = u64::MAX), "cannot be"),
-            (with(|second| second.merged.tally.errors.extend([(1213, u64::MAX)])), "cannot be"),
+            (with(|second| second.seconds = f64::NAN), "impossible"),
+            (with(|second| second.merged.tally.retries = u64::MAX), "impossible"),
+            (with(|second| second.merged.tally.errors.extend([(1213, u64::MAX)])), "impossible"),
         ] {
             let error = merger(1).take(0, second).unwrap_err();
             assert!(error.what.contains("host1:1") && error.what.contains(words), "{error}");

@@ -1,31 +1,31 @@
-//! What a conductor and an agent send each other after the order: each request is answered with one report.
+//! The messages after the order: the conductor sends requests, and the agent answers each with a report.
 
 use crate::engine::{Played, Second};
 use crate::errors::Result;
 use serde::{Deserialize, Serialize};
 
-/// What a conductor sends.
+/// A message of the conductor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
     /// Report what happened since the last report.
     Report,
-    /// Begin when your monotonic clock shows so many nanoseconds.
+    /// Begin the load when the agent's monotonic clock shows this many nanoseconds.
     Start(u64),
     /// End the load.
     Stop,
 }
 
-/// What an agent answers to its order and to each request.
+/// The agent's answer to its order and to each request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// What its monotonic clock shows, in nanoseconds.
+    /// The time of the agent's monotonic clock, in nanoseconds.
     pub clock: u64,
-    /// Whether all its connections are open.
+    /// Whether all its connections to the server are open.
     pub is_ready: bool,
     /// The seconds that ended since the last report.
     pub seconds: Vec<Second>,
-    /// How the run ended; None while it has not.
+    /// How the run ended; None if it is still running.
     pub ended: Option<Result<Played>>,
 }
 
@@ -37,7 +37,7 @@ mod tests {
     use serde_json::{from_str, to_string};
 
     #[test]
-    fn a_report_crosses_with_whole_histograms() {
+    fn a_report_survives_json_with_whole_histograms() {
         for ended in [None, Some(Ok(Played { seconds: 1, reached_backlog_cap: true })), Some(Err(Error::server("a", "b")))] {
             let report = Report { clock: u64::MAX, is_ready: true, seconds: vec![second(1, 1000)], ended };
             let crossed = to_string(&report).unwrap();

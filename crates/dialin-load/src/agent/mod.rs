@@ -1,9 +1,11 @@
-//! Load from several hosts: agents apply it, and a conductor starts them together and adds up what they report.
+//! Load from several hosts: agents apply it, and a conductor starts them together and adds up their reports.
 //!
-//! The two sides have the same token and an encrypted connection (`link`). The conductor gives each agent its share of the run
-//! (`order`), and then asks each again and again for a report (`messages`), by which both see that the other is there: an agent sends
-//! nothing unasked. Once all have opened their connections, the conductor knows how their clocks stand to its own,
-//! and names one instant to start at. The reported seconds become seconds of one run (`merge`). An agent that is lost fails the run.
+//! Conductor and agents share a secret, the token, and communicate over encrypted connections (`link`). The conductor sends
+//! each agent its share of the run (`order`), and then requests a report from each several times per second (`messages`). An
+//! agent sends nothing unless asked, so each side notices from the requests and reports whether the other is alive. When all
+//! agents have opened their connections to their servers, the conductor measures the offsets of their clocks and announces one
+//! instant to start at. The seconds that the agents report are added up to the seconds of one run (`merge`). If an agent is
+//! lost, the run fails.
 
 mod callers;
 mod conductor;
@@ -34,39 +36,39 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use token::Token;
 
-/// How long the other side may send nothing; then it counts as lost. It has half as long to be reached and to prove that it has the
-/// token.
+/// The time without a message after which the other side counts as lost. Half of this time is the limit for connecting, for the
+/// handshake, and for the answer to the order.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// The options of an agent.
 #[derive(Clone, Debug)]
 pub struct Serve {
-    /// Where it waits for conductors: host and port; port 0 takes one that is free.
+    /// The address to listen on for conductors, as host:port; port 0 selects a free port.
     pub listen: String,
     /// The file with the token.
     pub token_file: PathBuf,
-    /// The server that it drives, and as whom. It never crosses.
+    /// The server that the agent loads, and the account to log in with. It is never sent to another host.
     pub account: Account,
 }
 
-/// The options of a conductor, beside the run.
+/// The options of a conductor, except the run.
 #[derive(Clone, Debug)]
 pub struct Conduct {
-    /// The agents: host and port of each.
+    /// The agents, each as host:port.
     pub agents: Vec<String>,
     /// The file with the token.
     pub token_file: PathBuf,
     /// The workload.
     pub source: Source,
-    /// Its options.
+    /// The options of the workload: names and values.
     pub options: Vec<(String, String)>,
 }
 
-/// Wait for conductors and play their orders, one run at a time, until `stop` is set. `say` receives a line about each thing that
-/// happens, first the address that it listens at.
+/// Wait for conductors and play their orders, one run at a time, until `stop` is set. `say` receives a line about each event;
+/// the first one has the address that the agent listens on.
 ///
 /// # Errors
-/// Of the user: the token cannot be read, or the address is not to be had.
+/// [`Fault::User`](crate::errors::Fault::User): the token cannot be read, or the agent cannot listen on the address.
 pub fn serve(serve: &Serve, stop: &AtomicBool, say: &(dyn Fn(String) + Sync)) -> Result<()> {
     let token = Token::read(&serve.token_file)?;
     let refused = |cause: io::Error| {
@@ -84,12 +86,13 @@ pub fn serve(serve: &Serve, stop: &AtomicBool, say: &(dyn Fn(String) + Sync)) ->
     Agent { token, play, silence: SILENCE, stop, say }.serve(&listener).map_err(refused)
 }
 
-/// Have agents play a run together; `seconds` receives each second once all agents have reported theirs, as from [`engine::play`]. The
-/// run's account is not used: each agent has its own. `say` receives a line about each agent.
+/// Have agents play a run together; `seconds` receives each second once all agents have reported it, as from [`engine::play`].
+/// The run's account is not used: each agent has its own. `say` receives a line about each agent.
 ///
 /// # Errors
-/// Of the user: an agent cannot be reached, has another token, is another build, or plays another run, or there are too few
-/// connections for all. Of the driver: an agent is lost. Otherwise what [`engine::play`] fails with on an agent.
+/// [`Fault::User`](crate::errors::Fault::User): an agent cannot be reached, has another token, is another build, or plays
+/// another run, or there are fewer connections or transactions than agents. [`Fault::Driver`](crate::errors::Fault::Driver): an
+/// agent is lost. Otherwise the error of [`engine::play`] on an agent.
 pub fn conduct(
     conduct: &Conduct,
     run: &Run,

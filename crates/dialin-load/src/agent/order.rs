@@ -1,4 +1,4 @@
-//! What a conductor orders of its agents: each its share of a run.
+//! Orders: the share of a run that a conductor sends to each agent.
 
 use crate::account::Account;
 use crate::errors::{Error, Result};
@@ -14,11 +14,11 @@ const DECADE: Duration = Duration::from_secs(10 * 366 * 86_400);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Source {
-    /// One that every dialin-load knows.
+    /// The name of a workload that comes with dialin-load.
     Known(String),
-    /// A workload file, whole: agents open no file that a conductor names.
+    /// A workload file with its text, because agents do not open files that a conductor names.
     File {
-        /// What the conductor calls it.
+        /// Its path on the conductor's host, for error messages.
         path: String,
         /// Its text.
         text: String,
@@ -26,10 +26,11 @@ pub enum Source {
 }
 
 impl Source {
-    /// A workload as the user names it: a path that ends in `.toml` is a file and is read, anything else is a known one.
+    /// The workload that a user names: a path that ends in `.toml` is a file, which is read; anything else is the name of a
+    /// workload.
     ///
     /// # Errors
-    /// Of the user: the file cannot be read.
+    /// [`Fault::User`](crate::errors::Fault::User): the file cannot be read.
     pub fn of(name: &str) -> Result<Self> {
         if name.ends_with(".toml") {
             Ok(Source::File { path: name.to_owned(), text: file::text(name)? })
@@ -38,10 +39,10 @@ impl Source {
         }
     }
 
-    /// The workload, with its options, for a run of so many connections and this seed.
+    /// The workload with its options, for a run with this number of connections and this seed.
     ///
     /// # Errors
-    /// There is none of that name, its text is wrong, or its options are.
+    /// There is no workload of that name, or its text or an option is wrong.
     pub fn workload(&self, options: &[(String, String)], connections: usize, seed: u64) -> Result<Box<dyn Workload>> {
         match self {
             Source::Known(name) if name.ends_with(".toml") => Err(Error::driver(
@@ -60,26 +61,26 @@ impl Source {
 pub struct Order {
     /// The workload.
     pub source: Source,
-    /// Its options.
+    /// The options of the workload: names and values.
     pub options: Vec<(String, String)>,
-    /// Connections of the whole run at its widest, which some workloads depend on.
+    /// The highest number of connections of the whole run, on which some workloads depend.
     pub connections: usize,
-    /// The run with the agent's own share of connections, rates and transactions.
+    /// The run with the agent's share of connections, rates and transactions.
     pub run: Run,
 }
 
-/// Divide a run among agents. Connections differ by one at the most, and a rate follows the connections.
+/// Divide a run among agents. Their numbers of connections differ by at most one; a rate is divided in proportion to them.
 ///
 /// # Errors
-/// Of the user: there are fewer connections or transactions than agents.
+/// [`Fault::User`](crate::errors::Fault::User): there are fewer connections or transactions than agents.
 pub fn divide(run: &Run, source: &Source, options: &[(String, String)], agents: usize) -> Result<Vec<Order>> {
     if let Some(phase) = run.phases.iter().find(|phase| phase.connections < agents) {
         let what = format!("{} connections cannot be divided among {agents} agents", phase.connections);
-        return Err(Error::user(what, "Ask for a connection for each agent at least, or name fewer agents"));
+        return Err(Error::user(what, "Request at least one connection per agent, or name fewer agents"));
     }
     if let Some(few) = run.transactions.filter(|whole| *whole < agents as u64) {
         let what = format!("{few} transactions cannot be divided among {agents} agents");
-        return Err(Error::user(what, "Ask for a transaction of each agent at least, or name fewer agents"));
+        return Err(Error::user(what, "Request at least one transaction per agent, or name fewer agents"));
     }
     let most = run.phases.iter().map(|phase| phase.connections).max().unwrap_or_default();
     let order = |agent: usize| Order {
@@ -99,14 +100,14 @@ pub fn divide(run: &Run, source: &Source, options: &[(String, String)], agents: 
     Ok((0..agents).map(order).collect())
 }
 
-/// The share of one of several, who come before each other where it does not divide.
+/// The share of number `one` (from 0) of `of`; the first ones get 1 more if `whole` cannot be divided evenly.
 fn share(whole: u64, one: u64, of: u64) -> u64 {
     whole / of + u64::from(one < whole % of)
 }
 
-/// What comes to `own` out of `all` connections, rounded up.
-fn part(whole: u64, own: u64, all: u64) -> u64 {
-    let part = (u128::from(whole) * u128::from(own)).div_ceil(u128::from(all.max(1)));
+/// The part of `whole` that is proportional to `connections` out of `all` connections, rounded up.
+fn part(whole: u64, connections: u64, all: u64) -> u64 {
+    let part = (u128::from(whole) * u128::from(connections)).div_ceil(u128::from(all.max(1)));
     u64::try_from(part).unwrap_or(u64::MAX)
 }
 
@@ -118,22 +119,23 @@ fn share_of_phase(phase: &Phase, agent: usize, agents: usize) -> Phase {
 }
 
 impl Order {
-    /// The run that is ordered, at the agent's own server.
+    /// The ordered run, with the agent's server and account.
     ///
     /// # Errors
-    /// Of the driver: no conductor of this version orders such a thing.
+    /// [`Fault::Driver`](crate::errors::Fault::Driver): a value is out of the limits that every conductor of this version
+    /// respects.
     pub fn run_at(&self, account: &Account) -> Result<Run> {
         let run = &self.run;
-        let phases = !run.phases.is_empty() && run.phases.iter().all(sound);
+        let phases = !run.phases.is_empty() && run.phases.iter().all(is_valid);
         if run.first >= run.stride || !phases || run.timeout > DECADE || run.reconnect_for > DECADE {
             let remedy = "Install the same build of dialin-load on all hosts";
-            return Err(Error::driver("The conductor orders a run that cannot be", remedy));
+            return Err(Error::driver("The conductor ordered an invalid run", remedy));
         }
         Ok(Run { account: account.clone(), ..run.clone() })
     }
 }
 
-fn sound(phase: &Phase) -> bool {
+fn is_valid(phase: &Phase) -> bool {
     (1..=MOST_CONNECTIONS).contains(&phase.connections)
         && phase.seconds.is_none_or(|seconds| seconds <= DECADE.as_secs())
         && phase.rate.is_none_or(|rate| rate.per_second > 0.0 && rate.per_second <= HIGHEST_RATE)
@@ -190,7 +192,7 @@ pub(super) mod tests {
         divide(run, &source(), &[("tables".into(), "2".into())], agents).unwrap()
     }
 
-    /// Something of each agent's run.
+    /// A value of each agent's run.
     fn shares<T>(run: &Run, agents: usize, of: impl Fn(&Run) -> T) -> Vec<T> {
         orders(run, agents).iter().map(|order| of(&order.run)).collect()
     }
@@ -223,7 +225,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_order_crosses_whole_and_nothing_secret_with_it() {
+    fn an_order_survives_json_and_contains_no_secret() {
         for order in orders(&run(5, Some(0.1)), 2) {
             let crossed = serde_json::to_string(&order).unwrap();
             assert_eq!(serde_json::from_str::<Order>(&crossed).unwrap(), order);
@@ -245,7 +247,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_order_that_cannot_be_is_refused() {
+    fn an_invalid_order_is_refused() {
         let whole = orders(&run(2, Some(1.0)), 1).remove(0);
         let rate = |per_second| Some(Rate { per_second, arrivals: Arrivals::Constant });
         let changes: [&dyn Fn(&mut Run); 9] = [

@@ -1,4 +1,4 @@
-//! The side that waits for conductors, and plays their orders: one run at a time.
+//! The side that waits for conductors and plays their orders, one run at a time.
 
 use super::callers::{Callers, Place};
 use super::link::{Link, LinkError};
@@ -18,16 +18,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often an agent without a run looks whether it is to end.
+/// How often an agent that waits for a conductor checks whether it should end.
 const GLANCE: Duration = Duration::from_millis(100);
-/// A start further ahead than this is a mistake.
+/// A start further ahead than this is refused.
 const FURTHEST_START: Duration = Duration::from_secs(60);
 
 /// Applies an ordered load, as [`crate::engine::play_when`] does.
 pub type Play<'a> =
     dyn Fn(&Order, &AtomicBool, &mut dyn FnMut() -> Result<Instant>, &mut dyn FnMut(Second)) -> Result<Played> + Sync + 'a;
 
-/// What an agent works with.
+/// Plays the orders of conductors.
 pub struct Agent<'a> {
     /// The token of its conductors.
     pub token: Token,
@@ -35,9 +35,9 @@ pub struct Agent<'a> {
     pub play: &'a Play<'a>,
     /// As [`super::SILENCE`].
     pub silence: Duration,
-    /// Set, it ends.
+    /// Ends the agent when set.
     pub stop: &'a AtomicBool,
-    /// Receives a line about each thing that happens.
+    /// Receives a line about each event.
     pub say: &'a (dyn Fn(String) + Sync),
 }
 
@@ -45,7 +45,7 @@ impl Agent<'_> {
     /// Wait for conductors until `stop` is set.
     ///
     /// # Errors
-    /// The system allows no timeouts.
+    /// The timeout of the listening socket cannot be set.
     pub fn serve(&self, listener: &TcpListener) -> io::Result<()> {
         sockopt::set_socket_timeout(listener, sockopt::Timeout::Recv, Some(GLANCE))?;
         let (busy, callers) = (&Mutex::new(()), &Callers::default());
@@ -59,7 +59,7 @@ impl Agent<'_> {
                     listener.accept().and_then(|(stream, peer)| Ok((callers.admit(&stream, peer.ip())?, stream, peer)));
                 match caller {
                     Ok((place, stream, peer)) => {
-                        // If the system has no thread left, the caller learns that the connection is closed.
+                        // If no thread can be started, the connection is dropped, and the caller notices that it is closed.
                         let _ = thread::Builder::new().spawn_scoped(scope, move || self.receive(stream, peer, place, busy));
                     }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -100,7 +100,7 @@ impl Agent<'_> {
         Ok((link, order))
     }
 
-    /// Play an order, and report until the conductor knows how the run ended; return that in a few words.
+    /// Play an order, and report until the conductor knows how the run ended; return a phrase that says how it ended.
     fn play_order(&self, link: &mut Link, order: &Order) -> String {
         let run = &ActiveRun { stop: AtomicBool::new(false), epoch: Instant::now(), progress: Mutex::default() };
         let (start, starts) = channel();
@@ -125,8 +125,8 @@ impl Agent<'_> {
         let mut seconds = |second: Second| run.progress().seconds.push(second);
         let play = AssertUnwindSafe(|| (self.play)(order, &run.stop, &mut ready, &mut seconds));
         match catch_unwind(play) {
-            // The conductor is to learn of a defect, too.
-            Err(_) => Err(Error::driver("The load failed by a defect", "Report this, with what the agent printed")),
+            // A panic is reported to the conductor, too.
+            Err(_) => Err(Error::driver("The load failed because of a defect", "Report this, with what the agent printed")),
             Ok(_) if self.stop.load(Relaxed) => {
                 Err(Error::driver("It was stopped by a signal", "Start that agent again, and run again"))
             }
@@ -146,22 +146,22 @@ impl Agent<'_> {
             let request = link.receive(Instant::now() + self.silence)?;
             if request == Request::Stop || self.stop.load(Relaxed) {
                 run.stop.store(true, Relaxed);
-                // A load that waits for its start waits no longer.
+                // Dropping the sender ends a load that is still waiting for its start.
                 start = None;
             }
             if let (Request::Start(at), Some(start)) = (request, &start) {
-                // A load that has failed takes no start; the next report says why.
+                // A load that has failed no longer receives a start; the next report has its error.
                 let _ = start.send(at);
             }
         }
     }
 }
 
-/// The turn to play; None if another run, which may be about to end, goes on for longer than `patience`.
+/// The exclusive right to play a run. Waits up to `patience` for another run that may be about to end; None if it does not.
 fn turn(busy: &Mutex<()>, patience: Duration) -> Option<MutexGuard<'_, ()>> {
     (0..10).find_map(|_| match busy.try_lock() {
         Ok(turn) => Some(turn),
-        // A run that failed badly is over all the same.
+        // A run whose thread panicked is over as well.
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
         Err(TryLockError::WouldBlock) => {
             thread::sleep(patience / 10);
@@ -175,7 +175,7 @@ struct ActiveRun {
     stop: AtomicBool,
     /// When the agent's clock showed 0.
     epoch: Instant,
-    /// What the next report says.
+    /// The content of the next report.
     progress: Mutex<Report>,
 }
 

@@ -1,4 +1,4 @@
-//! Agents and a conductor over real connections, with a load that is played without a server.
+//! Agents and a conductor over real connections, mostly with a load that needs no server.
 
 use super::conductor::{Conductor, check_names};
 use super::link::Link;
@@ -72,8 +72,8 @@ impl Drop for Stage {
     }
 }
 
-/// Seconds of ten milliseconds, in each of which each connection played ten transactions, until there are so many or it is stopped;
-/// `starts` receives when the load began, `ends` that it ended.
+/// A load that reports `count` seconds of ten milliseconds each, with ten transactions per connection, unless it is stopped
+/// before. `starts` receives the time of its start; `ends` is set at its end.
 fn steady(count: u64, starts: &Arc<Mutex<Vec<Instant>>>, ends: &Arc<AtomicBool>) -> Playing {
     let (starts, ends) = (Arc::clone(starts), Arc::clone(ends));
     Box::new(move |order, stop, ready, seconds| {
@@ -108,7 +108,7 @@ impl Outcome {
     }
 }
 
-/// Conduct a run of six connections; `stop_after` so many seconds.
+/// Conduct a run of six connections, and stop it after `stop_after` seconds.
 fn conduct(secret: &[u8], addresses: &[&str], stop_after: usize) -> Outcome {
     let (stop, mut seconds) = (AtomicBool::new(stop_after == 0), Vec::new());
     let run = run(6, None);
@@ -117,13 +117,13 @@ fn conduct(secret: &[u8], addresses: &[&str], stop_after: usize) -> Outcome {
     let mut conductor = Conductor { token: token(secret), silence: SILENCE, stop: &stop, say: &mut |_| {} };
     let played = conductor.conduct(&orders, &run, &mut |second| {
         seconds.push(second);
-        assert!(seconds.len() < 1000, "the run goes on for ever");
+        assert!(seconds.len() < 1000, "the run does not end");
         stop.store(seconds.len() >= stop_after, Relaxed);
     });
     Outcome { played, seconds }
 }
 
-/// A conductor that a test plays by hand.
+/// A conductor whose messages the test sends one by one.
 struct ByHand(Link);
 
 impl ByHand {
@@ -155,8 +155,8 @@ impl ByHand {
     }
 }
 
-/// An agent of some build that is ready at once. After the start it answers each request with one of `reports`, and then does as `end`
-/// says.
+/// An agent of the given build that is ready at once. After the start it answers each request with the next one of `reports`,
+/// then calls `end`.
 fn agent_by_hand(build: &'static str, reports: Vec<Report>, end: fn(Link)) -> (String, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -203,8 +203,8 @@ fn agents_start_together_and_their_seconds_are_those_of_one_run() {
     assert!(starts.len() == 3 && apart < Duration::from_millis(20), "{apart:?}");
 }
 
-/// Plays the order with the real engine against a server that does nothing; `starts` receives the agreed start, `first` when the
-/// first statement of a transaction arrived.
+/// Plays the order with the real engine against a mock server. `starts` receives the agreed start, `first` the arrival of the
+/// first statement of a transaction.
 fn real_engine(name: &str, starts: &Arc<Mutex<Vec<Instant>>>, first: &Arc<Mutex<Vec<Instant>>>) -> Playing {
     let path = std::env::temp_dir().join(format!("dialin-load-agents-{name}-{}.sock", std::process::id()));
     let (starts, first, arrived) = (Arc::clone(starts), Arc::clone(first), AtomicBool::new(false));

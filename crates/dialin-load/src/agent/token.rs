@@ -7,28 +7,29 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Random bytes that a token is made of, at least.
+/// The lowest number of random bytes in a token.
 const FEWEST: usize = 32;
 /// The longest text of a token, in bytes.
 const MOST: usize = 4096;
-const HOW: &str = "`head -c 32 /dev/urandom | base64 >FILE; chmod 600 FILE` makes one; copy it to every host";
+const HOW: &str = "Make a token with `head -c 32 /dev/urandom | base64 >FILE; chmod 600 FILE`, and copy it to every host";
 
-/// The key that the secret makes.
+/// The key that is derived from the secret: its SHA-256 digest.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token([u8; 32]);
 
 impl Token {
-    /// Read a token from a file that nobody else may read; white space around it does not count.
+    /// Read a token from a file that only its owner may access; white space around the token is ignored.
     ///
     /// # Errors
-    /// Of the user: it cannot be read, others may read it, or it is not 32 or more random bytes in base64 or hex.
+    /// [`Fault::User`](crate::errors::Fault::User): the file cannot be read, other users may access it, or its text is not 32
+    /// or more random bytes in base64 or hex.
     pub fn read(path: &Path) -> Result<Self> {
         let shown = path.display();
         let unreadable = |cause| Error::user(format!("The token file {shown} cannot be read: {cause}"), HOW);
         let file = File::open(path).map_err(unreadable)?;
         if file.metadata().map_err(unreadable)?.permissions().mode() & 0o077 != 0 {
-            let remedy = format!("`chmod 600 {shown}`, and a new token if somebody may have read it");
-            return Err(Error::user(format!("Others than you may read the token file {shown}"), remedy));
+            let remedy = format!("Run `chmod 600 {shown}`, and make a new token if somebody may have read it");
+            return Err(Error::user(format!("Other users may access the token file {shown}"), remedy));
         }
         let mut bytes = Vec::new();
         file.take(2 * MOST as u64).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -42,8 +43,8 @@ impl Token {
         })
     }
 
-    /// The token of a text; None if it is too long, or not the base64 or hex of enough bytes. A sentence that somebody may guess is
-    /// refused: whoever calls an agent can test guesses against its answer.
+    /// The token from a text; None if the text is too long, or is not base64 or hex of enough bytes. Passphrases are refused
+    /// because anybody who can connect to an agent can test guesses against its answer.
     #[must_use]
     pub fn of(secret: &[u8]) -> Option<Self> {
         (secret.len() <= MOST && random_bytes(secret) >= FEWEST).then(|| Self(Sha256::digest(secret).into()))
@@ -56,7 +57,7 @@ impl Token {
     }
 }
 
-/// How many bytes a text in hex or base64 stands for; 0 for any other text.
+/// The number of bytes that a text in hex or base64 encodes; 0 for any other text.
 fn random_bytes(text: &[u8]) -> usize {
     let digits: Vec<u8> = text.iter().copied().filter(|byte| !matches!(byte, b'\n' | b'\r' | b'=')).collect();
     if digits.iter().all(u8::is_ascii_hexdigit) {
@@ -76,7 +77,7 @@ mod tests {
 
     const SECRET: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-    /// Read a token from a file with this text and mode; the error's texts if it is refused.
+    /// Read a token from a file with this text and mode; return the text of the error if it is refused.
     fn read(text: &str, mode: u32) -> std::result::Result<Token, String> {
         let path = std::env::temp_dir().join(format!("dialin-load-token-{}-{mode:o}-{}", std::process::id(), text.len()));
         fs::write(&path, text).unwrap();

@@ -1,8 +1,8 @@
-//! What a statement does to its transaction, and whether it can be replayed, by its digest.
+//! Classifies statements by digest: what a statement does to its transaction, and whether it can be replayed.
 
 use serde::{Deserialize, Serialize};
 
-/// What a statement is.
+/// The class of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
     /// What it does to a transaction.
@@ -14,17 +14,17 @@ pub struct Class {
 /// What a statement does to the transaction of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It begins one, and commits the one before it.
+    /// It begins a transaction, and commits the one before it.
     Begins,
-    /// It commits.
+    /// It commits the transaction.
     Commits,
-    /// It rolls back.
+    /// It rolls the transaction back.
     RollsBack,
-    /// The server commits what is open, and the statement is a transaction of its own.
+    /// The server commits the open transaction, and the statement is a transaction by itself.
     CommitsItself,
-    /// It sets `autocommit`: to what, its text says.
+    /// It sets `autocommit`. The value is in its text.
     SetsAutocommit,
-    /// It belongs to the transaction that is open, else it is one.
+    /// It belongs to the open transaction. If none is open, it is a transaction by itself, or begins one if autocommit is off.
     Belongs,
     /// It is part of no transaction, such as `SET NAMES`.
     Outside,
@@ -46,18 +46,18 @@ pub enum Obstacle {
     LoadData,
     /// SELECT ... INTO OUTFILE writes a file on the server.
     IntoOutfile,
-    /// GET_LOCK and its like: who waits for whom is not in the log.
+    /// GET_LOCK and similar functions: who waits for whom is not in the log.
     NamedLock,
-    /// It changes the server, not the data: SET GLOBAL, FLUSH, KILL, INSTALL and their like.
+    /// It changes the server, not the data: SET GLOBAL, FLUSH, KILL, INSTALL and similar statements.
     Administration,
-    /// Rows fetched through a cursor of the protocol.
+    /// Rows were fetched through a cursor of the protocol.
     Cursor,
     /// Quoted text in it has no end.
     OpenQuote,
 }
 
 impl Class {
-    /// What a statement is, by its digest.
+    /// Classify a statement by its digest.
     #[must_use]
     pub fn of(digest: &[u8]) -> Self {
         let mut words = digest.split(|byte| matches!(byte, b' ' | b';' | b'(' | b'.'));
@@ -65,7 +65,7 @@ impl Class {
         let (first, second, third) = (word(), word(), word());
         let can = |effect| Self { effect, obstacle: None };
         let cannot = |effect, obstacle| Self { effect, obstacle: Some(obstacle) };
-        let own = Effect::CommitsItself;
+        let commits_itself = Effect::CommitsItself;
         match (first, second) {
             (b"begin", b"" | b"work") => can(Effect::Begins),
             (b"start", b"transaction") => can(Effect::Begins),
@@ -88,7 +88,7 @@ impl Class {
             (b"flush" | b"reset" | b"purge" | b"change" | b"install" | b"uninstall" | b"clone" | b"import" | b"backup", _)
             | (b"lock" | b"unlock", b"instance")
             | (b"start" | b"stop", b"replica" | b"slave" | b"group_replication" | b"all") => {
-                cannot(own, Obstacle::Administration)
+                cannot(commits_itself, Obstacle::Administration)
             }
             (b"kill" | b"shutdown" | b"restart" | b"binlog" | b"signal" | b"resignal", _) => {
                 cannot(Effect::Outside, Obstacle::Administration)
@@ -99,13 +99,13 @@ impl Class {
                 | b"grant" | b"revoke",
                 _,
             )
-            | (b"lock" | b"unlock", b"table" | b"tables") => can(own),
+            | (b"lock" | b"unlock", b"table" | b"tables") => can(commits_itself),
             _ => with_locks(digest, Effect::Belongs),
         }
     }
 }
 
-/// A statement that may use named locks, or write a file.
+/// The class of a statement that may use named locks, or write a file.
 fn with_locks(digest: &[u8], effect: Effect) -> Class {
     let has = |part: &[u8]| memchr::memmem::find(digest, part).is_some();
     let obstacle = if has(b"get_lock (") || has(b"release_lock (") || has(b"release_all_locks (") {
@@ -118,7 +118,7 @@ fn with_locks(digest: &[u8], effect: Effect) -> Class {
     Class { effect, obstacle }
 }
 
-/// Whether the text of a statement with [`Effect::SetsAutocommit`] turns it on.
+/// Whether the text of a statement with [`Effect::SetsAutocommit`] turns autocommit on.
 #[must_use]
 pub fn turns_autocommit_on(sql: &[u8]) -> bool {
     let value = sql.rsplit(|byte| *byte == b'=').next().unwrap_or_default().trim_ascii();

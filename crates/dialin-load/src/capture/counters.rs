@@ -1,14 +1,14 @@
-//! What a server counted before and after: files that `dialin capture counters` writes.
+//! A server's counters before and after a capture, read from files that `dialin capture counters` writes.
 
 use crate::errors::{Error, Result};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Which format this is.
+/// The name of the format.
 pub const SCHEMA: &str = "dialin/capture-counters/1";
 
-/// What a server counted up to a moment.
+/// The counters of a server at one time.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Counters {
     /// [`SCHEMA`].
@@ -21,11 +21,11 @@ pub struct Counters {
     pub questions: u64,
     /// `Uptime`, in seconds.
     pub uptime: u64,
-    /// The server's.
+    /// The server's SQL mode.
     pub sql_mode: String,
-    /// The server's.
+    /// The server's time zone.
     pub time_zone: String,
-    /// By digest; None where the performance schema is off.
+    /// Counts by digest; None if the performance schema is off.
     pub digests: Option<Vec<ServerDigest>>,
 }
 
@@ -34,7 +34,7 @@ pub struct Counters {
 pub struct ServerDigest {
     /// The default schema.
     pub schema_name: Option<String>,
-    /// `DIGEST_TEXT`; None for the row of all digests that the table has no room for.
+    /// `DIGEST_TEXT`; None for the row that counts all digests for which the table has no room.
     pub digest_text: Option<String>,
     /// `COUNT_STAR`.
     pub count: u64,
@@ -51,44 +51,45 @@ impl Difference {
     /// Read both files.
     ///
     /// # Errors
-    /// One cannot be read or is no such file; or the two do not belong together.
+    /// A file cannot be read or has another format, the files are in the wrong order, or the server was restarted between the
+    /// two readings.
     pub fn read(before: &Path, after: &Path) -> Result<Self> {
-        let found = Self { before: read(before)?, after: read(after)? };
-        let (first, last) = (&found.before, &found.after);
+        let difference = Self { before: read(before)?, after: read(after)? };
+        let (first, last) = (&difference.before, &difference.after);
         let up_for_longer = last.uptime as f64 + 1.5 >= first.uptime as f64 + (last.time - first.time);
         if first.time > last.time || first.questions > last.questions || !up_for_longer {
             return Err(Error::user(
                 format!(
-                    "{} and {} are not from before and after on one server that ran all the time",
+                    "{} and {} are not readings from before and after on one server that was not restarted in between",
                     before.display(),
                     after.display()
                 ),
-                "Name the earlier file first; counters begin anew when a server starts",
+                "Name the earlier file first; a server's counters start at 0 when it starts",
             ));
         }
-        Ok(found)
+        Ok(difference)
     }
 
-    /// Between which times, in microseconds since 1970.
+    /// The times of the two readings, in microseconds since 1970.
     #[must_use]
     pub fn times(&self) -> std::ops::RangeInclusive<i64> {
         let microseconds = |time: f64| (time * 1e6) as i64;
         microseconds(self.before.time)..=microseconds(self.after.time)
     }
 
-    /// The server as it was afterwards.
+    /// The second reading.
     #[must_use]
     pub fn after(&self) -> &Counters {
         &self.after
     }
 
-    /// The questions that the server counted meanwhile.
+    /// How many questions the server counted between the readings.
     #[must_use]
     pub fn questions(&self) -> u64 {
         self.after.questions - self.before.questions
     }
 
-    /// How many statements of each digest text the server counted meanwhile; None where it counts none.
+    /// How many statements the server counted between the readings, by digest text; None if it does not count them.
     #[must_use]
     pub fn digests(&self) -> Option<Vec<(&str, u64)>> {
         let mut before: HashMap<_, u64> = HashMap::new();
@@ -97,7 +98,8 @@ impl Difference {
         }
         let mut counts: HashMap<&str, u64> = HashMap::new();
         for each in self.after.digests.as_ref()? {
-            // Several rows can have one text; what was counted before is taken off the first of them that has as much.
+            // Several rows can have the same text. The earlier count is subtracted from the first of them; what
+            // exceeds its count is subtracted from the next one.
             let old = before.get_mut(&(&each.schema_name, &each.digest_text));
             let taken = old.map_or(0, |old| {
                 let taken = each.count.min(*old);

@@ -1,26 +1,27 @@
-//! Digests: statements without their values, so that those of one kind are alike, and nothing of anybody's data is left.
+//! Digests: statements without their values. Statements of one kind have the same digest, and a digest contains no user data.
 //!
-//! A digest is in lower case, without comments and backticks. Values are `?`, several are `?, ...`, a row of values is `(...)`, and rows
-//! are one row. The same function takes a server's own `DIGEST_TEXT` to the same text, so that counts can be compared.
+//! A digest is in lower case, without comments, and has backticks only around names that need them. A value becomes
+//! `?`, several values become `?, ...`, a row of values becomes `(...)`, and several rows become one. The same
+//! function turns a server's own `DIGEST_TEXT` into the same text, so that counts can be compared.
 
 use crate::sql_tokens::token_at;
 
-/// Longer digests are cut off.
+/// Digests of more bytes are cut off.
 const LONGEST: usize = 4_096;
 
-/// What a digest says of a statement beside its text.
+/// Properties of a statement that are found while its digest is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// It is about accounts, or holds a password.
+    /// The statement is about accounts, or contains a password.
     pub about_accounts: bool,
-    /// Quoted text or a comment has no end: what is text and what is not cannot be known.
+    /// Quoted text or a comment has no end, so it is unknown which parts of the statement are quoted.
     pub is_open: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
     Word,
-    /// Of `@`, in front of a variable.
+    /// `@` or `@@`, in front of a variable.
     At,
     Sign,
     Comma,
@@ -36,34 +37,35 @@ enum Token {
     Other,
 }
 
-/// What the first word of a statement may begin.
+/// Which statement about accounts the first word may begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum First {
-    /// Of an account or a server, among others.
+    /// CREATE, ALTER, DROP or RENAME, of an account or a server among others.
     Definition,
     Set,
-    /// Of a replica, among others.
+    /// START, of a replica among others.
     Start,
     #[default]
     Other,
 }
 
-/// Makes digests; its memory is used again for each.
+/// Makes digests. Its memory is reused for each statement.
 #[derive(Debug, Default)]
 pub struct Digester {
     text: Vec<u8>,
-    /// Tokens of the text, and where each begins, the blank before it included.
+    /// Tokens of the text, and where each begins, including the blank before it.
     tokens: Vec<(Token, usize)>,
-    /// How many words the statement under way has so far, and what it may still turn out to be.
+    /// How many words the current statement has so far.
     words: usize,
+    /// What its first word may begin, as long as that is undecided.
     first: First,
     findings: Findings,
-    /// The text is full: only findings are still made.
+    /// Whether the text is at its maximum length. Then only the findings are updated.
     is_full: bool,
 }
 
 impl Digester {
-    /// The digest of a statement.
+    /// The digest of a statement, and the properties found with it.
     pub fn digest(&mut self, sql: &[u8]) -> (&[u8], Findings) {
         self.text.clear();
         self.tokens.clear();
@@ -72,16 +74,16 @@ impl Digester {
         while let Some(first) = rest.first() {
             let length = match first {
                 b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C => 1,
-                b'/' if rest.starts_with(b"/*!") || rest.starts_with(b"/*M!") => executed(rest),
+                b'/' if rest.starts_with(b"/*!") || rest.starts_with(b"/*M!") => executed_comment_start(rest),
                 b'*' if rest.starts_with(b"*/") => 2,
-                b'#' | b'/' | b'-' if is_comment(rest) => self.passed(rest),
+                b'#' | b'/' | b'-' if is_comment(rest) => self.enclosed_length(rest),
                 b'\'' | b'"' => {
-                    let length = self.passed(rest);
+                    let length = self.enclosed_length(rest);
                     self.value();
                     length
                 }
                 b'`' => {
-                    let length = self.passed(rest);
+                    let length = self.enclosed_length(rest);
                     self.name(&rest[1..length.max(2) - 1]);
                     length
                 }
@@ -101,8 +103,8 @@ impl Digester {
         (&self.text, self.findings)
     }
 
-    /// Pass quoted text or a comment; a quote that is written twice does not end its text.
-    fn passed(&mut self, rest: &[u8]) -> usize {
+    /// The length of the quoted text or comment at the start of `rest`. A doubled quote does not end quoted text.
+    fn enclosed_length(&mut self, rest: &[u8]) -> usize {
         let is_quote = matches!(rest[0], b'\'' | b'"' | b'`');
         let mut length = 0;
         loop {
@@ -129,16 +131,16 @@ impl Digester {
             return length;
         }
         self.note_accounts(word, &rest[length..]);
-        // Servers write the one for the other.
+        // Servers write DISTINCT as DISTINCTROW in `DIGEST_TEXT`.
         let word = if word.eq_ignore_ascii_case(b"distinctrow") { b"distinct" } else { word };
         self.push(Token::Word, word);
         length
     }
 
-    /// Note what makes a statement one about accounts: its first words, or what stands before a password.
+    /// Detect a statement about accounts by its first words, or by a word that comes before a password.
     fn note_accounts(&mut self, word: &[u8], rest: &[u8]) {
         let is = |other: &str| word.eq_ignore_ascii_case(other.as_bytes());
-        let mut found =
+        let mut about_accounts =
             is("identified") || ((is("password") || is("old_password")) && rest.trim_ascii_start().starts_with(b"("));
         self.words += 1;
         if self.words == 1 {
@@ -148,20 +150,20 @@ impl Digester {
                 _ if is("start") => First::Start,
                 _ => First::Other,
             };
-            found |= is("grant") || is("revoke") || is("change");
+            about_accounts |= is("grant") || is("revoke") || is("change");
         } else if self.first != First::Other {
-            found |= match self.first {
+            about_accounts |= match self.first {
                 First::Definition => is("user") || is("server"),
                 First::Set => is("password"),
                 First::Start => is("replica") || is("slave") || is("group_replication"),
                 First::Other => false,
             };
-            // Between `create` and `user` only `or replace` may stand: `create table user` is about a table.
+            // Only `or replace` may be between `create` and `user`: `create table user` is about a table.
             if !(is("or") || is("replace")) {
                 self.first = First::Other;
             }
         }
-        self.findings.about_accounts |= found;
+        self.findings.about_accounts |= about_accounts;
     }
 
     fn name(&mut self, name: &[u8]) {
@@ -282,7 +284,7 @@ impl Digester {
         }
     }
 
-    /// What servers write for values left out.
+    /// Handle `...`, which servers write in place of values.
     fn ellipsis(&mut self) {
         if self.follows(Token::Open) {
             self.push(Token::Values, b"?, ...");
@@ -300,7 +302,7 @@ impl Digester {
         };
         self.drop_last();
         self.drop_last();
-        // Newer servers write one value behind IN as they write several.
+        // Newer servers write a single value after IN in the same way as several.
         let one = inner == Token::Value && !self.ends_with(b"in");
         let row: &[u8] = if one { b"(?)" } else { b"(...)" };
         if self.follows(Token::Comma)
@@ -313,7 +315,7 @@ impl Digester {
         }
     }
 
-    /// The kind of a token, counted from the last one.
+    /// The kind of a token, counted backwards from the last one, which is 0.
     fn kind(&self, back: usize) -> Option<Token> {
         self.tokens.len().checked_sub(back + 1).map(|at| self.tokens[at].0)
     }
@@ -357,7 +359,7 @@ impl Digester {
     }
 }
 
-/// Whether a sign behind this word belongs to the value that follows it.
+/// Whether a sign after this word belongs to the value that follows it.
 fn is_before_value(word: &[u8]) -> bool {
     const WORDS: [&[u8]; 22] = [
         b"select",
@@ -394,8 +396,8 @@ fn is_comment(rest: &[u8]) -> bool {
     }
 }
 
-/// The length of what opens a comment that servers execute, with the version that it needs.
-fn executed(rest: &[u8]) -> usize {
+/// The length of the start of a comment that servers execute, including its version number, such as `/*!50000`.
+fn executed_comment_start(rest: &[u8]) -> usize {
     let opening = if rest[2] == b'M' { 4 } else { 3 };
     opening + rest[opening..].iter().take(6).take_while(|byte| byte.is_ascii_digit()).count()
 }

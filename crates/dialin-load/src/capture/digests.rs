@@ -1,30 +1,33 @@
-//! The digests of a capture, and what the statements of each come to.
+//! The digests of a capture, and the totals of the statements of each.
 
 use super::class::{Class, Obstacle};
 use super::digest::{Digester, Findings};
 use super::entry::Figures;
 use std::collections::HashMap;
 
-/// The most digests that are told apart.
-const MOST: usize = 20_000;
-/// The texts of statements whose words could be somebody's data.
+/// The maximum number of digests.
+const MAX_DIGESTS: usize = 20_000;
+/// Replaces the digest of a statement about accounts, whose words may be user data.
 const ACCOUNT: &[u8] = b"(a statement about accounts, dropped)";
+/// Replaces the digest of a statement with an open quote, whose words may be user data.
 const OPEN: &[u8] = b"(a statement with an open quote)";
+/// Replaces all digests beyond [`MAX_DIGESTS`].
 const OTHERS: &[u8] = b"(other statements)";
 
-/// What the statements of a digest come to.
+/// Totals of the statements of a digest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sums {
-    /// How many.
+    /// Number of statements.
     pub(super) statements: u64,
-    /// Those that the server's counters have, too.
+    /// Number of statements between the two readings of the server's counters, without those that the server does not count.
     pub(super) counted: u64,
     pub(super) prepared: u64,
     pub(super) failed: u64,
+    /// Total duration.
     pub(super) microseconds: Option<i64>,
     pub(super) rows_sent: Option<u64>,
     pub(super) rows_examined: Option<u64>,
-    /// How many the server counted.
+    /// How many statements the server counted.
     pub(super) server: u64,
 }
 
@@ -62,7 +65,7 @@ pub(super) struct Digests {
 }
 
 impl Digests {
-    /// The number of a statement's digest, and what the statement is.
+    /// The number of a statement's digest, and the class of the statement.
     pub(super) fn of(&mut self, sql: &[u8]) -> (u32, Class) {
         let (words, findings) = self.digester.digest(sql);
         let (text, obstacle) = match findings {
@@ -77,7 +80,7 @@ impl Digests {
             Some(_) => Class { obstacle, ..Class::of(words) },
             None => Class::of(words),
         };
-        let text = if self.all.len() < MOST { text } else { OTHERS };
+        let text = if self.all.len() < MAX_DIGESTS { text } else { OTHERS };
         if let Some(number) = self.numbers.get(text) {
             return (*number, class);
         }

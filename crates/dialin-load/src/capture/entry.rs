@@ -1,4 +1,4 @@
-//! What a log says, one entry at a time, whichever log it is.
+//! The entries of a log, in the same form for slow logs and general logs.
 
 use super::timestamp::Clock;
 use serde::Serialize;
@@ -6,11 +6,11 @@ use serde::Serialize;
 /// An entry of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// The number of the session, as the server gives it.
+    /// The server's number of the session.
     pub thread: u64,
-    /// When it began, in microseconds since 1970.
+    /// When the event began, in microseconds since 1970.
     pub start: i64,
-    /// How exactly that is known.
+    /// The resolution of `start`.
     pub clock: Clock,
     /// What happened.
     pub event: Event<'a>,
@@ -19,7 +19,7 @@ pub struct Entry<'a> {
 /// What happened in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// It began, with a schema or without one.
+    /// The session began, with a schema or without one.
     Connect {
         /// The default schema.
         schema: Option<&'a [u8]>,
@@ -28,11 +28,11 @@ pub enum Event<'a> {
     Refused,
     /// A statement ran.
     Statement(Statement<'a>),
-    /// Another command of the protocol, such as `Quit`, `Init DB` or `Prepare`, and its argument where the log has it.
+    /// Another command of the protocol, such as `Quit`, `Init DB` or `Prepare`.
     Command {
-        /// Its name as logs have it.
+        /// Its name in the log.
         name: &'a [u8],
-        /// Such as the schema of `Init DB`.
+        /// Its argument if it is needed, such as the schema of `Init DB`; else empty.
         argument: &'a [u8],
     },
 }
@@ -46,7 +46,7 @@ pub struct Statement<'a> {
     pub schema: Schema<'a>,
     /// How it was sent.
     pub protocol: Protocol,
-    /// It ran within a stored routine: no client sent it.
+    /// Whether it ran within a stored routine. No client sent it then.
     pub in_routine: bool,
     /// What the server measured.
     pub figures: Figures,
@@ -55,9 +55,9 @@ pub struct Statement<'a> {
 /// The default schema of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schema<'a> {
-    /// The log says.
+    /// The log names it; empty if there is none.
     Known(&'a [u8]),
-    /// The one that its session had before.
+    /// The log does not name it: the session still has the schema that it had before.
     Session,
 }
 
@@ -70,29 +70,30 @@ pub enum Protocol {
     Prepared,
     /// The log does not say.
     Unknown,
-    /// Such a packet had so many bytes: what that means depends on what its session did before.
+    /// The log has the size of the packet in bytes. Whether the statement was prepared also depends on what its
+    /// session did before.
     Bytes(u64),
 }
 
-/// What the server measured; None where its log does not say.
+/// What the server measured. A value is None if the log does not have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Microseconds.
+    /// In microseconds.
     pub duration: Option<i64>,
     /// Rows sent to the client.
     pub rows_sent: Option<u64>,
-    /// Rows that were read.
+    /// Rows examined.
     pub rows_examined: Option<u64>,
-    /// The number of the error; 0 without one.
+    /// The error number; 0 if there was no error.
     pub error: Option<u64>,
 }
 
-/// What of a log could not be read.
+/// What could not be read from a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Unread {
     /// Bytes of lines that belong to no entry.
     pub skipped_bytes: u64,
-    /// Entries whose end the log does not have.
+    /// Entries whose end is missing in the log.
     pub cut_off: u64,
     /// Statements longer than [`MAX_STATEMENT`].
     pub too_long: u64,
@@ -100,25 +101,25 @@ pub struct Unread {
     pub open_quotes: u64,
 }
 
-/// The longest statement that is read, in bytes: the default `max_allowed_packet` of servers.
+/// The longest statement that is read, in bytes: 64 MiB, the default `max_allowed_packet` of MySQL 8.0 and later.
 pub const MAX_STATEMENT: usize = 64 * 1024 * 1024;
 
-/// What is known of a log once it was read.
+/// Facts about a log, collected while it is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// The server's version, from the lines at the top of a log.
     pub server: Option<String>,
-    /// The coarsest clock that was seen; None before the first entry.
+    /// The coarsest resolution of the times so far; None before the first entry.
     pub clock: Option<Clock>,
-    /// Entries say which error a statement ended with (`log_slow_extra`).
+    /// Whether entries have the error number of a statement (`log_slow_extra`).
     pub has_errors: bool,
-    /// How many microseconds the server's time zone is ahead of UTC, where its log shows both.
+    /// How many microseconds the server's time zone is ahead of UTC; None if the log does not show both times.
     pub zone: Option<i64>,
     /// What could not be read.
     pub unread: Unread,
 }
 
-/// A path, a version and `started with:`, at the top of a log and wherever it was flushed; the version.
+/// The version in the line that ends with `started with:`, which servers write at the top of a log and after each flush.
 pub(super) fn banner(line: &[u8]) -> Option<String> {
     let line = line.trim_ascii_end().strip_suffix(b"started with:")?;
     let version = &line[memchr::memmem::find(line, b", Version: ")? + 11..];

@@ -1,4 +1,4 @@
-//! From logs to a capture: a directory that only its owner can read, with `statements.zst` and `summary.json`.
+//! Makes a capture from logs: a directory that only its owner can read, with `statements.zst` and `summary.json`.
 
 use super::counters::Difference;
 use super::format::{self, Header};
@@ -13,36 +13,36 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-/// The statements of a capture.
+/// The file with the statements of a capture.
 pub const STATEMENTS: &str = "statements.zst";
-/// What they come to.
+/// The file with the summary of a capture.
 pub const SUMMARY: &str = "summary.json";
 
-/// What is to be captured.
+/// What to make a capture from, and where.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// A slow log, a general log, or both.
     pub logs: Vec<PathBuf>,
-    /// How long the only log was at which time, where it has times to the second only.
+    /// A file with the length of the log over time, for a single log with times to the second.
     pub times: Option<PathBuf>,
-    /// Where the server's counters are, before and after.
+    /// The files with the server's counters, before and after.
     pub counters: Option<(PathBuf, PathBuf)>,
-    /// The directory to make.
+    /// The directory to create.
     pub out: PathBuf,
-    /// Keep no statements, only what they come to.
+    /// Whether to write the summary only, without the statements.
     pub forget_text: bool,
 }
 
-/// Make a capture; what it comes to.
+/// Make a capture, and return its summary.
 ///
 /// # Errors
-/// A log cannot be read or is none, or the capture cannot be written; nothing of it is left then.
+/// A log or the counters cannot be read or have another format, or the capture cannot be written. A partial capture is removed.
 pub fn capture(request: &Request) -> Result<Summary> {
     let logs = Logs::open(&request.logs, request.times.as_deref())?;
     let counters = request.counters.as_ref().map(|(before, after)| Difference::read(before, after)).transpose()?;
     if counters.as_ref().is_some_and(|counters| counters.after().sql_mode.contains("NO_BACKSLASH_ESCAPES")) {
         return Err(Error::user(
-            "The server runs with sql_mode NO_BACKSLASH_ESCAPES, in which quoted text ends elsewhere",
+            "The server runs with sql_mode NO_BACKSLASH_ESCAPES, in which a backslash does not escape a quote",
             "Logs of such servers cannot be captured",
         ));
     }
@@ -85,7 +85,7 @@ fn write(request: &Request, logs: Logs, counters: Option<&Difference>) -> io::Re
     let digests = counters.and_then(Difference::digests);
     digests.iter().flatten().for_each(|(text, count)| recorder.count_on_server(text.as_bytes(), *count));
     let summary = recorder.finish(header, &Source { log_bytes, has_server_digests: digests.is_some(), unread: about.unread });
-    // Last, so that a capture with a summary is whole.
+    // The summary is written last, so a capture that has one is complete.
     let mut text = serde_json::to_vec(&summary)?;
     text.push(b'\n');
     let mut file = create(&out.join(SUMMARY))?;

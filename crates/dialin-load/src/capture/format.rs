@@ -1,36 +1,37 @@
-//! The format `dialin/capture/1`: a header in JSON, then records of a line each, a statement's text behind its own.
+//! The format `dialin/capture/1`: a header line in JSON, then one line per record. The line of a statement is
+//! followed by its text.
 //!
-//! docs/capture.md describes it. All of it is compressed with zstd, the header as a frame of its own.
+//! docs/capture.md describes the format. Everything is compressed with zstd, the header as a separate frame.
 
 use super::timestamp;
 use serde::Serialize;
 use std::io::{BufRead, Error, ErrorKind, Read, Result, Write};
 
-/// Which format this is.
+/// The name of the format.
 pub const SCHEMA: &str = "dialin/capture/1";
 
-/// The first line.
+/// The first line of a capture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Header {
     /// [`SCHEMA`].
     pub schema: String,
     /// The server's version.
     pub server: Option<String>,
-    /// Which logs it was made from: `slow`, `slow+extra` or `general`, or two of them.
+    /// The logs that it was made from: `slow`, `slow+extra`, `general`, `slow+general` or `slow+extra+general`.
     pub source: String,
-    /// How exactly times are known.
+    /// The resolution of its times: `second` or `microsecond`.
     pub clock: &'static str,
-    /// The server's.
+    /// The server's SQL mode.
     pub sql_mode: Option<String>,
-    /// The server's.
+    /// The server's time zone.
     pub time_zone: Option<String>,
-    /// What the server counted meanwhile.
+    /// The increase of the server's `Questions` between the two readings of its counters.
     pub questions: Option<u64>,
-    /// How many statements there are.
+    /// The number of statements.
     pub statements: u64,
 }
 
-/// A line behind the header, and the text behind that.
+/// A line after the header, and the text that follows the line of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
     /// A session begins.
@@ -39,7 +40,7 @@ pub enum Record<'a> {
         thread: u64,
         /// In microseconds since 1970.
         at: i64,
-        /// The default schema, where it is known.
+        /// The default schema; None if it is unknown.
         schema: Option<&'a [u8]>,
     },
     /// A statement.
@@ -53,7 +54,7 @@ pub enum Record<'a> {
     },
 }
 
-/// A statement in a capture; None where the log did not say.
+/// A statement in a capture. A value is None if the log does not have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
     /// The number of its session.
@@ -62,13 +63,13 @@ pub struct Line<'a> {
     pub at: i64,
     /// How long it took, in microseconds.
     pub duration: Option<i64>,
-    /// It was prepared, or sent as text.
+    /// Whether it was executed as a prepared statement; false if it was sent as text.
     pub is_prepared: Option<bool>,
-    /// The number of its error; 0 without one.
+    /// Its error number; 0 if there was no error.
     pub error: Option<u64>,
     /// Rows sent.
     pub rows_sent: Option<u64>,
-    /// Rows read.
+    /// Rows examined.
     pub rows_examined: Option<u64>,
     /// The default schema.
     pub schema: Option<&'a [u8]>,
@@ -119,7 +120,7 @@ fn number(out: &mut Vec<u8>, key: &[u8], value: Option<u64>) {
     }
 }
 
-/// Write the name of a schema; bytes that would end it are written as `%` and two hexadecimal digits.
+/// Write the name of a schema. Blanks, control characters, `%` and `=` are written as `%` and two hexadecimal digits.
 fn name(out: &mut Vec<u8>, schema: Option<&[u8]>) {
     let Some(schema) = schema else { return };
     out.extend_from_slice(b" db=");
@@ -132,7 +133,7 @@ fn name(out: &mut Vec<u8>, schema: Option<&[u8]>) {
     }
 }
 
-/// Reads a capture, record by record, from what zstd unpacked.
+/// Reads an uncompressed capture record by record.
 #[derive(Debug)]
 pub struct Reader<R> {
     from: R,
@@ -142,16 +143,16 @@ pub struct Reader<R> {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Read the header; its JSON and a reader of the records.
+    /// Read the header. Return its JSON and a reader of the records.
     ///
     /// # Errors
-    /// It cannot be read, or is none.
+    /// The header cannot be read, or is not one of this format.
     pub fn open(mut from: R) -> Result<(serde_json::Value, Self)> {
         let mut line = Vec::new();
         from.by_ref().take(1 << 20).read_until(b'\n', &mut line)?;
         let header: serde_json::Value = serde_json::from_slice(&line)?;
         if header["schema"] != SCHEMA {
-            return Err(bad("it is another format"));
+            return Err(bad("its format is not dialin/capture/1"));
         }
         Ok((header, Self { from, line, schema: vec![], sql: vec![] }))
     }
@@ -159,7 +160,7 @@ impl<R: BufRead> Reader<R> {
     /// The next record; None at the end.
     ///
     /// # Errors
-    /// It cannot be read, or is none.
+    /// The record cannot be read, or is invalid.
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>> {
         self.line.clear();
         if self.from.by_ref().take(1 << 20).read_until(b'\n', &mut self.line)? == 0 {
@@ -193,7 +194,7 @@ impl<R: BufRead> Reader<R> {
                     has_schema = true;
                     unescape(value, &mut self.schema)?;
                 }
-                // Another version may say more.
+                // Another version may have further keys.
                 _ => {}
             }
         }
@@ -209,7 +210,7 @@ impl<R: BufRead> Reader<R> {
                 }
                 Ok(Some(Record::Statement(Line { schema, sql: &self.sql, ..parsed })))
             }
-            _ => Err(bad("a record is of an unknown kind")),
+            _ => Err(bad("a record has an unknown type")),
         }
     }
 }
@@ -219,7 +220,7 @@ fn bad(why: &str) -> Error {
 }
 
 fn whole(text: &[u8]) -> Result<u64> {
-    std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or_else(|| bad("a number is none"))
+    std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or_else(|| bad("a number is invalid"))
 }
 
 fn time(text: &[u8]) -> Result<i64> {
@@ -227,7 +228,7 @@ fn time(text: &[u8]) -> Result<i64> {
         Some(text) => timestamp::seconds(text).map(|at| -at),
         None => timestamp::seconds(text),
     }
-    .ok_or_else(|| bad("a time is none"))
+    .ok_or_else(|| bad("a time is invalid"))
 }
 
 fn unescape(text: &[u8], to: &mut Vec<u8>) -> Result<()> {
@@ -240,7 +241,7 @@ fn unescape(text: &[u8], to: &mut Vec<u8>) -> Result<()> {
             continue;
         }
         let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        to.push(digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).ok_or_else(|| bad("a name is none"))?);
+        to.push(digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).ok_or_else(|| bad("a name is invalid"))?);
         rest = &after[2..];
     }
     Ok(())

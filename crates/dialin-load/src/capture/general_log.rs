@@ -1,7 +1,8 @@
-//! General logs of MySQL and MariaDB.
+//! Reads general logs of MySQL and MariaDB.
 //!
-//! An entry ends where a line begins as entries do. Text may hold such lines, and statements with open quotes are logged, too: in
-//! quoted text a line is believed if its time or its session continues the log's.
+//! An entry ends where a line begins in the way that entries do. Quoted text may contain such lines, and statements
+//! with open quotes are logged, too. A line inside quoted text is therefore accepted if its time and its session
+//! number fit the log so far.
 
 use super::entry::{About, Entry, Event, Figures, MAX_STATEMENT, Protocol, Schema, Statement, banner, is_below_banner};
 use super::log_times::LogTimes;
@@ -49,14 +50,14 @@ const COMMANDS: [&[u8]; 34] = [
     b"Bulk Execute",
     b"Error",
 ];
-/// More than what stands before the argument of an entry.
+/// The part of an entry before its argument is shorter than this, in bytes.
 const MOST_OF_A_PREFIX: usize = 96;
-/// How much later than an entry the next one may be, for a line in quoted text to be believed.
+/// A line inside quoted text is accepted only if its time is at most this much later than the current entry's.
 const NEXT: i64 = 3_600 * SECOND;
-/// How many more sessions than the log had so far may have begun, for a line in quoted text to be believed.
+/// A line inside quoted text is accepted only if its session number exceeds the highest one so far by at most this.
 const MORE_SESSIONS: u64 = 1_000;
 
-/// What stands before the argument of an entry.
+/// The part of an entry before its argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Prefix {
     at: Option<(i64, Clock)>,
@@ -69,13 +70,13 @@ struct Prefix {
 #[derive(Debug)]
 pub struct GeneralLog<R> {
     window: Window<R>,
-    /// Bytes of the entry that was given last.
+    /// The length of the entry that was returned last, in bytes.
     given: usize,
     about: About,
-    /// When the last entry with a time happened.
+    /// The time of the last entry that has one, in microseconds since 1970.
     now: i64,
     highest_thread: u64,
-    /// When entries were written, where the log itself says so to the second only.
+    /// When entries were written, recorded for a log with times to the second.
     times: Option<LogTimes>,
 }
 
@@ -85,13 +86,13 @@ impl<R: Read> GeneralLog<R> {
         Self { window: Window::new(log), given: 0, about: About::default(), now: i64::MIN, highest_thread: 0, times: None }
     }
 
-    /// Take the times at which entries were written from elsewhere.
+    /// Use recorded times for when entries were written.
     #[must_use]
     pub fn timed_by(self, times: Option<LogTimes>) -> Self {
         Self { times, ..self }
     }
 
-    /// What is known of the log so far.
+    /// Facts about the log, as far as it was read.
     #[must_use]
     pub fn about(&self) -> &About {
         &self.about
@@ -109,7 +110,7 @@ impl<R: Read> GeneralLog<R> {
             }
             self.window.has(MOST_OF_A_PREFIX)?;
             match prefix(self.window.bytes()) {
-                // Without a time before it, an entry from the middle of a log cannot be placed.
+                // A log that begins in the middle may have entries before its first time. When they ran is unknown.
                 Some(found) if found.at.is_some() || self.now > i64::MIN => match self.argument_end(&found)? {
                     Some(end) => break (found, end),
                     None => continue,
@@ -144,7 +145,8 @@ impl<R: Read> GeneralLog<R> {
         Ok(())
     }
 
-    /// Where the line end is that ends an entry; None where it is too long, and what there is of it was consumed.
+    /// The position of the line end that ends an entry. None if the entry is too long or cut off: then what was read
+    /// of it is consumed.
     fn argument_end(&mut self, this: &Prefix) -> Result<Option<usize>> {
         let begin = this.length;
         let (mut from, mut followed, mut quoting) = (begin, begin, Quoting::Plain);
@@ -177,7 +179,7 @@ impl<R: Read> GeneralLog<R> {
                 return Ok(self.too_long(begin));
             }
             if !self.window.more()? {
-                // The last line has no end: more of it may be missing.
+                // The last line has no line end, so a part of it may be missing.
                 self.about.unread.cut_off += 1;
                 self.window.consume(length);
                 return Ok(None);
@@ -185,13 +187,14 @@ impl<R: Read> GeneralLog<R> {
         }
     }
 
-    /// Pass a statement that is too long.
+    /// Skip a statement that is too long.
     fn too_long(&mut self, begin: usize) -> Option<usize> {
         self.about.unread.too_long += 1;
         self.window.consume(begin + MAX_STATEMENT);
         None
     }
 
+    /// Whether the time and the session number of `next` fit after the current entry.
     fn continues(&self, this: &Prefix, next: &Prefix) -> bool {
         let now = this.at.map_or(self.now, |(at, _)| at);
         let known = next.thread <= self.highest_thread.max(this.thread).saturating_add(MORE_SESSIONS);
@@ -204,7 +207,8 @@ enum Begins {
     File,
 }
 
-/// What begins with a line, if that is an entry, the top of a file, or the end of it.
+/// What begins with a line: an entry or the top of a file; None for any other line. The end of the log counts as the
+/// top of a file.
 fn begins(rest: &[u8]) -> Option<Begins> {
     match rest {
         [] => Some(Begins::File),
@@ -216,7 +220,7 @@ fn begins(rest: &[u8]) -> Option<Begins> {
     }
 }
 
-/// What stands before an argument: time (which older servers leave out within a second), session, command.
+/// Parse the time, session and command at the start of an entry. Older servers write the time only when the second changes.
 fn prefix(line: &[u8]) -> Option<Prefix> {
     let line = &line[..line.len().min(MOST_OF_A_PREFIX)];
     let tab = memchr(b'\t', line)?;
@@ -244,7 +248,7 @@ fn event<'a>(command: &'static [u8], argument: &'a [u8]) -> Event<'a> {
         b"Connect" => Event::Connect { schema: schema_of(argument) },
         b"Change user" => Event::Command { name: command, argument: schema_of(argument).unwrap_or_default() },
         b"Init DB" => Event::Command { name: command, argument },
-        // Arguments of others, such as the text of a Prepare, are not needed: text that is not kept cannot leak.
+        // The arguments of other commands, such as the text of a Prepare, are not needed. Text that is not kept cannot leak.
         _ => Event::Command { name: command, argument: b"" },
     }
 }

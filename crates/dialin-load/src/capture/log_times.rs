@@ -1,28 +1,29 @@
-//! How long a log was at which time, as dialin noted it while the log was written: when entries ended whose log has times to the
-//! second only.
+//! The length of a log over time, which dialin recorded while the server wrote the log. It shows when the entries of a log with
+//! times to the second were written.
 //!
-//! A line holds a time, in microseconds since 1970, and a length in bytes. Between two lines the log grew evenly, as far as anybody
-//! knows.
+//! A line holds a time, in microseconds since 1970, and the length of the log in bytes. Between two lines the log is
+//! assumed to grow evenly.
 
 use crate::errors::{Error, Result};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// Reads the times of a log along with the log.
+/// Reads the recorded times while the log is read.
 #[derive(Debug)]
 pub struct LogTimes<R = BufReader<File>> {
     from: R,
     line: String,
+    /// Time and length of the two lines that were read last.
     before: (i64, u64),
     now: (i64, u64),
 }
 
 impl LogTimes {
-    /// Open the file.
+    /// Open the file with the times.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be opened.
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path)
             .map_err(|error| Error::user(format!("{}: {error}", path.display()), "Name a file of times that you may read"))?;
@@ -31,12 +32,14 @@ impl LogTimes {
 }
 
 impl<R: BufRead> LogTimes<R> {
-    /// Read lines.
+    /// Read the times from lines of text.
     pub fn new(from: R) -> Self {
         Self { from, line: String::new(), before: (0, 0), now: (0, 0) }
     }
 
-    /// When the log had so many bytes, which are never fewer than in the call before; None where no line says.
+    /// The time at which the log reached a length, in microseconds since 1970; None if the lines do not show it.
+    ///
+    /// `length` must not be less than in the previous call.
     pub fn at(&mut self, length: u64) -> Option<i64> {
         while self.now.1 < length {
             let next = self.next_line()?;
@@ -49,10 +52,10 @@ impl<R: BufRead> LogTimes<R> {
         Some(from + ((until - from) as f64 * share) as i64)
     }
 
-    /// None at the end, and where the file holds anything else.
+    /// The time and length in the next line; None at the end of the file and for any other line.
     fn next_line(&mut self) -> Option<(i64, u64)> {
         self.line.clear();
-        // A line that cannot be read ends the times; the log has its own.
+        // If a line cannot be read, the caller uses the times in the log itself.
         self.from.read_line(&mut self.line).ok()?;
         let (at, length) = self.line.trim_end().split_once(' ')?;
         Some((at.parse().ok()?, length.parse().ok()?))

@@ -11,28 +11,29 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// How much of a log is looked at to find out which kind it is.
+/// How many bytes of a log are read to detect its kind.
 const TOP: u64 = 1 << 20;
 
-/// Logs that are open.
+/// The logs that a capture is made from.
 #[derive(Debug, Default)]
 pub struct Logs {
     slow: Option<(PathBuf, File)>,
     general: Option<(PathBuf, File)>,
-    /// How many bytes they have.
+    /// Their total size in bytes.
     pub bytes: u64,
-    /// The times of a single log.
+    /// The recorded times of a single log.
     times: Option<LogTimes>,
 }
 
 impl Logs {
-    /// Open logs, and find out which kind each is.
+    /// Open logs, and detect the kind of each. `times` is a file with recorded times for a single log.
     ///
     /// # Errors
-    /// One cannot be read, or has no entry; or two are of a kind.
+    /// A file cannot be read, a log has no entry in its first MiB, two logs are of the same kind, or `times` is given
+    /// without exactly one log.
     pub fn open(paths: &[PathBuf], times: Option<&Path>) -> Result<Self> {
         if times.is_some() && paths.len() != 1 {
-            return Err(Error::user("--times is about one log", "Name one log"));
+            return Err(Error::user("--times works with a single log only", "Name one log"));
         }
         let mut logs = Self { times: times.map(LogTimes::open).transpose()?, ..Self::default() };
         for path in paths {
@@ -59,10 +60,11 @@ impl Logs {
         Ok(logs)
     }
 
-    /// Give all entries, of one log in its order, of two by time; which logs they were, and what is known of them.
+    /// Pass all entries to `take`: those of one log in its order, those of two logs merged by time. Return the kinds
+    /// of the logs, such as `slow+general`, and the facts about them.
     ///
     /// # Errors
-    /// A log cannot be read, or the entry cannot be taken.
+    /// A log cannot be read, or `take` fails.
     pub fn play(self, mut take: impl FnMut(&Entry<'_>) -> io::Result<()>) -> io::Result<(&'static str, About)> {
         match (self.slow.map(|(_, file)| file), self.general.map(|(_, file)| file)) {
             (Some(slow), Some(general)) => both(slow, general, take),
@@ -85,8 +87,9 @@ impl Logs {
     }
 }
 
-/// Give the statements of sessions that the slow log has from there, which knows what they took; from the general log the
-/// statements of all other sessions, such as those that were open before the slow log was on, and when sessions begin and end.
+/// Merge a slow log and a general log. The statements of a session that is in the slow log come from the slow log,
+/// because it has durations. The statements of all other sessions, such as those that began before the slow log was
+/// switched on, and the beginnings and ends of sessions come from the general log.
 fn both(
     mut slow: File,
     general: File,
@@ -127,7 +130,7 @@ fn both(
     Ok((if about.has_errors { "slow+extra+general" } else { "slow+general" }, about))
 }
 
-/// The sessions with statements in a slow log, and the time zone of the server.
+/// The sessions with statements in a slow log, and how many microseconds the server's time zone is ahead of UTC (0 if unknown).
 fn threads(slow: &File) -> io::Result<(HashSet<u64>, i64)> {
     let (mut log, mut threads) = (SlowLog::new(slow), HashSet::new());
     while let Some(Entry { thread, event, .. }) = log.next_entry()? {
@@ -138,7 +141,7 @@ fn threads(slow: &File) -> io::Result<(HashSet<u64>, i64)> {
     Ok((threads, log.about().zone.unwrap_or(0)))
 }
 
-/// When a slow log has an entry.
+/// When an entry of a slow log was written: at the end of its statement.
 fn end_of(entry: &Entry<'_>) -> i64 {
     let duration = match &entry.event {
         Event::Statement(statement) => statement.figures.duration,
@@ -147,14 +150,15 @@ fn end_of(entry: &Entry<'_>) -> i64 {
     entry.start + duration.unwrap_or(0)
 }
 
-/// When an entry of a general log is due: where times are to the second, the end of a session comes last in its second.
+/// The time by which an entry of a general log is merged. If times are to the second, the end of a session comes last
+/// in its second.
 fn due(entry: &Entry<'_>, zone: i64) -> i64 {
     let is_end = matches!(entry.event, Event::Command { name: b"Quit" | b"Change user", .. });
     let late = if is_end && entry.clock == Clock::Second { SECOND } else { 0 };
     entry.start - zone_of(entry, zone) + late
 }
 
-/// Servers that write times to the second write them in their own time zone.
+/// How far the time of an entry is ahead of UTC. Servers that write times to the second write them in their own time zone.
 fn zone_of(entry: &Entry<'_>, zone: i64) -> i64 {
     if entry.clock == Clock::Second { zone } else { 0 }
 }

@@ -1,8 +1,10 @@
-//! Captures: the statements of a server's own logs, in a format of their own.
+//! Captures: the statements in a server's logs, written in dialin's capture format.
 //!
-//! [`logs`] are read entry by entry, whatever wrote them; a [`recorder`] follows sessions and transactions, writes the records of a
-//! [`format`], and sums up what they come to as digests. What is in memory does not grow with a log, but with what is open in it: the
-//! longest statement, at most 50,000 sessions, at most 20,000 digests. Where both logs are given, the numbers of all sessions are in memory, too.
+//! [`logs`] reads slow logs and general logs of MySQL and MariaDB as one series of entries. The [`recorder`] tracks
+//! sessions and transactions, writes the records ([`format`]), and adds up counts by digest and by transaction shape.
+//! Memory does not grow with the size of a log. Its limits are the longest statement, 50,000 sessions, 20,000 digests
+//! and 5,000 transaction shapes. If both logs are read, the numbers of all sessions in the slow log are in memory as
+//! well.
 
 pub mod class;
 pub mod counters;

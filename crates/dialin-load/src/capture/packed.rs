@@ -1,4 +1,4 @@
-//! Compresses records on a thread of its own, while the next ones are made.
+//! Compresses records in a separate thread while the next records are made.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,74 +7,78 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// Bytes of records that are compressed at a time.
+/// Records are compressed in blocks of at least this many bytes.
 const BLOCK: usize = 1 << 20;
+/// The compression level of zstd.
 const LEVEL: i32 = 3;
 
-/// Records on their way into a file.
+/// Records that are compressed into a file.
 pub(super) struct Packed {
-    /// Records that are not on their way yet.
+    /// Records that the compression thread does not have yet.
     pub(super) records: Vec<u8>,
-    way: Option<Way>,
+    /// None if the records are dropped.
+    compressor: Option<Compressor>,
 }
 
-struct Way {
+/// The compression thread.
+struct Compressor {
     blocks: SyncSender<Vec<u8>>,
     writer: JoinHandle<io::Result<()>>,
+    /// The temporary file with the compressed records.
     part: PathBuf,
 }
 
-/// Make a file that only its owner can read.
+/// Create a file that only its owner can read.
 pub(super) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 impl Packed {
-    /// Compress records into a file of this directory, or drop them.
+    /// Compress records into a temporary file in this directory. Without a directory, the records are dropped.
     pub(super) fn begin(directory: Option<&Path>) -> io::Result<Self> {
-        let way = directory.map(|directory| {
+        let compressor = directory.map(|directory| {
             let part = directory.join("records.zst");
-            let mut packing = zstd::Encoder::new(create(&part)?, LEVEL)?;
+            let mut encoder = zstd::Encoder::new(create(&part)?, LEVEL)?;
             let (blocks, received) = sync_channel::<Vec<u8>>(4);
             let writer = thread::Builder::new().name("compress".into()).spawn(move || {
                 for block in received {
-                    packing.write_all(&block)?;
+                    encoder.write_all(&block)?;
                 }
-                packing.finish().map(drop)
+                encoder.finish().map(drop)
             })?;
-            io::Result::Ok(Way { blocks, writer, part })
+            io::Result::Ok(Compressor { blocks, writer, part })
         });
-        Ok(Self { records: Vec::with_capacity(2 * BLOCK), way: way.transpose()? })
+        Ok(Self { records: Vec::with_capacity(2 * BLOCK), compressor: compressor.transpose()? })
     }
 
-    /// Send records on their way, once there are enough.
+    /// Send the records to the compression thread if they fill a block.
     pub(super) fn flush_if_full(&mut self) -> io::Result<()> {
         if self.records.len() < BLOCK { Ok(()) } else { self.flush() }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let Some(way) = &self.way else {
+        let Some(compressor) = &self.compressor else {
             self.records.clear();
             return Ok(());
         };
         let block = std::mem::replace(&mut self.records, Vec::with_capacity(2 * BLOCK));
-        if way.blocks.send(block).is_err() {
-            // The writer ended early: its error says why.
+        if compressor.blocks.send(block).is_err() {
+            // The thread ended early: its result holds the error.
             return self.end();
         }
         Ok(())
     }
 
-    /// Wait until all is written.
+    /// Wait until everything is written.
     fn end(&mut self) -> io::Result<()> {
-        let Some(Way { blocks, writer, .. }) = self.way.take() else { return Ok(()) };
+        let Some(Compressor { blocks, writer, .. }) = self.compressor.take() else { return Ok(()) };
         drop(blocks);
-        writer.join().unwrap_or_else(|_| Err(io::Error::other("the thread that compresses failed")))
+        writer.join().unwrap_or_else(|_| Err(io::Error::other("the compression thread panicked")))
     }
 
-    /// Write the file: the header as a frame of its own, and the frame of the records behind it.
+    /// Write the file `to`: the header as a separate frame of zstd, then the frame with the records.
     pub(super) fn finish(mut self, to: &Path, header: &[u8]) -> io::Result<()> {
-        let Some(part) = self.way.as_ref().map(|way| way.part.clone()) else { return Ok(()) };
+        let Some(part) = self.compressor.as_ref().map(|compressor| compressor.part.clone()) else { return Ok(()) };
         self.flush()?;
         self.end()?;
         let mut file = create(to)?;

@@ -1,14 +1,14 @@
-//! Whether a place in SQL lies in quoted text or in a comment, found piece by piece.
+//! Determines whether a position in SQL is inside quoted text or a comment. The SQL may be read in pieces.
 
 use memchr::{memchr, memchr2, memmem};
 
-/// What a place in SQL lies in.
+/// What a position in SQL is inside of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Quoting {
     /// Neither quoted text nor a comment.
     #[default]
     Plain,
-    /// Text between quotes, of which this is the closing one.
+    /// Quoted text that ends with this quote character.
     Quoted(u8),
     /// A comment that ends with its line.
     LineComment,
@@ -17,9 +17,9 @@ pub enum Quoting {
 }
 
 impl Quoting {
-    /// What the end of some bytes lies in, where their start lies in `self`.
+    /// The state at the end of `bytes`, if `self` is the state at their start.
     ///
-    /// A piece must not end within a pair of characters, such as `--` or `*/`. One that ends with `;` and a line end never does.
+    /// `bytes` must not end within a pair of characters, such as `--` or `*/`. Bytes that end with a line end never do.
     #[must_use]
     pub fn after(self, bytes: &[u8]) -> Self {
         let (mut state, mut rest) = (self, bytes);
@@ -27,7 +27,7 @@ impl Quoting {
             let (length, next) = match state {
                 Self::Plain => match rest.iter().position(|byte| matches!(byte, b'\'' | b'"' | b'`' | b'#' | b'-' | b'/')) {
                     Some(at) => {
-                        let (length, next) = opened(&rest[at..]);
+                        let (length, next) = opening(&rest[at..]);
                         (at + length, next)
                     }
                     None => return state,
@@ -56,8 +56,8 @@ impl Quoting {
     }
 }
 
-/// How many bytes open something at the start of `rest`, and what; a comment that servers execute opens nothing.
-fn opened(rest: &[u8]) -> (usize, Quoting) {
+/// The length of the token at the start of `rest`, and the state after it. A comment that servers execute stays plain.
+fn opening(rest: &[u8]) -> (usize, Quoting) {
     match rest {
         [quote @ (b'\'' | b'"' | b'`'), ..] => (1, Quoting::Quoted(*quote)),
         [b'#', ..] => (1, Quoting::LineComment),

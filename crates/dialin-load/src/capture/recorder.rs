@@ -1,4 +1,4 @@
-//! Takes the entries of logs, writes the records of a capture, and sums up what they come to.
+//! Writes the records of a capture from the entries of logs, and adds up its summary.
 
 use super::class::{Effect, Obstacle, turns_autocommit_on};
 use super::digests::Digests;
@@ -13,9 +13,10 @@ use std::ops::RangeInclusive;
 
 /// Commands that servers do not count as questions.
 const NOT_COUNTED: [&[u8]; 7] = [b"Prepare", b"Close stmt", b"Reset stmt", b"Ping", b"Statistics", b"Daemon", b"Sleep"];
+/// The error number of a transaction that the server rolled back because of a deadlock.
 const DEADLOCK: u64 = 1213;
 
-/// Makes a capture of entries.
+/// Makes a capture from log entries.
 #[derive(Debug, Default)]
 pub struct Recorder {
     digests: Digests,
@@ -24,7 +25,9 @@ pub struct Recorder {
     obstacles: BTreeMap<Obstacle, u64>,
     /// When the server's counters were read before and after, in microseconds since 1970.
     between: Option<RangeInclusive<i64>>,
+    /// When the first and the last statement began.
     times: Option<(i64, i64)>,
+    /// Number of sessions.
     begun: u64,
     questions: u64,
     questions_between: u64,
@@ -32,18 +35,19 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Count what was logged between two readings of the server's counters apart.
+    /// A recorder that also counts separately what was logged between two readings of the server's counters.
     #[must_use]
     pub fn between(times: Option<RangeInclusive<i64>>) -> Self {
         Self { between: times, ..Self::default() }
     }
 
-    /// Take an entry, and write its records.
+    /// Process an entry, and append its records to `out`.
     pub fn take(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
         let Entry { thread, start, clock, event } = entry;
         match event {
             Event::Connect { schema } => {
-                // A number may come again once the server was restarted. Of two logs the slow one may have begun the session.
+                // After a restart, a server uses session numbers again. With two logs, the slow log may already have
+                // begun this session.
                 if !self.sessions.has_begun(*thread, start - SECOND..=start + SECOND) {
                     self.end(*thread, *start, out);
                 }
@@ -100,7 +104,7 @@ impl Recorder {
             Protocol::Unknown => None,
             Protocol::Bytes(bytes) => Some(was_prepared(*bytes, sql.len() as u64, session.prepares)),
         };
-        // In a general log the statement behind an EXECUTE is the one that it ran: the server counts one question.
+        // In a general log, the entry after an EXECUTE is the statement that it ran. The server counts both as one question.
         let is_counted = !(std::mem::take(&mut session.executes) && is_prepared == Some(true));
         session.executes = class.obstacle == Some(Obstacle::SqlPrepare)
             && sql.get(..7).is_some_and(|word| word.eq_ignore_ascii_case(b"execute"));
@@ -136,7 +140,7 @@ impl Recorder {
         }
     }
 
-    /// The session of a thread, which begins if it is not open.
+    /// The session of a thread. If it is not open, it begins, and its record is written.
     fn session(&mut self, thread: u64, at: i64, schema: Option<&[u8]>, out: &mut Vec<u8>) -> &mut Session {
         let (session, is_new) = self.sessions.find(thread, at, &mut self.shapes);
         if is_new {
@@ -174,9 +178,10 @@ impl Recorder {
         self.statements
     }
 
-    /// Take the server's own count of statements with a digest text.
+    /// Add the server's count of the statements with a `DIGEST_TEXT`.
     pub fn count_on_server(&mut self, digest_text: &[u8], statements: u64) {
-        // MySQL 9 has digests of what the protocol prepares, executes and closes, without the backticks of a name in SQL.
+        // MySQL 9 also has digests for statements that are prepared, executed and closed through the protocol. In
+        // these, the text of the statement follows the verb; in SQL, a name in backticks follows it.
         let of_protocol = |verb: &[u8]| {
             digest_text.strip_prefix(verb).filter(|rest| !rest.starts_with(b"`") && !rest.starts_with(b"PREPARE"))
         };
@@ -188,7 +193,7 @@ impl Recorder {
         self.digests.sums(digest).server += statements;
     }
 
-    /// What it comes to.
+    /// Finish the capture, and return its summary.
     #[must_use]
     pub fn finish(mut self, capture: super::format::Header, about: &Source) -> summary::Summary {
         self.sessions.finish(&mut self.shapes);
@@ -248,18 +253,18 @@ impl Recorder {
     }
 }
 
-/// What is known of the logs once they were read.
+/// Facts about the logs that were read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Source {
-    /// Bytes of the logs.
+    /// Size of the logs in bytes.
     pub log_bytes: u64,
-    /// The server's own digests were counted.
+    /// Whether the server's own digests were counted.
     pub has_server_digests: bool,
     /// What could not be read.
     pub unread: Unread,
 }
 
-/// Follow a transaction over a statement; the transactions that ended with it, at most two.
+/// Apply a statement to the transaction of its session. Return the transactions that ended with it, at most two.
 fn follow(
     session: &mut Session,
     digest: u32,
@@ -311,10 +316,12 @@ fn follow(
     }
 }
 
-/// Whether a statement was sent prepared, by the bytes of its packet.
+/// Whether a statement was executed as a prepared statement, derived from the size of its packet in bytes.
 ///
-/// As text that is the text, a header of four bytes and the command; query attributes add two. A packet with less holds
-/// parameters instead of their text. One with more holds several statements, or long parameters of a short statement.
+/// A statement that is sent as text takes `length` bytes, a header of four bytes and one byte for the command; query
+/// attributes add two bytes. A smaller packet holds parameters instead of their text. A larger packet holds several
+/// statements, or long parameters of a short statement: then it counts as prepared if its session prepares
+/// statements.
 fn was_prepared(bytes: u64, length: u64, session_prepares: bool) -> bool {
     match bytes.checked_sub(length + 5) {
         None => true,

@@ -1,37 +1,41 @@
-//! The sessions of a log: what each is at while the log is read.
+//! The sessions of a log: the state of each while the log is read.
 
 use super::transactions::{Ending, Shapes, Transaction};
 use std::collections::HashMap;
 
-/// The most sessions that are remembered. Old servers do not log the end of a session: the longest idle are forgotten then.
-const MOST: usize = 50_000;
+/// The maximum number of sessions in memory. Old servers do not log the end of a session, so beyond this number the sessions
+/// that have been idle longest are forgotten.
+const MAX_SESSIONS: usize = 50_000;
 
-/// A session.
+/// The state of a session.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) schema: Option<Vec<u8>>,
     pub(super) autocommit: bool,
     pub(super) transaction: Option<Transaction>,
-    /// It sent prepared statements.
+    /// Whether it prepared a statement through the protocol.
     pub(super) prepares: bool,
-    /// It sent EXECUTE as text: a general log has what that ran in the line behind.
+    /// Whether its last statement was an EXECUTE sent as text. A general log has the statement that it ran as the next entry.
     pub(super) executes: bool,
+    /// In microseconds since 1970.
     begin: i64,
+    /// The value of [`Sessions::clock`] at its last entry.
     last_seen: u64,
 }
 
-/// The sessions that are open.
+/// The open sessions.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     by_thread: HashMap<u64, Session>,
+    /// Counts the lookups, to find the sessions that have been idle longest.
     clock: u64,
 }
 
 impl Sessions {
-    /// The session of a thread, and whether it is new.
+    /// The session of a thread, and whether it is new. A new session begins at `at`, in microseconds since 1970.
     pub(super) fn find(&mut self, thread: u64, at: i64, shapes: &mut Shapes) -> (&mut Session, bool) {
         self.clock += 1;
-        if self.by_thread.len() >= MOST && !self.by_thread.contains_key(&thread) {
+        if self.by_thread.len() >= MAX_SESSIONS && !self.by_thread.contains_key(&thread) {
             self.forget(shapes);
         }
         let clock = self.clock;
@@ -45,12 +49,12 @@ impl Sessions {
         (session, is_new)
     }
 
-    /// Whether a session is open that began at such a time.
+    /// Whether the thread has an open session that began within these times.
     pub(super) fn has_begun(&self, thread: u64, times: std::ops::RangeInclusive<i64>) -> bool {
         self.by_thread.get(&thread).is_some_and(|session| times.contains(&session.begin))
     }
 
-    /// End a session; whether there was one.
+    /// End the session of a thread. Return whether there was one.
     pub(super) fn end(&mut self, thread: u64, shapes: &mut Shapes) -> bool {
         let session = self.by_thread.remove(&thread);
         if let Some(Session { transaction: Some(transaction), .. }) = &session {
@@ -68,11 +72,11 @@ impl Sessions {
         }
     }
 
-    /// Forget the half that was not seen for longest.
+    /// Forget the half of the sessions that have been idle longest.
     fn forget(&mut self, shapes: &mut Shapes) {
-        let mut seen: Vec<u64> = self.by_thread.values().map(|session| session.last_seen).collect();
-        let middle = seen.len() / 2;
-        let (_, &mut median, _) = seen.select_nth_unstable(middle);
+        let mut last_seen: Vec<u64> = self.by_thread.values().map(|session| session.last_seen).collect();
+        let middle = last_seen.len() / 2;
+        let (_, &mut median, _) = last_seen.select_nth_unstable(middle);
         self.by_thread.retain(|_, session| {
             let stays = session.last_seen > median;
             if let (false, Some(transaction)) = (stays, &session.transaction) {
@@ -90,10 +94,10 @@ mod tests {
     #[test]
     fn sessions_without_an_end_are_forgotten_the_longest_idle_first() {
         let (mut sessions, mut shapes) = (Sessions::default(), Shapes::default());
-        let news = (0..4 * MOST as u64).filter(|thread| sessions.find(*thread, 0, &mut shapes).1).count();
-        assert_eq!(news, 4 * MOST);
-        assert!(sessions.by_thread.len() <= MOST);
-        assert!(!sessions.find(4 * MOST as u64 - 1, 0, &mut shapes).1);
+        let news = (0..4 * MAX_SESSIONS as u64).filter(|thread| sessions.find(*thread, 0, &mut shapes).1).count();
+        assert_eq!(news, 4 * MAX_SESSIONS);
+        assert!(sessions.by_thread.len() <= MAX_SESSIONS);
+        assert!(!sessions.find(4 * MAX_SESSIONS as u64 - 1, 0, &mut shapes).1);
         assert!(sessions.find(0, 0, &mut shapes).1);
     }
 }

@@ -1,45 +1,46 @@
-//! The lines above a statement in a slow log, of every build.
+//! The header lines above a statement in a slow log of MySQL or MariaDB.
 
 use super::entry::{Figures, banner, is_below_banner};
 use super::timestamp::{self, Clock};
 
-/// What the lines above a statement say.
+/// The values in the lines above a statement.
 #[derive(Debug, Default)]
 pub(super) struct Header {
     pub(super) thread: Option<u64>,
-    /// When the statement ended, by the line `# Time`.
+    /// When the statement ended, from the line `# Time`.
     pub(super) end: Option<(i64, Clock)>,
-    /// When it began, by `log_slow_extra`.
+    /// When it began, from `Start`, which `log_slow_extra` adds.
     pub(super) start: Option<i64>,
-    /// When it began, to the second, by `SET timestamp`.
+    /// When it began, to the second, from `SET timestamp`.
     pub(super) timestamp: Option<i64>,
-    /// From the line `use`.
+    /// The schema from the line `use`.
     pub(super) used: Option<Vec<u8>>,
-    /// MariaDB names the schema of every entry; empty without one.
+    /// The schema that MariaDB writes in every header; empty if there is none.
     pub(super) schema: Option<Vec<u8>>,
     pub(super) figures: Figures,
     pub(super) bytes_received: Option<u64>,
     pub(super) bytes_sent: Option<u64>,
     pub(super) in_routine: bool,
     pub(super) is_mariadb: bool,
+    /// Whether the line `# Query_time` was read.
     pub(super) has_figures: bool,
 }
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// One above a statement.
+    /// A line above a statement.
     Header,
-    /// The last one above a statement.
+    /// The last line above a statement.
     Last,
-    /// One of those at the top of a file, the first of them with the server's version.
+    /// A line at the top of a file. The first of these has the server's version.
     Top(Option<String>),
-    /// None of these: the statement, or nothing that belongs here.
+    /// Any other line: the statement, or text that belongs to no entry.
     Other,
 }
 
 impl Header {
-    /// Take a line, without its line end.
+    /// Read a line, without its line end, and return its kind.
     pub(super) fn take(&mut self, line: &[u8]) -> Kind {
         match line {
             [b'#', rest @ ..] => {
@@ -77,7 +78,7 @@ impl Header {
             let exact = timestamp::iso(text).map(|at| (at, Clock::Microsecond));
             self.end = exact.or_else(|| timestamp::short(text).map(|at| (at, Clock::Second)));
         } else if line.starts_with(b" User@Host: ") {
-            // A user may be called anything: the number is the last thing on the line.
+            // A user name may contain `Id:`. The number is the last thing on the line.
             if let Some(at) = memchr::memmem::rfind(line, b"Id:") {
                 self.thread = number(line[at + 3..].trim_ascii());
             }
@@ -96,7 +97,7 @@ impl Header {
         }
     }
 
-    /// Take the pairs of a name and a value.
+    /// Read the pairs of a name and a value.
     fn fields(&mut self, line: &[u8]) {
         let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
         while let Some(name) = words.next() {
@@ -122,7 +123,7 @@ impl Header {
         }
     }
 
-    /// When the statement began, and how exactly that is known.
+    /// When the statement began, and the resolution of that time.
     pub(super) fn begin(&self) -> Option<(i64, Clock)> {
         let exact = |at| (at, Clock::Microsecond);
         self.start.map(exact).or(match self.end {
@@ -137,7 +138,7 @@ pub(super) fn number(digits: &[u8]) -> Option<u64> {
     if digits.len() > 12 { std::str::from_utf8(digits).ok()?.parse().ok() } else { timestamp::number(digits).map(|n| n as u64) }
 }
 
-/// The name of a schema as `use` has it, in backticks on MariaDB.
+/// The name of a schema from the line `use`, without the backticks that MariaDB writes.
 pub(super) fn unquoted(name: &[u8]) -> Vec<u8> {
     match name.trim_ascii() {
         [b'`', inner @ .., b'`'] => {

@@ -1,8 +1,9 @@
-//! Slow logs of MySQL and MariaDB.
+//! Reads slow logs of MySQL and MariaDB.
 //!
-//! An entry ends at `;` and a line end that lie outside quoted text and comments and stand before a header. Text may hold lines
-//! that look like headers. MariaDB also logs statements that it could not parse, whose quotes may be open: there a header whose time
-//! continues the log's is believed even in quoted text.
+//! An entry ends at a `;` and a line end that are outside quoted text and comments and are followed by a header.
+//! Quoted text may contain lines that look like headers. MariaDB also logs statements that it could not parse, in
+//! which a quote may be open. In its logs, a header inside quoted text is therefore accepted if its time fits the
+//! current entry.
 
 use super::entry::{About, Entry, Event, Figures, MAX_STATEMENT, Protocol, Schema, Statement, banner};
 use super::log_times::LogTimes;
@@ -14,22 +15,22 @@ use std::io::{Read, Result};
 use std::ops::Range;
 
 const COMMAND: &[u8] = b"# administrator command: ";
-/// Longer lines above a statement are not written by servers.
+/// The maximum length of a line above a statement, in bytes. Servers write no longer ones.
 const MOST_OF_A_LINE: usize = 64 * 1024;
-/// How much later than an entry the next one may be, for a header in quoted text to be believed.
+/// A header inside quoted text is accepted only if its time is at most this much later than the current entry's.
 const NEXT: i64 = 3_600 * SECOND;
 
 /// Reads a slow log.
 #[derive(Debug)]
 pub struct SlowLog<R> {
     window: Window<R>,
-    /// Bytes of the entry that was given last.
+    /// The length of the entry that was returned last, in bytes.
     given: usize,
     header: Header,
     about: About,
-    /// The schema of the last entry with one: servers write `use` only where it changes.
+    /// The schema of the last `use` line: servers write that line only when the schema changes.
     schema: Option<Vec<u8>>,
-    /// When entries ended, where the log itself says so to the second only.
+    /// When entries ended, recorded for a log with times to the second.
     times: Option<LogTimes>,
 }
 
@@ -46,13 +47,13 @@ impl<R: Read> SlowLog<R> {
         }
     }
 
-    /// Take the times at which entries ended from elsewhere.
+    /// Use recorded times for the ends of entries.
     #[must_use]
     pub fn timed_by(self, times: Option<LogTimes>) -> Self {
         Self { times, ..self }
     }
 
-    /// What is known of the log so far.
+    /// Facts about the log, as far as it was read.
     #[must_use]
     pub fn about(&self) -> &About {
         &self.about
@@ -80,7 +81,7 @@ impl<R: Read> SlowLog<R> {
         self.about.clock = Some(self.about.clock.map_or(clock, |coarsest| coarsest.min(clock)));
         self.about.has_errors |= header.figures.error.is_some();
         if let (Some((end, Clock::Second)), Some(at)) = (header.end, header.timestamp) {
-            // Zones are quarters of an hour apart, and a statement may have taken a while.
+            // Both times are the end of the statement. Time zones differ by multiples of 15 minutes.
             let quarter = 900 * SECOND;
             let ended = at + header.figures.duration.unwrap_or(0);
             self.about.zone = Some((end - ended + quarter / 2).div_euclid(quarter) * quarter);
@@ -92,7 +93,7 @@ impl<R: Read> SlowLog<R> {
         Ok(Some(Entry { thread, start, clock, event: event(sql, &self.header, self.schema.as_deref()) }))
     }
 
-    /// Where the next statement is in the window, and how many bytes its entry has.
+    /// The position of the next statement in the window, and the length of its entry in bytes.
     fn find(&mut self) -> Result<Option<(Range<usize>, usize)>> {
         loop {
             let Some(begin) = self.statement_begin()? else { return Ok(None) };
@@ -102,7 +103,7 @@ impl<R: Read> SlowLog<R> {
         }
     }
 
-    /// Take a header, and return where the statement below it begins; what stands before the header is consumed.
+    /// Read a header, and return where the statement below it begins. Everything before the header is consumed.
     fn statement_begin(&mut self) -> Result<Option<usize>> {
         self.header = Header::default();
         let mut at = 0;
@@ -134,13 +135,14 @@ impl<R: Read> SlowLog<R> {
         }
     }
 
-    /// Pass bytes that belong to no entry.
+    /// Skip bytes that belong to no entry.
     fn pass(&mut self, count: usize) {
         self.window.consume(count);
         self.header = Header::default();
     }
 
-    /// Where the `;` is that ends the statement; None where there is none, and what there is was consumed.
+    /// The position of the `;` that ends the statement. None if it has no end or is too long: then what was read of
+    /// it is consumed.
     fn statement_end(&mut self, begin: usize) -> Result<Option<usize>> {
         let (mut from, mut followed, mut quoting) = (begin, begin, Quoting::Plain);
         let mut in_quotes = None;
@@ -187,7 +189,8 @@ impl<R: Read> SlowLog<R> {
         }
     }
 
-    /// The end of a statement with an open quote, if it had one within the longest that is read; else it is passed.
+    /// Handle a statement of more than [`MAX_STATEMENT`] bytes: it ends where a header was found inside quoted text.
+    /// If there was none, it is skipped.
     fn too_long(&mut self, begin: usize, in_quotes: Option<usize>) -> Option<usize> {
         match in_quotes {
             Some(_) => self.about.unread.open_quotes += 1,
@@ -199,7 +202,7 @@ impl<R: Read> SlowLog<R> {
         in_quotes
     }
 
-    /// Whether the header of an entry, or the top of a file, begins at a place; the end of the log is one, too.
+    /// Whether the header of an entry or the top of a file begins at a position. The end of the log counts as one.
     fn is_header(&mut self, at: usize) -> Result<bool> {
         const USER: &[u8] = b"# User@Host: ";
         if !self.window.has(at + USER.len())? && self.window.bytes().len() == at {
@@ -213,7 +216,8 @@ impl<R: Read> SlowLog<R> {
         Ok(banner(&self.window.bytes()[at..end]).is_some())
     }
 
-    /// Whether the lines at a place are the whole header of an entry, of a time that may follow this one's.
+    /// Whether the lines at a position are the complete header of an entry, with a time that fits after the current entry's.
+    /// The top of a file counts as one.
     fn continues(&mut self, mut at: usize) -> Result<bool> {
         let mut header = Header::default();
         for _ in 0..64 {

@@ -1,105 +1,106 @@
-//! What a capture comes to: digests and figures, nothing of anybody's data. `summary.json` in a capture.
+//! The summary of a capture, its file `summary.json`: digests and figures, without user data.
 
 use super::class::Obstacle;
 use super::entry::Unread;
 use super::format::Header;
 use serde::Serialize;
 
-/// Which format this is.
+/// The name of the format.
 pub const SCHEMA: &str = "dialin/capture-summary/1";
 
-/// What a capture comes to.
+/// The summary of a capture.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: &'static str,
     /// The first line of the capture.
     pub capture: Header,
-    /// Bytes of the logs.
+    /// Size of the logs in bytes.
     pub log_bytes: u64,
     /// When the first statement began, in seconds since 1970.
     pub begin: Option<f64>,
-    /// When the last one began.
+    /// When the last statement began, in seconds since 1970.
     pub end: Option<f64>,
-    /// Sessions that sent something.
+    /// Number of sessions.
     pub sessions: u64,
     /// Statements and other commands that the server counts as questions.
     pub questions_logged: u64,
-    /// Against the server's counters.
+    /// Comparison with the server's counters; null without them.
     pub coverage: Option<Coverage>,
-    /// The most frequent first.
+    /// The digests, the most frequent first.
     pub digests: Vec<Digest>,
-    /// By shape, the most frequent first.
+    /// Transactions by shape, the most frequent first.
     pub transactions: Vec<Shape>,
-    /// What cannot be replayed.
+    /// Statements that cannot be replayed, by reason.
     pub not_replayed: Vec<NotReplayed>,
-    /// What of the logs could not be read.
+    /// What could not be read from the logs.
     pub unread: Unread,
 }
 
-/// What was logged of what the server counted.
+/// How many of the questions that the server counted were logged.
 #[derive(Clone, Debug, Serialize)]
 pub struct Coverage {
-    /// `Questions` between the two readings of counters.
+    /// The increase of `Questions` between the two readings of the counters.
     pub questions: u64,
-    /// Logged in the same time.
+    /// Questions logged in the same time.
     pub logged: u64,
 }
 
-/// What the statements of a digest come to; null where the logs do not say.
+/// Totals of the statements of a digest. A value is null if the logs do not have it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Digest {
-    /// The text.
+    /// The text of the digest.
     pub digest: String,
-    /// How many.
+    /// Number of statements.
     pub statements: u64,
-    /// Of these, prepared.
+    /// How many of them were prepared.
     pub prepared: u64,
-    /// Of these, with an error.
+    /// How many of them ended with an error.
     pub failed: u64,
-    /// How long all of them took.
+    /// Their total duration.
     pub seconds: Option<f64>,
     /// Rows sent.
     pub rows_sent: Option<u64>,
-    /// Rows read.
+    /// Rows examined.
     pub rows_examined: Option<u64>,
-    /// Logged between the two readings of counters.
+    /// Number of statements logged between the two readings of the counters.
     pub logged: Option<u64>,
-    /// Counted by the performance schema between them; null where it has no such digest, as older servers have none of prepared statements.
+    /// Number of statements that the performance schema counted between them; null if it has no such digest. Older
+    /// servers have no digests of prepared statements.
     pub counted: Option<u64>,
 }
 
 /// Transactions of one shape.
 #[derive(Clone, Debug, Serialize)]
 pub struct Shape {
-    /// Places of digests in the list of digests; empty for all shapes beyond those that are told apart.
+    /// The statements in order; empty in the entry that adds up all shapes beyond the maximum number.
     pub steps: Vec<Step>,
-    /// How many.
+    /// Number of transactions.
     pub transactions: u64,
-    /// Statements of all of them.
+    /// Number of statements in these transactions.
     pub statements: u64,
-    /// From the first statement's start to the last one's end, summed.
+    /// Sum of the durations, from the start of the first statement to the end of the last one.
     pub seconds: f64,
-    /// Rolled back.
+    /// How many were rolled back.
     pub rolled_back: u64,
-    /// Without an end in the logs.
+    /// How many have no end in the logs.
     pub unfinished: u64,
 }
 
 /// A statement of a shape.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
-    /// Its place in the list of digests.
+    /// The position of its digest in the list of digests, from 0.
     pub digest: u32,
-    /// It came several times in a row.
+    /// Whether several statements in a row have this digest.
     pub repeated: bool,
 }
 
 /// Statements that cannot be replayed.
 #[derive(Clone, Debug, Serialize)]
 pub struct NotReplayed {
-    /// Why.
+    /// Why they cannot be replayed.
     pub reason: Obstacle,
-    /// How many.
+    /// Number of statements.
     pub statements: u64,
 }

@@ -1,14 +1,14 @@
 //! Times in logs, as microseconds since 1970 in UTC.
 
-/// Microseconds of a second.
+/// Microseconds per second.
 pub const SECOND: i64 = 1_000_000;
 
 const DAY: i64 = 86_400 * SECOND;
 
-/// How exactly a log says when something happened.
+/// The resolution of the times in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Clock {
-    /// To the second, as MySQL 5.6 and MariaDB do.
+    /// To the second, as in logs of MySQL 5.6 and MariaDB.
     Second,
     /// To the microsecond.
     Microsecond,
@@ -32,15 +32,17 @@ pub fn iso(text: &[u8]) -> Option<i64> {
     match zone {
         b"Z" => Some(at),
         [sign @ (b'+' | b'-'), offset @ ..] => {
-            let [hours, minutes] = numbers(offset, b':')?;
-            let offset = (hours * 60 + minutes) * 60 * SECOND;
+            let offset = match numbers(offset, b':')? {
+                [hours @ 0..24, minutes @ 0..60] => (hours * 60 + minutes) * 60 * SECOND,
+                _ => return None,
+            };
             Some(if *sign == b'+' { at - offset } else { at + offset })
         }
         _ => None,
     }
 }
 
-/// A time like `261123  5:59:40`, in the server's own time zone, which is taken for UTC.
+/// A time like `261123  5:59:40`. It is in the server's time zone, but is treated as UTC.
 #[must_use]
 pub fn short(text: &[u8]) -> Option<i64> {
     let (date, time) = text.split_at_checked(6)?;
@@ -59,7 +61,7 @@ pub fn seconds(text: &[u8]) -> Option<i64> {
     Some(number(whole)? * SECOND + microseconds(fraction)?)
 }
 
-/// Write a time or a length of time as seconds with six decimals.
+/// Write a time or a duration as seconds with six decimals.
 pub fn write(out: &mut Vec<u8>, at: i64) {
     use std::io::Write;
     let sign = if at < 0 { "-" } else { "" };
@@ -68,7 +70,7 @@ pub fn write(out: &mut Vec<u8>, at: i64) {
     let _ = write!(out, "{sign}{}.{:06}", at / SECOND as u64, at % SECOND as u64);
 }
 
-/// Digits alone, few enough for every sum that is made of them.
+/// Parse 1 to 12 digits. As seconds, they can be converted to microseconds without overflow.
 pub(super) fn number(digits: &[u8]) -> Option<i64> {
     if digits.is_empty() || digits.len() > 12 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
@@ -86,19 +88,21 @@ fn microseconds(fraction: &[u8]) -> Option<i64> {
 
 fn numbers<const COUNT: usize>(text: &[u8], between: u8) -> Option<[i64; COUNT]> {
     let mut parts = text.split(|byte| *byte == between);
-    let mut found = [0; COUNT];
-    for each in &mut found {
+    let mut values = [0; COUNT];
+    for each in &mut values {
         *each = number(parts.next()?)?;
     }
-    parts.next().is_none().then_some(found)
+    parts.next().is_none().then_some(values)
 }
 
 fn time_of_day(text: &[u8]) -> Option<i64> {
-    let [hours, minutes, seconds] = numbers(text, b':')?;
-    (hours < 24 && minutes < 60 && seconds <= 60).then_some(((hours * 60 + minutes) * 60 + seconds) * SECOND)
+    match numbers(text, b':')? {
+        [hours @ 0..24, minutes @ 0..60, seconds @ 0..=60] => Some(((hours * 60 + minutes) * 60 + seconds) * SECOND),
+        _ => None,
+    }
 }
 
-/// The start of a day of the Gregorian calendar (`days_from_civil` of Howard Hinnant).
+/// The start of a day of the Gregorian calendar, in microseconds since 1970 (`days_from_civil` of Howard Hinnant).
 fn midnight(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1_970..=9_999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -132,6 +136,13 @@ mod tests {
             assert_eq!((iso(text.as_bytes()), short(text.as_bytes())), (None, None), "{text}");
         }
         assert_eq!((seconds(b"1e5"), seconds(b""), seconds(&[b'9'; 30])), (None, None, None));
+    }
+
+    #[test]
+    fn times_with_absurd_numbers_are_none() {
+        assert_eq!(short(b"261123 999999999999:1:1"), None);
+        assert_eq!(iso(b"2026-11-23T06:01:25+999999999999:00"), None);
+        assert_eq!(iso(b"2026-11-23T06:01:25+24:00"), None);
     }
 
     #[test]

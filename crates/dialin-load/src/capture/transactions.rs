@@ -1,18 +1,18 @@
-//! Transactions by shape: which statements in which order, as digests.
+//! Groups transactions by shape: the sequence of the digests of their statements.
 
 use std::collections::HashMap;
 
-/// The most statements that a shape tells apart; what follows is left out of it.
-const LONGEST: usize = 48;
-/// The most shapes that are told apart; transactions of others are counted together.
-const MOST: usize = 5_000;
+/// The maximum number of steps of a shape. Further statements of a transaction are not part of its shape.
+const MAX_STEPS: usize = 48;
+/// The maximum number of shapes. Transactions of all further shapes are counted together.
+const MAX_SHAPES: usize = 5_000;
 
-/// A statement of a shape: the number of its digest.
+/// A step of a shape: a statement, or several statements in a row with the same digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// Of the digest.
+    /// The number of the digest.
     pub digest: u32,
-    /// It came several times in a row.
+    /// Whether several statements in a row have this digest.
     pub is_repeated: bool,
 }
 
@@ -23,32 +23,33 @@ pub struct Transaction {
     statements: u64,
     begin: i64,
     end: i64,
-    is_longer: bool,
+    is_truncated: bool,
 }
 
 /// How a transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It was committed.
+    /// The transaction was committed.
     Committed,
-    /// Its client or the server rolled it back, or its session ended.
+    /// The client or the server rolled it back, or its session ended.
     RolledBack,
-    /// The log ends before it does.
+    /// The log does not show how it ended.
     Open,
 }
 
-/// What transactions of one shape come to.
+/// Totals of the transactions of one shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sums {
-    /// How many.
+    /// Number of transactions.
     pub transactions: u64,
-    /// Statements of all of them.
+    /// Number of statements in these transactions.
     pub statements: u64,
-    /// From the start of the first to the end of the last statement, of all of them, in microseconds.
+    /// Sum of the durations in microseconds. A duration runs from the start of the first statement to the latest end
+    /// of a statement.
     pub microseconds: i64,
     /// How many were rolled back.
     pub rolled_back: u64,
-    /// How many the log does not have the end of.
+    /// How many have no end in the log.
     pub unfinished: u64,
 }
 
@@ -56,31 +57,31 @@ pub struct Sums {
 #[derive(Debug, Default)]
 pub struct Shapes {
     by_steps: HashMap<Vec<Step>, Sums>,
-    /// Of shapes beyond [`MOST`].
+    /// Totals of all transactions of shapes beyond [`MAX_SHAPES`].
     pub others: Sums,
 }
 
 impl Transaction {
-    /// Take the next statement.
+    /// Add the next statement. `start` and `duration` are in microseconds.
     pub fn add(&mut self, digest: u32, start: i64, duration: Option<i64>) {
         if self.statements == 0 {
             self.begin = start;
         }
         self.statements += 1;
         self.end = self.end.max(start.saturating_add(duration.unwrap_or(0)));
-        let is_full = self.steps.len() == LONGEST;
+        let is_full = self.steps.len() == MAX_STEPS;
         match self.steps.last_mut() {
-            Some(last) if last.digest == digest && !self.is_longer => last.is_repeated = true,
-            _ if is_full => self.is_longer = true,
+            Some(last) if last.digest == digest && !self.is_truncated => last.is_repeated = true,
+            _ if is_full => self.is_truncated = true,
             _ => self.steps.push(Step { digest, is_repeated: false }),
         }
     }
 }
 
 impl Shapes {
-    /// Count a transaction that ended.
+    /// Count a transaction.
     pub fn add(&mut self, transaction: &Transaction, ending: Ending) {
-        let is_full = self.by_steps.len() >= MOST;
+        let is_full = self.by_steps.len() >= MAX_SHAPES;
         let sums = match self.by_steps.get_mut(&transaction.steps) {
             Some(sums) => sums,
             None if is_full => &mut self.others,
@@ -132,10 +133,10 @@ mod tests {
         let mut shapes = Shapes::default();
         let long: Vec<u32> = (0..1_000).collect();
         shapes.add(&transaction(&long), Ending::Committed);
-        assert_eq!(shapes.sorted()[0].0.len(), LONGEST);
-        for digest in 0..MOST as u32 + 10 {
+        assert_eq!(shapes.sorted()[0].0.len(), MAX_STEPS);
+        for digest in 0..MAX_SHAPES as u32 + 10 {
             shapes.add(&transaction(&[digest]), Ending::Committed);
         }
-        assert_eq!((shapes.sorted().len(), shapes.others.transactions), (MOST, 11));
+        assert_eq!((shapes.sorted().len(), shapes.others.transactions), (MAX_SHAPES, 11));
     }
 }

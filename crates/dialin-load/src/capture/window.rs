@@ -1,10 +1,10 @@
-//! A part of a file that is in memory: the bytes from where a reader stands up to as far as it had to look.
+//! The part of a file that is in memory: from the position of the reader to the last byte that it had to look at.
 
 use std::io::{ErrorKind, Read, Result};
 
 const CHUNK: usize = 256 * 1024;
 
-/// The bytes of a file that follow what was consumed.
+/// The bytes of a file after those that were consumed.
 #[derive(Debug)]
 pub(super) struct Window<R> {
     from: R,
@@ -20,24 +20,24 @@ impl<R: Read> Window<R> {
         Self { from, buffer: vec![0; 2 * CHUNK], begin: 0, end: 0, at_end: false, passed: 0 }
     }
 
-    /// What is in memory.
+    /// The bytes in memory.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[self.begin..self.end]
     }
 
-    /// Pass some of the bytes that are in memory.
+    /// Move past the first `count` bytes in memory, or past all of them if there are fewer.
     pub(super) fn consume(&mut self, count: usize) {
         let count = count.min(self.end - self.begin);
         self.begin += count;
         self.passed += count as u64;
     }
 
-    /// How many bytes were passed.
+    /// How many bytes were consumed so far.
     pub(super) fn passed(&self) -> u64 {
         self.passed
     }
 
-    /// Read more behind what is in memory. False at the end of the file.
+    /// Read more of the file into memory. Return false at the end of the file.
     pub(super) fn more(&mut self) -> Result<bool> {
         if self.at_end {
             return Ok(false);
@@ -46,7 +46,7 @@ impl<R: Read> Window<R> {
             self.buffer.copy_within(self.begin..self.end, 0);
             self.end -= self.begin;
             self.begin = 0;
-            // After a very long statement the memory is given back.
+            // The memory is released after a very long statement.
             let needed = (self.end + CHUNK).next_power_of_two();
             if needed > self.buffer.len() || needed < self.buffer.len() / 4 {
                 self.buffer.resize(needed.max(2 * CHUNK), 0);
@@ -66,7 +66,7 @@ impl<R: Read> Window<R> {
         }
     }
 
-    /// Have so many bytes in memory, if the file has them; whether it has.
+    /// Read until `count` bytes are in memory. Return false if the file has fewer.
     pub(super) fn has(&mut self, count: usize) -> Result<bool> {
         while self.bytes().len() < count {
             if !self.more()? {
@@ -76,9 +76,9 @@ impl<R: Read> Window<R> {
         Ok(true)
     }
 
-    /// Where the line that begins at a place ends: the place of its line end, or of the end of the file.
+    /// The position where the line that begins at `at` ends: that of its line end, or the end of the file.
     ///
-    /// A line of more than `most` bytes is cut there.
+    /// A line of more than `most` bytes is cut off after `most` bytes.
     pub(super) fn line_end(&mut self, at: usize, most: usize) -> Result<usize> {
         let mut from = at;
         loop {
@@ -99,7 +99,7 @@ impl<R: Read> Window<R> {
 mod tests {
     use super::*;
 
-    /// Gives a file in pieces of so many bytes.
+    /// Returns a file in pieces of this many bytes.
     struct Pieces<'a>(&'a [u8], usize);
 
     impl Read for Pieces<'_> {

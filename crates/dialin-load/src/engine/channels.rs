@@ -1,4 +1,4 @@
-//! How load threads speak with each other, and with the thread that collects seconds.
+//! The channels between the load threads, and between them and the thread that collects the seconds.
 
 use super::clock::Clock;
 use super::collect::Told;
@@ -6,16 +6,16 @@ use super::dealing::Passed;
 use crate::record::Tally;
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
 
-/// How a load thread speaks with the others.
+/// The channels of one load thread.
 pub struct Channels<S> {
-    /// Where it reports that its connections are open, and each second that is over.
+    /// Reports to the collecting thread: all connections are open, a second has ended, the thread has ended.
     pub filled: SyncSender<Told>,
-    /// The run's time, once all connections of all threads are open.
+    /// Receives the run's clock, once all connections of all threads are open.
     pub begin: Receiver<Clock>,
-    /// Tallies to use again, which are clear.
+    /// Receives cleared tallies to reuse.
     pub empty: Receiver<Box<Tally>>,
-    /// Connections that other load threads pass on.
+    /// Receives the connections that other load threads hand over.
     pub passed: Receiver<Passed<S>>,
-    /// Where connections are passed on to each thread.
+    /// Hands connections over to each load thread, by thread number.
     pub passing: Vec<Sender<Passed<S>>>,
 }

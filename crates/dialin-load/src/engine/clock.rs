@@ -1,11 +1,11 @@
-//! The run's own time: nanoseconds since the load began.
+//! The run's clock: nanoseconds since the load began.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 pub const SECOND: u64 = 1_000_000_000;
 
-/// When a run began.
+/// The clock of a run. It starts at 0 when the load begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin: Instant,
@@ -13,16 +13,16 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that shows 0 at an instant, which may lie ahead.
+    /// Creates a clock that shows 0 at `origin`, which may lie in the future.
     #[must_use]
     pub fn from(origin: Instant) -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        let unix_now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
         let ahead = origin.saturating_duration_since(Instant::now()).as_secs_f64();
         let passed = origin.elapsed().as_secs_f64();
-        Self { origin, unix: since + ahead - passed }
+        Self { origin, unix: unix_now + ahead - passed }
     }
 
-    /// Nanoseconds since the load began; 0 before it.
+    /// Nanoseconds since the load began; 0 before that.
     #[must_use]
     pub fn now(&self) -> u64 {
         u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
@@ -31,14 +31,14 @@ impl Clock {
     /// How long until the load begins; zero once it has begun.
     #[must_use]
     pub fn until_origin(&self) -> Duration {
-        // `now` is 0 all the time before the origin, so it cannot tell how far away that is.
+        // `now` is 0 at any time before the origin, so the time that is left cannot be computed from it.
         self.origin.saturating_duration_since(Instant::now())
     }
 
-    /// The unix time at which the clock shows something, in seconds.
+    /// The Unix time, in seconds, at which the clock shows `at` nanoseconds.
     #[must_use]
     pub fn unix(&self, at: u64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "microseconds of years are exact enough")]
+        #[expect(clippy::cast_precision_loss, reason = "exact to a microsecond for runs of years")]
         let seconds = at as f64 / 1e9;
         self.unix + seconds
     }

@@ -1,4 +1,4 @@
-//! Puts the seconds of all load threads together.
+//! Merges the seconds of all load threads.
 
 use super::dealing::Dealing;
 use super::gathering::Gathering;
@@ -8,26 +8,26 @@ use crate::record::{Merged, Meter, Tally, process_cpu};
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
-/// What a load thread tells.
+/// A report of a load thread to the collecting thread.
 pub enum Told {
-    /// All connections of a load thread are open.
+    /// A load thread has opened all its connections.
     Opened,
-    /// A second is over.
+    /// A second has ended.
     Second {
-        /// The load thread.
+        /// The number of the load thread, from 0.
         thread: usize,
         /// The second's number, from 1.
         second: u64,
-        /// How long it was; the last one of a run may be shorter than 1.
+        /// Its length in seconds: 1, or less for the last one of a run.
         seconds: f64,
-        /// What was counted in it.
+        /// What the load thread counted in this second.
         tally: Box<Tally>,
     },
-    /// No more comes of this load thread.
+    /// This load thread has ended, and sends no more reports.
     Ended(usize),
 }
 
-/// Merges seconds; each is told once every load thread has told it, or has ended.
+/// Merges the seconds of all load threads. A second is complete once each load thread has reported it or has ended.
 pub struct Collector<'a> {
     timetable: &'a Timetable,
     dealing: &'a Dealing,
@@ -38,12 +38,13 @@ pub struct Collector<'a> {
     last: Vec<u64>,
     empties: Vec<Sender<Box<Tally>>>,
     meter: Meter,
-    /// How many seconds were told.
+    /// How many complete seconds [`Self::take`] has returned.
     pub told: u64,
 }
 
 impl<'a> Collector<'a> {
-    /// For the load threads that take back their tallies at `empties`, of a plan with so many transactions.
+    /// Creates a collector. `transactions` is the number of kinds of transactions of the load. `empties` has a sender for each load
+    /// thread, which returns cleared tallies to it.
     #[must_use]
     pub fn new(
         timetable: &'a Timetable,
@@ -58,9 +59,9 @@ impl<'a> Collector<'a> {
         Self { timetable, dealing, gathering, clock, transactions, waiting: BTreeMap::new(), last, empties, meter, told: 0 }
     }
 
-    /// Take what a load thread tells; return the seconds that are complete by it, in order.
-    pub fn take(&mut self, told: Told) -> Vec<Second> {
-        match told {
+    /// Takes in a report of a load thread; returns the seconds that are complete now, in order.
+    pub fn take(&mut self, report: Told) -> Vec<Second> {
+        match report {
             Told::Opened => {}
             Told::Ended(thread) => self.last[thread] = u64::MAX,
             Told::Second { thread, second, seconds, mut tally } => {
@@ -68,15 +69,15 @@ impl<'a> Collector<'a> {
                 merged.add(&tally);
                 *length = length.max(seconds);
                 self.last[thread] = second;
-                // Cleared here, where nobody waits for it: half a megabyte takes as long as several answers. A thread that has ended
-                // needs none.
+                // Tallies are cleared here, where no load thread waits for it: clearing half a megabyte takes as long as processing
+                // several answers. A thread that has ended needs no tally, so a failed send does not matter.
                 tally.clear();
                 let _ = self.empties[thread].send(tally);
             }
         }
-        let whole = self.last.iter().min().copied().unwrap_or(u64::MAX);
+        let complete = self.last.iter().min().copied().unwrap_or(u64::MAX);
         let mut seconds = Vec::new();
-        while let Some(entry) = self.waiting.first_entry().filter(|entry| *entry.key() <= whole) {
+        while let Some(entry) = self.waiting.first_entry().filter(|entry| *entry.key() <= complete) {
             let (number, (merged, length)) = entry.remove_entry();
             seconds.extend(self.second(number, merged, length));
         }
@@ -111,7 +112,7 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::time::Instant;
 
-    fn told(thread: usize, second: u64, transactions: u64) -> Told {
+    fn report(thread: usize, second: u64, transactions: u64) -> Told {
         let mut tally = Box::new(Tally::new(1));
         (0..transactions).for_each(|_| tally.transaction(0, 1_000_000, 1_000_000));
         Told::Second { thread, second, seconds: 1.0, tally }
@@ -126,33 +127,33 @@ mod tests {
     }
 
     #[test]
-    fn a_second_is_told_once_every_thread_has_told_it() {
+    fn a_second_is_complete_once_every_thread_has_reported_it() {
         let phases = [phase(Purpose::WarmUp, Some(1)), phase(Purpose::Measure, None)];
         let timetable = Timetable::of(&phases);
         let dealing = Dealing::of(vec![2, 2]);
         let gathering = Gathering::of(&phases, &timetable, &dealing);
         let (empties, backs): (Vec<_>, Vec<_>) = (0..2).map(|_| channel()).unzip();
         let mut collector = Collector::new(&timetable, &dealing, &gathering, Clock::from(Instant::now()), 1, empties);
-        assert!(collector.take(told(0, 1, 3)).is_empty());
-        assert!(collector.take(told(0, 2, 4)).is_empty());
-        let first = collector.take(told(1, 1, 5));
+        assert!(collector.take(report(0, 1, 3)).is_empty());
+        assert!(collector.take(report(0, 2, 4)).is_empty());
+        let first = collector.take(report(1, 1, 5));
         assert_eq!((numbers(&first), first[0].purpose), (vec![(1, 8)], Purpose::WarmUp));
         let second = collector.take(Told::Ended(1));
         assert_eq!((numbers(&second), second[0].purpose, second[0].gather), (vec![(2, 4)], Purpose::Measure, Some(true)));
-        assert_eq!(numbers(&collector.take(told(0, 3, 1))), [(3, 1)]);
+        assert_eq!(numbers(&collector.take(report(0, 3, 1))), [(3, 1)]);
         let given_back: Vec<Box<Tally>> = backs.iter().flat_map(|back| back.try_iter()).collect();
         assert_eq!((collector.told, given_back.len()), (3, 4));
         assert!(given_back.iter().all(|tally| **tally == Tally::new(1)), "load threads would have to clear them");
     }
 
     #[test]
-    fn what_comes_after_the_last_phase_is_not_told() {
+    fn seconds_after_the_last_phase_are_dropped() {
         let phases = [phase(Purpose::Measure, Some(1))];
         let timetable = Timetable::of(&phases);
         let dealing = Dealing::of(vec![1]);
         let gathering = Gathering::of(&phases, &timetable, &dealing);
         let mut collector = Collector::new(&timetable, &dealing, &gathering, Clock::from(Instant::now()), 1, vec![channel().0]);
-        assert_eq!(numbers(&collector.take(told(0, 1, 2))), [(1, 2)]);
-        assert!(collector.take(told(0, 2, 2)).is_empty());
+        assert_eq!(numbers(&collector.take(report(0, 1, 2))), [(1, 2)]);
+        assert!(collector.take(report(0, 2, 2)).is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! One connection: its socket, its prepared statements, and its buffers, which are used again and again.
+//! One connection: its socket, its prepared statements, and its buffers, which all statements reuse.
 
 use super::script::{Query, Script};
 use super::statements::{Prepared, Statements};
@@ -17,33 +17,33 @@ use std::time::{Duration, Instant};
 
 const IN_TRANSACTION: u16 = 1;
 
-/// So many bytes of an answer are read before other connections get their turn: two buffers, so that a long result delays the answers
-/// to others by well under a millisecond.
+/// The number of bytes of an answer that are read before other connections get their turn. It is the size of two read buffers, so that
+/// a long result delays the answers of other connections by well under a millisecond.
 const TURN_BYTES: usize = 128 * 1024;
 
-/// What a socket had.
+/// The result of reading from a socket.
 #[derive(Debug)]
 pub enum Received {
-    /// Nothing so far.
+    /// Nothing has arrived.
     Nothing,
-    /// So many bytes of an answer; there may be more at once.
+    /// This many bytes of an answer that is not complete; the socket may hold more.
     Part(usize),
-    /// An answer.
+    /// A complete answer.
     Answer(Outcome),
-    /// The end of the connection.
+    /// The connection has ended.
     Lost,
-    /// Something that is no answer, and why.
+    /// Data that violates the protocol, and why.
     Malformed(Malformed),
 }
 
-/// A connection that is logged in. Its statements are prepared when they are first used: one that comes back after a restart does
-/// not keep the server busy with statements that nobody waits for.
+/// A connection that is logged in. Statements are prepared when they are first used: a connection that is made again after a restart
+/// of the server does not keep the server busy with statements that no transaction needs yet.
 pub struct Connection {
     stream: Stream,
     statements: Statements,
-    /// The statement that the server is to close before it is asked for anything else.
+    /// The number of the prepared statement to close; COM_STMT_CLOSE is sent ahead of the next command.
     closing: Option<u32>,
-    /// The columns of the statement that is being prepared: servers that leave out what is known tell them only then.
+    /// The columns of the statement that is being prepared. Servers that cache metadata send them only then.
     preparing: Option<Columns>,
     response: Response,
     out: Vec<u8>,
@@ -51,15 +51,16 @@ pub struct Connection {
     is_sent: bool,
     status: u16,
     rows: u64,
-    /// Where the statement is among those that are open whose values are kept.
+    /// The index, among the open statements, of the current statement if values of its result are kept.
     keeping: Option<usize>,
-    /// Rows that are collected, and those that were sent last.
+    /// The rows that are collected for the next multi-row statement, and the statement that was sent last.
     batch: Vec<u8>,
     written: Vec<u8>,
 }
 
 impl Connection {
-    /// A connection on a stream that was logged in, with room for so many open statements; `status` is what the server last sent.
+    /// Creates a connection on a stream that is logged in. `status` is the server's last status flags; at most `open_statements`
+    /// statements are open at a time.
     #[must_use]
     pub fn new(stream: Stream, dialect: Dialect, status: u16, open_statements: usize) -> Self {
         Self {
@@ -79,18 +80,19 @@ impl Connection {
         }
     }
 
-    /// Its socket.
+    /// The connection's socket.
     #[must_use]
     pub fn socket(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
 
-    /// Where a statement is among those that are open; None where it is not open.
+    /// The index of a statement among the open statements; None if it is not open.
     pub fn find(&mut self, query: &Query<'_>) -> Option<usize> {
         self.statements.find(query.digest)
     }
 
-    /// From now on a statement is sent so; its columns are those that the server sent as it was prepared. Return where it is.
+    /// Adds a statement to the open statements, with the way it is sent and the columns that the server sent when it prepared the
+    /// statement. Returns its index.
     pub fn learn(&mut self, query: &Query<'_>, prepared: Prepared) -> usize {
         if let Some(id) = self.statements.make_room() {
             self.closing = Some(id);
@@ -98,7 +100,8 @@ impl Connection {
         self.statements.insert(query.digest, prepared, self.preparing.take().unwrap_or_default())
     }
 
-    /// Write an open statement with the parameters of the script whose next action it is; `keeps`: whether the script keeps values.
+    /// Writes an open statement into the send buffer, with the parameters that its script supplies. `keeps`: whether the script keeps
+    /// values of the result.
     pub fn execute<'s>(&mut self, statement: usize, keeps: bool, script: &mut impl Script<'s>) {
         self.clear();
         self.keeping = keeps.then_some(statement);
@@ -109,14 +112,15 @@ impl Connection {
         self.response.expect(expect, sequence);
     }
 
-    /// Write SQL as text.
+    /// Writes SQL as a text command into the send buffer.
     pub fn text(&mut self, sql: &[u8]) {
         self.clear();
         let sequence = command::query(&mut self.out, sql);
         self.response.expect(Expect::Text, sequence);
     }
 
-    /// Write the preparation of a statement, behind the end of another one where too many are open.
+    /// Writes a command that prepares a statement. If too many statements are open, it first writes a command that closes the least
+    /// recently used one.
     pub fn prepare(&mut self, query: &Query<'_>) {
         self.closing = self.statements.make_room();
         self.clear();
@@ -136,8 +140,8 @@ impl Connection {
         }
     }
 
-    /// Add row number `turn` of the connection with a number to the batch; when that would grow too large, write what was collected
-    /// before, and return true.
+    /// Adds row number `turn` of connection number `connection` to the batch. If the batch would exceed its limit, writes the rows
+    /// collected before into the send buffer first, and returns true.
     pub fn collect(&mut self, batch: &Batch, connection: i64, turn: i64) -> bool {
         let row = batch.row.replace("{turn}", &turn.to_string());
         let is_full = !self.batch.is_empty() && self.batch.len() + row.len() + 1 > batch.limit;
@@ -154,7 +158,7 @@ impl Connection {
         is_full
     }
 
-    /// Write the rows that are collected; false where there are none.
+    /// Writes the collected rows into the send buffer; returns false if there are none.
     pub fn write_batch(&mut self) -> bool {
         if self.batch.is_empty() {
             return false;
@@ -165,18 +169,18 @@ impl Connection {
         true
     }
 
-    /// Write once more what was last written of collected rows.
+    /// Writes the last multi-row statement into the send buffer again.
     pub fn batch_again(&mut self) {
         let written = std::mem::take(&mut self.written);
         self.text(&written);
         self.written = written;
     }
 
-    /// Send what is written, as far as the socket takes it; true when it took all.
+    /// Sends the send buffer as far as the socket accepts it; returns true once all of it is sent.
     ///
     /// # Errors
     ///
-    /// The connection is lost.
+    /// Fails if the connection is lost.
     pub fn send(&mut self) -> io::Result<bool> {
         self.is_sent = false;
         while self.sent < self.out.len() {
@@ -192,13 +196,14 @@ impl Connection {
         Ok(self.is_sent)
     }
 
-    /// Whether all that was written has been sent.
+    /// Whether the whole send buffer has been sent.
     #[must_use]
     pub fn is_sent(&self) -> bool {
         self.is_sent
     }
 
-    /// Read what the socket has; `within` a time, or what is there right now. Values are kept where the script says.
+    /// Reads from the socket once. With `within`, waits up to that long for data; otherwise reads only what is there. `keep` names the
+    /// values to keep of the first row, and the slots that they go to.
     pub fn receive(&mut self, buffer: &mut [u8], within: Option<Duration>, keep: Option<(&[Keep], &mut [Value])>) -> Received {
         let read = match within {
             Some(longest) => self.stream.read_within(buffer, longest),
@@ -214,7 +219,7 @@ impl Connection {
         }
     }
 
-    /// Read what the socket has right now, but no more than a turn's share: [`Received::Part`] means that there may be more.
+    /// Reads what the socket holds now, and stops after `TURN_BYTES` bytes: [`Received::Part`] means that there may be more.
     pub fn receive_turn(&mut self, buffer: &mut [u8], mut keep: Option<(&[Keep], &mut [Value])>) -> Received {
         let mut read = 0;
         loop {
@@ -240,7 +245,7 @@ impl Connection {
                 None => self.response.feed(bytes, &mut Nothing)?,
             },
         };
-        // A server that closes the connection says why without having been asked; the socket tells the rest.
+        // A server that closes the connection may send an error packet without a request; the next read then reports the end.
         let beyond = &bytes[fed.consumed..];
         if !beyond.is_empty() && beyond.get(HEADER) != Some(&ERROR) {
             return Err(Malformed("more data than was requested"));
@@ -253,29 +258,29 @@ impl Connection {
         Ok(fed.done.map_or(Received::Part(bytes.len()), Received::Answer))
     }
 
-    /// Whether values are kept of the statement that was written last.
+    /// Whether values are kept of the result of the last statement.
     #[must_use]
     pub fn keeps(&self) -> bool {
         self.keeping.is_some()
     }
 
-    /// How many rows the statement returned that was written last.
+    /// How many rows the last statement returned.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Whether a transaction may be open, by what the server last told.
+    /// Whether a transaction may be open, according to the server's last status flags.
     #[must_use]
     pub fn may_be_in_transaction(&self) -> bool {
         self.status & IN_TRANSACTION != 0
     }
 
-    /// Send what is written and wait for the answer.
+    /// Sends the send buffer and waits for the answer.
     ///
     /// # Errors
     ///
-    /// None came before the deadline, or the connection is lost.
+    /// Fails if no answer comes before the deadline, if the connection is lost, or if the answer violates the protocol.
     pub fn round_trip(&mut self, buffer: &mut [u8], deadline: Instant) -> io::Result<Outcome> {
         while !self.send()? {
             remaining(deadline)?;
@@ -292,15 +297,15 @@ impl Connection {
         }
     }
 
-    /// Send what was collected, if the server takes it before the deadline, and end the session.
+    /// Sends the collected rows, if there are any, and ends the session if the server has accepted them before the deadline.
     pub fn part(&mut self, buffer: &mut [u8], deadline: Instant) {
-        // The run is over, so nobody is told of a failure here.
+        // The run is over, so a failure here is not reported.
         if !self.write_batch() || self.round_trip(buffer, deadline).is_ok() {
             self.quit();
         }
     }
 
-    /// Close all statements and say goodbye, as far as the socket takes it at once.
+    /// Sends commands that close all prepared statements and the session, as far as the socket accepts them without waiting.
     pub fn quit(&mut self) {
         self.clear();
         self.statements.numbers().for_each(|id| command::close(&mut self.out, id));
@@ -332,7 +337,7 @@ mod tests {
             let deadline = Instant::now() + Duration::from_secs(20);
             let read = loop {
                 assert!(Instant::now() < deadline, "no turn ended");
-                // The server fills the socket meanwhile.
+                // Give the server time to fill the socket.
                 std::thread::sleep(Duration::from_millis(5));
                 match connection.receive_turn(&mut buffer, None) {
                     Received::Part(read) => break read,

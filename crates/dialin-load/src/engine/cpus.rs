@@ -1,17 +1,17 @@
-//! How much of the CPU time that the driver may use is idle.
+//! The idle share of the CPUs that the driver may use.
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::fs;
 
-/// Tells which share of the CPUs' time was idle since it was last asked, from `/proc/stat` (proc_stat(5)). Only the CPUs count on
-/// which this thread may run: one that has CPUs of its own takes none from a server that is busy on others.
+/// Measures the share of CPU time that was idle since the last call, from `/proc/stat` (proc_stat(5)). Only the CPUs on which the
+/// calling thread may run are counted: a driver that is pinned to separate CPUs takes none from a server that is busy on others.
 #[derive(Debug, Default)]
 pub struct Idle {
     last: Option<(u64, u64)>,
 }
 
 impl Idle {
-    /// The share from 0 to 1; None the first time, and where the kernel does not tell.
+    /// The idle share from 0 to 1; None on the first call, and where `/proc/stat` or the CPU affinity cannot be read.
     pub fn share(&mut self) -> Option<f64> {
         let usable = sched_getaffinity(None).ok()?;
         let now = times(&fs::read_to_string("/proc/stat").ok()?, |cpu| cpu < CpuSet::MAX_CPU && usable.is_set(cpu))?;
@@ -20,7 +20,7 @@ impl Idle {
     }
 }
 
-/// Idle and all ticks of some CPUs; None if none of them is told.
+/// The idle ticks and the total ticks of the CPUs that `counts` selects; None if `stat` lists none of them.
 fn times(stat: &str, counts: impl Fn(usize) -> bool) -> Option<(u64, u64)> {
     let lines = stat.lines().filter_map(|line| {
         let (cpu, ticks) = line.strip_prefix("cpu")?.split_once(' ')?;
@@ -29,13 +29,14 @@ fn times(stat: &str, counts: impl Fn(usize) -> bool) -> Option<(u64, u64)> {
     lines.reduce(|(idle, all), (more_idle, more)| (idle + more_idle, all + more))
 }
 
-/// Idle and all ticks: idle is the fourth and the wait for disks the fifth; the ninth and tenth are in the first two already.
+/// The idle ticks and the total ticks of a line: the fourth field is idle, the fifth is iowait. The ninth and tenth (guest times) are
+/// left out, because the first two include them.
 fn ticks_of(line: &str) -> Option<(u64, u64)> {
     let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|each| each.parse().ok()).collect();
     (ticks.len() >= 5).then(|| (ticks[3] + ticks[4], ticks.iter().sum()))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "ticks of a second or so")]
+#[expect(clippy::cast_precision_loss, reason = "the ticks of about a second")]
 fn share((idle_before, all_before): (u64, u64), (idle, all): (u64, u64)) -> Option<f64> {
     let passed = all.checked_sub(all_before).filter(|passed| *passed > 0)?;
     Some(idle.saturating_sub(idle_before) as f64 / passed as f64)
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_not_known() {
+    fn missing_or_unchanged_ticks_give_no_share() {
         assert_eq!(times("intr 1 2 3", |_| true), None);
         assert_eq!(share((1, 10), (1, 10)), None);
         assert_eq!(Idle::default().share(), None);

@@ -1,50 +1,50 @@
-//! Which load thread has which connection, phase by phase.
+//! How connections are distributed over load threads, for each phase.
 //!
-//! Each step of a run has as many load threads as a run of this step alone, and its connections are dealt over them by their numbers.
-//! Where the next step deals them differently, a thread passes on each connection as soon as it has nothing to do: a transaction that
-//! is open goes on where it began. Threads that have no connection in a step sleep.
+//! Each step of a run has as many load threads as a run of this step alone. Its connections are distributed over them round-robin, by
+//! connection number. If the next step distributes them differently, a thread hands each connection over as soon as it is idle: an
+//! open transaction finishes on the thread on which it began. Threads that have no connection in a step sleep.
 
 use super::slot::Slot;
 
-/// A connection on its way to another load thread.
+/// A connection that is handed over to another load thread.
 pub struct Passed<S> {
-    /// The phase by whose dealing it is passed on; the thread that takes it may not have entered it yet, or have left it.
+    /// The phase whose distribution requires the handover. The receiving thread may not have entered this phase yet, or may have left it.
     pub phase: usize,
-    /// The connection, which has nothing to do.
+    /// The connection, which is idle.
     pub slot: Slot<S>,
 }
 
-/// How the connections of a run are dealt over its load threads.
+/// How the connections of a run are distributed over its load threads.
 pub struct Dealing {
     load_threads: Vec<usize>,
 }
 
 impl Dealing {
-    /// For so many load threads in each phase.
+    /// Creates a distribution from the number of load threads of each phase.
     #[must_use]
     pub fn of(load_threads: Vec<usize>) -> Self {
         Self { load_threads }
     }
 
-    /// How many load threads the run needs.
+    /// How many load threads the run needs: the maximum over all phases.
     #[must_use]
     pub fn most(&self) -> usize {
         self.load_threads.iter().max().copied().unwrap_or(1)
     }
 
-    /// How many load threads a phase has.
+    /// The number of load threads of a phase.
     #[must_use]
     pub fn load_threads(&self, phase: usize) -> usize {
         self.load_threads[phase]
     }
 
-    /// The load thread that has a connection in a phase.
+    /// The load thread that runs connection `number` in a phase.
     #[must_use]
     pub fn owner(&self, phase: usize, number: usize) -> usize {
         number % self.load_threads[phase]
     }
 
-    /// How many of the connections of a phase a load thread has.
+    /// How many of the `connections` of a phase a load thread runs.
     #[must_use]
     pub fn share(&self, phase: usize, connections: usize, thread: usize) -> usize {
         let threads = self.load_threads[phase];

@@ -1,4 +1,4 @@
-//! What an error of the server means for a transaction.
+//! How a transaction, its connection and the run react to an error of the server.
 
 use crate::errors::Error;
 use crate::plan::Transaction;
@@ -7,55 +7,55 @@ use crate::protocol::response::TOO_LONG;
 use crate::protocol::value::FEWER_COLUMNS;
 use std::time::Duration;
 
-/// The code under which lost connections are counted: the client library's "Lost connection to server during query".
+/// The error code under which lost connections are counted: "Lost connection to server during query" of the client library.
 pub const LOST: u16 = 2013;
-/// The code under which a row is counted that a transaction needs and did not get.
+/// The error code under which a transaction is counted that needs a row and got none.
 pub const NO_ROW: u16 = 1329;
 
-/// Codes after which the server closes the connection: it shuts down, the connection was killed, or idle for too long.
+/// Error codes after which the server closes the connection: it shuts down, or the connection was killed or idle for too long.
 const CLOSED: [u16; 5] = [1053, 1077, 1079, 1927, 4031];
-/// A statement that was interrupted because its connection is being killed.
+/// "Query execution was interrupted": the statement's connection is being killed.
 const INTERRUPTED: u16 = 1317;
-/// "Can't create more than max_prepared_stmt_count statements": it is sent as text, and that is counted.
+/// "Can't create more than max_prepared_stmt_count statements": the statement is sent as text instead, and counted as unprepared.
 pub const TOO_MANY_STATEMENTS: u16 = 1461;
-/// "This command is not supported in the prepared statement protocol yet": it is sent as text.
+/// "This command is not supported in the prepared statement protocol yet": the statement is sent as text instead.
 pub const NOT_PREPARABLE: u16 = 1295;
-/// Codes that no repetition heals, with what to do.
+/// Error codes that no retry can resolve, with what to do about them.
 const FATAL: [(&[u16], &str); 5] = [
     (&[1146, 1051, 1109], "Fill the schema first: dialin-load prepare, with the same workload and options"),
-    (&[1044, 1045, 1142, 1143, 1370], "Grant the account what the workload needs"),
-    (&[1290, 1792, 1836, 3100], "The server takes no writes: load the primary, or a workload that only reads"),
+    (&[1044, 1045, 1142, 1143, 1370], "Grant the account the privileges that the workload needs"),
+    (&[1290, 1792, 1836, 3100], "The server is read-only: run against the primary, or use a read-only workload"),
     (
         &[1054, 1064, 1305, 1136, 1210],
         "Correct the statement in the workload, or run it against the server that it was written for",
     ),
-    (&[1114, 1021, 1041], "Make room on the server, or take a workload that does not grow"),
+    (&[1114, 1021, 1041], "Free disk space or memory on the server, or use a workload whose data does not grow"),
 ];
 
-/// What follows from an error.
+/// How the engine reacts to an error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// The workload asks for it: the transaction ends well.
+    /// The workload expects this error: the transaction counts as successful.
     Expected,
-    /// The transaction is played again after a pause.
+    /// The transaction is retried after a pause.
     Again(Duration),
-    /// The transaction goes on with its next statement; whether the error is counted.
+    /// The transaction continues with its next statement. The value says whether the error is counted.
     GoesOn(bool),
-    /// The transaction ends, and the error is counted.
+    /// The transaction fails, and the error is counted.
     Counted,
-    /// The connection is gone.
+    /// The connection is lost.
     Lost,
-    /// The whole run ends.
+    /// The whole run ends with this error.
     Fatal(Error),
 }
 
-/// Whether the server ends the connection with such an error.
+/// Whether the server closes the connection after this error.
 #[must_use]
 pub fn ends_connection(code: u16) -> bool {
     CLOSED.contains(&code) || code == INTERRUPTED
 }
 
-/// Judge an error by the transaction's policy; it was played again `retries` times so far.
+/// Decides about an error by the transaction's policy. `retries` is how often the transaction has been retried so far.
 #[must_use]
 pub fn judge(transaction: &Transaction, code: u16, message: &str, retries: u32) -> Verdict {
     if transaction.expected.contains(&code) {
@@ -73,48 +73,48 @@ pub fn judge(transaction: &Transaction, code: u16, message: &str, retries: u32) 
     }
 }
 
-/// The error that ends a run in which a transaction cannot succeed.
+/// The error that ends a run because the server refuses `what`, and would refuse it again.
 #[must_use]
 pub fn refused(what: &str, code: u16, message: &str, remedy: &str) -> Error {
     Error::workload(format!("The server refuses {what} with error {code}: {}", one_line(message)), remedy)
 }
 
-/// The error that ends a run in which the server sent what is no answer.
+/// The error that ends a run because the server's answer cannot be read.
 #[must_use]
 pub fn garbled(why: Malformed) -> Error {
     if why == FEWER_COLUMNS {
         return Error::workload(
             "A statement's result has fewer columns than the workload keeps of it",
-            "Have the statement return what `keep` names, or keep less of it",
+            "Make the statement return the columns that `keep` names, or keep fewer of them",
         );
     }
     if why == TOO_LONG {
         return Error::workload(
             "A row that the workload keeps values of is longer than 1 MiB",
-            "Have the statement return only the columns that `keep` names",
+            "Make the statement return only the columns that `keep` names",
         );
     }
     Error::driver(
         format!("The server's answer cannot be read: {why}"),
-        "See that nothing between driver and server changes what is sent; else report this as a defect of dialin-load",
+        "Check that no proxy between driver and server changes the data; otherwise report this as a bug of dialin-load",
     )
 }
 
-/// A server's message as one line without control characters.
+/// A server's message as one line of at most 300 characters, without control characters and a final full stop.
 #[must_use]
 pub fn one_line(message: &str) -> String {
-    let plain: String = message.chars().map(|each| if each.is_control() { ' ' } else { each }).take(300).collect();
-    plain.trim().trim_end_matches('.').to_string()
+    let printable: String = message.chars().map(|each| if each.is_control() { ' ' } else { each }).take(300).collect();
+    printable.trim().trim_end_matches('.').to_string()
 }
 
-/// SQL in one line, shortened.
+/// SQL as one line of at most 120 characters.
 #[must_use]
 pub fn shortened(sql: &str) -> String {
     let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= 120 { line } else { line.chars().take(119).chain(['…']).collect() }
 }
 
-/// What to do about an error of a statement that a connection begins with.
+/// What to do about an error in a statement that each session begins with.
 #[must_use]
 pub fn remedy(code: u16) -> &'static str {
     match FATAL.iter().find(|(codes, _)| codes.contains(&code)) {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn deadlocks_are_played_again_as_often_as_the_policy_says_with_growing_pauses() {
+    fn deadlocks_are_retried_as_often_as_the_policy_says_with_growing_pauses() {
         let again = |retries| judge(&transaction(), 1213, "Deadlock found", retries);
         assert_eq!(again(0), Verdict::Again(Duration::from_millis(5)));
         assert_eq!(again(1), Verdict::Again(Duration::from_millis(10)));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn by_default_deadlocks_are_played_again_for_ever_and_at_once() {
+    fn by_default_deadlocks_are_retried_forever_without_a_pause() {
         let transaction = Transaction { retry: Retry::default(), ..transaction() };
         assert_eq!(judge(&transaction, 1213, "", 1_000_000), Verdict::Again(Duration::ZERO));
     }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn sql_is_named_in_one_line_of_bearable_length() {
+    fn sql_is_shortened_to_one_line_of_120_characters() {
         assert_eq!(shortened("SELECT 1\n  FROM t"), "SELECT 1 FROM t");
         assert_eq!(shortened(&"é".repeat(500)).chars().count(), 120);
     }

@@ -1,15 +1,15 @@
 //! Whether the load threads of each step gather answers (see [`super::batching`]).
 //!
-//! Gathering saves wake-ups, which pays where the CPUs are busy: a wake-up then takes a CPU from a server thread. Where they idle, it
-//! takes nothing from anybody, and gathering would merely make answers late. A step decides this once, by how idle the CPUs were in the
-//! second half of its warm-up, and keeps to it while it is measured: what is compared within a run, or between runs, must not differ
-//! because the driver changed its mind. A step without a warm-up decides by its first second. Nothing is gathered before that, so that
-//! every step decides under the same conditions.
+//! Gathering saves wake-ups. It pays where the CPUs are busy, because a wake-up then takes a CPU from a server thread. Where CPUs are
+//! idle, a wake-up costs nobody anything, and gathering would only delay answers. Each step decides once, by how idle the CPUs were in
+//! the second half of its warm-up, and does not change the decision while it is measured: results that are compared, within a run or
+//! between runs, must not differ because the driver changed its behaviour. A step without a warm-up decides by its first second.
+//! Nothing is gathered before the decision, so that every step decides under the same conditions.
 //!
-//! A rule that is looked at again and again would need hysteresis, so as not to go back and forth near its bound. One that is looked at
-//! once cannot go back and forth: within a step nothing changes, and between the trials of a study nothing does either, because the
-//! study gives all of them the choice of the first (`--gather`). Where each load thread of a step has fewer connections than
-//! [`GATHERED`], there is nothing to gather, and the step says so: it is off whatever was asked for.
+//! A rule that is evaluated repeatedly would need hysteresis, so as not to switch back and forth near its threshold. A rule that is
+//! evaluated once cannot do so: the decision does not change within a step, nor between the trials of a study, because the study
+//! gives the decision of its first trial to all others (`--gather`). If the load threads of a step have fewer than [`GATHERED`]
+//! connections each, gathering is off whatever `--gather` says, and the output reports it as off.
 
 use super::clock::SECOND;
 use super::cpus::Idle;
@@ -19,19 +19,19 @@ use crate::run::{Gather, Phase, Purpose};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-/// A load thread with so many connections may gather answers. With fewer it saves nothing that its scheduling policy does not save
-/// already, and makes answers late (BENCHMARKS.md).
+/// The smallest number of connections per load thread with which answers are gathered. With fewer, gathering saves nothing that the
+/// scheduling policy ([`super::scheduling`]) does not already save, and delays answers (BENCHMARKS.md).
 const GATHERED: usize = 32;
-/// CPUs of which less than this share is idle count as busy.
+/// The CPUs count as busy if less than this share of their time is idle.
 const BUSY_BELOW: f64 = 0.4;
-/// A decision falls this much before it is needed, in nanoseconds, so that it is in force when the measured seconds begin.
+/// How long before its span ends a decision is taken, in nanoseconds, so that it is in effect when the measured seconds begin.
 const LEAD: u64 = SECOND / 20;
 
 const UNDECIDED: u8 = 0;
 const OFF: u8 = 1;
 const ON: u8 = 2;
 
-/// What is decided in each phase of a run; all load threads go by it.
+/// The decision for each phase of a run, which all load threads follow.
 #[derive(Debug)]
 pub struct Gathering {
     phases: Vec<Decision>,
@@ -40,13 +40,13 @@ pub struct Gathering {
 #[derive(Debug)]
 struct Decision {
     state: AtomicU8,
-    /// From when it is in force throughout, in nanoseconds since the load began.
+    /// The time from which the decision is in effect, in nanoseconds since the load began.
     since: u64,
 }
 
 impl Gathering {
-    /// Decided where the run asks for something, a phase has a rate, or its load threads, so many in each phase, have few connections;
-    /// else once [`Decider`] has seen how idle the CPUs are.
+    /// Creates the decisions of a run. A phase is decided at once if the run sets `on` or `off`, if the phase has a rate (off), or if its
+    /// load threads have few connections each (off). Otherwise [`Decider`] decides once it has measured how idle the CPUs are.
     #[must_use]
     pub fn of(phases: &[Phase], timetable: &Timetable, dealing: &Dealing) -> Self {
         let decision = |(place, phase): (usize, &Phase)| {
@@ -65,13 +65,13 @@ impl Gathering {
         Self { phases: phases.iter().enumerate().map(decision).collect() }
     }
 
-    /// Whether answers are gathered in a phase right now.
+    /// Whether answers are gathered in a phase at present.
     #[must_use]
     pub fn is_on(&self, phase: usize) -> bool {
         self.phases.get(phase).is_some_and(|decision| decision.state.load(Ordering::Relaxed) == ON)
     }
 
-    /// Whether answers were gathered in the second of a phase that began then; None if that was not decided yet.
+    /// Whether answers were gathered in the second of a phase that began at `began`; None if that was not decided by then.
     #[must_use]
     pub fn in_force(&self, phase: usize, began: u64) -> Option<bool> {
         let decision = &self.phases[phase];
@@ -91,7 +91,7 @@ impl Gathering {
     }
 }
 
-/// When the idle time is counted that decides about a phase, in nanoseconds since the load began.
+/// The time span whose idle time decides about a phase, in nanoseconds since the load began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     from: u64,
@@ -99,17 +99,17 @@ struct Span {
     phase: usize,
 }
 
-/// Decides about each step in its turn.
+/// Decides for each step in order whether its load threads gather answers.
 #[derive(Debug)]
 pub struct Decider {
-    /// The spans that are not over, the next one last.
+    /// The spans that have not ended, in reverse order: the next one is last.
     spans: Vec<Span>,
     has_begun: bool,
     idle: Idle,
 }
 
 impl Decider {
-    /// For what a run leaves to the driver.
+    /// Creates the decider for the measured phases that are not decided yet.
     #[must_use]
     pub fn of(phases: &[Phase], timetable: &Timetable, gathering: &Gathering) -> Self {
         let measured = phases.iter().enumerate().filter(|(_, phase)| phase.purpose == Purpose::Measure);
@@ -119,7 +119,7 @@ impl Decider {
         Self { spans, has_begun: false, idle: Idle::default() }
     }
 
-    /// Do what is due at this time; return how long until there is more to do, None if there is nothing any more.
+    /// Does what is due at `now`. Returns the time until the next call is due; None if all is decided.
     pub fn advance(&mut self, now: u64, gathering: &Gathering) -> Option<Duration> {
         self.advance_by(now, gathering, Idle::share)
     }
@@ -139,7 +139,7 @@ impl Decider {
                 let next = if self.has_begun { span.to } else { span.from + 1 };
                 return Some(Duration::from_nanos(next.saturating_sub(now)));
             }
-            // Where the kernel does not tell, nothing is gathered.
+            // If the idle share cannot be read, nothing is gathered.
             gathering.decide(span.phase, share(&mut self.idle).is_some_and(|idle| idle < BUSY_BELOW));
             self.spans.pop();
             self.has_begun = false;
@@ -148,7 +148,7 @@ impl Decider {
     }
 }
 
-/// When the CPUs are watched for a measured phase: in the second half of the warm-up before it, else in its own first second.
+/// When the CPUs are observed for a measured phase: in the second half of its warm-up, or in its first second if it has none.
 fn span(phase: usize, timetable: &Timetable) -> Span {
     let begin = timetable.begin(phase);
     let warm_up = begin - timetable.step_began(begin);
@@ -227,11 +227,11 @@ mod tests {
             decider.advance_by(now * SECOND, &gathering, |_| Some(idle));
         }
         assert_eq!([0, 1, 2, 3, 4].map(|phase| gathering.is_on(phase)), [false, false, true, true, true]);
-        let told = [0, 1, 19, 20, 22, 42, 44].map(|now| {
+        let in_force = [0, 1, 19, 20, 22, 42, 44].map(|now| {
             let place = Timetable::of(&phases).at(now * SECOND).unwrap();
             gathering.in_force(place, now * SECOND)
         });
-        assert_eq!(told, [None, Some(false), Some(false), None, Some(true), Some(true), Some(true)]);
+        assert_eq!(in_force, [None, Some(false), Some(false), None, Some(true), Some(true), Some(true)]);
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_when_there_is_more_to_do() {
+    fn advance_returns_the_time_until_it_is_due_again() {
         let (gathering, mut decider) = undecided(&step(1, 10, Gather::Auto));
         let mut advance = |now| decider.advance_by(now, &gathering, |_| Some(0.0));
         assert_eq!(advance(0), Some(Duration::from_nanos(5 * SECOND + 1)));

@@ -1,4 +1,4 @@
-//! Applies a plan to a server: opens the connections, starts the load threads, and tells each second.
+//! Applies a plan to a server: opens the connections, starts the load threads, and reports each second.
 
 mod batching;
 mod channels;
@@ -43,45 +43,47 @@ use std::thread;
 use std::time::{Duration, Instant};
 use worker::Worker;
 
-/// A run in which no transaction succeeds for so many seconds, but errors come, ends.
+/// A run ends with an error after this many seconds in a row with errors and without a successful transaction.
 const HOPELESS: u64 = 10;
-/// So many seconds may wait to be told, because nobody reads them; a second takes half a megabyte for each load thread.
+/// The number of seconds of each load thread that may wait to be collected; more means that nobody reads the output. One takes half a
+/// megabyte.
 const UNTOLD: usize = 100;
-/// How long the thread that tells seconds waits for one, at the most and at the least, before it looks what else is to be done.
+/// The longest and the shortest time that the collecting thread waits for a report before it checks whether a decision about gathering
+/// is due.
 const GLANCE: Duration = Duration::from_secs(1);
 const SHORTEST_GLANCE: Duration = Duration::from_millis(1);
 
-/// What one second of a run came to.
+/// The results of one second of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Second {
     /// Its number in the run, from 1.
     pub number: u64,
-    /// Whether it counts.
+    /// Whether it is measured or part of a warm-up.
     pub purpose: Purpose,
-    /// Which step of the run it belongs to, from 1.
+    /// The step of the run that it belongs to, from 1.
     pub step: usize,
-    /// Connections at work in that step.
+    /// The number of connections in that step.
     pub connections: usize,
-    /// Load threads that they are dealt over.
+    /// The number of load threads that run these connections.
     pub load_threads: usize,
-    /// Whether these gathered answers; None if that was not decided yet, and where several hosts differ.
+    /// Whether these load threads gathered answers; None if that was not decided yet, or if several hosts differ.
     pub gather: Option<bool>,
-    /// The rate asked for in that step.
+    /// The target rate of that step; None in a closed loop.
     pub rate: Option<Rate>,
-    /// Unix time of its end, in seconds.
+    /// The Unix time of its end, in seconds.
     pub at: f64,
-    /// How long it was: 1, but for the last one of a run that was stopped.
+    /// Its length in seconds: 1, or less for the last one of a run.
     pub seconds: f64,
-    /// What was counted, by all load threads.
+    /// What all load threads counted.
     pub merged: Merged,
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Played {
-    /// How many seconds were told.
+    /// How many seconds were reported.
     pub seconds: u64,
-    /// Whether due transactions had to be dropped.
+    /// Whether transactions that were due were dropped, because too many waited.
     pub reached_backlog_cap: bool,
 }
 
@@ -91,7 +93,8 @@ pub fn load_threads(run: &Run) -> Vec<usize> {
     threads::of_phases(run)
 }
 
-/// Apply a plan until its phases are over, its transactions are done, or `stop` is set; tell each second as it ends.
+/// Applies a plan until its phases are over, its number of transactions is reached, or `stop` is set. Calls `seconds` for each second
+/// as it ends.
 ///
 /// # Errors
 ///
@@ -100,7 +103,7 @@ pub fn play(plan: &Plan, run: &Run, stop: &AtomicBool, seconds: &mut dyn FnMut(S
     play_when(plan, run, stop, &mut || Ok(Instant::now()), seconds)
 }
 
-/// As [`play`]; once all connections are open, `ready` is asked at which instant the load shall begin.
+/// Like [`play`], but calls `ready` once all connections are open; it returns the instant at which the load begins.
 ///
 /// # Errors
 ///
@@ -114,13 +117,16 @@ pub fn play_when(
 ) -> Result<Played> {
     let most = run.phases.iter().map(|phase| phase.connections).max().unwrap_or(0);
     if most == 0 || plan.transactions.is_empty() {
-        return Err(Error::user("There is nothing to run", "Give a workload with a transaction, and a connection"));
+        return Err(Error::user(
+            "There is nothing to run",
+            "Give a workload with at least one transaction, and at least one connection",
+        ));
     }
     let source = Source::of(plan, run);
     play_scripts::<Player<'_>>(&source, source.setup(), run, load_threads(run), stop, ready, seconds)
 }
 
-/// Replay a capture until it is over, the run's phases are, or `stop` is set; tell each second as it ends.
+/// Replays a capture until all of it is replayed, the run's phases are over, or `stop` is set. Calls `seconds` for each second as it ends.
 ///
 /// # Errors
 ///
@@ -137,7 +143,7 @@ pub fn replay(
     play_scripts::<Replayer<'_>>(&source, setup, run, load_threads, stop, &mut || Ok(Instant::now()), seconds)
 }
 
-/// As [`play_when`], with the scripts of any source, on so many load threads in each phase.
+/// Like [`play_when`], with the scripts of any source. `load_threads` is the number of load threads of each phase.
 fn play_scripts<'s, S: Script<'s>>(
     source: &'s S::Source,
     setup: Setup<'_>,
@@ -153,7 +159,7 @@ fn play_scripts<'s, S: Script<'s>>(
     let thread_count = dealing.most();
     let shared = Shared::new(setup, run, &connector, dealing, stop);
     thread::scope(|scope| {
-        let (filled, told) = sync_channel(UNTOLD * thread_count);
+        let (filled, reports) = sync_channel(UNTOLD * thread_count);
         let (passing, passed): (Vec<_>, Vec<_>) = (0..thread_count).map(|_| channel()).unzip();
         let (mut empties, mut begins) = (Vec::new(), Vec::new());
         for (place, passed) in passed.into_iter().enumerate() {
@@ -166,30 +172,30 @@ fn play_scripts<'s, S: Script<'s>>(
             let spawned = thread.spawn_scoped(scope, move || drive::<S>(shared, source, place, most, lines));
             if let Err(error) = spawned {
                 let what = format!("Load thread {} of {thread_count} cannot be started: {error}", place + 1);
-                shared.fail(Error::driver(what, "See the limit of processes (ulimit -u), or give a smaller --load-threads"));
+                shared.fail(Error::driver(what, "Check the limit of processes (ulimit -u), or set a smaller --load-threads"));
             }
         }
         drop((filled, passing));
-        if !are_open(&told, thread_count) {
+        if !wait_until_open(&reports, thread_count) {
             return shared.failure().map_or(Ok(Played { seconds: 0, reached_backlog_cap: false }), Err);
         }
         let clock = Clock::from(ready()?);
         for begin in begins {
-            // A thread that has ended is reported by `tell`.
+            // A thread that has already ended is handled by `report_seconds`.
             let _ = begin.send(clock);
         }
-        let played = tell(&shared, clock, empties, &told, seconds);
+        let played = report_seconds(&shared, clock, empties, &reports, seconds);
         shared.failure().map_or(Ok(played), Err)
     })
 }
 
-/// Wait until the connections of so many load threads are open; false if one of them ends before.
-fn are_open(told: &Receiver<Told>, thread_count: usize) -> bool {
-    (0..thread_count).all(|_| matches!(told.recv(), Ok(Told::Opened)))
+/// Waits until each of `thread_count` load threads has opened its connections; returns false if one of them ends before.
+fn wait_until_open(reports: &Receiver<Told>, thread_count: usize) -> bool {
+    (0..thread_count).all(|_| matches!(reports.recv(), Ok(Told::Opened)))
 }
 
 fn drive<'s, S: Script<'s>>(shared: &Shared<'_>, source: &'s S::Source, place: usize, connections: usize, lines: Channels<S>) {
-    // Told however the thread ends, so that nobody waits for it.
+    // Reports the end of the thread even if it panics, so that the collecting thread does not wait for it.
     struct Ending<'a>(&'a SyncSender<Told>, usize);
     impl Drop for Ending<'_> {
         fn drop(&mut self) {
@@ -203,30 +209,30 @@ fn drive<'s, S: Script<'s>>(shared: &Shared<'_>, source: &'s S::Source, place: u
     }
 }
 
-/// Tell the seconds until all load threads have ended.
-fn tell(
+/// Calls `seconds` for each complete second, until all load threads have ended.
+fn report_seconds(
     shared: &Shared<'_>,
     clock: Clock,
     empties: Vec<Sender<Box<Tally>>>,
-    told: &Receiver<Told>,
+    reports: &Receiver<Told>,
     seconds: &mut dyn FnMut(Second),
 ) -> Played {
     let Shared { timetable, dealing, gathering, setup, .. } = shared;
     let mut collector = Collector::new(timetable, dealing, gathering, clock, setup.kinds, empties);
     let mut decider = Decider::of(&shared.run.phases, timetable, gathering);
     let mut played = Played { seconds: 0, reached_backlog_cap: false };
-    let mut in_vain = 0;
+    let mut fail_streak = 0;
     loop {
-        let next = decider.advance(clock.now(), gathering);
-        let patience = next.unwrap_or(GLANCE).clamp(SHORTEST_GLANCE, GLANCE);
-        match told.recv_timeout(patience) {
-            Ok(one) => {
-                for second in collector.take(one) {
+        let next_decision = decider.advance(clock.now(), gathering);
+        let patience = next_decision.unwrap_or(GLANCE).clamp(SHORTEST_GLANCE, GLANCE);
+        match reports.recv_timeout(patience) {
+            Ok(report) => {
+                for second in collector.take(report) {
                     let tally = &second.merged.tally;
                     played.reached_backlog_cap |= tally.dropped > 0;
-                    in_vain = if tally.all_transactions() == 0 && tally.all_errors() > 0 { in_vain + 1 } else { 0 };
+                    fail_streak = if tally.all_transactions() == 0 && tally.all_errors() > 0 { fail_streak + 1 } else { 0 };
                     seconds(second);
-                    if in_vain >= HOPELESS {
+                    if fail_streak >= HOPELESS {
                         shared.fail(hopeless(shared));
                     }
                 }
@@ -245,7 +251,7 @@ fn hopeless(shared: &Shared<'_>) -> Error {
     if code == error_policy::LOST {
         return Error::server(what, "See the server's error log for why it ends connections");
     }
-    Error::workload(what, "See that the workload's transactions can succeed on this data, and that its retries end")
+    Error::workload(what, "Check that the workload's transactions can succeed on this data, and that they limit their retries")
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Plays the transactions of a plan: where one stands, and what its values are. Nothing here waits or sends.
+//! The script of one connection that runs the transactions of a plan: the current position and the values of the slots. Nothing here
+//! waits or sends.
 
 use super::error_policy::{Verdict, judge};
 use super::script::{Action, Digest, Query, Script, Setup};
@@ -10,7 +11,7 @@ use crate::random::{Rng, of_transaction};
 use crate::run::Run;
 use rand::Rng as _;
 
-/// What all players of a run share.
+/// The data that all players of a run share.
 #[derive(Debug)]
 pub struct Source<'a> {
     plan: &'a Plan,
@@ -20,7 +21,7 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Of a plan, as a run plays it.
+    /// Creates the shared data of a plan for a run.
     #[must_use]
     pub fn of(plan: &'a Plan, run: &Run) -> Self {
         let query = |statement: &'a Statement| Query {
@@ -33,7 +34,7 @@ impl<'a> Source<'a> {
         Self { plan, weights: Weights::of(plan), seed: run.seed, queries: plan.statements.iter().map(query).collect() }
     }
 
-    /// What its players ask of every connection. All statements stay open: a plan executes them again and again.
+    /// What the players require of each connection. All statements stay open, because a plan executes them repeatedly.
     #[must_use]
     pub fn setup(&self) -> Setup<'a> {
         let Plan { transactions, session, statements, .. } = self.plan;
@@ -41,21 +42,23 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A transaction that is being played.
+/// Runs the transactions of one connection, one at a time.
 #[derive(Debug)]
 pub struct Player<'a> {
     source: &'a Source<'a>,
-    /// Which of the plan's transactions it is.
+    /// The index of the current transaction in the plan.
     transaction: usize,
-    /// Its values.
+    /// The values of the current transaction.
     slots: Vec<Value>,
-    /// Its randomness.
+    /// The random number generator of the current transaction.
     rng: Rng,
-    /// Its number.
+    /// The sequence number of the current transaction.
     sequence: u64,
+    /// The index of the next operation.
     next: usize,
+    /// How many transactions this connection has begun.
     turn: i64,
-    /// A value that is being drawn.
+    /// A buffer for the value that is being drawn.
     drawn: Value,
 }
 
@@ -88,7 +91,7 @@ impl<'a> Script<'a> for Player<'a> {
         self.transaction
     }
 
-    /// What comes next; what needs no server is done on the way.
+    /// Executes the operations that need no server, and returns the next action that does.
     fn next(&mut self, now: u64) -> Action<'a> {
         let ops = &self.source.plan.transactions[self.transaction].ops;
         loop {
@@ -160,7 +163,7 @@ impl<'a> Script<'a> for Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    /// The statement that comes next, with its parameters.
+    /// The next operation, if it executes a statement.
     fn execute(&self) -> Option<&'a Execute> {
         match self.source.plan.transactions[self.transaction].ops.get(self.next) {
             Some(Op::Execute(execute)) => Some(execute),
@@ -168,7 +171,8 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// A statement by its number. Workloads see to it that there is one; a slot out of range must not end the process.
+    /// The statement that `which` selects. The workload ensures that it exists; an index out of range is clamped, so that it cannot end
+    /// the process.
     fn query(&self, which: Which) -> Query<'a> {
         let number = match which {
             Which::One(statement) => statement,
@@ -185,14 +189,14 @@ impl<'a> Player<'a> {
     }
 }
 
-/// How often each transaction of a plan comes.
+/// The relative frequency of each transaction of a plan.
 #[derive(Clone, Debug)]
 pub struct Weights {
     below: Vec<f64>,
 }
 
 impl Weights {
-    /// Those of a plan; an only transaction costs no draw.
+    /// The weights of a plan, as cumulative shares.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         let total: f64 = plan.transactions.iter().map(|each| each.weight).sum();
@@ -204,7 +208,7 @@ impl Weights {
         Self { below: below.collect() }
     }
 
-    /// The number of a transaction.
+    /// Draws the index of a transaction; if there is only one, nothing is drawn from `rng`.
     pub fn choose(&self, rng: &mut Rng) -> usize {
         if self.below.len() < 2 {
             return 0;
@@ -262,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_played_again_draws_the_same() {
+    fn a_retried_transaction_draws_the_same_values() {
         let plan = plan(&[(1.0, vec![Op::Set(3, Parameter::Draw(number()))])]);
         let source = source(&plan, 1);
         let mut player = begun(&source, 9);
@@ -291,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_slots_tell_connection_turn_and_sequence() {
+    fn the_built_in_slots_hold_connection_turn_and_sequence() {
         let plan = plan(&[(1.0, vec![])]);
         let source = source(&plan, 1);
         let mut player = begun(&source, 70);
@@ -300,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn thinking_is_waiting_until_a_time_and_then_over() {
+    fn think_time_is_a_wait_until_a_time() {
         let think = Generator::Integer(Integers::new(250, 250, Distribution::Uniform).unwrap());
         let plan = plan(&[(1.0, vec![Op::Think(think)])]);
         let source = source(&plan, 1);

@@ -1,4 +1,4 @@
-//! Waiting for servers to answer, by epoll.
+//! Waits for the sockets of a load thread, with epoll.
 
 use crate::errors::{Error, Result};
 use rustix::event::Timespec;
@@ -8,11 +8,11 @@ use rustix::io::Errno;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 use std::time::Duration;
 
-/// The place of the clock among the sockets.
+/// The epoll data of the timer; sockets have the numbers of their slots.
 const TICK: u64 = u64::MAX;
 
-/// The sockets of a load thread that wait for an answer, and a clock that ticks: it is set once, whereas a limit of time is a
-/// timer that the kernel sets and takes back at each wait.
+/// An epoll instance with the sockets of a load thread and a periodic timer. The timer is set once, whereas the kernel would set up and
+/// cancel a timeout on each wait.
 pub struct Poller {
     epoll: OwnedFd,
     clock: OwnedFd,
@@ -20,38 +20,38 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// A poller with room for so many sockets.
+    /// Creates a poller with room for the events of `sockets` sockets.
     ///
     /// # Errors
     ///
-    /// The machine has no file descriptor left.
+    /// Fails if no file descriptor is left.
     pub fn new(sockets: usize) -> Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| failed("made", error))?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| failed("created", error))?;
         let clock = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
-            .map_err(|error| failed("given a clock", error))?;
+            .map_err(|error| failed("given a timer", error))?;
         epoll::add(&epoll, &clock, epoll::EventData::new_u64(TICK), epoll::EventFlags::IN | epoll::EventFlags::ET)
-            .map_err(|error| failed("used for a clock", error))?;
+            .map_err(|error| failed("used for a timer", error))?;
         Ok(Self { epoll, clock, events: Vec::with_capacity(sockets + 1) })
     }
 
-    /// Let the clock tick from now on, each time after so long.
+    /// Starts the timer, with this interval.
     ///
     /// # Errors
     ///
-    /// The kernel refuses it.
+    /// Fails if the kernel refuses it.
     pub fn tick(&self, every: Duration) -> Result<()> {
-        let every = Timespec::try_from(every).map_err(|_| failed("given a clock", Errno::INVAL))?;
+        let every = Timespec::try_from(every).map_err(|_| failed("given a timer", Errno::INVAL))?;
         timerfd_settime(&self.clock, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: every, it_value: every })
-            .map_err(|error| failed("given a clock", error))?;
+            .map_err(|error| failed("given a timer", error))?;
         Ok(())
     }
 
-    /// Watch a socket for answers, and for room to write where that is wanted; `place` is what tells it apart. Each answer is
-    /// reported once, as it arrives.
+    /// Watches a socket for data to read and, with `room`, for room to write. `place` identifies the socket in [`Self::wait`]. Events are
+    /// edge-triggered: each arrival of data is reported once.
     ///
     /// # Errors
     ///
-    /// The kernel refuses it.
+    /// Fails if the kernel refuses it.
     pub fn watch(&self, socket: impl AsFd, place: usize, room: bool) -> Result<()> {
         let mut events = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
         events.set(epoll::EventFlags::OUT, room);
@@ -59,17 +59,17 @@ impl Poller {
             .map_err(|error| failed("used for a socket", error))
     }
 
-    /// Watch a socket no longer, which another load thread will.
+    /// Stops watching a socket that is handed over to another load thread.
     pub fn unwatch(&self, socket: impl AsFd) {
-        // One that was not watched needs nothing; one that still is tells of a place that nobody has.
+        // Errors can be ignored: the socket may not be watched, and a stale event has no effect.
         let _ = epoll::delete(&self.epoll, socket);
     }
 
-    /// Watch a socket for room to write as well, or no longer.
+    /// Starts or stops watching a socket for room to write.
     ///
     /// # Errors
     ///
-    /// The kernel refuses it.
+    /// Fails if the kernel refuses it.
     pub fn watch_room(&self, socket: impl AsFd, place: usize, wanted: bool) -> Result<()> {
         let mut events = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
         events.set(epoll::EventFlags::OUT, wanted);
@@ -77,12 +77,12 @@ impl Poller {
             .map_err(|error| failed("used for a socket", error))
     }
 
-    /// Fill `ready` with the places whose sockets have something; wait for the first of them until the next tick at most, and no
-    /// longer than `longest` where that is given.
+    /// Fills `ready` with the places whose sockets have an event. Waits for the first event no longer than until the next tick of the timer,
+    /// and no longer than `longest` if that is given.
     ///
     /// # Errors
     ///
-    /// The kernel refuses to wait.
+    /// Fails if the kernel refuses to wait.
     pub fn wait(&mut self, longest: Option<Duration>, ready: &mut Vec<usize>) -> Result<()> {
         let limit = longest.map(|longest| Timespec::try_from(longest).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 }));
         self.events.clear();
@@ -92,7 +92,7 @@ impl Poller {
             Err(error) => return Err(failed("waited on", error)),
         }
         if self.events.iter().any(|event| event.data.u64() == TICK) {
-            // The kernel winds the clock up again only when it is read; that there was nothing to read is no harm.
+            // The kernel rearms a periodic timer only when it is read. It does no harm if there is nothing to read.
             let _ = rustix::io::read(&self.clock, &mut [0; 8]);
         }
         let places = self.events.iter().map(|event| event.data.u64()).filter(|place| *place != TICK);
@@ -103,7 +103,7 @@ impl Poller {
 }
 
 fn failed(what: &str, error: Errno) -> Error {
-    Error::driver(format!("epoll cannot be {what}: {error}"), "See the limit of open files: ulimit -n")
+    Error::driver(format!("epoll cannot be {what}: {error}"), "Check the limit of open files (ulimit -n)")
 }
 
 #[cfg(test)]
@@ -112,12 +112,12 @@ mod tests {
     use std::time::Instant;
 
     #[test]
-    fn the_clock_ticks_again_and_again_while_no_socket_has_anything() {
+    fn the_timer_keeps_ticking_while_no_socket_has_an_event() {
         let mut waiter = Poller::new(1).unwrap();
         let began = Instant::now();
         waiter.tick(Duration::from_millis(20)).unwrap();
         for _ in 0..5 {
-            // A limit only ends a test that fails.
+            // The limit only ends a failing test.
             waiter.wait(Some(Duration::from_secs(10)), &mut Vec::new()).unwrap();
         }
         assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());

@@ -1,6 +1,7 @@
-//! Plays the schedule of a capture: which transaction a connection begins when, and what follows from the server's answers.
+//! The script of one connection that replays the schedule of a capture: when it begins which transaction, and how it reacts to the
+//! server's answers.
 //!
-//! One load thread plays a replay: what the scripts share is behind a lock that nobody else takes.
+//! A replay runs on one load thread, so the lock on the state that its scripts share is never contended.
 
 mod source;
 
@@ -19,23 +20,26 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A transaction with more bytes of SQL is not kept whole, so it cannot be played again.
+/// A transaction with more bytes of SQL than this is not kept in memory, so it cannot be retried.
 const LONGEST_AGAIN: usize = 16 << 20;
-/// How long to wait for the thread that reads the capture.
+/// How long to wait for the thread that reads the capture, in nanoseconds.
 const GLANCE: u64 = SECOND / 1_000;
-/// A deadlock (1213), a lock wait timeout (1205) and a snapshot that is too old (1020): the transaction is played again.
+/// Errors after which the transaction is retried: a deadlock (1213), a lock wait timeout (1205), and a record that has changed since the
+/// last read (1020).
 const AGAIN: [u16; 3] = [1020, 1205, 1213];
 const MOST_RETRIES: u32 = 10;
-/// The account may not do what the captured ones did.
+/// Errors that say that the account lacks a privilege that the captured sessions had.
 const DENIED: [u16; 5] = [1044, 1045, 1142, 1143, 1370];
-/// How long a statement waits for one of another transaction that locked the same row before it, in nanoseconds: that one may itself wait
-/// for a lock of this transaction, where locks differ from the captured ones. While transactions end, it is not stuck, and waits on.
+/// A statement waits for another transaction whose statement locked the same row before it in the capture. If locks differ from those in
+/// the capture, that transaction may itself wait for a lock of this one. The wait therefore ends once no transaction has ended for this
+/// long, in nanoseconds; while transactions end, the replay is not stuck.
 const LONGEST_STANDSTILL: u64 = SECOND / 4;
+/// The longest such wait in any case, in nanoseconds.
 const LONGEST_HOLD: u64 = 10 * SECOND;
-/// What begins so much later than it was due, in nanoseconds, began late.
+/// A transaction counts as late if it begins more than this after it was due, in nanoseconds.
 const LATE: u64 = SECOND / 200;
 
-/// What a connection has under way.
+/// What a connection is doing.
 #[derive(Debug)]
 enum Current {
     Nothing,
@@ -44,27 +48,29 @@ enum Current {
     Transaction(Transaction),
 }
 
-/// A transaction, or statements outside of any.
+/// A transaction, or statements outside of transactions.
 #[derive(Debug)]
 struct Transaction {
+    /// The number of the transaction; None for statements outside of transactions.
     number: Option<u64>,
-    /// Its statements as far as they were needed.
+    /// The statements that were taken from the schedule so far.
     steps: Vec<Arc<Step>>,
     bytes: usize,
+    /// The index of the next statement in `steps`.
     at: usize,
-    /// The statement before which it has waited until it was due, and the one before which the clock was set; from 1.
+    /// The statement that has waited until it was due, and the statement for which the session's clock was set; both counted from 1.
     waited: usize,
     clocked: usize,
-    /// Since when its next statement waits for other transactions.
+    /// The time since which the next statement has waited for other transactions.
     held: Option<u64>,
     has_waited: bool,
-    /// A statement waited too long for others: the remaining ones do not wait again, each as long.
+    /// A statement has waited too long for other transactions; the remaining statements do not wait.
     is_released: bool,
     executed: usize,
     is_whole: bool,
 }
 
-/// What was sent last.
+/// What the last command to the server was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sent {
     Step,
@@ -72,25 +78,26 @@ enum Sent {
     Clock,
 }
 
-/// The script of one connection.
+/// The script of one connection of a replay.
 pub struct Replayer<'s> {
     source: &'s Source,
     seat: usize,
     current: Current,
-    /// The default schema of its session, and what tells it apart from others.
+    /// The default schema of the session, and a hash of its name, which distinguishes statements by schema.
     schema: Option<Arc<[u8]>>,
     mark: u64,
-    /// Statements that cannot be prepared, by number.
+    /// The numbers of the templates that the server cannot prepare.
     refused: HashSet<usize>,
     sent: Sent,
     text: Vec<u8>,
-    /// A transaction whose remaining statements are left out, because it failed.
+    /// The number of a failed transaction whose remaining statements are skipped.
     given_up: Option<Option<u64>>,
-    /// Since when its next transaction could begin, were it not for the order.
+    /// The time since which the next transaction has been due but has waited for other transactions.
     waits_since: Option<u64>,
-    /// The transaction that begins has waited for the order.
+    /// Whether the transaction that begins next has waited for other transactions.
     has_waited: bool,
-    /// The digest of the statement that was answered, how long it took in the capture, and when it was sent now, in nanoseconds.
+    /// The digest of the statement that was just answered, its duration in the capture, and when it was sent in the replay; both in
+    /// nanoseconds.
     answered: Option<(usize, u64, u64)>,
     now: u64,
 }
@@ -130,7 +137,7 @@ impl<'s> Script<'s> for Replayer<'s> {
             Some(Piece::Begin { transaction, start, .. }) => (*start, transaction.is_some()),
             Some(Piece::Connect(at) | Piece::Quit(at)) => (*at, false),
             Some(Piece::Step(_) | Piece::Finish { .. } | Piece::Ended(_)) => {
-                unreachable!("a schedule's transactions begin with their beginning")
+                unreachable!("each transaction of a schedule starts with Piece::Begin")
             }
         };
         let due = self.source.due(at);
@@ -228,7 +235,7 @@ impl<'s> Script<'s> for Replayer<'s> {
                     transaction.steps.push(Arc::from(step));
                 }
                 Some(_) => transaction.is_whole = true,
-                // The capture is not read that far.
+                // The capture has not been read that far.
                 None if !state.is_read => return Action::WaitUntil(now + GLANCE),
                 None => transaction.is_whole = true,
             }
@@ -336,14 +343,14 @@ impl<'s> Script<'s> for Replayer<'s> {
 
     fn refuse(&mut self, code: u16, message: &str, retries: u32) -> Verdict {
         if DENIED.contains(&code) && self.step().is_none_or(|step| step.error != Some(u64::from(code))) {
-            let remedy = "Grant the account what the captured sessions did";
+            let remedy = "Grant the account the privileges of the captured sessions";
             return Verdict::Fatal(refused("a captured statement", code, message, remedy));
         }
         let sent = self.sent;
         let Current::Transaction(transaction) = &mut self.current else { return Verdict::Counted };
         let Some(step) = transaction.steps.get(transaction.at) else { return Verdict::Counted };
         match sent {
-            // The statement itself fails then, and is compared.
+            // The statement itself then fails, and its error is compared with the capture.
             Sent::Schema => {
                 let schema = step.schema.clone();
                 self.enter(schema);
@@ -372,7 +379,7 @@ impl<'s> Script<'s> for Replayer<'s> {
             let mut state = self.source.state();
             state.tally.counts.new_errors += 1;
             state.tally.counts.outcomes += u64::from(is_known);
-            // Going on would run the rest of it without what was rolled back.
+            // To continue would execute the remaining statements without those that were rolled back.
             self.given_up = Some(transaction.number);
             return Verdict::Counted;
         }
@@ -424,7 +431,7 @@ impl Transaction {
 }
 
 impl Replayer<'_> {
-    /// The session has this default schema now.
+    /// Records the default schema of the session.
     fn enter(&mut self, schema: Option<Arc<[u8]>>) {
         let mut hasher = DefaultHasher::new();
         hasher.write(schema.as_deref().unwrap_or_default());
@@ -438,7 +445,7 @@ impl Replayer<'_> {
         }
     }
 
-    /// Go on with the next statement.
+    /// Proceeds to the next statement.
     fn advance(&mut self) {
         if let Current::Transaction(transaction) = &mut self.current {
             transaction.at += 1;
@@ -447,14 +454,14 @@ impl Replayer<'_> {
                 self.source.state().execute(number, transaction.executed);
             }
             if transaction.bytes > LONGEST_AGAIN {
-                // It is not played again, so what was played is not needed any more.
+                // It will not be retried, so its executed statements are no longer needed.
                 transaction.steps.drain(..transaction.at);
                 (transaction.at, transaction.waited, transaction.clocked, transaction.held) = (0, 0, 0, None);
             }
         }
     }
 
-    /// Leave out what remains of a transaction that failed; true where it is not read that far.
+    /// Skips the remaining statements of a failed transaction; returns true if the capture has not been read that far.
     fn give_up(&mut self, state: &mut State, now: u64) -> bool {
         let Some(transaction) = self.given_up else { return false };
         loop {
@@ -473,7 +480,7 @@ impl Replayer<'_> {
     }
 }
 
-/// Compare what came of a statement that did not fail with what came of it in the capture.
+/// Compares the result of a statement that succeeded with its result in the capture.
 fn compare(tally: &mut ReplayTally, step: &Step, rows: u64) {
     if step.is_added {
         return;

@@ -1,44 +1,44 @@
-//! When transactions begin: back to back, or when they are due.
+//! The timetable of a run: when its phases begin and end, and when the transactions of an open loop are due.
 
 use super::clock::SECOND;
 use crate::random::{Rng, exponential, of_transaction};
 use crate::run::{Arrivals, Phase, Rate};
 use std::collections::VecDeque;
 
-/// The phases of a run with when each begins and ends, in nanoseconds since the load began.
+/// The phases of a run with their begin and end, in nanoseconds since the load began.
 #[derive(Clone, Debug)]
 pub struct Timetable {
     phases: Vec<(Phase, u64, u64)>,
 }
 
 impl Timetable {
-    /// Lay phases one behind the other; what follows a phase without an end is never reached.
+    /// Arranges phases one after the other; phases after one without an end are never reached.
     #[must_use]
     pub fn of(phases: &[Phase]) -> Self {
         let mut begin = 0;
         let laid = phases.iter().map(|phase| {
             let end = phase.seconds.map_or(u64::MAX, |seconds| begin + seconds * SECOND);
-            let own = (phase.clone(), begin, end);
+            let timed = (phase.clone(), begin, end);
             begin = end;
-            own
+            timed
         });
         Self { phases: laid.collect() }
     }
 
-    /// When the step began that a time belongs to; `u64::MAX` after the last.
+    /// When the step began that contains the time `now`; `u64::MAX` after the last step.
     #[must_use]
     pub fn step_began(&self, now: u64) -> u64 {
         let step = self.at(now).map(|place| self.phases[place].0.step);
         self.phases.iter().find(|(phase, ..)| Some(phase.step) == step).map_or(u64::MAX, |(_, begin, _)| *begin)
     }
 
-    /// The place of the phase at a time; None when all are over.
+    /// The index of the phase at time `now`; None when all phases are over.
     #[must_use]
     pub fn at(&self, now: u64) -> Option<usize> {
         self.phases.iter().position(|(_, _, end)| now < *end)
     }
 
-    /// A phase.
+    /// The phase with this index.
     #[must_use]
     pub fn phase(&self, place: usize) -> &Phase {
         &self.phases[place].0
@@ -50,18 +50,20 @@ impl Timetable {
         self.phases[place].1
     }
 
-    /// When a phase ends; `u64::MAX` for never.
+    /// When a phase ends; `u64::MAX` if it has no end.
     #[must_use]
     pub fn end(&self, place: usize) -> u64 {
         self.phases[place].2
     }
 }
 
-/// The due times of a phase with a rate, for all load threads together.
+/// Generates the due times of a phase with a rate, for all load threads together.
 #[derive(Debug)]
 pub struct Arriving {
+    /// The mean time between two arrivals, in nanoseconds.
     gap: f64,
     arrivals: Arrivals,
+    /// The due time of the next arrival, in nanoseconds since the load began, with its fraction.
     exact: f64,
     end: u64,
     rng: Rng,
@@ -70,7 +72,8 @@ pub struct Arriving {
 }
 
 impl Arriving {
-    /// Transactions that arrive from `begin` until `end`, behind those that wait already. At most `most` wait for a connection.
+    /// Creates the arrivals from `begin` until `end`, which queue behind those in `waiting`. At most `most` transactions wait for a
+    /// connection.
     #[must_use]
     pub fn new(rate: Rate, (begin, end): (u64, u64), most: usize, waiting: VecDeque<u64>, seed: (u64, u64)) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "nanoseconds of months are exact enough")]
@@ -91,13 +94,13 @@ impl Arriving {
         };
     }
 
-    /// When the next transaction is due, in nanoseconds since the load began.
+    /// When the next arrival is due, in nanoseconds since the load began.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times are above 0")]
     fn next(&self) -> u64 {
         self.exact as u64
     }
 
-    /// Let all that are due by now wait; return how many were dropped because too many wait already.
+    /// Queues all transactions that are due by `now`; returns how many were dropped because the queue was full.
     pub fn arrive(&mut self, now: u64) -> u64 {
         let mut dropped = 0;
         while self.next() <= now && self.next() < self.end {
@@ -111,8 +114,8 @@ impl Arriving {
         dropped
     }
 
-    /// When the transaction is due that a free connection takes: the one that waits longest, else the next one to come; None where no
-    /// more come in this phase.
+    /// Takes a transaction for a free connection: the one that has waited longest, or else the next one to arrive. Returns its due time; None
+    /// if no more arrive in this phase.
     pub fn take(&mut self) -> Option<u64> {
         self.waiting.pop_front().or_else(|| {
             let next = self.next();
@@ -123,13 +126,13 @@ impl Arriving {
         })
     }
 
-    /// Whoever took a transaction cannot begin it: the next free connection takes it.
+    /// Puts back a transaction that a connection took and cannot begin; the next free connection takes it.
     pub fn give_back(&mut self, due: u64) {
         let place = self.waiting.partition_point(|waiting| *waiting < due);
         self.waiting.insert(place, due);
     }
 
-    /// How many were due by then and wait, and since when the first of them.
+    /// How many waiting transactions were due at time `by`, and when the first of them was due.
     #[must_use]
     pub fn backlog(&self, by: u64) -> Backlog {
         let due = self.waiting.partition_point(|waiting| *waiting <= by);
@@ -137,22 +140,24 @@ impl Arriving {
     }
 }
 
-/// The due times of a run, phase after phase. All load threads take from here, so no transaction waits for a connection of one thread
-/// while another thread has a free one; and the connections take turns, because each takes a transaction when it becomes free.
+/// The due times of a run, phase by phase. All load threads share this queue, so no transaction waits for a connection of one thread while
+/// another thread has a free one. Connections take turns, because each takes a transaction when it becomes free.
 #[derive(Debug, Default)]
 pub struct Queue {
     current: Option<(usize, Arriving)>,
-    /// The phase before, and what waited at its end.
+    /// The previous phase, and its backlog at its end.
     before: Option<(usize, Backlog)>,
 }
 
-/// How many transactions wait that are due, and when the first of them was.
+/// The number of transactions that are due and wait, and the due time of the first of them.
 pub type Backlog = (usize, Option<u64>);
 
 impl Queue {
-    /// Go on to a phase, unless another load thread did so; return how many were dropped at the end of the one before.
+    /// Enters a phase, unless another load thread has already done so; returns how many transactions were dropped at the end of the previous
+    /// phase.
     ///
-    /// What is due when the warm-up of a step ends (`goes_on`) is still to be done; each further step begins without debts.
+    /// With `goes_on`, the phase belongs to the same step, and takes over the backlog of the previous phase (its warm-up); a new step begins
+    /// with an empty queue.
     pub fn enter(&mut self, phase: usize, goes_on: bool, make: impl FnOnce(VecDeque<u64>) -> Option<Arriving>) -> u64 {
         if self.current.as_ref().is_some_and(|(current, _)| *current >= phase) {
             return 0;
@@ -170,7 +175,7 @@ impl Queue {
         dropped
     }
 
-    /// What waited at a time in a phase. Other threads may have gone on to the next one.
+    /// The backlog of a phase at time `by`. Other threads may already have entered the next phase.
     #[must_use]
     pub fn backlog(&self, phase: usize, by: u64) -> Backlog {
         match (&self.current, &self.before) {
@@ -180,7 +185,7 @@ impl Queue {
         }
     }
 
-    /// The due times of a phase, if it is the current one.
+    /// The due times of a phase, if it is the current phase and has a rate.
     pub fn of(&mut self, phase: usize) -> Option<&mut Arriving> {
         self.current.as_mut().filter(|(current, _)| *current == phase).map(|(_, arriving)| arriving)
     }
@@ -226,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_arrivals_come_at_equal_distances_and_are_taken_ahead_of_their_time() {
+    fn constant_arrivals_are_evenly_spaced_and_can_be_taken_before_they_are_due() {
         let mut arriving = at(1000.0, Arrivals::Constant, usize::MAX);
         let times: Vec<u64> = (0..3).filter_map(|_| arriving.take()).collect();
         assert_eq!(times, [5_000_000_000, 5_001_000_000, 5_002_000_000]);
@@ -253,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_enter_a_phase_once_and_its_debts_go_on_only_within_a_step() {
+    fn a_phase_is_entered_once_and_its_backlog_is_carried_over_only_within_a_step() {
         let make = |waiting| {
             Some(Arriving::new(Rate { per_second: 1.0, arrivals: Arrivals::Constant }, (0, 9 * SECOND), 5, waiting, (1, 0)))
         };
@@ -262,7 +267,7 @@ mod tests {
         assert_eq!(queue.of(0).unwrap().take(), Some(0));
         assert_eq!(queue.enter(1, true, make), 3, "eight are left, and five may wait");
         assert!(queue.of(0).is_none());
-        assert_eq!(queue.backlog(0, 9 * SECOND), (5, Some(SECOND)), "a thread that is late counts what waited");
+        assert_eq!(queue.backlog(0, 9 * SECOND), (5, Some(SECOND)), "a thread that is late still counts the backlog");
         assert_eq!(queue.enter(1, true, make), 0);
         assert_eq!(queue.of(1).unwrap().backlog(u64::MAX).0, 5);
         queue.enter(2, false, make);

@@ -1,26 +1,26 @@
-//! How the kernel schedules a load thread.
+//! The scheduling policy of a load thread.
 //!
-//! In a closed loop a load thread with many connections has the policy `SCHED_BATCH` (sched(7)): when it wakes up, it does not
-//! interrupt what runs. Where the CPUs are busy, the server goes on instead, and the load thread has several answers to work through
-//! when its turn comes. Where a CPU idles, it runs at once, as with any other policy. With few connections the server would be without
-//! work before the load thread's turn comes, and at a rate its transactions would be late.
+//! In a closed loop, a load thread with many connections uses the policy `SCHED_BATCH` (sched(7)): when it wakes up, it does not preempt
+//! the running thread. Where the CPUs are busy, the server continues instead, and the load thread finds several answers to process when
+//! it gets the CPU. Where a CPU is idle, the load thread runs at once, as with any other policy. With few connections the server would
+//! run out of work before the load thread gets the CPU, and in an open loop transactions would begin late.
 
-/// The policy of the thread that makes it.
+/// The scheduling policy of the thread that created this value.
 #[derive(Debug)]
 pub struct Scheduling {
-    /// Whether the policy is ours to choose: whoever started the driver with another one than the usual wants it so.
+    /// Whether the driver may change the policy: one other than the default was set on purpose when the driver was started.
     may_change: bool,
     is_batch: bool,
 }
 
 impl Scheduling {
-    /// The policy that this thread has now.
+    /// Reads the current policy of the calling thread.
     #[must_use]
     pub fn of_this_thread() -> Self {
         Self { may_change: policy() == libc::SCHED_OTHER, is_batch: false }
     }
 
-    /// Choose between `SCHED_BATCH` and the usual policy. Where the kernel refuses, the thread goes on as it is.
+    /// Switches between `SCHED_BATCH` and the default policy. If the kernel refuses, the policy stays as it is.
     pub fn set_batch(&mut self, batch: bool) {
         if self.may_change && batch != self.is_batch {
             set_policy(if batch { libc::SCHED_BATCH } else { libc::SCHED_OTHER });
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_somebody_else_chose_stays() {
+    fn a_policy_that_was_set_from_outside_stays() {
         let chosen = thread::spawn(|| {
             set_policy(libc::SCHED_IDLE);
             Scheduling::of_this_thread().set_batch(true);

@@ -1,8 +1,9 @@
-//! What connections do: each has a script, which names one action after the other and learns what came of it.
+//! The interface between the engine and the load: each connection has a script, which returns one action after the other and receives
+//! the result of each.
 //!
-//! The engine knows nothing else of the load: [`Player`](super::player::Player) makes scripts of a plan's transactions, and a replay
-//! can make them of recorded sessions. Scripts are types, not objects, so that naming an action costs a call that the compiler sees
-//! through.
+//! The engine knows nothing else about the load: [`Player`](super::player::Player) runs the transactions of a plan, and
+//! [`Replayer`](super::replayer::Replayer) replays captured sessions. The engine is generic over the script type, instead of using trait
+//! objects, so that the compiler can inline the calls.
 
 use super::error_policy::Verdict;
 use crate::errors::Result;
@@ -11,12 +12,12 @@ use crate::protocol::parameters::Parameters;
 use crate::record::Tally;
 use sha2::{Digest as _, Sha256};
 
-/// The first 128 bits of the SHA-256 of a statement's text: what tells statements apart.
+/// The first 128 bits of the SHA-256 of a statement's text, which identify the statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest([u64; 2]);
 
 impl Digest {
-    /// Of a statement's text.
+    /// The digest of a statement's text.
     #[must_use]
     pub fn of(sql: &str) -> Self {
         let hash = Sha256::digest(sql);
@@ -24,13 +25,13 @@ impl Digest {
         Self([half(0), half(8)])
     }
 
-    /// Of the same text where its names mean something else.
+    /// The digest of the same text in another context, identified by `mark`, in which its names refer to other objects.
     #[must_use]
     pub fn marked(self, mark: u64) -> Self {
         Self([self.0[0] ^ mark, self.0[1]])
     }
 
-    /// A number that is another one for most digests.
+    /// A hash of the digest, for hash tables.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "any part of it will do")]
     pub fn number(self) -> usize {
@@ -41,144 +42,144 @@ impl Digest {
 /// A statement that a script executes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Query<'s> {
-    /// Its text, with a `?` for each parameter.
+    /// The statement's text, with a `?` for each parameter.
     pub sql: &'s str,
-    /// The digest of its text.
+    /// The digest of the text.
     pub digest: Digest,
     /// How many parameters it has.
     pub parameters: usize,
-    /// What it counts as.
+    /// The kind of statement that it is counted as.
     pub kind: Kind,
-    /// Whether it is sent as text, and not prepared.
+    /// Whether it is sent as text instead of being prepared.
     pub is_text: bool,
 }
 
 /// What a connection does next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action<'s> {
-    /// It executes a statement, for which it connects where it is not connected, and reads the whole result.
+    /// Executes a statement, and reads the whole result. A connection that is not connected connects first.
     Execute {
         /// The statement.
         query: Query<'s>,
         /// Whether the script keeps values of its first row.
         keeps: bool,
     },
-    /// It sends the script's [`text`](Script::text), which counts as this, and reads the whole result.
+    /// Sends the script's [`text`](Script::text), counted as this kind of statement, and reads the whole result.
     Send(Kind),
-    /// It adds a row to those that are collected on this connection.
+    /// Adds a row to the rows that are collected on this connection.
     Collect {
-        /// The row, and what it is sent in.
+        /// The row, and the statement that it is sent in.
         batch: &'s Batch,
         /// The number of the connection, from 0.
         connection: i64,
         /// The number of the row on this connection.
         turn: i64,
     },
-    /// It does nothing until this time, in nanoseconds since the load began.
+    /// Does nothing until this time, in nanoseconds since the load began.
     WaitUntil(u64),
-    /// It does nothing until [`Script::poll`] names its connection, or this time has come.
+    /// Does nothing until [`Script::poll`] returns its connection, or until this time, in nanoseconds since the load began.
     HoldUntil(u64),
-    /// It connects to the server and logs in, unless it is connected: a session begins.
+    /// Begins a session: connects to the server and logs in, unless it is connected.
     Connect,
-    /// It closes its statements and its connection: the session ends. The next one begins when the script asks for it.
+    /// Ends the session: closes its statements and its connection. The next session begins when the script requires it.
     Disconnect,
-    /// The transaction is over.
+    /// Ends the transaction.
     End,
 }
 
-/// When a connection that has nothing to do begins its next transaction in a closed loop.
+/// When an idle connection begins its next transaction in a closed loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Now; it was due then, in nanoseconds since the load began.
+    /// Now. The transaction was due at this time, in nanoseconds since the load began.
     Begin(u64),
-    /// It asks again at this time.
+    /// Not yet: ask again at this time, in nanoseconds since the load began.
     At(u64),
-    /// It asks again when [`Script::poll`] names its connection.
+    /// Not yet: ask again when [`Script::poll`] returns the connection.
     Held,
-    /// Never: it has no more of them.
+    /// Never: the script has no more transactions.
     Over,
 }
 
-/// What a run's scripts ask of every connection.
+/// What the scripts of a run require of each connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// How many kinds of transactions there are, which are counted apart.
+    /// The number of kinds of transactions, which are counted separately.
     pub kinds: usize,
-    /// SQL that each session begins with, sent as text.
+    /// The SQL statements that each session begins with, sent as text.
     pub session: &'a [String],
-    /// So many statements may be prepared on a connection; then the one is closed that was not used for longest.
+    /// The most statements that are open on a connection; after that, the least recently used one is closed.
     pub open_statements: usize,
 }
 
-/// What one connection does, transaction by transaction.
+/// The script of one connection.
 ///
-/// [`next`](Self::next) names an action again each time it is asked, until [`succeed`](Self::succeed) says that it is done; only
-/// [`Action::WaitUntil`] is named once.
+/// [`next`](Self::next) returns the same action on each call until [`succeed`](Self::succeed) reports that it is done; only
+/// [`Action::WaitUntil`] is returned once.
 pub trait Script<'s>: Sized + Send + 's {
-    /// What the scripts of a run share.
+    /// The data that the scripts of a run share.
     type Source: Sync;
 
-    /// The script of a connection, by its number among those of all hosts.
+    /// Creates the script of a connection. `connection` is its number among the connections of all hosts.
     fn new(source: &'s Self::Source, connection: usize) -> Self;
 
-    /// When its next transaction begins in a closed loop: at once, unless a script knows better.
+    /// When the next transaction begins in a closed loop; by default at once.
     fn turn(&mut self, now: u64) -> Turn {
         Turn::Begin(now)
     }
 
-    /// Begin the transaction with this number, which decides all that is random in it.
+    /// Begins a transaction. Its sequence number determines all its random values.
     fn begin(&mut self, sequence: u64);
 
-    /// Begin the same transaction again, with the same random values.
+    /// Restarts the same transaction, with the same random values.
     fn rewind(&mut self);
 
-    /// Of which kind the transaction is.
+    /// The kind of the current transaction, from 0.
     fn kind(&self) -> usize;
 
-    /// Whether it counts as a transaction.
+    /// Whether it is counted as a transaction.
     fn counts(&self) -> bool {
         true
     }
 
-    /// The SQL of [`Action::Send`].
+    /// The SQL text for [`Action::Send`].
     fn text(&self) -> &[u8] {
         b""
     }
 
-    /// The connection was lost, and what was under way with it.
+    /// Reports that the connection was lost, and with it the transaction.
     fn lose(&mut self, _now: u64) {}
 
-    /// Add the connections whose scripts are to be asked for their turn again; return when to call this again at the latest.
+    /// Adds to `woken` the connections whose scripts can continue. Returns when to call this again at the latest.
     fn poll(_source: &Self::Source, _now: u64, _woken: &mut Vec<usize>) -> Result<Option<u64>> {
         Ok(None)
     }
 
-    /// Whether none of the scripts has anything more to do.
+    /// Whether all scripts are finished.
     fn is_over(_source: &Self::Source) -> bool {
         false
     }
 
-    /// Add what the scripts counted since they were last asked.
+    /// Adds to `tally` what the scripts have counted since the last call.
     fn count(_source: &Self::Source, _tally: &mut Tally) {}
 
-    /// What comes next.
+    /// Returns the next action.
     fn next(&mut self, now: u64) -> Action<'s>;
 
-    /// Write the parameters of the statement that comes next; return the sequence number that its answer begins with.
+    /// Writes the parameters of the next statement. Returns the sequence number that the server's answer begins with.
     fn write(&mut self, parameters: impl Parameters) -> u8;
 
-    /// The server cannot prepare the statement that comes next; whether the script names another action instead.
+    /// Reports that the server cannot prepare the next statement. Returns whether the script returns another action instead.
     fn cannot_prepare(&mut self) -> bool {
         false
     }
 
-    /// What is kept of the first row of the statement that comes next, and where.
+    /// The values to keep of the first row of the next statement's result, and the slots that they go to.
     fn kept(&mut self) -> (&[Keep], &mut [Value]);
 
-    /// What came next was done, and returned so many rows; false where the transaction needs a row and there was none.
+    /// Reports that the next action was done, and how many rows it returned. Returns false if the transaction needs a row and there was none.
     fn succeed(&mut self, rows: u64) -> bool;
 
-    /// The server refused what came next, by this code and message; the transaction was begun again so many times.
+    /// Reports that the server refused the next action with this error. `retries` is how often the transaction has been retried so far.
     fn refuse(&mut self, code: u16, message: &str, retries: u32) -> Verdict;
 }
 
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_tells_texts_apart() {
+    fn digests_differ_by_text() {
         assert_eq!(Digest::of("SELECT 1"), Digest::of("SELECT 1"));
         assert_ne!(Digest::of("SELECT 1"), Digest::of("SELECT 2"));
         assert_eq!(Digest::of("abc"), Digest([0xba78_16bf_8f01_cfea, 0x4141_40de_5dae_2223]));

@@ -1,4 +1,4 @@
-//! What the load threads of a run share.
+//! The state that the load threads of a run share.
 
 use super::dealing::Dealing;
 use super::error_policy::one_line;
@@ -12,25 +12,25 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Something on cache lines of its own: what all threads write must not slow down what they read.
+/// A value on separate cache lines, so that writes to it do not slow down reads of neighbouring values (false sharing).
 #[repr(align(128))]
 struct CacheAligned<T>(T);
 
-/// What the load threads of a run share; all of it is read, but for a few counters.
+/// The state that the load threads of a run share. Apart from a few counters and the queue, it is only read.
 pub struct Shared<'a> {
-    /// What its scripts ask of every connection.
+    /// What the scripts require of each connection.
     pub setup: Setup<'a>,
-    /// What is run.
+    /// The run's settings.
     pub run: &'a Run,
-    /// Makes its connections.
+    /// Makes the connections.
     pub connector: &'a Connector<'a>,
-    /// When.
+    /// When the phases begin and end.
     pub timetable: Timetable,
-    /// Whether answers are gathered.
+    /// Whether the load threads gather answers in each phase.
     pub gathering: Gathering,
-    /// Which load thread has which connection.
+    /// Which load thread runs which connection in each phase.
     pub dealing: Dealing,
-    /// Set when the run shall end.
+    /// Set from outside to end the run.
     pub stop: &'a AtomicBool,
     taken: CacheAligned<AtomicU64>,
     queue: Mutex<Queue>,
@@ -40,7 +40,7 @@ pub struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    /// What the threads of a run share.
+    /// Creates the shared state of a run.
     #[must_use]
     pub fn new(setup: Setup<'a>, run: &'a Run, connector: &'a Connector<'a>, dealing: Dealing, stop: &'a AtomicBool) -> Self {
         let timetable = Timetable::of(&run.phases);
@@ -60,7 +60,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Take the next sequence number; None when the run has had its transactions.
+    /// Takes the next sequence number; None if the run has begun its number of transactions.
     pub fn take(&self) -> Option<u64> {
         let place = self.taken.0.fetch_add(1, Ordering::Relaxed);
         match self.run.transactions {
@@ -69,30 +69,30 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Whether the run has had its transactions.
+    /// Whether the run has begun its number of transactions.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {
         self.run.transactions.is_some_and(|most| self.taken.0.load(Ordering::Relaxed) >= most)
     }
 
-    /// The number of a connection among those of all hosts that drive together.
+    /// The number of a connection among the connections of all hosts. `own` is its number within this process.
     #[must_use]
     pub fn number(&self, own: usize) -> usize {
         let number = self.run.first.saturating_add((own as u64).saturating_mul(self.run.stride));
         usize::try_from(number).unwrap_or(usize::MAX)
     }
 
-    /// Go on to a phase of an open loop; return how many due transactions were dropped at the end of the one before.
+    /// Enters a phase; returns how many due transactions were dropped at the end of the previous phase (see [`Queue::enter`]).
     pub fn enter(&self, phase: usize, goes_on: bool) -> u64 {
         self.queue().enter(phase, goes_on, |waiting| self.arriving(phase, waiting))
     }
 
-    /// Due times, which all load threads take from.
+    /// The queue of due transactions of an open loop.
     pub fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The due times of a phase; None for a closed loop. Those that wait already are kept.
+    /// The due times of a phase, which follow those in `waiting`; None for a closed loop.
     fn arriving(&self, phase: usize, waiting: VecDeque<u64>) -> Option<Arriving> {
         let rate = self.timetable.phase(phase).rate?;
         let most = usize::try_from(self.run.backlog).unwrap_or(usize::MAX);
@@ -101,8 +101,8 @@ impl<'a> Shared<'a> {
         Some(Arriving::new(rate, (begin, self.timetable.end(phase)), most, waiting, seed))
     }
 
-    /// How much later than on the first host transactions at a rate arrive here, in nanoseconds: so that those of several hosts do
-    /// not come at once.
+    /// By how much the constant arrivals of this host are shifted against those of the first host, in nanoseconds, so that the transactions
+    /// of several hosts do not arrive at the same time.
     #[must_use]
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times above 0")]
     fn turn(&self, rate: Rate) -> u64 {
@@ -112,36 +112,36 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Whether the run shall end.
+    /// Whether the run is to end: it was stopped or has failed.
     #[must_use]
     pub fn stops(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.has_failed()
     }
 
-    /// Whether the run failed.
+    /// Whether the run has failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// End the run with an error; the first one counts.
+    /// Ends the run with an error; only the first error is kept.
     pub fn fail(&self, error: Error) {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.failed.store(true, Ordering::Relaxed);
     }
 
-    /// The error that ended the run.
+    /// The error that ended the run; None if it has not failed.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Remember the last error of a transaction.
+    /// Records an error of a transaction as the last one.
     pub fn note(&self, code: u16, message: &str) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((code, one_line(message)));
     }
 
-    /// The last error of a transaction, with its code.
+    /// The code and the message of the last error of a transaction.
     #[must_use]
     pub fn last_error(&self) -> Option<(u16, String)> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()

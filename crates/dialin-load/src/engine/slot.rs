@@ -1,103 +1,103 @@
-//! A connection's place in its load thread, and what it is doing there.
+//! The slot of a connection in its load thread, with the connection's state.
 
 use super::connection::Connection;
 use super::script::Script;
 use crate::plan::Kind;
 use std::time::Duration;
 
-/// What the answer that is awaited belongs to.
+/// What the awaited answer belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// A statement of this kind.
+    /// A statement of the script, of this kind.
     Statement(Kind),
-    /// The preparation of the statement that its script executes next.
+    /// The command that prepares the statement that the script executes next.
     Prepare,
-    /// The rows that were collected.
+    /// The multi-row statement with the collected rows.
     Batch,
-    /// The rollback after an error.
+    /// A ROLLBACK that the engine sends.
     Rollback(After),
 }
 
-/// What follows a rollback.
+/// What happens after a rollback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
-    /// It is done again after a pause.
+    /// The work is retried after a pause.
     Again(What, Duration),
-    /// It counts.
+    /// The transaction counts as successful.
     Success,
-    /// It does not count.
+    /// The transaction counts as failed.
     Failure,
 }
 
-/// What is done again after an error.
+/// What is retried after an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The transaction, from its beginning.
     Transaction,
-    /// The rows that were collected are sent; they are not collected again.
+    /// The multi-row statement is sent again; its rows are not collected again.
     Batch,
 }
 
-/// What a connection does.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It has nothing to do.
+    /// It is idle: it has no transaction.
     Free,
-    /// Its transaction goes on right now.
+    /// Its transaction is being processed by the load thread.
     Plays,
-    /// It waits for an answer, sent for at that time.
+    /// It waits for an answer to a command that was sent at this time, in nanoseconds since the load began.
     Waits(Doing, u64),
-    /// It does nothing until a time that its script named.
+    /// It waits until a time that its script has set, or until the script's source wakes it.
     Idles,
-    /// It pauses before this is done again.
+    /// It pauses before a retry.
     Pauses(What),
-    /// It connects to the server, as its script asked for; its transaction goes on then.
+    /// It connects to the server because its script requires it; its transaction continues afterwards.
     Connects,
     /// It has no connection yet, or has lost it, and connects to the server; it has no transaction.
     Lost,
-    /// Its connection was passed on to another load thread.
+    /// The slot is empty: its connection was handed over to another load thread.
     Vacant,
 }
 
-/// A connection's place in its load thread.
+/// The slot of a connection in its load thread.
 pub struct Slot<S> {
-    /// None while it is lost, and between the sessions of a script.
+    /// The connection; None while it is lost, and between the sessions of a script.
     pub connection: Option<Connection>,
-    /// Its number in this process's run, from 0.
+    /// The number of the connection within this process, from 0.
     pub number: usize,
-    /// What it does.
+    /// The script that the connection runs.
     pub script: S,
-    /// What it is doing.
+    /// The current state.
     pub state: State,
-    /// When its transaction was due, in nanoseconds since the load began; in a closed loop, when it began.
+    /// When the current transaction was due, in nanoseconds since the load began; in a closed loop, when it began.
     pub due: u64,
-    /// When it began.
+    /// When the current transaction began, in nanoseconds since the load began.
     pub began: u64,
-    /// How often it was played again.
+    /// How often the current transaction has been retried.
     pub retries: u32,
-    /// Since when it has had nothing to do, in nanoseconds since the load began; of no meaning while it is busy.
+    /// Since when the connection has been idle, in nanoseconds since the load began; meaningless while it is busy.
     pub free_since: u64,
-    /// When the transaction is due that it begins next, or when its script is asked for it; None where there is no such time.
+    /// When the connection's next transaction is due, or when its script is to be asked for its turn again; None if no time is set.
     pub booked: Option<u64>,
-    /// Its script waits for others before it begins a transaction.
+    /// Whether the script is held until [`Script::poll`] returns this connection.
     pub is_held: bool,
 }
 
 impl<'s, S: Script<'s>> Slot<S> {
-    /// A place that has yet to connect, with its number in this process and its script.
+    /// Creates a slot for connection `number` of this process, which has yet to connect.
     #[must_use]
     pub fn new(number: usize, script: S) -> Self {
         let (connection, state, booked) = (None, State::Lost, None);
         Self { connection, number, script, state, due: 0, began: 0, retries: 0, free_since: 0, booked, is_held: false }
     }
 
-    /// A place whose connection was passed on.
+    /// Creates an empty slot, for a connection that was handed over.
     #[must_use]
     pub fn vacant(source: &'s S::Source) -> Self {
         Self { state: State::Vacant, ..Self::new(0, S::new(source, 0)) }
     }
 
-    /// Whether it has a transaction.
+    /// Whether the connection has an open transaction.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         !matches!(self.state, State::Free | State::Lost | State::Vacant)

@@ -1,4 +1,4 @@
-//! The statements that are open on a connection.
+//! The open statements of a connection.
 
 use super::script::Digest;
 use crate::protocol::command::Execution;
@@ -8,50 +8,52 @@ use crate::protocol::value::Columns;
 /// How a statement is sent on a connection.
 #[derive(Debug)]
 pub enum Prepared {
-    /// Prepared, in the binary protocol.
+    /// As a prepared statement, in the binary protocol.
     Binary(Execution),
-    /// As text.
+    /// As text, with its parameters written into the SQL.
     Text(Template),
 }
 
-/// A statement that is open.
+/// An open statement.
 #[derive(Debug)]
 pub struct Open {
     digest: Digest,
-    /// When it was last used, as the connection counts.
+    /// The connection's use counter when the statement was last used.
     used: u64,
-    /// How it is sent.
+    /// How the statement is sent.
     pub prepared: Prepared,
-    /// The columns of its result.
+    /// The columns of the statement's result.
     pub columns: Columns,
 }
 
-/// The statements of a connection by the digest of their text, at most so many.
+/// The open statements of a connection, by the digest of their text, up to a maximum number.
 #[derive(Debug)]
 pub struct Statements {
     most: usize,
     open: Vec<Open>,
-    /// Where each statement is, at the first free place from where its digest points to; twice as long at least, and a power of 2.
-    /// Ten thousand connections have such a table each, so it is small.
+    /// A hash table with linear probing: from digest to index in `open`. Its length is a power of 2 and at least twice the number of
+    /// statements. It is compact because ten thousand connections may have one each.
     table: Vec<u32>,
+    /// How often statements were used.
     uses: u64,
 }
 
+/// A free slot of the hash table.
 const NONE: u32 = u32::MAX;
 
 impl Statements {
-    /// None yet, and `most` at the most.
+    /// Creates an empty collection for at most `most` statements.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self { most: most.max(1), open: Vec::new(), table: vec![NONE; 8], uses: 0 }
     }
 
-    /// The place of a statement that is about to be used; None where it is not open.
+    /// The index of a statement that is about to be used; None if it is not open.
     pub fn find(&mut self, digest: Digest) -> Option<usize> {
         let mask = self.table.len() - 1;
         let mut slot = digest.number() & mask;
         loop {
-            // No statement has the number of a free place.
+            // `open` has no element with the index of a free slot, so `get_mut` ends the search.
             let place = self.table[slot] as usize;
             let open = self.open.get_mut(place)?;
             if open.digest == digest {
@@ -63,36 +65,38 @@ impl Statements {
         }
     }
 
-    /// The statement at a place that [`find`](Self::find) or [`insert`](Self::insert) returned last.
+    /// The statement at an index that [`find`](Self::find) or [`insert`](Self::insert) returned. [`make_room`](Self::make_room) invalidates
+    /// indexes.
     pub fn at(&mut self, place: usize) -> &mut Open {
         &mut self.open[place]
     }
 
-    /// Make room for one more; return the number of the prepared statement that the server has to close for it.
+    /// Makes room for one more statement: removes the least recently used one if the maximum is reached. Returns the number of the prepared
+    /// statement that the server has to close.
     pub fn make_room(&mut self) -> Option<u32> {
         if self.open.len() < self.most {
             return None;
         }
         let (oldest, _) = self.open.iter().enumerate().min_by_key(|(_, open)| open.used)?;
         let closed = self.open.swap_remove(oldest);
-        self.lay_table();
+        self.rebuild_table();
         number(&closed)
     }
 
-    /// Add a statement, for which there is room; return its place.
+    /// Adds a statement and returns its index. There must be room for it.
     pub fn insert(&mut self, digest: Digest, prepared: Prepared, columns: Columns) -> usize {
         let place = self.open.len();
         self.uses += 1;
         self.open.push(Open { digest, used: self.uses, prepared, columns });
         if 2 * self.open.len() > self.table.len() {
-            self.lay_table();
+            self.rebuild_table();
         } else {
             self.enter(place);
         }
         place
     }
 
-    fn lay_table(&mut self) {
+    fn rebuild_table(&mut self) {
         let length = (2 * self.open.len()).next_power_of_two().max(8);
         self.table.clear();
         self.table.resize(length, NONE);
@@ -109,7 +113,7 @@ impl Statements {
         self.table[slot] = place as u32;
     }
 
-    /// The numbers of all that are prepared.
+    /// The server's numbers of all prepared statements.
     pub fn numbers(&self) -> impl Iterator<Item = u32> {
         self.open.iter().filter_map(number)
     }
@@ -133,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_is_known_by_its_text_until_it_was_not_used_for_longest() {
+    fn a_statement_is_found_by_its_text_until_it_is_the_least_recently_used() {
         let mut statements = Statements::new(3);
         let find = |statements: &mut Statements, sql| statements.find(Digest::of(sql)).map(|place| statements.at(place).used);
         assert_eq!([("a", 1), ("b", 2), ("c", 3)].map(|(sql, id)| insert(&mut statements, sql, id)), [None; 3]);
@@ -162,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_that_is_sent_as_text_needs_not_be_closed() {
+    fn a_statement_that_is_sent_as_text_is_not_closed() {
         let mut statements = Statements::new(1);
         statements.insert(Digest::of("a"), Prepared::Text(Template::new("a")), Columns::default());
         assert_eq!((statements.numbers().count(), insert(&mut statements, "b", 7)), (0, None));

@@ -1,4 +1,4 @@
-//! Sessions that come and go at a script's word.
+//! Sessions that scripts begin and end.
 
 use super::error_policy::Verdict;
 use super::script::{Action, Digest, Query};
@@ -10,7 +10,7 @@ use crate::run::{Gather, Phase};
 use std::sync::Arc;
 use std::sync::Mutex;
 
-/// What all visitors do in each transaction.
+/// The steps of each transaction of all visitors.
 type Steps = Vec<Step>;
 
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ enum Step {
     Disconnect,
 }
 
-/// A script of one transaction that is always the same.
+/// A script whose transactions are all the same.
 struct Visitor<'s> {
     steps: &'s Steps,
     next: usize,
@@ -80,10 +80,11 @@ impl<'s> Script<'s> for Visitor<'s> {
     }
 }
 
-/// Have so many connections on two load threads do ten transactions each; return what the server was asked, and the seconds.
+/// Runs an average of ten transactions per connection on at most two load threads; returns the commands that the server received, and the
+/// seconds.
 fn visited(name: &str, connections: usize, setup: Setup<'_>, steps: &Steps) -> (Vec<String>, Vec<Second>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&asked);
+    let received = Arc::clone(&asked);
     let path = std::env::temp_dir().join(format!("dialin-load-visits-{name}-{}.sock", std::process::id()));
     let server = MockServer::listen(&path, move |command| {
         let word = match command {
@@ -94,7 +95,7 @@ fn visited(name: &str, connections: usize, setup: Setup<'_>, steps: &Steps) -> (
             Command::Query(sql) => format!("query {sql}"),
             Command::Ping => "ping".to_owned(),
         };
-        heard.lock().unwrap().push(word);
+        received.lock().unwrap().push(word);
         Answer::Ok
     });
     let server = server.unwrap();
@@ -123,7 +124,7 @@ fn visited(name: &str, connections: usize, setup: Setup<'_>, steps: &Steps) -> (
     let ready = &mut || Ok(Instant::now());
     let threads = vec![connections.min(2)];
     play_scripts::<Visitor<'_>>(steps, setup, &run, threads, &stop, ready, &mut |second| seconds.push(second)).unwrap();
-    // What connections said last has been read once the server has ended.
+    // The server has read all commands once it has ended.
     server.end();
     let asked = asked.lock().unwrap().clone();
     (asked, seconds)
@@ -136,7 +137,7 @@ fn count(asked: &[String], word: &str) -> usize {
 const SETUP: Setup<'_> = Setup { kinds: 1, session: &[], open_statements: 100 };
 
 #[test]
-fn a_session_ends_and_the_next_one_begins_at_a_scripts_word() {
+fn a_script_ends_a_session_and_begins_the_next_one() {
     let session = ["SET @a = 1".to_owned()];
     let steps = vec![
         Step::Connect,
@@ -144,14 +145,14 @@ fn a_session_ends_and_the_next_one_begins_at_a_scripts_word() {
         Step::Ask("SELECT 1"),
         Step::Disconnect,
         Step::Rest(Duration::from_millis(1)),
-        // Whoever asks without being connected connects first.
+        // A connection that is not connected connects first.
         Step::Ask("SELECT 2"),
         Step::Disconnect,
     ];
     let (asked, seconds) = visited("sessions", 4, Setup { session: &session, ..SETUP }, &steps);
     let merged = |count: fn(&Tally) -> u64| seconds.iter().map(|second| count(&second.merged.tally)).sum::<u64>();
     assert_eq!((merged(Tally::all_transactions), merged(Tally::all_errors), merged(|tally| tally.reconnects)), (40, 0, 0));
-    // Four sessions are open before the load begins, and the first transactions go on with them.
+    // Four sessions are open before the load begins, and the first transactions use them.
     assert_eq!((count(&asked, "login"), count(&asked, "query SET @a = 1")), (80, 80));
     assert_eq!((count(&asked, "prepare SELECT 1"), count(&asked, "execute SELECT 1")), (40, 80));
     assert_eq!((count(&asked, "close SELECT 1"), count(&asked, "close SELECT 2")), (40, 40));
@@ -165,7 +166,7 @@ fn a_session_that_goes_on_closes_its_statements_when_the_run_ends() {
 }
 
 #[test]
-fn too_many_open_statements_close_the_one_that_was_not_used_for_longest() {
+fn too_many_open_statements_close_the_least_recently_used_one() {
     let steps = ["SELECT 1", "SELECT 2", "SELECT 1", "SELECT 3"].map(Step::Ask).to_vec();
     let (asked, _) = visited("bounded", 1, Setup { open_statements: 2, ..SETUP }, &steps);
     let begin = [

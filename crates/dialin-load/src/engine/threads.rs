@@ -1,12 +1,12 @@
-//! How many load threads suit each phase of a run.
+//! The number of load threads for each phase of a run.
 //!
-//! Where client and server share the CPUs and there are few connections, it pays to have three load threads for eight of them. The
-//! kernel then lets a server thread and the load thread that it answers take turns on one CPU: the load thread interrupts it just as
-//! it has answered, and the server finds the next statement without waiting for it. One loop for all would have every server thread
-//! wait each time, which with few connections costs up to half of the throughput; one thread for each connection, as sysbench
-//! has them, switches more often. With more connections a loop for every four CPUs costs least: it lets the server go on when it wakes
-//! up ([`super::scheduling`]), and there are always enough answers. The more CPUs there are, the smaller is the step from the one to the
-//! other, and from 16 on there is none.
+//! Where client and server share the CPUs and there are few connections, three pairs of load threads for every 16 connections perform
+//! best. The kernel then lets a server thread and the load thread that it answers take turns on one CPU: the load thread preempts the
+//! server thread just after it has answered, and the server finds the next statement without waiting for it. A single event loop for
+//! all connections would make every server thread wait each time, which with few connections costs up to half of the throughput. One
+//! thread for each connection, as in sysbench, needs more context switches. With many connections, one event loop for every four CPUs
+//! costs least: it does not preempt the server when it wakes up ([`super::scheduling`]), and there are always enough answers to process.
+//! The more CPUs there are, the smaller is the step between the two rules; from 16 CPUs on there is none.
 
 use crate::account::Address;
 use crate::run::{Phase, Run};
@@ -14,35 +14,37 @@ use std::fs;
 use std::net::IpAddr;
 use std::thread;
 
-/// Up to so many connections are few; measured (BENCHMARKS.md).
+/// Up to this number of connections, the rule for few connections applies; measured (BENCHMARKS.md).
 pub const FEW: usize = 7;
-/// So many connections have three pairs of threads.
+/// The number of connections for three pairs of load threads.
 const CONNECTIONS: usize = 16;
-/// The CPUs that one loop keeps busy: it takes a quarter of the CPU time that the server takes for its answers, or less.
+/// The number of CPUs that one event loop can keep busy: it takes at most a quarter of the CPU time that the server takes for its
+/// answers.
 const CPUS_OF_A_LOOP: usize = 4;
 
-/// How many load threads each phase of a run has on this machine: as many as a run of this phase alone, so that the steps of a
-/// scaling curve are what single runs would have measured; where a phase asks for a number, that many.
+/// The number of load threads of each phase of a run on this machine: the number that the phase sets, or the number that suits it. It
+/// does not depend on the other phases, so that the steps of a scaling curve measure the same as single runs.
 pub fn of_phases(run: &Run) -> Vec<usize> {
     let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let shares_cpus = is_here(&run.account.address) && online().is_none_or(|all| all == cpus);
     let of_phase = |phase: &Phase| {
         let connections = phase.connections.max(1);
-        // At a rate few threads are enough: each transaction is sent when it is due, and the server does not wait for the driver.
+        // An open loop needs few threads: each transaction is sent when it is due, and the server does not wait for the driver.
         let shares = phase.rate.is_none() && shares_cpus;
         phase.load_threads.unwrap_or_else(|| suitable(connections, cpus, shares)).clamp(1, connections)
     };
     run.phases.iter().map(of_phase).collect()
 }
 
-/// How many load threads suit so many connections; `shares`: whether the server runs on the same CPUs and waits for the driver.
+/// The number of load threads that suits a number of connections. `shares`: whether the server runs on the same CPUs and waits for the
+/// driver.
 fn suitable(connections: usize, cpus: usize, shares: bool) -> usize {
     let pairs = (3 * connections).div_ceil(CONNECTIONS);
     let most = if shares && connections <= FEW { connections } else { (cpus / CPUS_OF_A_LOOP).max(1) };
     (2 * pairs).min(connections).min(most)
 }
 
-/// Whether a server of this address runs on this machine.
+/// Whether the server at this address runs on this machine.
 fn is_here(address: &Address) -> bool {
     match address {
         Address::Socket(_) => true,
@@ -52,7 +54,7 @@ fn is_here(address: &Address) -> bool {
     }
 }
 
-/// The CPUs of this machine, whether or not this process may use them; None where the kernel does not tell.
+/// The number of CPUs of this machine, whether or not this process may use them; None if `/proc/stat` cannot be read.
 fn online() -> Option<usize> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     Some(stat.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count())
@@ -65,7 +67,7 @@ mod tests {
     const CPUS: std::ops::RangeInclusive<usize> = 1..=64;
     const MOST: usize = 10_000;
 
-    /// The load threads of 1 to 10,000 connections.
+    /// The number of load threads for 1 to 10,000 connections.
     fn curve(cpus: usize, shares: bool) -> Vec<usize> {
         (1..=MOST).map(|connections| suitable(connections, cpus, shares)).collect()
     }
@@ -99,8 +101,8 @@ mod tests {
                 let curve = curve(cpus, shares);
                 for (two, connections) in curve.windows(2).zip(1..) {
                     assert!(two[1] <= two[0] + 2, "{connections} and one more on {cpus} CPUs: {two:?}");
-                    let is_the_step = shares && connections == FEW;
-                    assert!(two[1] >= two[0] || is_the_step, "{connections} and one more on {cpus} CPUs: {two:?}");
+                    let is_at_step = shares && connections == FEW;
+                    assert!(two[1] >= two[0] || is_at_step, "{connections} and one more on {cpus} CPUs: {two:?}");
                 }
             }
         }

@@ -27,56 +27,58 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError};
 use std::time::{Duration, Instant};
 
-/// How long a loop waits at most before it looks whether it shall stop.
+/// The longest time between two checks of a load thread whether it is to stop, in nanoseconds.
 const GLANCE: u64 = SECOND / 10;
-/// How long transactions that are open at the end may take to finish.
+/// How long transactions that are open at the end may take to finish, in nanoseconds.
 const DRAIN: u64 = SECOND;
-/// How long the last commands of all connections may take.
+/// How long the last commands of all connections may take when the thread ends.
 const PARTING: Duration = Duration::from_secs(1);
-/// Transactions that need no server are played so many at a time.
+/// The smallest limit of transactions that begin in one pass of the event loop; it bounds the time for transactions that need no server.
 const TURNS: usize = 256;
 
-/// A load thread with its connections.
+/// A load thread with its connections. A "place" is the index of a connection's slot.
 pub struct Worker<'r, 's, S: Script<'s>> {
     shared: &'r Shared<'r>,
     source: &'s S::Source,
-    /// The run's time; before the run begins, the thread's own.
+    /// The run's clock; until the load begins, a clock of this thread.
     clock: Clock,
     slots: Vec<Slot<S>>,
     logins: Logins<'r>,
-    /// Places that may begin a transaction, the one first that has been free for longest.
+    /// Places that may begin a transaction; the one that has been free for longest is first.
     free: VecDeque<usize>,
-    /// Places that have no part in this phase.
+    /// Places that are not used in this phase.
     benched: Vec<usize>,
-    /// Places whose connection was passed on.
+    /// Empty slots, whose connections were handed over.
     vacant: Vec<usize>,
     timers: BinaryHeap<Reverse<(u64, usize)>>,
     waiter: Poller,
     batching: Batching,
     scheduling: Scheduling,
     ready: Vec<usize>,
-    /// Places whose scripts are asked for their turn again.
+    /// Places whose scripts can continue.
     woken: Vec<usize>,
-    /// When the scripts' source is to be looked at again.
+    /// When [`Script::poll`] is to be called again at the latest.
     poll_by: Option<u64>,
-    /// Places whose socket may hold more of a long answer, which was left for their next turn.
+    /// Places whose sockets may hold more of a long answer, which is read in their next turn.
     unread: Vec<usize>,
     buffer: Vec<u8>,
+    /// The number of connections that wait for an answer.
     waits: usize,
-    /// Connections of this phase that other load threads have yet to pass on.
+    /// The number of connections of this phase that other load threads have yet to hand over.
     missing: usize,
     phase: usize,
     active: usize,
-    /// When this phase ends.
+    /// When this phase ends, in nanoseconds since the load began.
     phase_end: u64,
-    /// Transactions that began before this belong to another step, and count in none.
+    /// Transactions that began before this time belong to another step, and are not counted.
     counted_from: u64,
-    /// Whether transactions come at a rate in this phase.
+    /// Whether this phase has a rate.
     is_open_loop: bool,
-    /// Whether no more of them are to be taken in this phase.
+    /// Whether no more transactions arrive in this phase.
     is_taken: bool,
+    /// Whether no more transactions are to begin in this run.
     exhausted: bool,
-    /// Whether only transactions that are open are finished.
+    /// Whether the run has ended, and only open transactions are finished.
     is_draining: bool,
     tally: Box<Tally>,
     cpu: Meter,
@@ -90,11 +92,11 @@ pub struct Worker<'r, 's, S: Script<'s>> {
 }
 
 impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
-    /// A load thread, number `place`, with those of so many connections that it has in the first phase.
+    /// Creates load thread number `place`. It starts with its share, in the first phase, of the run's `connections`.
     ///
     /// # Errors
     ///
-    /// No epoll can be had.
+    /// Fails if no epoll instance can be created.
     pub fn new(
         shared: &'r Shared<'r>,
         source: &'s S::Source,
@@ -102,8 +104,8 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         connections: usize,
         lines: Channels<S>,
     ) -> Result<Self> {
-        let own = (0..connections).filter(|number| shared.dealing.owner(0, *number) == place);
-        let slots: Vec<Slot<S>> = own.map(|number| Slot::new(number, S::new(source, shared.number(number)))).collect();
+        let numbers = (0..connections).filter(|number| shared.dealing.owner(0, *number) == place);
+        let slots: Vec<Slot<S>> = numbers.map(|number| Slot::new(number, S::new(source, shared.number(number)))).collect();
         Ok(Self {
             shared,
             source,
@@ -144,16 +146,16 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         })
     }
 
-    /// Open the connections, apply the load until the run is over, and hand over what was counted.
+    /// Opens the connections, applies the load until the run is over, and reports each second.
     ///
     /// # Errors
     ///
-    /// A connection cannot be opened, or the load cannot go on.
+    /// Fails if a connection cannot be opened, or if the load cannot continue.
     pub fn run(mut self) -> Result<()> {
         if !self.open_all()? || !self.wait_for_origin() {
-            return self.part();
+            return self.close();
         }
-        // The end of each second is a tick.
+        // Restart the timer, so that the end of each second coincides with a tick.
         self.waiter.tick(Duration::from_nanos(GLANCE))?;
         self.cpu = Meter::from(thread_cpu());
         loop {
@@ -181,7 +183,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         self.phase != usize::MAX
     }
 
-    /// Report that all connections are open, and sleep until the load begins; false if the run is to end before.
+    /// Reports that all connections are open, and sleeps until the load begins; returns false if the run is to end before.
     fn wait_for_origin(&mut self) -> bool {
         let opened = self.filled.send(Told::Opened);
         let (Ok(()), Ok(clock)) = (opened, self.begin.recv()) else { return false };
@@ -196,23 +198,23 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         }
     }
 
-    /// Close the seconds that are over.
+    /// Reports the seconds that have ended.
     fn roll(&mut self, now: u64) {
         while now >= self.second * SECOND {
             self.arrive(self.second * SECOND - 1);
             let end = self.second * SECOND;
             self.hand_over(end);
             self.counted_from = self.shared.timetable.step_began(now);
-            self.look_for_the_hung(now);
+            self.lose_unresponsive_connections(now);
         }
     }
 
-    /// Tell the second, which ended then, and begin the next one.
+    /// Reports the current second, which ended at `end`, and begins the next one.
     fn hand_over(&mut self, end: u64) {
         #[expect(clippy::cast_precision_loss, reason = "a second at the most")]
         let seconds = (end - (self.second - 1) * SECOND) as f64 / 1e9;
         self.tally.busy = self.slots.iter().filter(|slot| slot.is_busy()).count() as u64;
-        // All threads have one queue, so one of them counts it.
+        // All threads share one queue, so only one of them counts its backlog.
         let counted = (self.place == 0).then(|| self.shared.queue().backlog(self.phase, end - 1));
         let (backlog, longest_waiting) = counted.unwrap_or_default();
         self.tally.backlog = backlog as u64;
@@ -223,23 +225,23 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         S::count(self.source, &mut self.tally);
         let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.setup.kinds)));
         let full = std::mem::replace(&mut self.tally, next);
-        let told = Told::Second { thread: self.place, second: self.second, seconds, tally: full };
-        // That nobody listens any more happens where the run has failed.
-        if let Err(TrySendError::Full(_)) = self.filled.try_send(told) {
+        let report = Told::Second { thread: self.place, second: self.second, seconds, tally: full };
+        // The receiver is gone only if the run has failed, so only a full channel is an error.
+        if let Err(TrySendError::Full(_)) = self.filled.try_send(report) {
             self.shared.fail(Error::user(
-                "Nobody has read for minutes what dialin-load writes",
-                "Have its output read as it comes, or write it to a file",
+                "The output of dialin-load has not been read for more than a minute",
+                "Read the output continuously, or write it to a file",
             ));
         }
         self.second += 1;
     }
 
-    /// When the oldest transaction was due that has begun and not ended.
+    /// When the oldest open transaction was due.
     fn oldest_open(&self) -> Option<u64> {
         self.slots.iter().filter(|slot| slot.is_busy()).map(|slot| slot.due).min()
     }
 
-    fn look_for_the_hung(&mut self, now: u64) {
+    fn lose_unresponsive_connections(&mut self, now: u64) {
         let timeout = u64::try_from(self.shared.run.timeout.as_nanos()).unwrap_or(u64::MAX);
         for place in 0..self.slots.len() {
             if matches!(self.slots[place].state, State::Waits(_, since) if now.saturating_sub(since) > timeout) {
@@ -248,7 +250,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         }
     }
 
-    /// Let what is due by now wait for a connection.
+    /// In an open loop, queues the transactions that are due by `now`.
     fn arrive(&mut self, now: u64) {
         if self.is_open_loop
             && let Some(arriving) = self.shared.queue().of(self.phase)
@@ -257,7 +259,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         }
     }
 
-    /// Go on with what waited or paused long enough.
+    /// Continues the connections whose timers have expired.
     fn fire(&mut self, now: u64) -> Result<()> {
         while let Some(&Reverse((at, place))) = self.timers.peek() {
             if at > now {
@@ -280,7 +282,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                     self.go_on(place, now)?;
                 }
                 State::Idles => {
-                    // One that was held until now waited for others, not for the timer.
+                    // A connection that was held waited for other connections, so the lateness of its timer does not matter.
                     if !std::mem::take(&mut self.slots[place].is_held) {
                         self.tally.timer(now - at);
                     }
@@ -293,7 +295,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         Ok(())
     }
 
-    /// Begin transactions on connections that have nothing to do, or have them wait for the next one that is due.
+    /// Begins transactions on free connections, or sets their timers to the next transaction that is due.
     fn start(&mut self, now: u64) -> Result<()> {
         self.arrive(now);
         for _ in 0..TURNS.max(self.free.len()) {
@@ -302,7 +304,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             }
             let Some(place) = self.free.pop_front() else { break };
             if !self.is_open_loop {
-                // What was sent just before for other connections is no part of its latency.
+                // The clock is read again, so that the time for sending on other connections does not count as latency.
                 let now = self.clock.now();
                 self.take_turn(place, now)?;
                 continue;
@@ -322,7 +324,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         Ok(())
     }
 
-    /// Begin a transaction on a connection, unless the run has had its transactions.
+    /// Begins a transaction on a connection, unless the run has begun its number of transactions.
     fn begin(&mut self, place: usize, due: u64, now: u64) -> Result<()> {
         let sequence = if self.exhausted { None } else { self.shared.take() };
         let Some(sequence) = sequence else {
@@ -336,7 +338,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         self.go_on(place, now)
     }
 
-    /// Do what its script says next, until something must be waited for.
+    /// Performs the actions of a connection's script, until it has to wait for something.
     fn go_on(&mut self, place: usize, now: u64) -> Result<()> {
         loop {
             let slot = &mut self.slots[place];
@@ -414,7 +416,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         }
     }
 
-    /// The transaction is over; it counts if it succeeded.
+    /// Ends a transaction and counts it as a success or a failure.
     fn finish(&mut self, place: usize, now: u64, success: bool) {
         let slot = &self.slots[place];
         if slot.began >= self.counted_from && slot.script.counts() {
@@ -429,7 +431,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         self.rest(place);
     }
 
-    /// Work through the sockets that have something; wait for it no longer than until `deadline`.
+    /// Waits for socket events, no longer than until `deadline`, and processes them.
     fn listen(&mut self, now: u64, deadline: Option<u64>) -> Result<()> {
         let mut ready = std::mem::take(&mut self.ready);
         if self.unread.is_empty() {
@@ -438,7 +440,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             self.batching.wait(&mut self.waiter, gathered, longest, &mut ready)?;
         } else {
             self.waiter.wait(Some(Duration::ZERO), &mut ready)?;
-            // One that is told of anew has one turn, as the others.
+            // A socket with a new event gets only one turn, like the others.
             self.unread.retain(|place| !ready.contains(place));
             ready.append(&mut self.unread);
         }
@@ -453,16 +455,16 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         self.exhausted && self.waits == 0 && !self.slots.iter().any(Slot::is_busy)
     }
 
-    /// When something is due, if that is before the next glance.
+    /// When the next thing is due; None if that is not before the next tick.
     fn deadline(&self, now: u64) -> Option<u64> {
         let timer = self.timers.peek().map(|&Reverse((at, _))| at);
-        // More may begin than did so in one turn.
+        // `start` may have left free connections for the next pass.
         let more = (!self.free.is_empty() && !self.exhausted && !self.is_taken).then_some(now);
-        let back = (self.missing > 0).then_some(now + GLANCE / 10);
-        [timer, more, back, self.poll_by].into_iter().flatten().min().filter(|at| *at < now + GLANCE)
+        let handover = (self.missing > 0).then_some(now + GLANCE / 10);
+        [timer, more, handover, self.poll_by].into_iter().flatten().min().filter(|at| *at < now + GLANCE)
     }
 
-    /// Let open transactions finish, without counting them, and part from the server.
+    /// Lets open transactions finish, without counting them, and closes the connections.
     fn end(mut self) -> Result<()> {
         let now = self.clock.now();
         if self.shared.timetable.at(now).is_some() {
@@ -477,11 +479,11 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
             self.fire(now)?;
             self.listen(now, self.deadline(now))?;
         }
-        self.part()
+        self.close()
     }
 
-    /// Part from the server.
-    fn part(mut self) -> Result<()> {
+    /// Sends the collected rows of idle connections and closes all connections.
+    fn close(mut self) -> Result<()> {
         let deadline = Instant::now() + PARTING;
         self.slots.extend(self.passed.try_iter().map(|passed| passed.slot));
         for slot in &mut self.slots {

@@ -1,7 +1,7 @@
-//! A server that does nothing: it greets, lets everybody in, and answers statements as it was told to, at once.
+//! A mock server: it accepts every login and answers each command at once, with the answer that its creator chose.
 //!
-//! Tests and the self-test drive load against it. It listens at a unix socket, on a thread of its own, and speaks just enough
-//! of the protocol for that. It is no measure of what the driver can read: packets of 16 MiB and more end a connection.
+//! Tests and the self-test run load against it. It listens on a unix socket, on its own thread, and implements just enough of
+//! the protocol for that. It does not support packets of 16 MiB and more: a client that sends one is disconnected.
 
 mod packets;
 mod serve;
@@ -15,25 +15,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// What a client asks for.
+/// A command of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command<'a> {
-    /// To be let in.
+    /// The login.
     Login,
-    /// A statement, to be prepared.
+    /// Prepare a statement.
     Prepare(&'a str),
-    /// A statement, sent as text.
+    /// Execute a statement that is sent as text.
     Query(&'a str),
-    /// A statement that was prepared.
+    /// Execute a prepared statement.
     Execute(&'a str),
-    /// A prepared statement is closed. It is not answered, whatever the answer.
+    /// Close a prepared statement. The client is not answered, whatever the answer.
     Close(&'a str),
-    /// A sign of life.
+    /// COM_PING.
     Ping,
 }
 
 impl<'a> Command<'a> {
-    /// The statement; empty where it is about none.
+    /// The statement; empty if the command has none.
     #[must_use]
     pub fn sql(&self) -> &'a str {
         match self {
@@ -43,31 +43,31 @@ impl<'a> Command<'a> {
     }
 }
 
-/// What a client is answered.
+/// The answer to a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It went well. A statement to be prepared has as many parameters as question marks, and no columns.
+    /// Success. A statement to be prepared has as many parameters as question marks, and no columns.
     Ok,
-    /// It went well, and changed so many rows.
+    /// Success, with this number of changed rows.
     Changed(u64),
-    /// An error of the server.
+    /// An error with this code and message.
     Error(u16, String),
     /// Rows. A statement to be prepared has their columns.
     Rows(Arc<Rows>),
-    /// Rows without end, as fast as the client takes them. Other connections are answered meanwhile.
+    /// Rows without end, as fast as the client reads them. Meanwhile the server answers other connections.
     Endless,
-    /// Another answer, so much later. Other connections are answered meanwhile.
+    /// Another answer, after this time. Meanwhile the server answers other connections.
     After(Duration, Box<Answer>),
-    /// It went well, but the whole server stands still for so long before it says so.
+    /// Success, after the whole server has stalled for this time.
     Stall(Duration),
-    /// Nothing, for ever.
+    /// No answer at all.
     Silence,
     /// The connection is closed.
     Close,
 }
 
 impl Answer {
-    /// One row of columns that are called c1, c2 and so on.
+    /// One row; its columns are named c1, c2 and so on.
     #[must_use]
     pub fn row(values: &[Option<&str>]) -> Self {
         let columns = (1..=values.len()).map(|number| format!("c{number}")).collect();
@@ -75,7 +75,8 @@ impl Answer {
         Answer::Rows(Arc::new(Rows { columns, rows: vec![row] }))
     }
 
-    /// The packets in which this driver is sent it: to a prepared statement or to text.
+    /// The packets of the answer as this driver receives them: to a prepared statement if `binary`, else to a statement sent as
+    /// text.
     #[must_use]
     pub fn packets(&self, binary: bool) -> Vec<u8> {
         let mut out = Vec::new();
@@ -89,11 +90,11 @@ impl Answer {
 pub struct Rows {
     /// The columns' names.
     pub columns: Vec<String>,
-    /// A value for each column, None for NULL.
+    /// The rows, with a value for each column; None is NULL.
     pub rows: Vec<Vec<Option<String>>>,
 }
 
-/// A running server that does nothing. It ends when it is dropped, and closes all connections.
+/// A running mock server. When it is dropped, it ends and closes all connections.
 #[derive(Debug)]
 pub struct MockServer {
     path: PathBuf,
@@ -102,11 +103,11 @@ pub struct MockServer {
 }
 
 impl MockServer {
-    /// Listen at a path. `answers` is called on the server's only thread.
+    /// Listen on a unix socket at `path`; an existing file there is removed. `answers` is called on the thread of the server.
     ///
     /// # Errors
     ///
-    /// The path cannot be listened at.
+    /// The server cannot listen on the path.
     pub fn listen(path: &Path, answers: impl Fn(Command<'_>) -> Answer + Send + 'static) -> io::Result<Self> {
         if path.exists() {
             std::fs::remove_file(path)?;
@@ -119,7 +120,7 @@ impl MockServer {
         Ok(Self { path: path.to_owned(), answered, running: Some((ours, thread)) })
     }
 
-    /// An account that it lets in.
+    /// An account for this server, which accepts every account.
     #[must_use]
     pub fn account(&self) -> Account {
         Account {
@@ -131,13 +132,13 @@ impl MockServer {
         }
     }
 
-    /// How many commands it answered, logins included.
+    /// The number of answered commands, including logins.
     #[must_use]
     pub fn answered(&self) -> u64 {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// End it, and tell the CPU time that its thread took.
+    /// End the server; return the CPU time of its thread.
     pub fn end(mut self) -> Duration {
         self.close()
     }

@@ -1,4 +1,4 @@
-//! The packets that the mock_server writes.
+//! The packets that the mock server writes.
 
 use super::{Answer, Rows};
 
@@ -34,7 +34,7 @@ const UTF8MB4: u8 = 45;
 const AUTOCOMMIT: u16 = 2;
 const VAR_STRING: u8 = 0xfd;
 
-/// How a result is to be written.
+/// The format of a result.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
     /// Whether its rows are binary.
@@ -43,14 +43,14 @@ pub struct Form {
     pub deprecate_eof: bool,
 }
 
-/// Writes packets one behind the other.
+/// Writes packets one after the other.
 pub struct Packets<'a> {
     out: &'a mut Vec<u8>,
     sequence: u8,
 }
 
 impl<'a> Packets<'a> {
-    /// Packets that begin with a sequence number.
+    /// Packets whose first one has this sequence number.
     pub fn new(out: &'a mut Vec<u8>, sequence: u8) -> Self {
         Self { out, sequence }
     }
@@ -64,7 +64,7 @@ impl<'a> Packets<'a> {
         self.sequence = self.sequence.wrapping_add(1);
     }
 
-    /// What a server says first.
+    /// The greeting of the server.
     pub fn greeting(&mut self, connection: u32) {
         let [low0, low1, high0, high1] = CAPABILITIES.to_le_bytes();
         self.packet(|out| {
@@ -81,7 +81,7 @@ impl<'a> Packets<'a> {
         });
     }
 
-    /// It went well.
+    /// An OK packet with this number of changed rows.
     pub fn ok(&mut self, changed: u64) {
         self.packet(|out| {
             out.push(0);
@@ -92,7 +92,7 @@ impl<'a> Packets<'a> {
         });
     }
 
-    /// It did not.
+    /// An error packet.
     pub fn error(&mut self, code: u16, message: &str) {
         self.packet(|out| {
             out.push(0xff);
@@ -102,7 +102,7 @@ impl<'a> Packets<'a> {
         });
     }
 
-    /// A statement was prepared.
+    /// The answer to the preparation of a statement.
     pub fn prepared(&mut self, id: u32, parameters: usize, columns: &[String], deprecate_eof: bool) {
         self.packet(|out| {
             out.push(0);
@@ -134,7 +134,7 @@ impl<'a> Packets<'a> {
         self.end(form.deprecate_eof);
     }
 
-    /// The beginning of a result of one column; return the sequence number of its first row.
+    /// The beginning of a result with one column; returns the sequence number of its first row.
     pub fn begin_rows(&mut self, form: Form) -> u8 {
         self.packet(|out| length_encoded(out, 1));
         self.column("c1");
@@ -144,13 +144,13 @@ impl<'a> Packets<'a> {
         self.sequence
     }
 
-    /// A row of one column, which is text.
+    /// A row with one column, which is text.
     pub fn row(&mut self, value: &str, form: Form) {
         let row = [Some(value.to_owned())];
         self.packet(|out| if form.binary { binary_row(out, &row) } else { text_row(out, &row) });
     }
 
-    /// Answer a statement; false where there is nothing to be written.
+    /// Write an answer; false if nothing is to be written for it now.
     pub fn answer(&mut self, answer: &Answer, form: Form) -> bool {
         match answer {
             Answer::Ok | Answer::Stall(_) => self.ok(0),
@@ -178,7 +178,8 @@ impl<'a> Packets<'a> {
             out.push(0xfe);
             let status = AUTOCOMMIT.to_le_bytes();
             out.extend([0, 0]);
-            // An OK packet has rows and id, then status and warnings; an EOF packet has warnings, then status.
+            // After the two zeros, which are rows and id in an OK packet and the warnings in an EOF packet, both have the
+            // status. An OK packet has its warnings after that.
             out.extend(status);
             if as_ok {
                 out.extend([0, 0]);

@@ -1,4 +1,4 @@
-//! The mock_server's only thread: all connections on one epoll.
+//! The thread of the mock server, which serves all connections with one epoll.
 
 use super::packets::{DEPRECATE_EOF, Form, Packets};
 use super::{Answer, Command};
@@ -16,14 +16,14 @@ use std::time::{Duration, Instant};
 
 const LISTENER: u64 = 0;
 const STOP: u64 = 1;
-/// A client that does not read what it asked for is given up after so long.
+/// A client that does not read its answer is disconnected after this time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The server.
 pub struct Server<A> {
     epoll: OwnedFd,
     listener: UnixListener,
-    // Closed by whoever wants the server to end.
+    // Readable once the other end is closed, which ends the server.
     _stop: UnixStream,
     answers: A,
     answered: Arc<AtomicU64>,
@@ -31,7 +31,7 @@ pub struct Server<A> {
     born: u64,
     later: Vec<(Instant, u64, Answer, Form, u8)>,
     out: Vec<u8>,
-    /// The rows without end that the connection is to get which is being served.
+    /// Set if the connection that is being served is to receive endless rows: the sequence number of the first, and the format.
     endless: Option<(u8, Form)>,
 }
 
@@ -43,8 +43,8 @@ struct Connection {
     statements: Vec<String>,
 }
 
-/// Whether a connection goes on.
-type GoesOn = bool;
+/// Whether a connection stays open.
+type StaysOpen = bool;
 
 impl<A: Fn(Command<'_>) -> Answer> Server<A> {
     /// A server that has yet to run.
@@ -56,7 +56,7 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
         Ok(Self { epoll, listener, _stop: stop, answers, answered, connections, born: STOP, later, out, endless: None })
     }
 
-    /// Answer until told to end; tell the CPU time that it took.
+    /// Serve connections until the other end of `stop` is closed; return the CPU time of this thread.
     pub fn run(&mut self) -> Duration {
         let mut events = Vec::with_capacity(256);
         loop {
@@ -93,13 +93,13 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
 
     fn serve(&mut self, name: u64) {
         let Some(mut connection) = self.connections.remove(&name) else { return };
-        // What is removed and not put back is closed, and so leaves the epoll.
+        // A connection that is not put back is closed, and the kernel then removes it from the epoll.
         if self.take_in(name, &mut connection).unwrap_or(false) {
             self.connections.insert(name, connection);
         }
     }
 
-    fn take_in(&mut self, name: u64, connection: &mut Connection) -> io::Result<GoesOn> {
+    fn take_in(&mut self, name: u64, connection: &mut Connection) -> io::Result<StaysOpen> {
         let mut chunk = [0; 16_384];
         let count = connection.stream.read(&mut chunk)?;
         if count == 0 {
@@ -108,12 +108,12 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
         connection.input.extend_from_slice(&chunk[..count]);
         let mut input = std::mem::take(&mut connection.input);
         let mut used = 0;
-        let mut goes_on = true;
+        let mut stays_open = true;
         self.out.clear();
         while let [a, b, c, sequence, rest @ ..] = &input[used..] {
             let length = u32::from_le_bytes([*a, *b, *c, 0]) as usize;
             let Some(packet) = rest.get(..length) else { break };
-            goes_on = goes_on && length < 0xff_ffff && self.command(name, connection, packet, sequence.wrapping_add(1));
+            stays_open = stays_open && length < 0xff_ffff && self.command(name, connection, packet, sequence.wrapping_add(1));
             used += 4 + length;
         }
         input.drain(..used);
@@ -123,10 +123,10 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
             let stream = connection.stream.try_clone()?;
             thread::Builder::new().name("endless".into()).spawn(move || send_rows(stream, sequence, form))?;
         }
-        Ok(goes_on)
+        Ok(stays_open)
     }
 
-    fn command(&mut self, name: u64, connection: &mut Connection, packet: &[u8], sequence: u8) -> GoesOn {
+    fn command(&mut self, name: u64, connection: &mut Connection, packet: &[u8], sequence: u8) -> StaysOpen {
         let form = Form { binary: false, deprecate_eof: connection.deprecate_eof };
         if !connection.logged_in {
             let [a, b, c, d, ..] = *packet else { return false };
@@ -160,15 +160,15 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
                 (self.answers)(Command::Close(sql));
                 true
             }
-            // Long data is not answered.
+            // COM_STMT_SEND_LONG_DATA has no answer.
             0x18 => true,
-            // Another schema, a statement or a connection made as new.
+            // COM_INIT_DB, COM_STMT_RESET, COM_RESET_CONNECTION.
             0x02 | 0x1a | 0x1f => self.reply(name, Answer::Ok, form, sequence),
             _ => self.reply(name, Answer::Error(1047, "Unknown command".into()), form, sequence),
         }
     }
 
-    fn prepare(&mut self, name: u64, connection: &mut Connection, sql: &str, sequence: u8) -> GoesOn {
+    fn prepare(&mut self, name: u64, connection: &mut Connection, sql: &str, sequence: u8) -> StaysOpen {
         let form = Form { binary: false, deprecate_eof: connection.deprecate_eof };
         let columns = match (self.answers)(Command::Prepare(sql)) {
             Answer::Ok | Answer::Changed(_) | Answer::Stall(_) => Vec::new(),
@@ -183,7 +183,7 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
         true
     }
 
-    fn reply(&mut self, name: u64, answer: Answer, form: Form, sequence: u8) -> GoesOn {
+    fn reply(&mut self, name: u64, answer: Answer, form: Form, sequence: u8) -> StaysOpen {
         if let Answer::Stall(pause) = answer {
             thread::sleep(pause);
         }
@@ -199,7 +199,7 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
         true
     }
 
-    /// How long until an answer is due that was to come later.
+    /// The time until the next delayed answer is due.
     fn next_answer(&self) -> Option<Duration> {
         let next = self.later.iter().map(|(due, ..)| *due).min()?;
         Some(next.saturating_duration_since(Instant::now()))
@@ -218,11 +218,11 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
     }
 }
 
-/// Send rows until the client takes no more.
+/// Send rows until the client closes the connection or stops reading.
 fn send_rows(mut stream: UnixStream, sequence: u8, form: Form) {
     let mut rows = Vec::new();
     let mut packets = Packets::new(&mut rows, sequence);
-    // So many, that the sequence numbers of the next ones are the same again.
+    // Sequence numbers repeat after 256 packets, so the same bytes can be sent again and again.
     (0..256).for_each(|_| packets.row(&"x".repeat(1000), form));
     while stream.write_all(&rows).is_ok() {}
 }
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    /// A client of few words: it sends commands and takes whole packets.
+    /// A minimal client: it sends commands and reads whole packets.
     struct Client(UnixStream);
 
     impl Client {
@@ -289,8 +289,8 @@ mod tests {
     }
 
     #[test]
-    fn statements_are_answered_as_it_was_told() {
-        let mock_server = MockServer::listen(&path("told"), answers).unwrap();
+    fn statements_get_the_chosen_answers() {
+        let mock_server = MockServer::listen(&path("chosen"), answers).unwrap();
         let mut client = Client::let_in(&mock_server);
         assert_eq!(client.ask(b"\x0e")[0], 0);
         assert_eq!(client.ask(b"\x03anything")[0], 0);
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_answered_later_holds_up_nobody_else() {
+    fn a_delayed_answer_does_not_delay_other_connections() {
         let mock_server = MockServer::listen(&path("later"), answers).unwrap();
         let (mut slow, mut quick) = (Client::let_in(&mock_server), Client::let_in(&mock_server));
         let begin = Instant::now();
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_holds_up_everybody() {
+    fn a_stall_delays_all_connections() {
         let (asked, heard) = std::sync::mpsc::channel();
         let stall = move |command: Command<'_>| match command.sql() {
             "" => Answer::Ok,
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn it_closes_connections_when_told_and_all_when_it_ends() {
+    fn it_closes_a_connection_on_request_and_all_when_it_ends() {
         let mock_server = MockServer::listen(&path("close"), answers).unwrap();
         let (mut one, mut other) = (Client::let_in(&mock_server), Client::let_in(&mock_server));
         one.send(0, b"\x03close");

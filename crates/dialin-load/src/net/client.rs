@@ -1,4 +1,4 @@
-//! A simple client for what is not load: loading data, checks, questions to the server. Every call waits.
+//! A simple blocking client for everything but the load itself: filling tables, checks, queries about the server.
 
 use super::connect::Connector;
 use super::session::{Server, Session};
@@ -11,35 +11,35 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
 
-/// How long connecting may take.
+/// The timeout for connecting.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a command may take to be sent, and how long a response is waited for at a time.
+/// The timeout for sending a command. A response is awaited without a limit, in waits of this length.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// The most bytes of rows that one statement may return.
+/// The limit for the rows of one result, in bytes.
 const LARGEST: usize = 64 << 20;
 
-/// The code that client libraries give a lost connection.
+/// The error code of client libraries for a lost connection (CR_SERVER_LOST).
 const LOST: u16 = 2013;
 
-/// What a statement did.
+/// The effect of a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Affected {
-    /// Rows changed, or returned.
+    /// The number of rows that were changed or returned.
     pub rows: u64,
-    /// The first value that AUTO_INCREMENT gave; 0 if none.
+    /// The first value that AUTO_INCREMENT generated; 0 if none.
     pub insert_id: u64,
-    /// How many warnings there are.
+    /// The number of warnings; 0 for a statement that returns rows.
     pub warnings: u16,
 }
 
 /// Why a statement failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqlError {
-    /// The server's code; 2013 if the connection is lost.
+    /// The server's error code; 2013 if the connection is lost.
     pub code: u16,
-    /// What the server says.
+    /// The server's message, or why the connection is lost.
     pub message: String,
 }
 
@@ -76,7 +76,7 @@ impl From<SqlError> for Error {
     }
 }
 
-/// A connection for one statement after the other.
+/// A connection that runs one statement after the other.
 #[derive(Debug)]
 pub struct Client {
     session: Session,
@@ -99,23 +99,23 @@ impl Client {
         let mut client = Self { session, response, outgoing: Vec::new(), incoming, max_allowed_packet: 0 };
         let rows = client.rows(b"SELECT @@max_allowed_packet")?;
         let first = rows.first().and_then(|row| row.first()?.as_ref()?.parse().ok());
-        client.max_allowed_packet = first.ok_or_else(|| SqlError::lost("it does not know how long a command may be"))?;
+        client.max_allowed_packet = first.ok_or_else(|| SqlError::lost("it does not report max_allowed_packet"))?;
         Ok(client)
     }
 
-    /// The server that it is connected to.
+    /// The server, as it reported itself at the login.
     #[must_use]
     pub fn server(&self) -> &Server {
         &self.session.server
     }
 
-    /// How long a command may be, in bytes.
+    /// The server's `max_allowed_packet`: the length of the longest command, in bytes.
     #[must_use]
     pub fn max_allowed_packet(&self) -> usize {
         self.max_allowed_packet
     }
 
-    /// Runs a statement; rows that it returns are counted only.
+    /// Runs a statement; rows that it returns are counted and discarded.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl Client {
         self.ask(sql, &mut Nothing)
     }
 
-    /// Runs a statement and gives its rows, None for NULL.
+    /// Runs a statement and returns its rows; None is NULL.
     ///
     /// # Errors
     ///
@@ -172,11 +172,11 @@ impl Client {
 }
 
 impl Drop for Client {
-    /// Says goodbye, so that the server does not count the connection as aborted.
+    /// Sends COM_QUIT, so that the server does not count the connection as aborted.
     fn drop(&mut self) {
         self.outgoing.clear();
         command::quit(&mut self.outgoing);
-        // Who leaves does not care whether it was heard.
+        // An error no longer matters.
         let _ = self.session.stream.write(&self.outgoing);
     }
 }

@@ -11,26 +11,27 @@ use std::time::{Duration, Instant};
 
 const A_DAY: Duration = Duration::from_secs(86_400);
 
-/// How long until a server is asked again whose queue of connections is full.
+/// The pause before the next attempt if the server's queue of connections is full.
 pub const QUEUE_FULL: Duration = Duration::from_millis(1);
 
-/// Makes the connections of an account; what they have in common is its [`Endpoint`].
+/// Makes connections for an account; they share its [`Endpoint`].
 #[derive(Debug)]
 pub struct Connector<'a> {
     endpoint: Endpoint<'a>,
 }
 
 impl<'a> Connector<'a> {
-    /// For an account; nothing is read yet.
+    /// A connector for an account; reads no file and resolves no name yet.
     #[must_use]
     pub fn new(account: &'a Account) -> Self {
         Self { endpoint: Endpoint::new(account) }
     }
 
-    /// Connects and logs in, within so much time.
+    /// Connects and logs in, within `timeout`.
     ///
-    /// Over TCP a connection is encrypted where the server offers that, as the standard client does it. A handshake that fails is
-    /// an error also where encryption is only preferred: whoever can break it must not get the password and the data instead.
+    /// By default a TCP connection is encrypted if the server offers TLS, as with the MySQL client. A failed handshake is an
+    /// error even if encryption is only preferred: an attacker who breaks the handshake must not get the password and the data
+    /// instead.
     ///
     /// # Errors
     ///
@@ -39,7 +40,7 @@ impl<'a> Connector<'a> {
         self.connect_wanting(timeout, handshake::WANTED)
     }
 
-    /// Connects and logs in with these capabilities instead of the usual, see [`capability`].
+    /// Connects and logs in with these capabilities instead of the default ones; see [`handshake::capability`].
     ///
     /// # Errors
     ///
@@ -63,8 +64,8 @@ impl<'a> Connector<'a> {
         }
     }
 
-    /// Begins to connect and to log in, as [`Self::connect`] does, without waiting for anything but, the first time, for the addresses
-    /// of the host.
+    /// Begins to connect and log in as [`Self::connect`] does, but does not block, except that the first call resolves the
+    /// host's name.
     ///
     /// # Errors
     ///

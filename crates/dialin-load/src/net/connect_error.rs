@@ -1,44 +1,44 @@
-//! Why a connection is not there.
+//! Why a connection could not be made.
 
 use crate::account::Address;
 use crate::errors::Error;
 use crate::protocol::Malformed;
 use std::fmt;
 
-/// Why there is no connection.
+/// Why a connection could not be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectError {
-    /// Nobody listens, or does not answer, at this address.
+    /// No server answers at this address; with the reason.
     Unreachable(String, String),
-    /// The server has no room for another connection: its code and message.
+    /// The server accepts no more connections: its error code and message.
     TooMany(u16, String),
-    /// The server refuses the account: its code and message.
+    /// The server refuses the login: its error code and message.
     Refused(u16, String),
-    /// The account needs a way of authentication that is not known here.
+    /// The account needs this authentication plugin, which is not supported.
     Plugin(String),
     /// The password could only be sent with a key that the server sends without encryption, which was not allowed.
     NeedsKey,
-    /// There is no encrypted connection, and why.
+    /// The connection could not be encrypted; with the reason.
     Tls(String),
-    /// A file that is named for encryption is of no use, and why.
+    /// A file that is named for encryption cannot be used; with the reason.
     TlsFile(String),
-    /// What listens at this address speaks another protocol.
+    /// The program that listens at this address does not speak the protocol of MySQL; with the reason.
     Protocol(String, Malformed),
 }
 
 impl ConnectError {
-    /// Whether it may go away by itself, so that trying again makes sense for an account that was let in before.
+    /// Whether the error may be temporary, so that an account that could log in before should try again.
     #[must_use]
     pub fn heals(&self) -> bool {
-        // A server that goes away in the middle of a handshake looks like one that cannot encrypt.
+        // A server that stops in the middle of a handshake looks like one that cannot encrypt.
         matches!(self, Self::Unreachable(..) | Self::TooMany(..) | Self::Tls(_))
     }
 
     pub(super) fn of_server(address: &Address, code: u16, message: String) -> Self {
         match code {
-            // Connections of all, of the account, of the account in an hour; threads.
+            // Limits: max_connections (1040), threads (1135), max_user_connections (1203), resources of an account (1226).
             1040 | 1135 | 1203 | 1226 => Self::TooMany(code, message),
-            // It shuts down, or has not started up.
+            // It is shutting down, killed the connection, or has not started up yet.
             1053 | 1927 | 3168 => Self::Unreachable(address.to_string(), message),
             _ => Self::Refused(code, message),
         }
@@ -49,15 +49,15 @@ impl fmt::Display for ConnectError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable(address, why) => write!(out, "the server at {address} cannot be reached: {why}"),
-            Self::TooMany(code, message) => write!(out, "the server takes no more connections: {message} ({code})"),
+            Self::TooMany(code, message) => write!(out, "the server accepts no more connections: {message} ({code})"),
             Self::Refused(code, message) => write!(out, "the server refuses the login: {message} ({code})"),
-            Self::Plugin(name) => write!(out, "the account authenticates by {name}, which dialin-load does not know"),
+            Self::Plugin(name) => write!(out, "the account's authentication plugin {name} is not supported by dialin-load"),
             Self::NeedsKey => out.write_str(
                 "the account's password would have to be encrypted with a key that comes over an unencrypted connection",
             ),
-            Self::Tls(why) => write!(out, "there is no encrypted connection: {why}"),
+            Self::Tls(why) => write!(out, "the connection cannot be encrypted: {why}"),
             Self::TlsFile(why) => out.write_str(why),
-            Self::Protocol(address, why) => write!(out, "what listens at {address} is no MySQL or MariaDB server: {why}"),
+            Self::Protocol(address, why) => write!(out, "what listens at {address} is not a MySQL or MariaDB server: {why}"),
         }
     }
 }
@@ -70,9 +70,9 @@ impl From<ConnectError> for Error {
         match error {
             ConnectError::Unreachable(..) => Self::server(what, "Check that the server runs, and where it listens"),
             ConnectError::TooMany(..) => {
-                Self::server(what, "Ask for fewer connections, or raise max_connections (or the account's limit)")
+                Self::server(what, "Use fewer connections, or raise max_connections (or the account's limit)")
             }
-            ConnectError::Refused(1049, _) => Self::server(what, "Create the schema, or name another by --database"),
+            ConnectError::Refused(1049, _) => Self::server(what, "Create the schema, or name another one with --database"),
             ConnectError::Refused(1129, _) => {
                 Self::server(what, "Run FLUSH HOSTS (TRUNCATE performance_schema.host_cache) on the server")
             }
@@ -85,8 +85,8 @@ impl From<ConnectError> for Error {
             ),
             ConnectError::NeedsKey => Self::server(
                 what,
-                "Encrypt the connection (--ssl-mode required); or allow it by --get-server-public-key, if nobody can change what \
-                 is sent on the way to the server",
+                "Encrypt the connection (--ssl-mode required); or allow it with --get-server-public-key, if nobody can change \
+                 what is sent on the way to the server",
             ),
             ConnectError::Tls(_) => Self::server(
                 what,

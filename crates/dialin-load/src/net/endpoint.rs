@@ -1,4 +1,4 @@
-//! Where an account connects to: the addresses of its server, and how connections are encrypted.
+//! What the connections of an account share: the addresses of the server, and the TLS configuration.
 
 use super::connect_error::ConnectError;
 use super::socket::{Socket, Target};
@@ -10,8 +10,8 @@ use rustls::ClientConfig;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, OnceLock};
 
-/// An account and its server. The files that are named for encryption are read once, the addresses of the host are asked for once,
-/// and TLS sessions are resumed.
+/// An account and its server. The files for TLS are read once, the name of the host is resolved once, and TLS sessions are
+/// resumed.
 #[derive(Debug)]
 pub struct Endpoint<'a> {
     pub(super) account: &'a Account,
@@ -20,7 +20,7 @@ pub struct Endpoint<'a> {
 }
 
 impl<'a> Endpoint<'a> {
-    /// For an account; nothing is read yet.
+    /// The endpoint of an account; reads no file and resolves no name yet.
     pub(super) fn new(account: &'a Account) -> Self {
         Self { account, targets: OnceLock::new(), encryption: OnceLock::new() }
     }

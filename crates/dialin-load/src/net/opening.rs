@@ -1,4 +1,4 @@
-//! Connecting and logging in step by step, as a socket allows.
+//! Connecting and logging in step by step, without blocking.
 
 use super::connect_error::ConnectError;
 use super::endpoint::Endpoint;
@@ -16,23 +16,23 @@ use std::mem;
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
-/// No packet of a login is longer.
+/// The longest packet of a login, in bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// How far a connection is that is being made.
+/// The state of an attempt to connect.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// It goes on once its socket has something, or has room.
+    /// It can continue once its socket is readable or, if it is connecting or sending, writable.
     Waits(Opening<'a>),
-    /// The server's queue of connections is full: it goes on after [`QUEUE_FULL`].
+    /// The server's queue of connections is full: continue after [`QUEUE_FULL`](super::connect::QUEUE_FULL).
     Retries(Opening<'a>),
-    /// It goes on at once with another socket, since the host has another address.
+    /// The host has another address: it continues at once, with another socket.
     Moves(Opening<'a>),
     /// It is open.
     Open(Session),
 }
 
-/// A connection that is being made: it connects and logs in step by step, as its socket allows, and never waits.
+/// An attempt to connect: [`Self::advance`] connects and logs in as far as the socket allows, and never blocks.
 #[derive(Debug)]
 pub struct Opening<'a> {
     endpoint: &'a Endpoint<'a>,
@@ -40,37 +40,38 @@ pub struct Opening<'a> {
     stream: Stream,
     stage: Stage<'a>,
     sequence: u8,
-    /// What was received and not looked at.
+    /// Bytes that were received and not parsed yet.
     input: Vec<u8>,
-    /// What is to be sent.
+    /// Bytes that are not sent yet.
     output: Vec<u8>,
 }
 
 #[derive(Debug)]
 enum Stage<'a> {
-    /// To this one of the server's addresses.
+    /// It connects to the server's address with this index.
     Connects(usize),
-    /// The server speaks first.
+    /// It waits for the server's greeting.
     Greets,
-    /// They agree on keys.
+    /// It shakes hands for TLS; with the greeting and the agreed capabilities.
     Encrypts(Greeting, u64),
+    /// It authenticates; with the server and the agreed capabilities.
     LogsIn(Login<'a>, Server, u64),
 }
 
 impl<'a> Opening<'a> {
-    /// On a stream that has yet to connect to the first of the server's addresses, with these capabilities.
+    /// An attempt on a stream that has yet to connect to the first of the server's addresses, with these capabilities.
     pub(super) fn new(endpoint: &'a Endpoint<'a>, stream: Stream, wanted: u64) -> Self {
         let (stage, input, output) = (Stage::Connects(0), Vec::new(), Vec::new());
         Self { endpoint, wanted, stream, stage, sequence: 0, input, output }
     }
 
-    /// The socket, to wait for.
+    /// The socket to wait for.
     #[must_use]
     pub fn socket(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
 
-    /// That it took too long.
+    /// The error for an attempt that took too long.
     #[must_use]
     pub fn timed_out(&self) -> ConnectError {
         let error = ErrorKind::TimedOut.into();
@@ -80,7 +81,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// Wait until it can go on.
+    /// Waits until it can continue.
     pub(super) fn wait(self, deadline: Instant) -> Result<Self, ConnectError> {
         let for_room = matches!(self.stage, Stage::Connects(_)) || !self.output.is_empty();
         match self.stream.wait(for_room, deadline) {
@@ -90,7 +91,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// Goes on as far as the socket allows.
+    /// Continues as far as the socket allows without blocking.
     ///
     /// # Errors
     ///
@@ -143,7 +144,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// Takes a packet of the server's; gives the status flags that it lets in with.
+    /// Processes a packet from the server; returns the server's status flags once the login has succeeded.
     fn take(&mut self, payload: &[u8]) -> Result<Option<u16>, ConnectError> {
         let Stage::LogsIn(login, ..) = &mut self.stage else { return self.greet(payload).map(|()| None) };
         match login.take(payload, &mut OsRng) {
@@ -175,7 +176,7 @@ impl<'a> Opening<'a> {
             self.log_in();
             return Ok(());
         }
-        // Whatever came in clear by now is no part of the encrypted conversation.
+        // Bytes that arrived in clear text must not be taken for a part of the encrypted conversation.
         if !self.input.is_empty() {
             return Err(endpoint.protocol(Malformed("more than a greeting")));
         }
@@ -190,11 +191,11 @@ impl<'a> Opening<'a> {
             (TlsMode::Disabled, _) | (TlsMode::Preferred, Address::Socket(_)) => Ok(false),
             (TlsMode::Preferred, Address::Tcp(..)) => Ok(offered),
             _ if offered => Ok(true),
-            _ => Err(ConnectError::Tls("the server does not offer one".into())),
+            _ => Err(ConnectError::Tls("the server does not offer TLS".into())),
         }
     }
 
-    /// Replies to the greeting, once the stream is encrypted or need not be.
+    /// Sends the login, once the stream is encrypted or need not be.
     fn log_in(&mut self) {
         let Stage::Encrypts(greeting, agreed) = mem::replace(&mut self.stage, Stage::Greets) else { return };
         let account = self.endpoint.account;
@@ -209,14 +210,14 @@ impl<'a> Opening<'a> {
         self.stage = Stage::LogsIn(login, server, agreed);
     }
 
-    /// Writes a packet, to be sent.
+    /// Appends a packet to the bytes to send.
     fn write(&mut self, payload: &[u8]) {
         let start = packet::begin(&mut self.output);
         self.output.extend_from_slice(payload);
         self.sequence = packet::finish(&mut self.output, start, self.sequence);
     }
 
-    /// Sends what is written, as far as the socket takes it; whether it took all.
+    /// Sends as much as the socket accepts; returns whether nothing is left.
     fn send(&mut self) -> Result<bool, ConnectError> {
         while !self.output.is_empty() {
             match self.stream.write(&self.output) {
@@ -228,7 +229,7 @@ impl<'a> Opening<'a> {
         self.stream.flush().map_err(|error| self.endpoint.unreachable(&error))
     }
 
-    /// Receives once; whether there was anything.
+    /// Receives once; returns whether anything had arrived.
     fn receive(&mut self) -> Result<bool, ConnectError> {
         let mut buffer = [0; 4096];
         match self.stream.read(&mut buffer) {
@@ -242,7 +243,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// The payload of the next packet; None before all of it is there.
+    /// The payload of the next packet; None until it has arrived in full.
     fn packet(&mut self) -> Result<Option<Vec<u8>>, ConnectError> {
         let Some((length, number)) = packet::header(&self.input) else { return Ok(None) };
         if length > LONGEST {
@@ -252,7 +253,7 @@ impl<'a> Opening<'a> {
         if self.input.len() < end {
             return Ok(None);
         }
-        // A server that refuses before the handshake may count its own way.
+        // The server's number counts: one that refuses a connection before the handshake may not begin at 0.
         self.sequence = number.wrapping_add(1);
         Ok(Some(self.input.drain(..end).skip(packet::HEADER).collect()))
     }

@@ -1,30 +1,30 @@
-//! An open connection, and what its server says of itself.
+//! An open connection, and what its server reported about itself.
 
 use super::stream::Stream;
 use crate::protocol::response::Dialect;
 
-/// What a server says of itself.
+/// What a server reported about itself when a connection was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Its version, as `version()` says it.
+    /// Its version, as `version()` returns it.
     pub version: String,
     /// Whether it is MariaDB.
     pub mariadb: bool,
-    /// The number of this connection, as KILL takes it.
+    /// The identifier of this connection, as used by KILL.
     pub connection_id: u32,
 }
 
-/// An open connection of an account that was let in.
+/// An open connection that has logged in.
 #[derive(Debug)]
 pub struct Session {
-    /// What commands are written to and responses read from.
+    /// The stream of commands and responses.
     pub stream: Stream,
-    /// What client and server agreed on, see [`capability`].
+    /// The capabilities that client and server agreed on; see [`capability`](crate::protocol::handshake::capability).
     pub capabilities: u64,
-    /// How results look by that.
+    /// The format of results that follows from the capabilities.
     pub dialect: Dialect,
     /// The server.
     pub server: Server,
-    /// The server's status flags.
+    /// The server's status flags after the login.
     pub status: u16,
 }

@@ -1,4 +1,4 @@
-//! A socket. Once it is connected it is in blocking mode; each call says whether it may wait.
+//! A socket. Once connected, it is in blocking mode, but each call chooses whether it blocks.
 
 use crate::account::Address;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,7 +20,7 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// All that an address stands for, to be tried in this order. Asks for the addresses of a host, which may take some time.
+    /// The targets of an address, in the order in which to try them. Resolves the name of a host, which may take some time.
     pub(super) fn all(address: &Address) -> io::Result<Vec<Self>> {
         match address {
             Address::Socket(path) => Ok(vec![Self::Unix(SocketAddrUnix::new(path)?)]),
@@ -35,18 +35,18 @@ impl Target {
     }
 }
 
-/// How far a socket is.
+/// The state of a socket that connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Connected {
     /// It is connected.
     Yes,
-    /// It will have room to send once it is.
+    /// It is connecting; it will be writable when it is connected.
     Soon,
-    /// The server's queue is full: it has to be tried again.
+    /// The server's queue of connections is full: call [`Socket::connect`] again later.
     QueueFull,
 }
 
-/// A socket, and how long its blocking reads wait.
+/// A socket, and the timeout of its blocking reads as last set.
 #[derive(Debug)]
 pub(super) struct Socket {
     fd: OwnedFd,
@@ -70,7 +70,7 @@ impl Socket {
         Ok(Self::from(fd))
     }
 
-    /// Connects, or goes on with that, without waiting.
+    /// Connects, or continues to connect, without blocking.
     pub(super) fn connect(&self, target: &Target) -> io::Result<Connected> {
         let tried = match target {
             Target::Unix(path) => rustix::net::connect(&self.fd, path),
@@ -91,15 +91,15 @@ impl Socket {
         self.fd.as_fd()
     }
 
-    /// Receives what is there; `WouldBlock` if that is nothing.
+    /// Receives the bytes that have arrived; `WouldBlock` if there are none.
     pub(super) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let (read, _) = rustix::net::recv(&self.fd, buffer, RecvFlags::DONTWAIT)?;
         Ok(read)
     }
 
-    /// Receives, and waits for it; `WouldBlock` if nothing comes in that time.
+    /// Receives, and waits for the first byte up to `timeout`; `WouldBlock` if none arrives in that time.
     pub(super) fn read_within(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
-        // The kernel takes no time at all for ever.
+        // For the kernel, 0 means no timeout.
         let timeout = timeout.max(Duration::from_micros(1));
         if timeout != self.timeout {
             set_socket_timeout(&self.fd, Timeout::Recv, Some(timeout))?;
@@ -109,12 +109,12 @@ impl Socket {
         Ok(read)
     }
 
-    /// Sends what there is room for; `WouldBlock` if there is none.
+    /// Sends as many bytes as the socket accepts at once; `WouldBlock` if it accepts none.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         Ok(rustix::net::send(&self.fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
     }
 
-    /// Waits until there is room to send, or something to receive.
+    /// Waits until the socket is writable if `for_room`, else until it is readable.
     pub(super) fn wait(&self, for_room: bool, deadline: Instant) -> io::Result<()> {
         let left = remaining(deadline)?;
         let left = Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX), tv_nsec: left.subsec_nanos().into() };
@@ -140,7 +140,7 @@ pub(crate) fn remaining(deadline: Instant) -> io::Result<Duration> {
     }
 }
 
-/// Calls again when a signal interrupted.
+/// Repeats a call that was interrupted by a signal.
 pub(super) fn retry_interrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {

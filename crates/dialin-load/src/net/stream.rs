@@ -1,4 +1,4 @@
-//! What a connection is read from and written to.
+//! The byte stream of a connection, encrypted or not.
 
 use super::socket::{Connected, Socket, Target, retry_interrupted};
 use super::tls::Tls;
@@ -9,101 +9,102 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A connected stream. The socket is in blocking mode; what may not wait says so with each call.
+/// A byte stream. Once connected, the socket is in blocking mode; methods that must not block say so in each system call.
 #[derive(Debug)]
 pub struct Stream {
-    way: Way,
+    inner: Inner,
 }
 
 #[derive(Debug)]
-enum Way {
+enum Inner {
     Plain(Socket),
     Tls(Box<Tls>),
 }
 
 impl Stream {
     pub(super) fn plain(socket: Socket) -> Self {
-        Self { way: Way::Plain(socket) }
+        Self { inner: Inner::Plain(socket) }
     }
 
-    /// Over a socket that is connected already.
+    /// A stream over a socket that is connected already.
     #[cfg(test)]
     pub(crate) fn over(socket: std::os::unix::net::UnixStream) -> Self {
         Self::plain(Socket::from(std::os::fd::OwnedFd::from(socket)))
     }
 
-    /// Connects, or goes on with that, without waiting.
+    /// Connects, or continues to connect, without blocking.
     pub(super) fn connect(&self, target: &Target) -> io::Result<Connected> {
         self.socket().connect(target)
     }
 
-    /// The same connection, encrypted from here on, once the [handshake](Self::shake) is done.
+    /// The same connection, which is encrypted once the [handshake](Self::shake) is done.
     pub(super) fn encrypted(self, config: Arc<ClientConfig>, address: &Address) -> Result<Self, String> {
-        match self.way {
-            Way::Plain(socket) => Tls::over(socket, config, address).map(|tls| Self { way: Way::Tls(Box::new(tls)) }),
-            Way::Tls(_) => Ok(self),
+        match self.inner {
+            Inner::Plain(socket) => Tls::over(socket, config, address).map(|tls| Self { inner: Inner::Tls(Box::new(tls)) }),
+            Inner::Tls(_) => Ok(self),
         }
     }
 
-    /// Greets and agrees on keys, without waiting; whether that is done.
+    /// Continues the TLS handshake without blocking; returns whether it is done.
     pub(super) fn shake(&mut self) -> io::Result<bool> {
-        match &mut self.way {
-            Way::Plain(_) => Ok(true),
-            Way::Tls(tls) => tls.shake(),
+        match &mut self.inner {
+            Inner::Plain(_) => Ok(true),
+            Inner::Tls(tls) => tls.shake(),
         }
     }
 
-    /// Whether what is sent is encrypted.
+    /// Whether the connection is encrypted.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {
-        matches!(self.way, Way::Tls(_))
+        matches!(self.inner, Inner::Tls(_))
     }
 
-    /// Whether it is encrypted with keys of an earlier connection, without another exchange of certificates.
+    /// Whether the TLS session of an earlier connection was resumed, without another exchange of certificates.
     #[must_use]
     pub fn is_resumed(&self) -> bool {
-        matches!(&self.way, Way::Tls(tls) if tls.is_resumed())
+        matches!(&self.inner, Inner::Tls(tls) if tls.is_resumed())
     }
 
-    /// The socket, to wait for.
+    /// The socket to wait for.
     #[must_use]
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket().as_fd()
     }
 
-    /// Reads what is there without waiting; 0 at the end, `WouldBlock` if nothing is there. One receive on a plain socket.
+    /// Reads the bytes that have arrived, without blocking; 0 at the end, `WouldBlock` if there are none. A single receive on a
+    /// plain socket.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match &mut self.way {
-            Way::Plain(socket) => retry_interrupted(|| socket.read(buffer)),
-            Way::Tls(tls) => tls.read(buffer),
+        match &mut self.inner {
+            Inner::Plain(socket) => retry_interrupted(|| socket.read(buffer)),
+            Inner::Tls(tls) => tls.read(buffer),
         }
     }
 
-    /// Reads, and waits for it; `WouldBlock` if nothing comes in that time.
+    /// Reads, and waits for the first byte up to `timeout`; `WouldBlock` if none arrives in that time.
     pub fn read_within(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
-        match &mut self.way {
-            Way::Plain(socket) => retry_interrupted(|| socket.read_within(buffer, timeout)),
-            Way::Tls(tls) => tls.read_within(buffer, timeout),
+        match &mut self.inner {
+            Inner::Plain(socket) => retry_interrupted(|| socket.read_within(buffer, timeout)),
+            Inner::Tls(tls) => tls.read_within(buffer, timeout),
         }
     }
 
-    /// Writes what there is room for without waiting; gives how much was taken, `WouldBlock` if nothing was. See [`Self::flush`].
+    /// Writes without blocking; returns the number of bytes accepted, `WouldBlock` if none were. See [`Self::flush`].
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.way {
-            Way::Plain(socket) => retry_interrupted(|| socket.write(bytes)),
-            Way::Tls(tls) => tls.write(bytes),
+        match &mut self.inner {
+            Inner::Plain(socket) => retry_interrupted(|| socket.write(bytes)),
+            Inner::Tls(tls) => tls.write(bytes),
         }
     }
 
-    /// Sends what has been taken but not sent, without waiting; whether nothing is left of it. On a plain socket nothing ever is.
+    /// Sends bytes that were accepted but not sent, without blocking; returns whether none are left. A plain socket has none.
     pub fn flush(&mut self) -> io::Result<bool> {
-        match &mut self.way {
-            Way::Plain(_) => Ok(true),
-            Way::Tls(tls) => tls.flush(),
+        match &mut self.inner {
+            Inner::Plain(_) => Ok(true),
+            Inner::Tls(tls) => tls.flush(),
         }
     }
 
-    /// Writes all of it, and waits for that.
+    /// Writes and sends all bytes, and waits until that is done.
     pub fn write_all(&mut self, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
         loop {
             match self.write(bytes) {
@@ -120,15 +121,15 @@ impl Stream {
         }
     }
 
-    /// Waits until there is room to send, or something to receive.
+    /// Waits until the socket is writable if `for_room`, else until it is readable.
     pub(super) fn wait(&self, for_room: bool, deadline: Instant) -> io::Result<()> {
         self.socket().wait(for_room, deadline)
     }
 
     fn socket(&self) -> &Socket {
-        match &self.way {
-            Way::Plain(socket) => socket,
-            Way::Tls(tls) => tls.socket(),
+        match &self.inner {
+            Inner::Plain(socket) => socket,
+            Inner::Tls(tls) => tls.socket(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! TLS over a socket, by rustls. It knows TLS 1.2 and 1.3.
+//! TLS over a socket, by rustls. It supports TLS 1.2 and 1.3.
 
 use super::socket::{Socket, retry_interrupted};
 use crate::account::{Address, Tls as Wish, TlsMode};
@@ -24,13 +24,13 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    /// Not encrypted before the [handshake](Self::shake) is done.
+    /// A connection that is encrypted once the [handshake](Self::shake) is done.
     pub(super) fn over(socket: Socket, config: Arc<ClientConfig>, address: &Address) -> Result<Self, String> {
         let connection = ClientConnection::new(config, server_name(address)?).map_err(|error| error.to_string())?;
         Ok(Self { socket, connection })
     }
 
-    /// Greets and agrees on keys, without waiting; whether that is done.
+    /// Continues the handshake without blocking; returns whether it is done.
     pub(super) fn shake(&mut self) -> io::Result<bool> {
         loop {
             if !self.flush()? {
@@ -63,7 +63,7 @@ impl Tls {
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // What is left of the last time goes first, so that the buffer does not grow.
+        // Send what the last write left first, so that the buffer does not grow.
         if !self.flush()? {
             return Err(ErrorKind::WouldBlock.into());
         }
@@ -89,20 +89,20 @@ impl Tls {
             match self.connection.reader().read(buffer) {
                 Ok(read) => return Ok(read),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.receive(wait)?,
-                // Servers close without saying so.
+                // Servers close connections without announcing it (close_notify).
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(0),
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Receives once and decrypts it; waits for it if told to.
+    /// Receives once and decrypts. Blocks up to `wait`, or not at all if it is None.
     fn receive(&mut self, wait: Option<Duration>) -> io::Result<()> {
         let mut wire = Wire { socket: &mut self.socket, wait };
         let received = retry_interrupted(|| self.connection.read_tls(&mut wire))?;
         let state = self.connection.process_new_packets();
         if state.is_err() {
-            // What is wrong is told to the server as far as it listens.
+            // Send the alert to the server; it does not matter if that fails.
             let _ = self.flush();
         }
         state.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
@@ -113,7 +113,7 @@ impl Tls {
     }
 }
 
-/// The socket as rustls uses it: waiting so long for what it reads, or not.
+/// The socket as rustls uses it. Reads block up to `wait`, or not at all if it is None.
 struct Wire<'a> {
     socket: &'a mut Socket,
     wait: Option<Duration>,
@@ -138,11 +138,11 @@ impl io::Write for Wire<'_> {
     }
 }
 
-/// Why there was no handshake.
+/// Why a handshake failed.
 pub(super) fn told(error: &io::Error) -> String {
     match (error.kind(), error.get_ref().and_then(|inner| inner.downcast_ref())) {
         (_, Some(Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13))) => {
-            "the server knows no TLS later than 1.1, and this needs 1.2 or 1.3".to_owned()
+            "the server supports only TLS 1.1 or older, and dialin-load needs 1.2 or 1.3".to_owned()
         }
         (ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset, _) => "the server ended the handshake".to_owned(),
         (ErrorKind::WouldBlock | ErrorKind::TimedOut, _) => "the server stopped answering during the TLS handshake".to_owned(),
@@ -155,10 +155,10 @@ fn server_name(address: &Address) -> Result<ServerName<'static>, String> {
         Address::Socket(_) => "localhost",
         Address::Tcp(host, _) => host,
     };
-    ServerName::try_from(host.to_owned()).map_err(|_| format!("{host} is no name that a certificate can have"))
+    ServerName::try_from(host.to_owned()).map_err(|_| format!("a certificate cannot have the name {host}"))
 }
 
-/// How connections are encrypted and what is verified, from the files that are named. An error names the file.
+/// The configuration of rustls for these settings; reads the files that they name. An error names the file.
 pub(super) fn config(wish: &Wish) -> Result<Arc<ClientConfig>, String> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
@@ -178,22 +178,23 @@ pub(super) fn config(wish: &Wish) -> Result<Arc<ClientConfig>, String> {
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let told = |error: &dyn std::fmt::Display| format!("no certificates in {}: {error}", path.display());
-    let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).map_err(|error| told(&error))?.collect();
-    let found = found.map_err(|error| told(&error))?;
-    if found.is_empty() { Err(told(&"it has none")) } else { Ok(found) }
+    let failed = |error: &dyn std::fmt::Display| format!("no certificates in {}: {error}", path.display());
+    let parsed: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).map_err(|error| failed(&error))?.collect();
+    let parsed = parsed.map_err(|error| failed(&error))?;
+    if parsed.is_empty() { Err(failed(&"it has none")) } else { Ok(parsed) }
 }
 
-/// Verifies as much of the server as was asked for.
+/// Verifies the server as far as requested.
 ///
-/// The standard client verifies nothing unless it is told to, because servers make their certificates themselves. So neither does this
-/// one: the certificate is not looked at, nor is the proof that the server has its key, which would prove nothing by itself.
+/// By default the MySQL client verifies nothing, because servers generate their certificates themselves. Neither does this one:
+/// it then checks neither the certificate nor the proof that the server has the certificate's key, which would prove nothing by
+/// itself.
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
-    /// What knows the authority; None where nothing is verified.
+    /// Verifies that the authority signed the certificate; None if nothing is verified.
     authority: Option<Arc<WebPkiServerVerifier>>,
-    /// Whether the certificate has to be for this host.
+    /// Whether the certificate has to be issued for this host.
     identity: bool,
 }
 
@@ -203,13 +204,13 @@ impl Verifier {
             (TlsMode::VerifyCa | TlsMode::VerifyIdentity, Some(ca)) => {
                 let mut roots = RootCertStore::empty();
                 for certificate in certificates(ca)? {
-                    roots.add(certificate).map_err(|error| format!("a certificate in {} is none: {error}", ca.display()))?;
+                    roots.add(certificate).map_err(|error| format!("a certificate in {} is invalid: {error}", ca.display()))?;
                 }
                 let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build();
                 Some(verifier.map_err(|error| error.to_string())?)
             }
             (TlsMode::VerifyCa | TlsMode::VerifyIdentity, None) => {
-                return Err("to verify the server's certificate, the authority's is needed, and none is named".into());
+                return Err("verifying the server's certificate needs the authority's, and none is named".into());
             }
             _ => None,
         };
@@ -228,7 +229,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, Error> {
         let Some(authority) = &self.authority else { return Ok(ServerCertVerified::assertion()) };
         match authority.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // The name is what is verified last.
+            // The name is verified last, so everything else is correct.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.identity => Ok(ServerCertVerified::assertion()),
@@ -275,13 +276,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_to_be_named_to_encrypt() {
+    fn encryption_needs_no_files() {
         assert!(config(&wish(TlsMode::Preferred)).is_ok());
         assert!(config(&wish(TlsMode::Required)).is_ok());
     }
 
     #[test]
-    fn to_verify_an_authority_has_to_be_named() {
+    fn verification_needs_an_authority() {
         for mode in [TlsMode::VerifyCa, TlsMode::VerifyIdentity] {
             assert!(config(&wish(mode)).unwrap_err().contains("authority"));
             let missing = Wish { ca: Some(PathBuf::from("/nowhere/ca.pem")), ..wish(mode) };
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_without_its_key_is_told() {
+    fn a_certificate_without_its_key_is_an_error() {
         let half = Wish { certificate: Some(PathBuf::from("/nowhere/cert.pem")), ..wish(TlsMode::Required) };
         assert!(config(&half).unwrap_err().contains("missing"));
         let both = Wish { key: Some(PathBuf::from("/nowhere/key.pem")), ..half };
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_too_old_is_told_plainly() {
+    fn the_error_says_that_a_server_is_too_old() {
         let too_old = Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13);
         assert!(told(&io::Error::new(ErrorKind::InvalidData, too_old)).contains("1.2 or 1.3"));
         assert!(told(&ErrorKind::UnexpectedEof.into()).contains("ended"));

@@ -1,4 +1,4 @@
-//! Options that say how a server is reached and as whom.
+//! Options for the server's address, the account, and TLS.
 
 use crate::account::{Account, Address, Tls, TlsMode};
 use crate::account_file::{self, AccountFile, tls_mode};
@@ -6,24 +6,24 @@ use crate::errors::{Error, Result};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// Where servers listen that nobody told otherwise.
+/// The default socket of a server; the default host and port are used if it does not exist.
 const SOCKET: &str = "/run/mysqld/mysqld.sock";
 const HOST: &str = "127.0.0.1";
 const PORT: u16 = 3306;
 
-/// Which server, and as whom.
+/// The server, and the account to log in with.
 #[derive(Args, Clone, Debug, Default)]
 pub struct AccountOptions {
     /// The server's unix socket
     #[arg(long, value_name = "PATH", conflicts_with_all = ["host", "port"], help_heading = "Server")]
     pub socket: Option<PathBuf>,
-    /// The server's host; over TCP, even if it is localhost
+    /// The server's host; connects over TCP even to localhost
     #[arg(long, value_name = "HOST", help_heading = "Server")]
     pub host: Option<String>,
     /// The server's port [default: 3306]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Server")]
     pub port: Option<u16>,
-    /// The user [default: the user of this machine]
+    /// The user name [default: the current user of this machine]
     #[arg(long, value_name = "NAME", help_heading = "Server")]
     pub user: Option<String>,
     /// The schema with the workload's tables [default: sbtest]
@@ -49,25 +49,25 @@ pub struct AccountOptions {
     pub get_server_public_key: bool,
 }
 
-/// What an account also depends on.
+/// The environment that the defaults of an account depend on.
 pub struct Surroundings<'a> {
-    /// A variable of the environment.
+    /// The value of an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
-    /// Whether a file is there.
+    /// Whether a file exists.
     pub exists: &'a dyn Fn(&Path) -> bool,
 }
 
-/// An account, and what is not as it should be.
+/// An account, and the warnings about its option file.
 #[derive(Debug)]
 pub struct Found {
     /// The account.
     pub account: Account,
-    /// A sentence each, without a full stop.
+    /// One sentence each, without a full stop.
     pub warnings: Vec<String>,
 }
 
 impl AccountOptions {
-    /// The account that was asked for: by options, else by the option file, else by the environment.
+    /// The requested account. Options take precedence over the option file, and that over the environment.
     ///
     /// # Errors
     ///
@@ -100,8 +100,8 @@ impl AccountOptions {
             return Address::Socket(socket.clone());
         }
         // As for the standard clients, localhost in an option file means the socket.
-        let far = file.host.clone().filter(|host| host != "localhost");
-        if self.host.is_none() && self.port.is_none() && far.is_none() {
+        let remote = file.host.clone().filter(|host| host != "localhost");
+        if self.host.is_none() && self.port.is_none() && remote.is_none() {
             if let Some(socket) = &file.socket {
                 return Address::Socket(socket.clone());
             }
@@ -109,25 +109,25 @@ impl AccountOptions {
                 return Address::Socket(SOCKET.into());
             }
         }
-        let host = self.host.clone().or(far).unwrap_or_else(|| HOST.into());
+        let host = self.host.clone().or(remote).unwrap_or_else(|| HOST.into());
         Address::Tcp(host, self.port.or(file.port).unwrap_or(PORT))
     }
 
     fn tls(&self, file: &AccountFile) -> Result<Tls> {
-        let asked = self.ssl_mode.as_deref().map(tls_mode).transpose();
-        let asked = asked.map_err(|why| Error::user(why, "Write it as in --ssl-mode required"))?;
+        let mode = self.ssl_mode.as_deref().map(tls_mode).transpose();
+        let mode = mode.map_err(|why| Error::user(why, "Write it as in --ssl-mode required"))?;
         let ca = self.ssl_ca.clone().or_else(|| file.ssl_ca.clone());
         let certificate = self.ssl_cert.clone().or_else(|| file.ssl_cert.clone());
         let key = self.ssl_key.clone().or_else(|| file.ssl_key.clone());
         let implied = if ca.is_some() { TlsMode::VerifyCa } else { TlsMode::default() };
-        let mode = asked.or(file.ssl_mode).unwrap_or(implied);
+        let mode = mode.or(file.ssl_mode).unwrap_or(implied);
         if matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity) && ca.is_none() {
-            let remedy = "Name the file with the authority's certificate by --ssl-ca";
+            let remedy = "Name the file with the authority's certificate with --ssl-ca";
             return Err(Error::user("The server's certificate cannot be verified without an authority", remedy));
         }
         if certificate.is_some() != key.is_some() {
             return Err(Error::user(
-                "A client's certificate and its key belong together",
+                "A client's certificate and its key belong together, and one of them is missing",
                 "Give both --ssl-cert and --ssl-key",
             ));
         }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_nobody_named_is_at_the_usual_socket_if_it_is_there() {
+    fn the_default_is_the_usual_socket_if_it_exists() {
         let none = AccountOptions::default();
         assert_eq!([true, false].map(|there| address(&none, "", there)), [SOCKET, "127.0.0.1:3306"]);
     }
@@ -209,11 +209,11 @@ mod tests {
     }
 
     #[test]
-    fn encryption_that_cannot_be_is_the_users_error() {
+    fn impossible_encryption_is_the_users_error() {
         let mode = |mode: &str| AccountOptions { ssl_mode: Some(mode.into()), ..AccountOptions::default() };
         let without_key = AccountOptions { ssl_cert: Some("/c.pem".into()), ..AccountOptions::default() };
         for (options, why) in
-            [(mode("perhaps"), "no ssl-mode"), (mode("VERIFY_CA"), "without an authority"), (without_key, "belong together")]
+            [(mode("perhaps"), "an ssl-mode"), (mode("VERIFY_CA"), "without an authority"), (without_key, "belong together")]
         {
             let error = found(&options, "", &[], false).unwrap_err();
             assert!(error.what.contains(why) && !error.remedy.is_empty(), "{error}");

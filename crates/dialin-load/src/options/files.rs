@@ -1,24 +1,24 @@
-//! The limit of open files: each connection is one.
+//! The limit of open files, of which each connection is one.
 
 use crate::errors::{Error, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What the driver needs beside connections.
+/// The number of open files that the driver needs in addition to its connections.
 const SPARE: u64 = 64;
 
-/// See to it that this process may hold so many connections: raise its limit as far as it may.
+/// Raise this process's limit of open files to the hard limit, and check that it is enough for this number of connections.
 ///
 /// # Errors
 ///
-/// The machine allows fewer.
+/// The hard limit is too low.
 pub fn raise_limit(connections: usize) -> Result<()> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = current != maximum && setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
-    suffices(if raised { maximum } else { current }, connections)
+    check_limit(if raised { maximum } else { current }, connections)
 }
 
-/// Whether a limit (None: without end) is enough for so many connections.
-fn suffices(limit: Option<u64>, connections: usize) -> Result<()> {
+/// Check that a limit of open files (None: unlimited) is enough for this number of connections.
+fn check_limit(limit: Option<u64>, connections: usize) -> Result<()> {
     let needed = connections as u64 + SPARE;
     match limit {
         Some(limit) if limit < needed => Err(too_few(connections, limit, needed)),
@@ -39,8 +39,8 @@ mod tests {
 
     #[test]
     fn a_limit_is_enough_for_as_many_connections_and_what_the_driver_needs_itself() {
-        assert_eq!([Some(1064), None].map(|limit| suffices(limit, 1000)), [Ok(()), Ok(())]);
-        let error = suffices(Some(1063), 1000).unwrap_err();
+        assert_eq!([Some(1064), None].map(|limit| check_limit(limit, 1000)), [Ok(()), Ok(())]);
+        let error = check_limit(Some(1063), 1000).unwrap_err();
         assert!(error.what.contains("1000") && error.what.contains("1063") && error.remedy.contains("1064"), "{error}");
     }
 

@@ -1,4 +1,4 @@
-//! Options that say how load is applied.
+//! Options of `dialin-load run`.
 
 use super::{AccountOptions, WorkloadOptions, within};
 use crate::account::Account;
@@ -8,9 +8,9 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long a step is measured unless said, in seconds.
+/// The default length of the measured part of a step, in seconds.
 const TIME: u64 = 60;
-/// The longest phase: a year, in seconds.
+/// The longest phase or timeout: a year, in seconds.
 const LONGEST: i64 = 366 * 86_400;
 
 /// How transactions are spread over time with --rate.
@@ -27,13 +27,13 @@ pub enum ArrivalsOption {
 pub enum GatherOption {
     /// On if less than 40 % of the driver's CPUs is idle in the second half of a step's warm-up (without one: in its first second)
     Auto,
-    /// Where a load thread has 32 connections or more
+    /// If a load thread has 32 connections or more
     On,
     /// Never
     Off,
 }
 
-/// How load is applied.
+/// Options of `dialin-load run`.
 #[derive(Args, Clone, Debug)]
 pub struct RunOptions {
     /// Which workload
@@ -42,7 +42,7 @@ pub struct RunOptions {
     /// Which server
     #[command(flatten)]
     pub account: AccountOptions,
-    /// Concurrent connections; a list makes steps
+    /// Concurrent connections; a list runs one step per value
     #[arg(
         long,
         value_name = "N[,N...]",
@@ -51,7 +51,7 @@ pub struct RunOptions {
         value_parser = within::<usize>(1..=1_000_000)
     )]
     pub connections: Vec<usize>,
-    /// Transactions per second, all connections together; a list makes steps [default: closed loop]
+    /// Transactions per second, all connections together; a list runs one step per value [default: closed loop]
     #[arg(long, value_name = "N[,N...]", value_delimiter = ',')]
     pub rate: Vec<f64>,
     /// How transactions are spread over time with --rate
@@ -72,8 +72,8 @@ pub struct RunOptions {
     /// Load threads, one number for all steps or one per step [default: chosen for the machine]
     #[arg(long, value_name = "N[,N...]", value_delimiter = ',', value_parser = within::<usize>(1..=1_024))]
     pub load_threads: Vec<usize>,
-    /// Whether load threads wait a little for further answers before they work through those that are there (closed loop only); one
-    /// value for all steps or one per step
+    /// Whether load threads wait a little for further answers before they process those that have arrived (closed loop only);
+    /// one value for all steps or one per step
     #[arg(long, value_enum, value_name = "MODE[,MODE...]", value_delimiter = ',', default_value = "auto")]
     pub gather: Vec<GatherOption>,
     /// Send statements as text instead of preparing them
@@ -88,10 +88,10 @@ pub struct RunOptions {
     /// Seconds that a connection may stay lost before the run fails
     #[arg(long, value_name = "S", default_value_t = 60, value_parser = within::<u64>(0..=LONGEST))]
     pub reconnect_for: u64,
-    /// How fast a capture is replayed: 1 as it was captured, 2 twice as fast, or full: as fast as the order of transactions allows
+    /// Speed of the replay: 1 as captured, 2 twice as fast, or full: as fast as the order of transactions allows [default: 1]
     #[arg(long, value_name = "N|full", help_heading = "Replay of a capture (capture:DIR)")]
     pub pace: Option<String>,
-    /// Leave out what ended at this time or before, in seconds since 1970: a backup has it already
+    /// Leave out transactions that ended at or before this time, in seconds since 1970: a restored backup contains them already
     #[arg(long, value_name = "TIME", help_heading = "Replay of a capture (capture:DIR)")]
     pub from: Option<f64>,
     /// Apply the load from agents on these hosts; each has its own account
@@ -109,11 +109,11 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// The run that was asked for.
+    /// The run that the options describe.
     ///
     /// # Errors
     ///
-    /// A rate is out of its bounds, or the lists do not go together.
+    /// A rate is out of range, or the lengths of the lists do not match.
     pub fn run(&self, account: Account) -> Result<Run> {
         let steps = self.steps()?;
         let measured = self.measured(steps.len())?;
@@ -175,9 +175,9 @@ impl RunOptions {
     fn rate(&self, per_second: f64) -> Result<Rate> {
         if !(per_second > 0.0 && per_second <= HIGHEST_RATE) {
             let remedy = format!(
-                "Give transactions per second above 0 and up to {HIGHEST_RATE}, or leave --rate away for a closed loop"
+                "Give transactions per second above 0 and up to {HIGHEST_RATE}, or leave out --rate for a closed loop"
             );
-            return Err(Error::user(format!("--rate {per_second} is no rate"), remedy));
+            return Err(Error::user(format!("--rate {per_second} is out of range"), remedy));
         }
         let arrivals = match self.arrivals {
             ArrivalsOption::Constant => Arrivals::Constant,
@@ -186,7 +186,7 @@ impl RunOptions {
         Ok(Rate { per_second, arrivals })
     }
 
-    /// How long each step is measured; None until the run is stopped.
+    /// The seconds for which each step is measured; None if it runs until it is stopped.
     fn measured(&self, steps: usize) -> Result<Option<u64>> {
         let seconds = match self.time {
             Some(seconds) => seconds,
@@ -194,7 +194,7 @@ impl RunOptions {
             None => TIME,
         };
         if seconds == 0 && steps > 1 {
-            let remedy = "Give --time the seconds of each step, or ask for one step";
+            let remedy = "Give the seconds of each step with --time, or run only one step";
             return Err(Error::user(format!("--time 0 never ends the first of {steps} steps"), remedy));
         }
         Ok((seconds > 0).then_some(seconds))
@@ -211,7 +211,7 @@ impl From<GatherOption> for Gather {
     }
 }
 
-/// The value of a step, from 0, out of one for all steps or one per step; None without any.
+/// The value for the step with index `place`, from a list with one value for all steps or one per step; None if it is empty.
 fn of_step<T: Copy>(values: &[T], place: usize) -> Option<T> {
     values.get(place).or(values.last()).copied()
 }
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_is_a_minute_of_one_connection_in_a_closed_loop() {
+    fn the_default_is_a_minute_of_one_connection_in_a_closed_loop() {
         assert_eq!(steps_of(""), [("measure", 1, Some(60), 1, None)]);
     }
 
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_one_and_of_many_and_lists_of_the_same_length_go_together() {
+    fn two_lists_have_the_same_length_or_one_has_a_single_value() {
         let steps = |options: &str| steps_of(options).iter().map(|step| (step.3, step.4)).collect::<Vec<_>>();
         assert_eq!(steps("--connections 8 --rate 1,2.5"), [(8, Some(1.0)), (8, Some(2.5))]);
         assert_eq!(steps("--connections 8,9 --rate 3"), [(8, Some(3.0)), (9, Some(3.0))]);
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_said_is_in_the_run() {
+    fn all_options_are_in_the_run() {
         let run =
             run("--seed 7 --text --backlog 10 --timeout 5 --reconnect-for 6 --load-threads 2 --rate 9 --arrivals poisson")
                 .unwrap();

@@ -1,4 +1,4 @@
-//! The command line: what can be asked for, and what is asked for that cannot be.
+//! The command line: commands, options, and the errors in them.
 
 mod account;
 mod capture;
@@ -35,19 +35,18 @@ Examples:
 The password comes from [client] of --defaults-file or from the environment's MYSQL_PWD, never from an argument.
 
 Exit codes: 0 success, 1 the driver failed, 2 wrong options or workload, 3 the server failed, 4 the workload does not fit
-the server's data, 5 the run ended well but did not reach the requested rate.";
+the server's data, 5 the run completed but did not reach the requested rate.";
 
 const RUN_EXAMPLES: &str = "\
-Without --rate each connection begins a transaction when its last one ended: a closed loop, which shows what the server can do.
-With --rate transactions come when they are due, however slow the server is, and their latency counts from then: an open loop,
-which shows what its users feel. A list of connections or rates makes a step of each; of two lists, one has one value, or both
-have as many.
+Without --rate, each connection begins a transaction when its last one ended: a closed loop, which shows what the server can do.
+With --rate, transactions become due at that rate, however slow the server is, and their latency counts from then: an open loop,
+which shows what users experience. A list of connections or rates runs one step per value; two lists must have the same length.
 
 Examples:
   dialin-load run oltp_read_write --connections 1,4,16,64 --warmup 5 --time 20     the scaling curve
   dialin-load run oltp_read_write --connections 64 --rate 200,400,800 --time 60    latency under three loads
-  dialin-load run oltp_read_write --connections 4,64 --load-threads 3,1 --gather off,on    as an earlier run chose
-  dialin-load run capture:shop.capture --pace 1 --warmup 30                       a capture, as it was captured
+  dialin-load run oltp_read_write --connections 4,64 --load-threads 3,1 --gather off,on    the choices of an earlier run
+  dialin-load run capture:shop.capture --pace 1 --warmup 30                       a capture at its original pace
   dialin-load run noop --connections 16 --time 0                                   until Ctrl-C
   dialin-load run bank-transfer --connections 8 --transactions 100000 --seed 7     the same work each time";
 
@@ -95,10 +94,10 @@ pub enum Command {
     Show(WorkloadOptions),
 }
 
-/// Which workload.
+/// The workload and its options.
 #[derive(Args, Clone, Debug)]
 pub struct WorkloadOptions {
-    /// Its name, as `dialin-load workloads` lists it, or a workload file ending in .toml
+    /// Its name, as `dialin-load workloads` lists it, or the path of a workload file ending in .toml
     #[arg(value_name = "WORKLOAD")]
     pub workload: String,
     /// An option of the workload, such as table-size=100000; see `dialin-load show WORKLOAD`
@@ -111,12 +110,12 @@ impl WorkloadOptions {
     ///
     /// # Errors
     ///
-    /// One has no name or no `=`.
+    /// An option has no name or no `=`.
     pub fn pairs(&self) -> Result<Vec<(String, String)>> {
         let pair = |text: &String| match text.split_once('=') {
             Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
             _ => Err(Error::user(
-                format!("`--option {text}` is no option of a workload"),
+                format!("`--option {text}` is not an option of a workload"),
                 "Write it as name=value, such as --option table-size=100000",
             )),
         };
@@ -124,7 +123,7 @@ impl WorkloadOptions {
     }
 }
 
-/// A workload's tables on a server.
+/// Options of the commands that use a workload's tables on a server.
 #[derive(Args, Debug)]
 pub struct TableOptions {
     /// Which workload
@@ -135,7 +134,7 @@ pub struct TableOptions {
     pub account: AccountOptions,
 }
 
-/// How tables are filled.
+/// Options of `dialin-load prepare`.
 #[derive(Args, Debug)]
 pub struct PrepareOptions {
     /// Which tables
@@ -146,7 +145,7 @@ pub struct PrepareOptions {
     pub threads: Option<usize>,
 }
 
-/// How an agent waits for its conductor.
+/// Options of `dialin-load agent`.
 #[derive(Args, Debug)]
 pub struct AgentOptions {
     /// The server that this host loads
@@ -160,21 +159,21 @@ pub struct AgentOptions {
     pub token_file: PathBuf,
 }
 
-/// How the driver is tested.
+/// Options of `dialin-load self-test`.
 #[derive(Args, Debug)]
 pub struct SelfTestOptions {
     /// Concurrent connections
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = within::<usize>(1..=10_000))]
     pub connections: usize,
-    /// Load threads: 1 measures the ceiling of one [default: chosen for the machine]
+    /// Load threads; 1 measures the limit of a single one [default: chosen for the machine]
     #[arg(long, value_name = "N", value_parser = within::<usize>(1..=1_024))]
     pub load_threads: Option<usize>,
-    /// How long each kind of statement is measured, and how long sending and receiving its bytes alone
+    /// Seconds of each measurement: of two kinds of statements, and of sending and receiving only their bytes
     #[arg(long, value_name = "S", default_value_t = 3, value_parser = within::<u64>(1..=600))]
     pub seconds: u64,
 }
 
-/// Takes whole numbers of a range.
+/// A parser for whole numbers of a range.
 fn within<T>(range: RangeInclusive<i64>) -> RangedI64ValueParser<T>
 where
     T: TryFrom<i64, Error: std::error::Error + Send + Sync> + Clone + Send + Sync + 'static,
@@ -182,38 +181,38 @@ where
     RangedI64ValueParser::new().range(range)
 }
 
-/// What came of the arguments.
+/// The result of parsing the arguments.
 #[derive(Debug)]
 pub enum Parsed {
-    /// Something to do.
+    /// A command to run.
     Cli(Box<Cli>),
-    /// A text that was asked for: help, or the version.
+    /// A text to print: the help, or the version.
     Text(String),
 }
 
-/// Read the arguments, the program's name first.
+/// Parse the arguments, the program's name first.
 ///
 /// # Errors
 ///
-/// They cannot be understood.
+/// An argument is unknown, missing or wrong.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
     match Cli::try_parse_from(arguments) {
         Ok(cli) => Ok(Parsed::Cli(Box::new(cli))),
         Err(error) => match error.kind() {
             ErrorKind::DisplayVersion => Ok(Parsed::Text(version())),
             ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Ok(Parsed::Text(error.to_string())),
-            _ => Err(misunderstood(&error.to_string())),
+            _ => Err(error_from_clap(&error.to_string())),
         },
     }
 }
 
-/// The version, which build it is, and what its stream is written in; dialin reads this.
+/// The version, the build, and the schema of the stream; dialin parses this text.
 fn version() -> String {
     format!("dialin-load {} (build {BUILD}, stream {SCHEMA})", env!("CARGO_PKG_VERSION"))
 }
 
-/// An error of several lines and paragraphs as one of a line, with the tip or the usage as its remedy.
-fn misunderstood(text: &str) -> Error {
+/// Convert an error text of clap, which has several paragraphs, to an error of one line; its remedy is clap's tip or the usage.
+fn error_from_clap(text: &str) -> Error {
     let paragraph: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
     let what = paragraph.join(" ");
     let what = what.strip_prefix("error: ").unwrap_or(&what);
@@ -234,7 +233,7 @@ fn misunderstood(text: &str) -> Error {
     Error::user(what, remedy)
 }
 
-/// The bounds that clap names for a number beyond them.
+/// The bounds in clap's message about a number that is out of range.
 fn bounds(why: &str) -> Option<(&str, &str)> {
     why.split_once(" is not in ")?.1.split_once("..=")
 }
@@ -266,26 +265,26 @@ mod tests {
     }
 
     #[test]
-    fn help_teaches_by_examples_that_are_understood() {
+    fn the_examples_in_the_help_can_be_parsed() {
         let examples = [EXAMPLES, RUN_EXAMPLES].into_iter().flat_map(str::lines).map(str::trim);
         let examples: Vec<&str> = examples.filter(|line| line.starts_with("dialin-load")).collect();
         assert!(examples.len() > 8);
         for example in examples {
-            // What stands behind two blanks is a comment, and what stands behind > is the shell's.
+            // Three blanks begin a comment, and > a redirection of the shell.
             let line = example.split("   ").next().unwrap().split('>').next().unwrap();
             assert!(matches!(parsed(line), Ok(Parsed::Cli(_))), "{line}");
         }
     }
 
     #[test]
-    fn nothing_asked_for_gives_the_help_and_a_version_can_be_asked_for() {
+    fn no_arguments_show_the_help_and_version_shows_the_version() {
         assert!(matches!(parsed("dialin-load"), Ok(Parsed::Text(text)) if text.contains("Examples:")));
         let Ok(Parsed::Text(version)) = parsed("dialin-load --version") else { panic!("no version") };
         assert!(version.starts_with("dialin-load ") && version.contains(BUILD) && version.contains(SCHEMA), "{version}");
     }
 
     #[test]
-    fn what_is_not_understood_is_told_in_one_line_with_a_remedy() {
+    fn errors_have_one_line_and_a_remedy() {
         for line in [
             "dialin-load run",
             "dialin-load nothing",
@@ -316,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn json_may_be_asked_for_before_and_behind_the_command() {
+    fn json_may_be_given_before_and_after_the_command() {
         for line in ["dialin-load --json run noop", "dialin-load run noop --json"] {
             assert!(matches!(parsed(line), Ok(Parsed::Cli(cli)) if cli.json), "{line}");
         }

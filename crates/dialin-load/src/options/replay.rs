@@ -7,16 +7,16 @@ use crate::replay::{Facts, Pace, Request};
 use crate::run::{Gather, Phase, Purpose, Run};
 use std::time::Duration;
 
-/// What stands before the directory of a capture that is replayed.
+/// The prefix of a workload's name that makes the rest the directory of a capture.
 pub const CAPTURE: &str = "capture:";
 /// The slowest and the fastest pace.
 const PACES: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 
-/// The capture that is to be shown, without what ended by its option `from`; None of another workload.
+/// The capture to show, without transactions that ended at or before its option `from`; None if the workload is not a capture.
 ///
 /// # Errors
 ///
-/// It has another option, or that is no time.
+/// It has another option, or `from` is not a number.
 pub fn shown_capture(options: &WorkloadOptions) -> Result<Option<Request>> {
     let Some(directory) = options.workload.strip_prefix(CAPTURE) else { return Ok(None) };
     let mut from = None;
@@ -26,7 +26,7 @@ pub fn shown_capture(options: &WorkloadOptions) -> Result<Option<Request>> {
             _ => {
                 return Err(Error::user(
                     format!("A capture has no option {name}={value}"),
-                    "It has from, in seconds since 1970",
+                    "Its only option is from, in seconds since 1970",
                 ));
             }
         }
@@ -40,16 +40,16 @@ fn microseconds(seconds: f64) -> i64 {
 }
 
 impl RunOptions {
-    /// The replay that is asked for; None of another workload.
+    /// The requested replay; None if the workload is not a capture.
     ///
     /// # Errors
     ///
-    /// Options do not fit.
+    /// An option cannot be used for this workload, or the value of `--pace` is wrong.
     pub fn replay(&self) -> Result<Option<Request>> {
         let Some(directory) = self.workload.workload.strip_prefix(CAPTURE) else {
             return match (&self.pace, self.from) {
                 (None, None) => Ok(None),
-                _ => Err(Error::user("--pace and --from are for the replay of a capture", "Name it: capture:DIR")),
+                _ => Err(Error::user("--pace and --from need a capture to replay", "Name it as the workload: capture:DIR")),
             };
         };
         let unfit = [
@@ -61,19 +61,20 @@ impl RunOptions {
             ("--agents", !self.agents.is_empty()),
         ];
         if let Some((name, _)) = unfit.iter().find(|(_, is_given)| *is_given) {
-            return Err(Error::user(format!("{name} does not go with the replay of a capture"), "Leave it out"));
+            return Err(Error::user(format!("{name} cannot be used with the replay of a capture"), "Leave it out"));
         }
         let pace = match self.pace.as_deref().unwrap_or("1") {
             "full" => Pace::Full,
             text => match text.parse() {
                 Ok(times) if PACES.contains(&times) => Pace::Times(times),
-                _ => return Err(Error::user(format!("--pace {text} is no pace"), "Give full, or a number from 0.01 to 100")),
+                _ => return Err(Error::user(format!("--pace {text} is not a pace"), "Give full, or a number from 0.01 to 100")),
             },
         };
         Ok(Some(Request { directory: directory.into(), pace, from: self.from.map(microseconds) }))
     }
 
-    /// The run of a replay: on as many connections as the capture has sessions at once, until it is over.
+    /// The run of a replay: on as many connections as the capture has concurrent sessions, until the capture or `--time` is
+    /// over.
     #[must_use]
     pub fn replay_run(&self, account: Account, facts: &Facts) -> Run {
         let phase = |purpose, seconds| Phase {

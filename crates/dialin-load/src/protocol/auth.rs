@@ -1,4 +1,4 @@
-//! How an account proves that it knows its password.
+//! The authentication plugins.
 
 use ed25519_dalek::VerifyingKey;
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
@@ -8,7 +8,7 @@ use rsa::{Oaep, RsaPublicKey};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
-/// The ways that are known here.
+/// The supported authentication plugins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plugin {
     /// `mysql_native_password`.
@@ -17,12 +17,12 @@ pub enum Plugin {
     CachingSha2,
     /// `sha256_password`.
     Sha256,
-    /// `client_ed25519`, MariaDB's.
+    /// `client_ed25519`, of MariaDB.
     Ed25519,
 }
 
 impl Plugin {
-    /// By the name that the server calls it; None if it is not known here.
+    /// Finds a plugin by the name that the server uses; None if it is not supported.
     #[must_use]
     pub fn find(name: &[u8]) -> Option<Self> {
         [Self::Native, Self::CachingSha2, Self::Sha256, Self::Ed25519]
@@ -30,7 +30,7 @@ impl Plugin {
             .find(|plugin| plugin.name().as_bytes() == name)
     }
 
-    /// The name that the server calls it.
+    /// The name that the server uses.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -41,13 +41,13 @@ impl Plugin {
         }
     }
 
-    /// How many random bytes the server sends for it.
+    /// The length of the server's challenge for this plugin, in bytes.
     #[must_use]
     pub fn challenge_length(self) -> usize {
         if self == Self::Ed25519 { 32 } else { 20 }
     }
 
-    /// The first answer to the server's challenge. `encrypted`: whether the connection is.
+    /// The first answer to the server's challenge. `encrypted`: whether the connection is encrypted.
     #[must_use]
     pub fn answer(self, password: &[u8], challenge: &[u8], encrypted: bool) -> Vec<u8> {
         match self {
@@ -62,7 +62,7 @@ impl Plugin {
     }
 }
 
-/// What asks the server for its public key.
+/// The request for the server's public key.
 const SHA256_ASKS_FOR_KEY: u8 = 1;
 
 fn native(password: &[u8], challenge: &[u8]) -> [u8; 20] {
@@ -79,19 +79,19 @@ fn caching_sha2(password: &[u8], challenge: &[u8]) -> [u8; 32] {
     std::array::from_fn(|at| once[at] ^ mask[at])
 }
 
-/// A signature of the challenge, with the password where Ed25519 has its seed: that is why the key is expanded here.
+/// Signs the challenge. MariaDB uses the password in place of the 32-byte seed of Ed25519, so the key is expanded from its hash here.
 fn ed25519(password: &[u8], challenge: &[u8]) -> [u8; 64] {
     let key = ExpandedSecretKey::from_bytes(&Sha512::digest(password).into());
     raw_sign::<Sha512>(&key, challenge, &VerifyingKey::from(&key)).to_bytes()
 }
 
-/// The password as it is, for connections on which nobody listens.
+/// The password in clear text, ended by a zero byte, for connections on which nobody can listen.
 #[must_use]
 pub fn in_clear(password: &[u8]) -> Vec<u8> {
     [password, &[0]].concat()
 }
 
-/// The password encrypted with the server's public key; None if the key is none.
+/// The password, encrypted with the server's public key; None if the key is invalid.
 pub fn encrypted(password: &[u8], challenge: &[u8], key: &[u8], random: &mut impl CryptoRngCore) -> Option<Vec<u8>> {
     let key = RsaPublicKey::from_public_key_pem(std::str::from_utf8(key).ok()?.trim_end_matches('\0').trim()).ok()?;
     let mixed: Vec<u8> = in_clear(password).iter().zip(challenge.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect();
@@ -109,7 +109,7 @@ mod tests {
         hex.as_bytes().chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
     }
 
-    /// What the server does with an answer: it knows the password hashed twice only.
+    /// Checks an answer as the server does, which knows only the double hash of the password.
     #[test]
     fn a_native_answer_is_what_the_server_checks() {
         let challenge = *b"abcdefghijklmnopqrst";
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(Sha256::digest(once), stored);
     }
 
-    /// RFC 8032, 7.1, tests 2 and 3: with a seed for a password MariaDB's way is Ed25519 itself.
+    /// RFC 8032, 7.1, tests 2 and 3: if the password is a seed, MariaDB's scheme is standard Ed25519.
     #[test]
     fn an_ed25519_answer_is_the_signature_of_the_standard() {
         let seed = bytes("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb");
@@ -144,20 +144,20 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_password_is_said_without_a_hash() {
+    fn an_empty_password_is_sent_without_a_hash() {
         assert_eq!(Plugin::Native.answer(b"", &[1; 20], false), b"");
         assert_eq!(Plugin::CachingSha2.answer(b"", &[1; 20], false), b"\0");
         assert_eq!(Plugin::Sha256.answer(b"", &[1; 20], true), b"\0");
     }
 
     #[test]
-    fn sha256_shows_the_password_to_an_encrypted_connection_only() {
+    fn sha256_sends_the_clear_password_over_an_encrypted_connection_only() {
         assert_eq!(Plugin::Sha256.answer(b"secret", &[1; 20], true), b"secret\0");
         assert_eq!(Plugin::Sha256.answer(b"secret", &[1; 20], false), [SHA256_ASKS_FOR_KEY]);
     }
 
     #[test]
-    fn what_is_encrypted_the_server_can_decrypt() {
+    fn the_server_can_decrypt_an_encrypted_password() {
         let private = RsaPrivateKey::new(&mut OsRng, 1024).unwrap();
         let key = private.to_public_key().to_public_key_pem(LineEnding::LF).unwrap();
         let challenge = *b"abcdefghijklmnopqrst";
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_encrypts_nothing() {
+    fn an_invalid_key_is_refused() {
         for key in [&b""[..], b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", b"\xFF\xFF"] {
             assert_eq!(encrypted(b"secret", &[1; 20], key, &mut OsRng), None);
         }

@@ -1,7 +1,7 @@
-//! Writing commands into a buffer, ready to be sent.
+//! Writes commands into a buffer, ready to be sent.
 //!
-//! What a command gives back is the sequence number that the server's response begins with, for
-//! [`Response::expect`](super::response::Response::expect): 1 unless the command was longer than one packet.
+//! Functions that write a command with a response return the sequence number that the response begins with, for
+//! [`Response::expect`](super::response::Response::expect): 1 unless the command is longer than one packet.
 
 use super::packet;
 use super::parameters::Parameters;
@@ -13,22 +13,22 @@ const EXECUTE: u8 = 23;
 const CLOSE: u8 = 25;
 pub(super) const QUERY: u8 = 3;
 
-/// Runs SQL as text.
+/// Writes a command that executes SQL as text (COM_QUERY).
 pub fn query(out: &mut Vec<u8>, sql: &[u8]) -> u8 {
     command(out, QUERY, sql)
 }
 
-/// Prepares a statement.
+/// Writes a command that prepares a statement (COM_STMT_PREPARE).
 pub fn prepare(out: &mut Vec<u8>, sql: &[u8]) -> u8 {
     command(out, PREPARE, sql)
 }
 
-/// Closes the prepared statement that the server gave this number. The server does not respond.
+/// Writes a command that closes a prepared statement (COM_STMT_CLOSE). `id` is the server's number for it. There is no response.
 pub fn close(out: &mut Vec<u8>, id: u32) {
     command(out, CLOSE, &id.to_le_bytes());
 }
 
-/// Says goodbye. The server does not respond.
+/// Writes a command that ends the session (COM_QUIT). There is no response.
 pub fn quit(out: &mut Vec<u8>) {
     command(out, QUIT, &[]);
 }
@@ -40,14 +40,14 @@ fn command(out: &mut Vec<u8>, code: u8, payload: &[u8]) -> u8 {
     packet::finish(out, start, 0)
 }
 
-/// Header, code, statement, no cursor, once.
+/// The length of the fixed part: packet header, command code, statement number, flags (no cursor), iteration count (1).
 const HEAD: usize = packet::HEADER + 1 + 4 + 1 + 4;
 
-/// How a prepared statement of one connection is executed: all of the command that does not change, and which types the server
-/// knows its parameters to have.
+/// Executes a prepared statement of one connection (COM_STMT_EXECUTE): holds the fixed part of the command, and the parameter types that
+/// were sent to the server.
 ///
-/// Types go with the first execution, and again only when one has changed, as the standard client does it: whole numbers are BIGINT,
-/// text is VARCHAR.
+/// Types are sent with the first execution, and again only when one has changed, as the standard client does. Integers are sent as BIGINT,
+/// text as VARCHAR.
 #[derive(Clone, Debug)]
 pub struct Execution {
     head: [u8; HEAD],
@@ -56,7 +56,7 @@ pub struct Execution {
 }
 
 impl Execution {
-    /// Of the statement that the server gave this number, with so many parameters.
+    /// Creates the execution of the statement to which the server gave the number `id`, with this number of parameters.
     #[must_use]
     pub fn new(id: u32, parameters: usize) -> Self {
         let mut head = [0; HEAD];
@@ -73,7 +73,7 @@ impl Execution {
         u32::from_le_bytes([a, b, c, d])
     }
 
-    /// Begins an execution at the end of `out`; every parameter must follow.
+    /// Begins an execution at the end of `out`. All parameters must be written to the result.
     pub fn begin<'a>(&'a mut self, out: &'a mut Vec<u8>) -> Execute<'a> {
         let start = out.len();
         out.extend_from_slice(&self.head);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_double_that_is_no_number_is_null() {
+    fn a_double_that_is_not_finite_is_null() {
         let mut execution = Execution::new(1, 1);
         let out = execute(&mut execution, &[Value::Double(f64::NAN)]);
         assert_eq!(&out[14..], b"\x01\x01\xFD\0");

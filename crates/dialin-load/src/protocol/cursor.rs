@@ -1,23 +1,23 @@
-//! Reading the fields of a packet, one after the other.
+//! Reads the fields of a packet, one after the other.
 
 use super::Malformed;
 
 const SHORT: Malformed = Malformed("a packet ends before its fields do");
 
-/// What of a packet has not been read yet.
+/// The unread rest of a packet's payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Cursor<'a> {
-    /// At the beginning of a packet's payload.
+    /// Creates a cursor at the beginning of a payload.
     #[must_use]
     pub fn new(payload: &'a [u8]) -> Self {
         Self { rest: payload }
     }
 
-    /// All that is left.
+    /// All unread bytes.
     #[must_use]
     pub fn rest(self) -> &'a [u8] {
         self.rest
@@ -42,17 +42,17 @@ impl<'a> Cursor<'a> {
         Ok(self.array::<1>()?[0])
     }
 
-    /// A number of two bytes.
+    /// A two-byte integer.
     pub fn u16(&mut self) -> Result<u16, Malformed> {
         Ok(u16::from_le_bytes(self.array()?))
     }
 
-    /// A number of four bytes.
+    /// A four-byte integer.
     pub fn u32(&mut self) -> Result<u32, Malformed> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
-    /// A number of eight bytes.
+    /// An eight-byte integer.
     pub fn u64(&mut self) -> Result<u64, Malformed> {
         Ok(u64::from_le_bytes(self.array()?))
     }
@@ -67,14 +67,14 @@ impl<'a> Cursor<'a> {
                 u64::from(u32::from_le_bytes([low, middle, high, 0]))
             }
             0xFE => self.u64()?,
-            0xFF => return Err(Malformed("a length that cannot be")),
+            0xFF => return Err(Malformed("an invalid length")),
             small => u64::from(small),
         }))
     }
 
     /// A length-encoded integer that cannot be NULL.
     pub fn number(&mut self) -> Result<u64, Malformed> {
-        self.integer()?.ok_or(Malformed("NULL where a number must be"))
+        self.integer()?.ok_or(Malformed("NULL instead of a number"))
     }
 
     /// Length-encoded bytes; None for NULL.
@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The bytes up to the next zero, which is passed; all that is left if there is none.
+    /// The bytes up to the next zero byte, which is skipped; all unread bytes if there is none.
     pub fn until_zero(&mut self) -> &'a [u8] {
         let end = self.rest.iter().position(|byte| *byte == 0);
         let (head, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));

@@ -1,53 +1,53 @@
-//! The first packets of a connection: the server's greeting, what both can do, and the client's reply.
+//! The first packets of a connection: the server's greeting, the capabilities of both sides, and the client's reply.
 
 use super::Malformed;
 use super::cursor::Cursor;
 use super::packet::{put_bytes, put_integer};
 use super::response::Dialect;
 
-/// What server and client can do; MariaDB's extensions are the upper half.
+/// The capability flags of server and client. The upper 32 bits are MariaDB's extensions.
 pub mod capability {
-    /// Always set by MySQL; MariaDB says by its absence that it has extensions.
+    /// Always set by MySQL. If a server does not set it, the server is MariaDB and has extensions.
     pub const LONG_PASSWORD: u64 = 1;
-    /// All flags of columns are sent.
+    /// All column flags are sent.
     pub const LONG_FLAG: u64 = 1 << 2;
-    /// A schema is chosen with the login.
+    /// The login selects a schema.
     pub const CONNECT_WITH_DB: u64 = 1 << 3;
-    /// The protocol of version 4.1 and later.
+    /// The protocol of MySQL 4.1 and later.
     pub const PROTOCOL_41: u64 = 1 << 9;
     /// The connection is encrypted.
     pub const SSL: u64 = 1 << 11;
     /// Status flags of transactions are sent.
     pub const TRANSACTIONS: u64 = 1 << 13;
-    /// Passwords are not sent as before 4.1.
+    /// Authentication as in MySQL 4.1 and later.
     pub const SECURE_CONNECTION: u64 = 1 << 15;
-    /// Several results may come for one command.
+    /// A text command may return several results.
     pub const MULTI_RESULTS: u64 = 1 << 17;
-    /// For a prepared statement too.
+    /// A prepared statement may return several results.
     pub const PS_MULTI_RESULTS: u64 = 1 << 18;
-    /// There is more than one way of authentication.
+    /// Authentication plugins are supported.
     pub const PLUGIN_AUTH: u64 = 1 << 19;
-    /// The client describes itself.
+    /// The client sends connection attributes.
     pub const CONNECT_ATTRS: u64 = 1 << 20;
-    /// The client's authentication data may be long.
+    /// The length of the client's authentication data is length-encoded, and may exceed 255 bytes.
     pub const PLUGIN_AUTH_LENENC: u64 = 1 << 21;
-    /// Changes of the session are told behind an OK, as MySQL does for BEGIN and COMMIT.
+    /// OK packets contain changes of the session state, as MySQL sends for BEGIN and COMMIT.
     pub const SESSION_TRACK: u64 = 1 << 23;
     /// Results have no EOF packets.
     pub const DEPRECATE_EOF: u64 = 1 << 24;
-    /// Definitions of columns have a part more (MariaDB).
+    /// Column definitions have an additional part (MariaDB).
     pub const EXTENDED_METADATA: u64 = 1 << 35;
-    /// A prepared statement's known definitions are left out (MariaDB).
+    /// Column definitions of a prepared statement are left out if they have not changed (MariaDB).
     pub const CACHE_METADATA: u64 = 1 << 36;
 }
 
 use capability as can;
 
-/// What this client can do and asks for.
+/// The capabilities that this client requests.
 ///
-/// It is what the client library of sysbench, MariaDB's Connector/C, asks for as far as it shows in a result, so that a server
-/// sends as many bytes to one as to the other: EOF packets stay, and MariaDB leaves out definitions that are known.
-/// LOCAL INFILE, several statements in one command and reports of progress are not asked for.
+/// Those that affect results are the ones that sysbench's client library, MariaDB Connector/C, requests, so that a server sends the same
+/// number of bytes to both: EOF packets are sent, and MariaDB leaves out unchanged column definitions. LOCAL INFILE, multiple statements
+/// in one command and progress reports are not requested.
 pub const WANTED: u64 = can::LONG_PASSWORD
     | can::LONG_FLAG
     | can::CONNECT_WITH_DB
@@ -66,37 +66,37 @@ pub const WANTED: u64 = can::LONG_PASSWORD
 
 const NEEDED: u64 = can::PROTOCOL_41 | can::SECURE_CONNECTION;
 
-/// The character set that all servers since 5.5 know and that has all characters: utf8mb4_general_ci.
+/// The collation utf8mb4_general_ci, which all servers since 5.5 support and which covers all characters.
 const UTF8MB4: u8 = 45;
 
-/// The longest packet that the client takes: what the protocol allows.
+/// The longest packet that the client accepts: the protocol's maximum, 1 GiB.
 const MAX_PACKET: u32 = 1 << 30;
 
-/// What a server says of itself when a client connects.
+/// The server's greeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeting {
-    /// Its version, as `version()` says it.
+    /// The server's version, as `VERSION()` returns it.
     pub version: String,
-    /// Whether it is MariaDB.
+    /// Whether the server is MariaDB.
     pub mariadb: bool,
-    /// The number that it gave the connection.
+    /// The server's number for the connection.
     pub connection_id: u32,
-    /// What it can do, see [`capability`].
+    /// The server's capabilities, see [`capability`].
     pub capabilities: u64,
-    /// Its status flags.
+    /// The server's status flags.
     pub status: u16,
-    /// Random bytes for authentication.
+    /// The challenge for authentication: random bytes.
     pub challenge: Vec<u8>,
-    /// The way of authentication that it tries first; may be empty.
+    /// The name of the authentication plugin that the server tries first; may be empty.
     pub plugin: Vec<u8>,
 }
 
 impl Greeting {
-    /// From the greeting packet.
+    /// Parses the greeting packet.
     pub fn parse(payload: &[u8]) -> Result<Self, Malformed> {
         let mut fields = Cursor::new(payload);
         if fields.byte()? != 10 {
-            return Err(Malformed("a greeting of another protocol"));
+            return Err(Malformed("a greeting of an unsupported protocol version"));
         }
         let version = String::from_utf8_lossy(fields.until_zero()).into_owned();
         let connection_id = fields.u32()?;
@@ -114,19 +114,19 @@ impl Greeting {
             capabilities |= u64::from(extended) << 32;
         }
         if capabilities & NEEDED != NEEDED {
-            return Err(Malformed("a server older than any that is known here"));
+            return Err(Malformed("a server that is too old"));
         }
         challenge.extend_from_slice(fields.take(challenge_length.max(21) - 8)?);
         challenge.truncate(20);
-        // Some servers end the name with a zero, some do not.
+        // Some servers end the name with a zero byte, some do not.
         let plugin = if capabilities & can::PLUGIN_AUTH != 0 { fields.until_zero().to_vec() } else { Vec::new() };
         let mariadb = version.contains("MariaDB") || capabilities & can::LONG_PASSWORD == 0;
-        // MariaDB 10 says so to replicas that take a first digit only for a version.
+        // MariaDB 10 sends this prefix for replicas that read only one digit of the major version.
         let version = if mariadb { version.strip_prefix("5.5.5-").unwrap_or(&version).to_owned() } else { version };
         Ok(Self { version, mariadb, connection_id, capabilities, status, challenge, plugin })
     }
 
-    /// What both can do of what the client wants.
+    /// The wanted capabilities that the server has too, without those that do not apply to this connection.
     #[must_use]
     pub fn agreed(&self, wanted: u64, database: &str, encrypted: bool) -> u64 {
         let mut agreed = self.capabilities & wanted;
@@ -140,13 +140,13 @@ impl Greeting {
     }
 }
 
-/// How results look with these capabilities.
+/// The format of results with these capabilities.
 #[must_use]
 pub fn dialect(agreed: u64) -> Dialect {
     Dialect { deprecate_eof: agreed & can::DEPRECATE_EOF != 0, cached_metadata: agreed & can::CACHE_METADATA != 0 }
 }
 
-/// The payload that asks for encryption: the beginning of the [`reply`].
+/// The payload that requests encryption. It is also the beginning of the [`reply`].
 #[must_use]
 pub fn encryption_request(agreed: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(32);
@@ -158,13 +158,13 @@ pub fn encryption_request(agreed: u64) -> Vec<u8> {
     out
 }
 
-/// The payload of the client's reply. `plugin`: how `answer` was made.
+/// The payload of the client's reply. `plugin` is the name of the plugin that made `answer`.
 #[must_use]
 pub fn reply(agreed: u64, user: &str, database: &str, plugin: &str, answer: &[u8]) -> Vec<u8> {
     let mut out = encryption_request(agreed);
     out.extend_from_slice(user.as_bytes());
     out.push(0);
-    // A length below 251 is the same one byte with and without length encoding; old servers take no longer one.
+    // A length below 251 is the same single byte with and without length encoding. Old servers do not accept longer answers.
     put_bytes(&mut out, answer);
     if agreed & can::CONNECT_WITH_DB != 0 {
         out.extend_from_slice(database.as_bytes());
@@ -190,7 +190,7 @@ pub fn reply(agreed: u64, user: &str, database: &str, plugin: &str, answer: &[u8
 pub(crate) mod tests {
     use super::*;
 
-    /// A greeting as servers send it.
+    /// A greeting in the servers' format.
     pub(crate) fn greeting(version: &str, capabilities: u64, plugin: &[u8]) -> Vec<u8> {
         let bytes = capabilities.to_le_bytes();
         let mut out = vec![10];

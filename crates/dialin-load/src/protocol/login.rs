@@ -1,4 +1,4 @@
-//! The conversation from the server's greeting to the first command.
+//! The login: the packets between the server's greeting and the first command.
 
 use super::Malformed;
 use super::auth::{self, Plugin};
@@ -8,44 +8,44 @@ use super::response;
 use rsa::rand_core::CryptoRngCore;
 use std::fmt;
 
-/// More packets than any login takes.
+/// The most packets of the server in a login; real logins take fewer.
 const MANY: u32 = 16;
 
-/// Who may listen to what is sent.
+/// Who may be able to listen to the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// Nobody: it is encrypted.
+    /// Nobody: the connection is encrypted.
     Encrypted,
-    /// Nobody on another machine: it is a unix socket.
+    /// Nobody on another machine: the connection is a Unix socket.
     Local,
-    /// Anybody.
+    /// Anybody: the connection is not encrypted.
     Open {
-        /// Whether the server's key may be asked for, to encrypt the password with.
+        /// Whether the server's public key may be requested, to encrypt the password with it.
         fetch_key: bool,
     },
 }
 
-/// What to do next.
+/// The next step of a login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Send this payload, then read a packet.
     Send(Vec<u8>),
     /// Read another packet.
     Wait,
-    /// The server let the account in; these are its status flags.
+    /// The login succeeded; these are the server's status flags.
     Welcome(u16),
 }
 
-/// Why there is no login.
+/// Why a login failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The server's code and message.
+    /// The server refused it, with this error code and message.
     Server(u16, String),
-    /// The account needs a way of authentication that is not known here.
+    /// The account uses an authentication plugin that is not supported.
     Plugin(String),
-    /// The password could only be sent encrypted with a key that comes over an open channel, which was not allowed.
+    /// The password could only be sent encrypted with a key that is received over an unencrypted connection, which is not allowed.
     NeedsKey,
-    /// What the server sent is no protocol.
+    /// The server sent data that violates the protocol.
     Malformed(Malformed),
 }
 
@@ -55,7 +55,7 @@ impl From<Malformed> for Refusal {
     }
 }
 
-/// A login under way.
+/// A login in progress.
 pub struct Login<'a> {
     password: &'a [u8],
     channel: Channel,
@@ -72,7 +72,7 @@ impl fmt::Debug for Login<'_> {
 }
 
 impl<'a> Login<'a> {
-    /// After this greeting.
+    /// Starts a login after the server's greeting.
     #[must_use]
     pub fn new(greeting: &Greeting, password: &'a [u8], channel: Channel) -> Self {
         let plugin = Plugin::find(&greeting.plugin).filter(|plugin| plugin.challenge_length() == greeting.challenge.len());
@@ -96,11 +96,11 @@ impl<'a> Login<'a> {
         self.plugin.answer(self.password, &self.challenge, self.channel == Channel::Encrypted)
     }
 
-    /// What to do about a packet of the server's.
+    /// Handles a packet of the server.
     pub fn take(&mut self, payload: &[u8], random: &mut impl CryptoRngCore) -> Result<Step, Refusal> {
         self.packets += 1;
         if self.packets > MANY {
-            return Err(Malformed("a login without an end").into());
+            return Err(Malformed("a login with too many packets").into());
         }
         let mut fields = Cursor::new(payload);
         match fields.byte()? {
@@ -119,7 +119,7 @@ impl<'a> Login<'a> {
         }
     }
 
-    /// The account has another way of authentication than the server tried first.
+    /// Switches to the authentication plugin of the account, which differs from the one that the server tried first.
     fn switch(&mut self, mut fields: Cursor<'_>) -> Result<Step, Refusal> {
         let name = fields.until_zero();
         if name.is_empty() {
@@ -131,8 +131,8 @@ impl<'a> Login<'a> {
         Ok(Step::Send(self.answer()))
     }
 
-    fn more(&mut self, said: &[u8], random: &mut impl CryptoRngCore) -> Result<Step, Refusal> {
-        match (self.plugin, said) {
+    fn more(&mut self, data: &[u8], random: &mut impl CryptoRngCore) -> Result<Step, Refusal> {
+        match (self.plugin, data) {
             (Plugin::CachingSha2, [3]) => Ok(Step::Wait),
             (Plugin::CachingSha2, [4]) if matches!(self.channel, Channel::Encrypted | Channel::Local) => {
                 Ok(Step::Send(auth::in_clear(self.password)))
@@ -146,13 +146,13 @@ impl<'a> Login<'a> {
             }
             (Plugin::CachingSha2, key) if self.asked_for_key => self.encrypt(key, random),
             (Plugin::Sha256, key) if self.channel != Channel::Encrypted => self.encrypt(key, random),
-            _ => Err(Malformed("a question that does not belong to a login").into()),
+            _ => Err(Malformed("unexpected authentication data").into()),
         }
     }
 
     fn encrypt(&self, key: &[u8], random: &mut impl CryptoRngCore) -> Result<Step, Refusal> {
         let sent = auth::encrypted(self.password, &self.challenge, key, random);
-        sent.map(Step::Send).ok_or(Malformed("a public key that is none").into())
+        sent.map(Step::Send).ok_or(Malformed("an invalid public key").into())
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reply_answers_with_the_way_that_the_server_tries_first() {
+    fn the_reply_uses_the_plugin_that_the_server_tries_first() {
         let reply = login(b"caching_sha2_password\0", OPEN).reply(CAPABILITIES, "u", "");
         let answer = Plugin::CachingSha2.answer(b"secret", b"abcdefghijklmnopqrst", false);
         assert!(reply.windows(32).any(|window| window == answer));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn another_way_is_switched_to() {
+    fn the_plugin_is_switched_on_request() {
         let mut login = login(b"caching_sha2_password\0", OPEN);
         let challenge = b"ABCDEFGHIJKLMNOPQRST";
         let switched = take(&mut login, &[b"\xFEmysql_native_password\0", &challenge[..], b"\0"].concat());
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_that_is_not_known_is_named() {
+    fn an_unsupported_plugin_is_named() {
         let mut login = login(b"", OPEN);
         assert_eq!(take(&mut login, b"\xFEdialog\0x"), Err(Refusal::Plugin("dialog".into())));
         assert_eq!(take(&mut login, b"\xFE"), Err(Refusal::Plugin("mysql_old_password".into())));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_that_is_not_cached_is_shown_where_nobody_listens() {
+    fn a_password_that_is_not_cached_is_sent_in_clear_where_nobody_listens() {
         for channel in [Channel::Encrypted, Channel::Local] {
             let mut login = login(b"caching_sha2_password\0", channel);
             assert_eq!(take(&mut login, b"\x01\x04"), Ok(Step::Send(b"secret\0".to_vec())));
@@ -253,7 +253,7 @@ mod tests {
         let closed = Channel::Open { fetch_key: false };
         assert_eq!(take(&mut login(b"caching_sha2_password\0", closed), b"\x01\x04"), Err(Refusal::NeedsKey));
         assert_eq!(take(&mut login(b"sha256_password\0", closed), b"\x01-----BEGIN PUBLIC KEY"), Err(Refusal::NeedsKey));
-        // What the server has cached needs no key.
+        // A password that the server has cached needs no key.
         assert_eq!(take(&mut login(b"caching_sha2_password\0", closed), b"\x01\x03"), Ok(Step::Wait));
     }
 

@@ -1,7 +1,7 @@
-//! The client's side of the MySQL and MariaDB protocol, without any input or output of its own.
+//! The client side of the MySQL and MariaDB protocol, without input or output: callers read and write the sockets.
 //!
-//! Commands are written into a buffer ([`command`], [`text`]); what the server sends is read by [`response::Response`], piece
-//! by piece, however it arrives. [`login::Login`] is the conversation before the first command.
+//! Commands are written into a buffer ([`command`], [`text`]). [`response::Response`] reads what the server sends, in pieces of any size.
+//! [`login::Login`] handles the login before the first command.
 
 pub mod auth;
 pub mod command;
@@ -18,7 +18,7 @@ pub mod value;
 
 use std::fmt;
 
-/// What the server sent is no protocol, and why. The connection is of no use any more.
+/// The server sent data that violates the protocol; the text says how. The connection cannot be used any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(pub &'static str);
 

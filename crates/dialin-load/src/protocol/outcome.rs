@@ -1,6 +1,6 @@
-//! What a client asks for, and what comes of it.
+//! The types of requests, and their outcomes.
 
-/// What the server was asked for.
+/// The kind of response that a command has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// The results of SQL sent as text.
@@ -11,61 +11,61 @@ pub enum Expect {
     Prepare,
 }
 
-/// What client and server agreed on that decides how results look.
+/// The agreed capabilities that determine the format of results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dialect {
-    /// Definitions end without a packet for it, and rows end with an OK packet.
+    /// No packet marks the end of definitions, and an OK packet marks the end of rows.
     pub deprecate_eof: bool,
-    /// A prepared statement's definitions are left out once they are known (MariaDB).
+    /// Column definitions of a prepared statement are left out if they have not changed (MariaDB).
     pub cached_metadata: bool,
 }
 
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Without rows.
+    /// Successfully, without rows.
     Ok {
-        /// Rows that were changed.
+        /// The number of rows that were changed.
         affected: u64,
-        /// The first value that AUTO_INCREMENT gave.
+        /// The first AUTO_INCREMENT value that was generated.
         insert_id: u64,
         /// The server's status flags.
         status: u16,
-        /// How many warnings there are.
+        /// The number of warnings.
         warnings: u16,
     },
-    /// Not at all. Rows may have come before.
+    /// With an error. Rows may have been received before.
     Error {
-        /// The server's code.
+        /// The error code.
         code: u16,
         /// The SQL state.
         state: [u8; 5],
-        /// What the server says.
+        /// The error message.
         message: String,
     },
-    /// With rows, of all results together.
+    /// Successfully, with rows.
     Rows {
-        /// How many.
+        /// The number of rows of all results together.
         count: u64,
         /// The server's status flags.
         status: u16,
     },
     /// The statement is prepared.
     Prepared {
-        /// Its number on this connection.
+        /// The server's number for the statement on this connection.
         id: u32,
-        /// How many parameters it has.
+        /// The number of parameters.
         parameters: u16,
-        /// How many columns its result has; 0 if it has none.
+        /// The number of columns of its result; 0 if it returns no rows.
         columns: u16,
     },
 }
 
-/// What came of some bytes.
+/// The result of feeding bytes to a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feed {
-    /// How many of them belong to the response: all, unless it ends before.
+    /// How many of the bytes belong to the response: all, unless it ends before them.
     pub consumed: usize,
-    /// How it ended, if it did.
+    /// The outcome, if the response is complete.
     pub done: Option<Outcome>,
 }

@@ -1,27 +1,27 @@
-//! Framing: a packet has three bytes of length and one of sequence number before it.
+//! Packet framing: each payload is preceded by a header of three bytes of length and one byte of sequence number.
 
-/// How long a packet's header is.
+/// The length of a packet's header, in bytes.
 pub const HEADER: usize = 4;
 
-/// The longest payload of a packet; a payload of this length or longer goes on in the next packet.
+/// The longest payload of a packet, in bytes. A payload of this length or longer continues in the next packet.
 pub const LONGEST: usize = 0xFF_FF_FF;
 
-/// The payload's length and the sequence number of the packet that begins here; None if there is less than a header.
+/// The payload length and the sequence number of the packet at the beginning of `bytes`; None if the header is incomplete.
 #[must_use]
 pub fn header(bytes: &[u8]) -> Option<(usize, u8)> {
     let &[low, middle, high, sequence] = bytes.first_chunk::<HEADER>()?;
     Some((u32::from_le_bytes([low, middle, high, 0]) as usize, sequence))
 }
 
-/// Leaves room for a header at the end of `out`; gives where the packet begins, for [`finish`].
+/// Begins a packet at the end of `out`, with room for its header. Returns the position of the packet, for [`finish`].
 pub fn begin(out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.extend_from_slice(&[0; HEADER]);
     start
 }
 
-/// Writes the header of the packet that began at `start` and reaches to the end of `out`, with this sequence number; a long one is
-/// split. Gives the sequence number that the next packet has, whoever sends it.
+/// Writes the header of the packet that begins at `start` and extends to the end of `out`. A payload that is too long is split into
+/// several packets. Returns the sequence number of the next packet, which either side may send.
 pub fn finish(out: &mut Vec<u8>, start: usize, sequence: u8) -> u8 {
     let length = out.len() - start - HEADER;
     if length >= LONGEST {
@@ -69,7 +69,7 @@ pub fn put_integer(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Writes bytes with their length before them.
+/// Writes length-encoded bytes.
 pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_integer(out, bytes.len() as u64);
     out.extend_from_slice(bytes);

@@ -1,32 +1,32 @@
-//! The parameters of a statement, whichever way it is sent.
+//! The interface for writing the parameters of a statement, whether it is prepared or sent as text.
 
 use crate::plan::Value;
 
-/// Takes a statement's parameters one after the other, then ends the command. Nothing is sent before that.
+/// Writes a statement's parameters one after the other, then ends the command.
 pub trait Parameters: Sized {
-    /// The next parameter is NULL.
+    /// Writes NULL as the next parameter.
     fn null(&mut self);
 
-    /// The next parameter is this number.
+    /// Writes an integer as the next parameter.
     fn integer(&mut self, value: i64);
 
-    /// The next parameter is this number; NULL if it is none.
+    /// Writes a double as the next parameter; NULL if it is not finite.
     fn double(&mut self, value: f64);
 
-    /// The next parameter is the number of these digits, exactly.
+    /// Writes an exact number, given as its digits, as the next parameter.
     fn decimal(&mut self, digits: &[u8]);
 
-    /// The next parameter is this text.
+    /// Writes a string as the next parameter.
     fn bytes(&mut self, value: &[u8]);
 
-    /// The next parameter is the text that `write` appends to the buffer it is given. It must append only.
+    /// Writes, as the next parameter, the text that `write` appends to the buffer. `write` must only append.
     fn written(&mut self, write: impl FnOnce(&mut Vec<u8>));
 
-    /// The command is whole. Gives the sequence number that the server's response begins with, for
+    /// Completes the command. Returns the sequence number that the server's response begins with, for
     /// [`Response::expect`](super::response::Response::expect).
     fn end(self) -> u8;
 
-    /// The next parameter is this value.
+    /// Writes a value as the next parameter.
     fn value(&mut self, value: &Value) {
         match value {
             Value::Null => self.null(),

@@ -1,8 +1,8 @@
-//! Reading what the server sends back for a command, piece by piece, looking at no more of it than is needed.
+//! Reads the server's response to a command, in pieces of any size, and parses no more of it than is needed.
 //!
-//! A result ends at a packet that its first byte tells, so rows are passed by their packets' lengths. Only packets that matter are
-//! looked into: in place if they are whole, gathered first if they come in pieces. Nothing is allocated for a statement but the
-//! message of an error.
+//! The first byte of a packet shows whether it ends a result, so rows are skipped by the lengths of their packets. Only relevant packets
+//! are parsed: in place if they are complete, buffered first if they come in pieces. Apart from that buffer and the message of an error,
+//! nothing is allocated for a statement.
 
 use super::Malformed;
 use super::cursor::Cursor;
@@ -11,52 +11,52 @@ use super::sink::Sink;
 
 pub use super::outcome::{Dialect, Expect, Feed, Outcome};
 
-/// The first byte of a packet that says that something went well.
+/// The first byte of an OK packet.
 const OK: u8 = 0x00;
-/// The first byte of a packet that asks for a file of the client's.
+/// The first byte of a packet that requests a file of the client (LOCAL INFILE).
 const LOCAL_FILE: u8 = 0xFB;
-/// The first byte of a packet that ends definitions or rows.
+/// The first byte of a packet that ends column definitions or rows.
 const END: u8 = 0xFE;
-/// The first byte of an error.
+/// The first byte of an error packet.
 pub const ERROR: u8 = 0xFF;
 
-/// The status flag that says that another result follows.
+/// The status flag for another result that follows.
 const MORE_RESULTS: u16 = 8;
 
-/// A buffer for gathering that grew beyond this is given back.
+/// The packet buffer is shrunk to this size after use, in bytes.
 const GATHERED_FOR_LONG: usize = 64 * 1024;
 
-/// The longest packet that is gathered to look into, in bytes: each connection has a buffer of its own for it.
+/// The longest packet that is buffered to be parsed, in bytes. Each connection has such a buffer.
 const LONGEST_GATHERED: usize = 1 << 20;
 
-/// A packet that has to be looked into is longer than [`LONGEST_GATHERED`].
+/// The error for a packet that has to be parsed and is longer than 1 MiB.
 pub const TOO_LONG: Malformed = Malformed("a row or definition of more than 1 MiB");
 
-/// The longest text of an error that is kept.
+/// The longest error message that is kept, in bytes.
 const MESSAGE: usize = 4096;
 
-/// Where in a response the next packet is.
+/// What the next packet of a response is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing was asked for.
+    /// No response is expected.
     Idle,
-    /// It is the first of a result.
+    /// The first packet of a result.
     First,
-    /// It defines a parameter, and so many are still to come with it.
+    /// The definition of a parameter. The number of definitions still to come includes this one.
     Parameters(u16),
-    /// It ends the definitions of parameters.
+    /// The end of the parameter definitions.
     ParametersEnd,
-    /// It defines a column, and so many are still to come with it.
+    /// The definition of a column. The number of definitions still to come includes this one.
     Columns(u16),
-    /// It ends the definitions of columns.
+    /// The end of the column definitions.
     ColumnsEnd,
-    /// It is a row, or the end of the rows.
+    /// A row, or the end of the rows.
     Rows,
-    /// There is none.
+    /// The response is complete; no packet follows.
     Done,
 }
 
-/// The beginning of a packet, as far as it decides whether the rest matters.
+/// The part of a packet that decides whether the rest has to be parsed.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     length: usize,
@@ -72,7 +72,7 @@ impl Head {
     }
 }
 
-/// The reader of one connection's responses, one after the other.
+/// Reads the responses of one connection, one after the other.
 #[derive(Debug)]
 pub struct Response {
     dialect: Dialect,
@@ -80,16 +80,16 @@ pub struct Response {
     state: State,
     /// The sequence number of the next packet.
     sequence: u8,
-    /// Whether the next packet goes on with the payload of the last.
+    /// Whether the next packet continues the payload of the last one.
     continued: bool,
-    /// So many bytes do not matter.
+    /// The number of bytes to skip.
     skip: usize,
-    /// The beginning of a packet that matters, or may.
+    /// The buffered beginning of a packet that has to be parsed, or may have to be.
     gathered: Vec<u8>,
     columns: u16,
     prepared: u32,
     parameters: u16,
-    /// Results before this one.
+    /// The number of results before the current one.
     results: u32,
     rows: u64,
     any_rows: bool,
@@ -97,7 +97,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// Nothing is expected yet.
+    /// Creates a reader that expects no response yet.
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl Response {
         }
     }
 
-    /// A command has been sent: its response is next, and begins with this sequence number.
+    /// Prepares for the response to a command, which begins with this sequence number.
     pub fn expect(&mut self, expect: Expect, sequence: u8) {
         self.expect = expect;
         self.state = State::First;
@@ -133,7 +133,7 @@ impl Response {
         self.outcome = None;
     }
 
-    /// Takes in bytes as they come. An error that the server sends unasked, as it does before it closes a connection, is an
+    /// Takes in bytes as they arrive. An error that the server sends without a request, as it does before it closes a connection, is an
     /// outcome too.
     pub fn feed<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) -> Result<Feed, Malformed> {
         let mut at = 0;
@@ -156,7 +156,7 @@ impl Response {
         }
     }
 
-    /// Reads at the beginning of a packet; gives how far.
+    /// Reads from the beginning of a packet; returns how many bytes were used.
     fn read<S: Sink>(&mut self, rest: &[u8], sink: &mut S) -> Result<usize, Malformed> {
         if self.state == State::Rows && !self.continued && !self.wants_row(sink) {
             let passed = self.pass_rows(rest);
@@ -183,7 +183,7 @@ impl Response {
         Ok(rest.len())
     }
 
-    /// Goes on with a packet whose beginning has been gathered; gives how far.
+    /// Continues with a packet whose beginning is buffered; returns how many bytes were used.
     fn gather<S: Sink>(&mut self, rest: &[u8], sink: &mut S) -> Result<usize, Malformed> {
         let mut used = 0;
         let head = loop {
@@ -216,7 +216,7 @@ impl Response {
         Ok(used + part.len())
     }
 
-    /// Passes the rows that are whole and as rows usually are; gives how many bytes.
+    /// Skips the rows that are complete and have the usual format; returns how many bytes were used.
     fn pass_rows(&mut self, bytes: &[u8]) -> usize {
         let most = if self.expect == Expect::Binary { OK } else { END - 1 };
         let mut at = 0;
@@ -237,7 +237,7 @@ impl Response {
         self.results == 0 && sink.wants_row(self.rows)
     }
 
-    /// Whether a packet has to be looked into.
+    /// Whether a packet has to be parsed.
     fn matters<S: Sink>(&self, head: Head, sink: &S) -> bool {
         match self.state {
             _ if self.continued => false,
@@ -249,7 +249,7 @@ impl Response {
         }
     }
 
-    fn in_order(&mut self, sequence: u8) -> Result<(), Malformed> {
+    fn check_sequence(&mut self, sequence: u8) -> Result<(), Malformed> {
         if sequence != self.sequence {
             return Err(Malformed("a packet with a wrong sequence number"));
         }
@@ -257,9 +257,9 @@ impl Response {
         Ok(())
     }
 
-    /// A packet that does not matter begins.
+    /// Handles the beginning of a packet that is skipped.
     fn pass(&mut self, head: Head) -> Result<(), Malformed> {
-        self.in_order(head.sequence)?;
+        self.check_sequence(head.sequence)?;
         let goes_on = head.length == LONGEST;
         if std::mem::replace(&mut self.continued, goes_on) {
             return Ok(());
@@ -268,20 +268,20 @@ impl Response {
             (State::Parameters(left), Some(_)) if !goes_on => self.state = self.after_parameter(left),
             (State::Columns(left), Some(_)) if !goes_on => self.state = self.after_column(left),
             (State::Rows, Some(first)) if first == OK || self.expect != Expect::Binary => self.rows += 1,
-            _ => return Err(Malformed("a packet that is not what is due")),
+            _ => return Err(Malformed("a packet of an unexpected type")),
         }
         Ok(())
     }
 
-    /// A packet that matters is whole.
+    /// Handles a complete packet that has to be parsed.
     fn take<S: Sink>(&mut self, head: Head, payload: &[u8], sink: &mut S) -> Result<(), Malformed> {
         if head.first == Some(ERROR) && matches!(self.state, State::Idle | State::First) {
-            // A server that closes the connection says why without having been asked, so its number is not the due one.
+            // A server that closes the connection may send an error without a request, so its sequence number may not be the expected one.
             return self.error(payload);
         }
-        self.in_order(head.sequence)?;
+        self.check_sequence(head.sequence)?;
         if head.length == LONGEST {
-            return Err(Malformed("a packet that matters is too long"));
+            return Err(Malformed("a packet that is too long"));
         }
         match (self.state, head.first) {
             (State::Idle | State::Done, _) => Err(Malformed("an unexpected packet")),
@@ -306,7 +306,7 @@ impl Response {
                 self.rows += 1;
                 Ok(())
             }
-            _ => Err(Malformed("a packet that is not what is due")),
+            _ => Err(Malformed("a packet of an unexpected type")),
         }
     }
 
@@ -314,8 +314,8 @@ impl Response {
         match first {
             OK if self.expect == Expect::Prepare => self.prepared(payload),
             OK => self.ok(payload),
-            LOCAL_FILE => Err(Malformed("the server asks for a file of this machine")),
-            _ if self.expect == Expect::Prepare => Err(Malformed("a prepared statement that is none")),
+            LOCAL_FILE => Err(Malformed("the server requests a local file")),
+            _ if self.expect == Expect::Prepare => Err(Malformed("a malformed response to a prepare command")),
             _ => self.column_count(payload),
         }
     }
@@ -332,7 +332,7 @@ impl Response {
 
     fn column_count(&mut self, payload: &[u8]) -> Result<(), Malformed> {
         let mut fields = Cursor::new(payload);
-        let count = u16::try_from(fields.number()?).map_err(|_| Malformed("more columns than there can be"))?;
+        let count = u16::try_from(fields.number()?).map_err(|_| Malformed("a result with more than 65,535 columns"))?;
         let defined = !self.dialect.cached_metadata || fields.byte()? != 0;
         self.columns = count;
         self.any_rows = true;
@@ -418,7 +418,7 @@ impl Response {
     }
 }
 
-/// Code, SQL state and message of an error packet.
+/// Parses an error packet; returns its code, SQL state and message.
 pub fn error(payload: &[u8]) -> Result<(u16, [u8; 5], String), Malformed> {
     let mut fields = Cursor::new(payload);
     fields.byte()?;
@@ -427,14 +427,14 @@ pub fn error(payload: &[u8]) -> Result<(u16, [u8; 5], String), Malformed> {
         return Err(Malformed("an unexpected progress report"));
     }
     let mut state = *b"HY000";
-    // A server that refuses before the handshake leaves the state out.
+    // A server that refuses a connection before the handshake leaves out the SQL state.
     if fields.rest().first() == Some(&b'#') {
         fields.byte()?;
         state = fields.array()?;
     }
     let message = fields.rest();
     let message = &message[..message.len().min(MESSAGE)];
-    // A message is shown on one line of a terminal.
+    // Messages are shown on one line of a terminal.
     let message = String::from_utf8_lossy(message).replace(char::is_control, " ");
     Ok((code, state, message))
 }

@@ -1,32 +1,32 @@
-//! Who takes what is looked into of a response.
+//! The receivers of the parsed parts of a response.
 
 use super::Malformed;
 use super::value::Columns;
 use crate::plan::{Keep, Value};
 
-/// Who takes what is looked into of the first result of a command.
+/// Receives the parsed parts of the first result of a command.
 pub trait Sink {
-    /// Whether the definitions of columns are looked into.
+    /// Whether column definitions are parsed.
     fn wants_columns(&self) -> bool;
 
-    /// Whether the row with this number, from 0, is looked into.
+    /// Whether row number `index`, from 0, is parsed.
     fn wants_row(&self, index: u64) -> bool;
 
-    /// The definition of the column with this number, from 0.
+    /// Receives the definition of column number `index`, from 0.
     fn column(&mut self, index: usize, definition: &[u8]) -> Result<(), Malformed>;
 
-    /// A row, in the binary protocol or as text.
+    /// Receives a row, in the binary or the text protocol.
     fn row(&mut self, row: &[u8], binary: bool) -> Result<(), Malformed>;
 }
 
-/// Keeps columns of the first row, decoded into slots. Nothing is looked into if there is nothing to keep.
+/// Decodes columns of the first row into slots. If there is nothing to keep, nothing is parsed.
 #[derive(Debug)]
 pub struct Kept<'a> {
-    /// What to keep.
+    /// The columns to keep, and their slots.
     pub keep: &'a [Keep],
-    /// What the statement's columns are, from when it was prepared or last executed.
+    /// The types of the statement's columns, from when it was prepared or last executed.
     pub columns: &'a mut Columns,
-    /// Where values go.
+    /// The slots that the values are decoded into.
     pub slots: &'a mut [Value],
 }
 
@@ -52,7 +52,7 @@ impl Sink for Kept<'_> {
     }
 }
 
-/// Takes in what columns a statement has, as it is prepared: a server that leaves out what is known does not say it again when the
+/// Receives the column definitions while a statement is prepared. A server with metadata caching does not send them again when the
 /// statement is executed.
 impl Sink for Columns {
     fn wants_columns(&self) -> bool {
@@ -72,7 +72,7 @@ impl Sink for Columns {
     }
 }
 
-/// Looks into nothing.
+/// A sink for responses of which nothing is parsed.
 #[derive(Clone, Copy, Debug)]
 pub struct Nothing;
 

@@ -1,4 +1,4 @@
-//! Statements as text: SQL with its parameters written into it.
+//! Text statements: SQL with its parameters written into it.
 
 use super::command;
 use super::packet;
@@ -7,29 +7,29 @@ use crate::sql_tokens::token_at;
 use std::io::Write as _;
 use std::slice::Iter;
 
-/// The server's status flag that says that a backslash in a string is nothing but a backslash.
+/// The server's status flag for the SQL mode in which a backslash in a string is an ordinary character.
 pub const NO_BACKSLASH_ESCAPES: u16 = 0x200;
 
-/// SQL, split at the `?` of its parameters. A `?` in a string, a quoted name or a comment is none.
+/// SQL, split at the `?` of its parameters. A `?` in a string, a quoted name or a comment is not a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template {
     parts: Vec<Vec<u8>>,
 }
 
 impl Template {
-    /// Of this SQL.
+    /// Splits SQL at its parameters.
     #[must_use]
     pub fn new(sql: &str) -> Self {
         Self { parts: split(sql.as_bytes()) }
     }
 
-    /// How many parameters it has.
+    /// The number of parameters.
     #[must_use]
     pub fn parameters(&self) -> usize {
         self.parts.len() - 1
     }
 
-    /// Begins the command at the end of `out`; every parameter must follow. `status` is the server's of its last response.
+    /// Begins the command at the end of `out`. All parameters must be written to the result. `status` is the server's last status flags.
     pub fn begin<'a>(&'a self, out: &'a mut Vec<u8>, status: u16) -> Text<'a> {
         let start = packet::begin(out);
         out.push(command::QUERY);
@@ -73,7 +73,7 @@ impl Parameters for Text<'_> {
 
     fn double(&mut self, value: f64) {
         if value.is_finite() {
-            // With an exponent it is a double for the server too; without, a decimal.
+            // The server reads a number with an exponent as a double, and one without as a decimal.
             self.print(format_args!("{value:e}"));
         } else {
             self.null();
@@ -113,7 +113,8 @@ fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && byte != b'\'' && byte != b'\\'
 }
 
-/// Writes a string of SQL; what is no text is written in hexadecimal. `backslashes`: whether the server takes them for escapes.
+/// Writes a string literal of SQL; bytes that are not UTF-8 are written in hexadecimal. `backslashes`: whether the server treats a
+/// backslash as an escape character.
 pub fn put_literal(out: &mut Vec<u8>, bytes: &[u8], backslashes: bool) {
     if std::str::from_utf8(bytes).is_err() {
         out.extend_from_slice(b"x'");
@@ -206,7 +207,7 @@ mod tests {
         }
     }
 
-    /// What the server makes of a quoted string.
+    /// The value of a string literal, as the server reads it.
     fn unquoted(literal: &[u8], backslashes: bool) -> Option<Vec<u8>> {
         let inner = literal.strip_prefix(b"'")?.strip_suffix(b"'")?;
         let mut plain = Vec::new();

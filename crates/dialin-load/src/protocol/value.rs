@@ -1,4 +1,4 @@
-//! Decoding the values of rows.
+//! Decodes the values of rows.
 
 use super::Malformed;
 use super::cursor::Cursor;
@@ -15,7 +15,7 @@ pub const LONG: u8 = 3;
 pub const FLOAT: u8 = 4;
 /// An 8-byte floating-point number.
 pub const DOUBLE: u8 = 5;
-/// Nothing but NULL.
+/// A column whose values are all NULL.
 pub const NULL: u8 = 6;
 /// A date and time.
 pub const TIMESTAMP: u8 = 7;
@@ -25,51 +25,51 @@ pub const LONGLONG: u8 = 8;
 pub const INT24: u8 = 9;
 /// A date.
 pub const DATE: u8 = 10;
-/// A span of time.
+/// A time of day or an interval: TIME.
 pub const TIME: u8 = 11;
 /// A date and time.
 pub const DATETIME: u8 = 12;
 /// A 2-byte year.
 pub const YEAR: u8 = 13;
-/// An exact number, as its digits.
+/// An exact number, sent as its digits: DECIMAL.
 pub const NEWDECIMAL: u8 = 246;
 /// Text or bytes: VARCHAR.
 pub const VAR_STRING: u8 = 253;
 
 const UNSIGNED: u16 = 32;
 
-/// What a column's values are.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its type's code.
+    /// The code of the type.
     pub kind: u8,
-    /// Whether its whole numbers have no sign.
+    /// Whether integers of this column are unsigned.
     pub unsigned: bool,
 }
 
 impl Column {
-    /// From its definition packet. What matters has a fixed size and stands at the packet's end, whatever is before it.
+    /// Parses a column definition packet. Only the fields of fixed size at the end of the packet are read.
     pub fn parse(definition: &[u8]) -> Result<Self, Malformed> {
         match definition.last_chunk::<13>() {
             Some(&[0x0C, _, _, _, _, _, _, kind, low, high, _, _, _]) => {
                 Ok(Self { kind, unsigned: u16::from_le_bytes([low, high]) & UNSIGNED != 0 })
             }
-            _ => Err(Malformed("a column's definition that is none")),
+            _ => Err(Malformed("a malformed column definition")),
         }
     }
 }
 
-/// A result has fewer columns than are kept of it.
+/// The error for a result that has fewer columns than the workload keeps values of.
 pub const FEWER_COLUMNS: Malformed = Malformed("a result has fewer columns than the workload uses");
 
-/// What the columns of a result are.
+/// The types of the columns of a result.
 ///
-/// A server that was told to leave out what it has said before does not repeat them, so they belong to a prepared statement.
+/// A server with metadata caching does not repeat them on each execution, so they are kept with the prepared statement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns(Vec<Column>);
 
 impl Columns {
-    /// Takes in the definition of the column with this number, from 0; they come in order.
+    /// Takes in the definition of column number `index`, from 0. Definitions come in order.
     pub fn define(&mut self, index: usize, definition: &[u8]) -> Result<(), Malformed> {
         self.0.truncate(index);
         self.0.push(Column::parse(definition)?);
@@ -80,13 +80,13 @@ impl Columns {
         self.0.get(..=last).ok_or(FEWER_COLUMNS)
     }
 
-    /// Decodes the columns to keep out of a row of the binary protocol.
+    /// Decodes the columns to keep from a row of the binary protocol.
     pub fn keep_binary(&self, row: &[u8], keep: &[Keep], slots: &mut [Value]) -> Result<(), Malformed> {
         for kept in keep {
             let columns = self.up_to(kept.column)?;
             let mut fields = Cursor::new(row);
             if fields.byte()? != 0 {
-                return Err(Malformed("a row that is none"));
+                return Err(Malformed("a malformed row"));
             }
             let nulls = fields.take((self.0.len() + 2).div_ceil(8))?;
             let mut unused = Value::Null;
@@ -104,7 +104,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Decodes the columns to keep out of a row of the text protocol.
+    /// Decodes the columns to keep from a row of the text protocol.
     pub fn keep_text(&self, row: &[u8], keep: &[Keep], slots: &mut [Value]) -> Result<(), Malformed> {
         for kept in keep {
             let columns = self.up_to(kept.column)?;
@@ -138,7 +138,7 @@ fn text(column: Column, field: &[u8], into: &mut Value) {
     }
 }
 
-/// Passes a value of the binary protocol, and decodes it into where it is wanted.
+/// Skips a value of the binary protocol, and decodes it into `into` if that is given.
 fn binary(column: Column, fields: &mut Cursor<'_>, into: Option<&mut Value>) -> Result<(), Malformed> {
     let mut unused = Value::Null;
     let wanted = into.is_some();
@@ -159,7 +159,7 @@ fn binary(column: Column, fields: &mut Cursor<'_>, into: Option<&mut Value>) -> 
             }
         }
         _ => {
-            let field = fields.bytes()?.ok_or(Malformed("NULL where a value must be"))?;
+            let field = fields.bytes()?.ok_or(Malformed("NULL instead of a value"))?;
             if wanted {
                 set_bytes(into, field);
             }
@@ -184,7 +184,7 @@ fn set_bytes(into: &mut Value, bytes: &[u8]) {
     *into = Value::Bytes(buffer);
 }
 
-/// The value's own buffer, emptied, if it has one.
+/// Takes the buffer of a value and clears it, so that it can be reused; an empty one if the value has none.
 fn buffer_of(value: &mut Value) -> Vec<u8> {
     match std::mem::take(value) {
         Value::Bytes(mut buffer) => {
@@ -195,7 +195,7 @@ fn buffer_of(value: &mut Value) -> Vec<u8> {
     }
 }
 
-/// Dates and times become text, as the server writes them; what the server left out is zero.
+/// Stores a date or time as text, in the server's format. Trailing fields that the server left out are zero.
 fn set_moment(into: &mut Value, kind: u8, given: &[u8]) -> Result<(), Malformed> {
     let mut padded = [0; 12];
     padded.get_mut(..given.len()).ok_or(Malformed("a time that is too long"))?.copy_from_slice(given);

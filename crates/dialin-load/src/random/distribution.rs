@@ -1,4 +1,4 @@
-//! Whole numbers that follow a distribution.
+//! Random whole numbers that follow a distribution.
 
 use super::zipfian::Zipfian;
 use super::{Rng, unit, up_to};
@@ -7,28 +7,28 @@ use crate::errors::{Error, Result};
 /// How numbers are spread over a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// Each as often as the others.
+    /// All numbers equally often.
     Uniform,
-    /// The mean of several uniform numbers: a bell over the whole range.
+    /// The mean of several uniform numbers: a bell curve over the whole range.
     Gaussian {
-        /// How many; 12 in sysbench.
+        /// The number of uniform numbers; 12 in sysbench.
         iterations: u32,
     },
-    /// Most numbers from a few in the middle of the range, the others gaussian.
+    /// Most draws give one of a few numbers in the middle of the range, the special ones; the others are gaussian.
     Special {
-        /// Of the gaussian part; 12 in sysbench.
+        /// The number of uniform numbers of the gaussian part; 12 in sysbench.
         iterations: u32,
-        /// How many per cent of the range are special; 1 in sysbench.
+        /// The special numbers in per cent of the range; 1 in sysbench.
         percent: u32,
-        /// How many per cent of the numbers drawn are special; 75 in sysbench.
+        /// The draws that give a special number, in per cent; 75 in sysbench.
         resolution: u32,
     },
-    /// A share of 1 - h of the numbers falls on the first h of the range, and so on within it.
+    /// A share of 1 - h of the draws falls into the first part h of the range, and likewise within that part.
     Pareto {
         /// Between 0 and 1; 0.2 in sysbench.
         h: f64,
     },
-    /// The n-th number of the range with a probability proportional to n to the power of -exponent.
+    /// The n-th number of the range has a probability proportional to n to the power of -exponent.
     Zipfian {
         /// At least 0; 0.8 in sysbench.
         exponent: f64,
@@ -43,17 +43,17 @@ pub enum Distribution {
 }
 
 impl Default for Distribution {
-    /// sysbench's: special.
+    /// The default of sysbench, with its parameters: special.
     fn default() -> Self {
         Distribution::Special { iterations: 12, percent: 1, resolution: 75 }
     }
 }
 
-/// A distribution over a range, with everything computed that does not change from draw to draw.
+/// A distribution over a range, with all values computed in advance that do not change from draw to draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Integers {
     low: i64,
-    /// The highest number less the lowest.
+    /// The highest number minus the lowest.
     width: u64,
     shape: Shape,
 }
@@ -72,7 +72,7 @@ impl Integers {
     /// Numbers from `low` to `high`, both included.
     ///
     /// # Errors
-    /// Where the range is empty or a parameter of the distribution is out of its own.
+    /// The range is empty, or a parameter of the distribution is out of its range.
     pub fn new(low: i64, high: i64, distribution: Distribution) -> Result<Self> {
         if low > high {
             return Err(Error::user(format!("there is no number from {low} to {high}"), "Give the lower end first"));
@@ -81,7 +81,7 @@ impl Integers {
         Ok(Self { low, width, shape: Shape::new(low, width, distribution)? })
     }
 
-    /// A number of the range.
+    /// Draws a number of the range.
     #[must_use]
     pub fn draw(&self, rng: &mut Rng) -> i64 {
         let offset = self.shape.offset(self.low, self.width, rng).min(self.width);
@@ -91,7 +91,7 @@ impl Integers {
 
 impl Shape {
     fn new(low: i64, width: u64, distribution: Distribution) -> Result<Self> {
-        let sound = match distribution {
+        let is_valid = match distribution {
             Distribution::Uniform => true,
             Distribution::Gaussian { iterations } => iterations > 0,
             Distribution::Special { iterations, percent, resolution } => iterations > 0 && percent <= 100 && resolution <= 100,
@@ -99,8 +99,8 @@ impl Shape {
             Distribution::Zipfian { exponent } => (0.0..=1000.0).contains(&exponent),
             Distribution::NuRand { a, c } => a >= 0 && c >= 0 && low >= 0,
         };
-        if !sound {
-            return Err(Error::user(format!("{distribution:?} is no distribution"), limits(distribution)));
+        if !is_valid {
+            return Err(Error::user(format!("{distribution:?} has a parameter that is out of range"), limits(distribution)));
         }
         Ok(match distribution {
             Distribution::Uniform => Shape::Uniform,
@@ -114,7 +114,7 @@ impl Shape {
         })
     }
 
-    /// How far from the lowest number; rounding may bring it above `width`.
+    /// Draws the distance from the lowest number; rounding may make it greater than `width`.
     fn offset(&self, low: i64, width: u64, rng: &mut Rng) -> u64 {
         match *self {
             Shape::Uniform => up_to(width, rng),
@@ -145,8 +145,8 @@ fn mean_of(iterations: u32, rng: &mut Rng) -> f64 {
     (0..iterations).map(|_| unit(rng)).sum::<f64>() / f64::from(iterations)
 }
 
-/// One uniform number decides between the two parts and, in the special one, which value it is: like sysbench, the part of the
-/// special values that belongs to small uniform numbers is never drawn.
+/// One uniform number decides whether the draw is special and, if so, which special value it gives. So, as in sysbench, the
+/// special values that belong to small uniform numbers are never drawn.
 fn special(width: f64, iterations: u32, share: f64, stretch: f64, rng: &mut Rng) -> u64 {
     let chosen = unit(rng);
     if chosen * width * stretch < width {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn uniform_gives_each_number_as_often() {
+    fn uniform_draws_all_numbers_equally_often() {
         let drawn = drawn(-3, 6, Distribution::Uniform);
         let expected = DRAWS as f64 / 10.0;
         let chi_square: f64 =

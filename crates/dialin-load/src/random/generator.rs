@@ -1,19 +1,21 @@
-//! Values drawn for a statement's parameters.
+//! Generators of random values for the parameters of statements.
 
 use super::{Integers, Rng, mixed, text, unit, up_to};
 use crate::plan::{Register, SEQUENCE, Value};
 use std::sync::Arc;
 
-/// Draws values. Those of text never need escaping within quotes unless the workload's own words do.
+/// Draws values. Drawn text needs no escaping within quotes, unless it comes from a template, a choice or words of the
+/// workload.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Generator {
     /// A whole number.
     Integer(Integers),
-    /// A whole number from one of several distributions, by the slot's number from 0, modulo their count; of at least one.
+    /// A whole number from one of several distributions; the number in a slot, modulo their count, is the index of the
+    /// distribution.
     Nth {
         /// The slot with the number.
         slot: Register,
-        /// The distributions.
+        /// The distributions; at least one.
         of: Arc<[Integers]>,
     },
     /// A whole number that no other transaction draws.
@@ -27,27 +29,27 @@ pub enum Generator {
         /// The greatest number of letters.
         most: usize,
     },
-    /// A number of DECIMAL, as text, each as often as the others.
+    /// A DECIMAL number, as text; all are equally frequent.
     Decimal {
-        /// The lowest, times 10 to the power of `digits`.
+        /// The lowest number, times 10 to the power of `digits`.
         low: i64,
-        /// The highest, likewise.
+        /// The highest number, times 10 to the power of `digits`.
         high: i64,
-        /// Digits after the point.
+        /// The number of digits after the decimal point.
         digits: u32,
     },
     /// One of several values.
     Choice {
-        /// At least one.
+        /// The values; at least one.
         values: Vec<Value>,
-        /// How often each comes, relative to the others; one for each value, not all 0.
+        /// The relative frequency of each value; one per value, not all 0.
         weights: Vec<f64>,
     },
-    /// The slot's number in words, one for each of its decimal digits, of which it has at least three: TPC-C's last names.
+    /// A word for each decimal digit of the number in a slot, which is padded to at least three digits: TPC-C's last names.
     Words {
-        /// The slot with the number; its sign does not matter.
+        /// The slot with the number; its sign is ignored.
         slot: Register,
-        /// The words for 0 to 9. There is none for a digit beyond their number.
+        /// The words for the digits from 0. A digit without a word is left out.
         list: Vec<String>,
     },
 }
@@ -73,7 +75,7 @@ impl Generator {
         }
     }
 
-    /// Appends a value's text, without quotes. NULL has none: draw where a choice has it.
+    /// Draws a value and appends its text, without quotes. NULL has no text: use [`Self::draw`] if a choice contains it.
     pub fn write_text(&self, rng: &mut Rng, slots: &[Value], out: &mut Vec<u8>) {
         match self {
             Generator::Integer(_) | Generator::Nth { .. } | Generator::Unique(_) => {
@@ -100,7 +102,7 @@ impl Generator {
         }
     }
 
-    /// Draws a whole number; 0 from a generator of something else.
+    /// Draws a whole number; 0 if the generator does not draw whole numbers.
     pub fn draw_integer(&self, rng: &mut Rng, slots: &[Value]) -> i64 {
         match self {
             Generator::Integer(integers) => integers.draw(rng),
@@ -116,7 +118,7 @@ impl Generator {
     }
 }
 
-/// The numbers of INTEGER in an order without order, each once: sysbench's `rand.unique`, less 2 to the power of 31.
+/// A pseudo-random order of all INTEGER values, each once: sysbench's `rand.unique`, minus 2 to the power of 31.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unique {
     first: u32,
@@ -124,14 +126,14 @@ pub struct Unique {
 }
 
 impl Unique {
-    /// An order for each seed.
+    /// The order for a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let word = mixed(seed);
         Self { first: word as u32, offset: (word >> 32) as u32 }
     }
 
-    /// The number for a place in the order; it begins anew after 2 to the power of 32.
+    /// The number at a place in the order, which repeats after 2 to the power of 32 places.
     #[must_use]
     pub fn of(self, place: i64) -> i64 {
         let index = self.first.wrapping_add(place as u32);
@@ -140,7 +142,8 @@ impl Unique {
     }
 }
 
-/// A bijection: squares modulo a prime of the form 4n + 3 differ among the numbers below its half, and their negatives are the rest.
+/// A bijection: modulo a prime of the form 4n + 3, the squares of the numbers up to half of it all differ, and the negatives of
+/// these squares are the remaining numbers.
 fn permuted(number: u32) -> u32 {
     const PRIME: u32 = 4_294_967_291;
     if number >= PRIME {
@@ -259,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_come_by_their_weights() {
+    fn choices_follow_their_weights() {
         let generator = choice(vec![Value::Int(1), Value::Int(2), Value::Int(3)], vec![1.0, 0.0, 3.0]);
         let mut rng = of_transaction(1, 1);
         let mut counts = [0_u32; 4];

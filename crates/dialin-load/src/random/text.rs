@@ -1,4 +1,4 @@
-//! Random text and the text of numbers, many characters for each number drawn.
+//! Random text, of which each drawn number yields many characters, and the text of numbers.
 
 use super::{Rng, up_to};
 
@@ -14,7 +14,7 @@ const fn pairs() -> [[u8; 2]; 100] {
     pairs
 }
 
-/// Sixteen digits to one number drawn.
+/// Random digits; sixteen from each drawn number.
 struct Digits {
     text: [u8; 16],
     taken: usize,
@@ -46,7 +46,7 @@ fn sixteen_digits(number: u64) -> [u8; 16] {
     text
 }
 
-/// Twelve letters to one number drawn.
+/// Random letters; twelve from each drawn number.
 struct Letters {
     left: u64,
     taken: u32,
@@ -66,7 +66,7 @@ impl Letters {
     }
 }
 
-/// Appends `template`, with a digit for each `#` and a lower-case letter for each `@`.
+/// Appends `template`, with a random digit for each `#` and a random lower-case letter for each `@`.
 pub(crate) fn template(template: &[u8], rng: &mut Rng, out: &mut Vec<u8>) {
     let (mut digits, mut letters) = (Digits::NONE, Letters::NONE);
     out.extend(template.iter().map(|&byte| match byte {
@@ -76,7 +76,7 @@ pub(crate) fn template(template: &[u8], rng: &mut Rng, out: &mut Vec<u8>) {
     }));
 }
 
-/// Appends so many lower-case letters.
+/// Appends `count` random lower-case letters.
 pub(super) fn letters(count: usize, rng: &mut Rng, out: &mut Vec<u8>) {
     let mut letters = Letters::NONE;
     out.extend((0..count).map(|_| letters.next(rng)));
@@ -102,7 +102,7 @@ pub(super) fn decimal(number: i64, digits: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends at least so many digits, with zeros before where the number has fewer.
+/// Appends the decimal digits of the number, with leading zeros if there are fewer than `least`.
 pub(super) fn digits_of(mut number: u64, least: usize, out: &mut Vec<u8>) {
     let mut text = [b'0'; 20];
     let mut start = text.len();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn each_digit_at_each_place_is_as_frequent() {
+    fn all_digits_are_equally_frequent_at_each_place() {
         const DRAWS: usize = 20_000;
         let mut counts = [[0_u32; 10]; 40];
         let mut rng = of_transaction(2, 1);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn all_letters_come_as_often() {
+    fn all_letters_are_equally_frequent() {
         const DRAWS: usize = 52_000;
         let mut rng = of_transaction(4, 1);
         let mut out = Vec::new();

@@ -2,21 +2,21 @@
 
 use super::{Rng, unit};
 
-/// The ranks from 1 to a number, each with a probability proportional to rank to the power of -exponent.
+/// Draws ranks from 1 to `ranks`, each with a probability proportional to rank to the power of -exponent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Zipfian {
     ranks: f64,
     exponent: f64,
-    /// A candidate this near above its continuous value needs no further test.
+    /// A rank that exceeds the continuous value it was rounded from by at most this is accepted without a further test.
     near: f64,
-    /// The hat's integral up to where the first rank begins.
+    /// The value of the hat's integral at which the first rank begins.
     bottom: f64,
-    /// The hat's integral up to where the last rank ends.
+    /// The value of the hat's integral at which the last rank ends.
     top: f64,
 }
 
 impl Zipfian {
-    /// `ranks` at least 1; `exponent` at least 0.
+    /// `ranks` must be at least 1, and `exponent` at least 0.
     pub(super) fn new(ranks: f64, exponent: f64) -> Self {
         let inverse_of_second = inverse(integral(2.5, exponent) - 2_f64.powf(-exponent), exponent);
         Self {
@@ -28,7 +28,7 @@ impl Zipfian {
         }
     }
 
-    /// A rank.
+    /// Draws a rank.
     pub(super) fn draw(&self, rng: &mut Rng) -> f64 {
         loop {
             let area = self.top + unit(rng) * (self.bottom - self.top);

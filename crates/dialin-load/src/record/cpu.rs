@@ -1,15 +1,15 @@
-//! CPU time of the driver itself.
+//! The CPU time of the driver.
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::time::Duration;
 
-/// CPU time that this process took since it began, user and system, all threads.
+/// The CPU time of this process since it began: user and system, all threads.
 #[must_use]
 pub fn process_cpu() -> Duration {
     duration(clock_gettime(ClockId::ProcessCPUTime))
 }
 
-/// CPU time that the calling thread took since it began, user and system.
+/// The CPU time of the calling thread since it began: user and system.
 #[must_use]
 pub fn thread_cpu() -> Duration {
     duration(clock_gettime(ClockId::ThreadCPUTime))
@@ -19,20 +19,20 @@ fn duration(time: Timespec) -> Duration {
     Duration::new(time.tv_sec.try_into().unwrap_or_default(), time.tv_nsec.try_into().unwrap_or_default())
 }
 
-/// Tells how much of an ever growing time passed since it was last asked.
+/// Measures the increase of a CPU time since the last reading.
 #[derive(Clone, Copy, Debug)]
 pub struct Meter {
     last: Duration,
 }
 
 impl Meter {
-    /// A meter that counts from a reading on.
+    /// Creates a meter that starts at a first reading.
     #[must_use]
     pub fn from(now: Duration) -> Self {
         Self { last: now }
     }
 
-    /// Nanoseconds since the last reading.
+    /// Takes a reading; returns the increase since the last one, in nanoseconds.
     pub fn lap(&mut self, now: Duration) -> u64 {
         let passed = now.saturating_sub(self.last);
         self.last = now;
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_meter_tells_what_passed_since_the_last_reading() {
+    fn a_meter_returns_the_increase_since_the_last_reading() {
         let mut meter = Meter::from(Duration::from_millis(500));
         let readings = [700, 700, 701].map(Duration::from_millis);
         assert_eq!(readings.map(|now| meter.lap(now)), [200_000_000, 0, 1_000_000]);

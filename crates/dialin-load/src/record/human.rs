@@ -1,11 +1,11 @@
-//! The stream for people: a line a second, and a table at the end.
+//! The output for people: one line per second, and a table at the end.
 
 use super::lines::{CeilingLine, SecondLine, SelfTestLine};
 use super::start::{PhaseFact, StartLine};
 use super::summary::{StepLine, SummaryLine};
 use std::collections::BTreeMap;
 
-/// What is about to run, in a line.
+/// The settings of the run, in one line.
 #[must_use]
 pub fn start(line: &StartLine) -> String {
     let seconds: Option<u64> = line.phases.iter().map(|phase| phase.seconds).sum();
@@ -24,7 +24,7 @@ fn step(phase: &PhaseFact) -> String {
     format!("{} connections, {load}", phase.connections)
 }
 
-/// What the driver can do on this machine.
+/// The result of a self-test, as text.
 #[must_use]
 pub fn self_test(line: &SelfTestLine) -> String {
     let one = |name: &str, ceiling: &CeilingLine| {
@@ -44,7 +44,7 @@ pub fn self_test(line: &SelfTestLine) -> String {
     [head].into_iter().chain(lines.map(|(name, ceiling)| one(name, ceiling))).collect::<Vec<_>>().join("\n")
 }
 
-/// A second in one line. What is nothing is left out.
+/// The results of a second, in one line. Counters that are zero are left out.
 #[must_use]
 pub fn second(line: &SecondLine) -> String {
     let mut text = format!("{:>5} s  {:<7}  {:>5} conn  ", line.second, line.phase, line.connections);
@@ -68,7 +68,7 @@ pub fn second(line: &SecondLine) -> String {
     text
 }
 
-/// What a run came to: a table with a row for each step, then what is to be said in words.
+/// The summary of a run: a table with a row for each step, then sentences.
 #[must_use]
 pub fn summary(line: &SummaryLine) -> String {
     let all = (line.steps.len() > 1).then_some(&line.total);
@@ -83,12 +83,12 @@ pub fn summary(line: &SummaryLine) -> String {
     (0..=rows.len()).map(line_of).chain(["".into()]).chain(sentences(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// Transactions that are open for longer than this at the end are worth a sentence: a second is what `dialin` calls a stall.
+/// An unfinished transaction older than this at the end, in milliseconds, is reported in a sentence. `dialin` counts a second as a stall.
 const STALL_MS: f64 = 1e3;
-/// A load thread that uses more of a CPU than this limits the load.
+/// A load thread that uses more than this share of a CPU limits the load.
 const BUSY: f64 = 0.9;
 
-/// The heading of a column, and what a step has there.
+/// The heading of a column, and the function that returns a step's cell.
 type Column = (&'static str, fn(&StepLine) -> Option<String>);
 
 const COLUMNS: [Column; 15] = [
@@ -96,7 +96,7 @@ const COLUMNS: [Column; 15] = [
     ("conn", |step| step.connections.map(|count| count.to_string())),
     ("threads", |step| step.load_threads.map(|count| count.to_string())),
     ("gather", |step| step.gather.map(str::to_owned)),
-    ("asked tps", |step| step.rate.map(rounded)),
+    ("target tps", |step| step.rate.map(rounded)),
     ("tps", |step| Some(rounded(step.per_second))),
     ("p50 ms", |step| Some(milliseconds(step.latency.p50))),
     ("p95 ms", |step| Some(milliseconds(step.latency.p95))),
@@ -113,9 +113,9 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
     let total = &line.total;
     let until = if line.stopped { ", until it was stopped" } else { "" };
     let (transactions, statements, seconds) = (total.transactions, total.statements.all(), rounded(total.seconds));
-    let mut said =
+    let mut sentences =
         vec![format!("{transactions} transactions and {statements} statements in {seconds} measured seconds{until}")];
-    let mut say_if = |is_so: bool, text: String| said.extend(is_so.then_some(text));
+    let mut say_if = |is_so: bool, text: String| sentences.extend(is_so.then_some(text));
     let of_kind =
         |(name, count): (&String, &u64)| match total.latency_by_transaction.get(name).and_then(|line| line.latency.p99) {
             Some(p99) => format!("{name} {count} (p99 {} ms)", milliseconds(Some(p99))),
@@ -125,8 +125,8 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
     say_if(kinds.len() > 1, format!("By transaction: {}", kinds.join(", ")));
     say_if(!total.errors.is_empty(), format!("Errors by code: {}", errors(&total.errors)));
     say_if(total.reconnects > 0, format!("Reconnects after lost connections: {}", total.reconnects));
-    let unprepared = "Statements sent as text, because the server had no room to prepare them";
-    say_if(total.unprepared > 0, format!("{unprepared}: {} (raise its max_prepared_stmt_count)", total.unprepared));
+    let unprepared = "Statements sent as text because the server had reached its max_prepared_stmt_count";
+    say_if(total.unprepared > 0, format!("{unprepared}: {} (raise it)", total.unprepared));
     let dropped =
         format!("Too many transactions waited, and {} were dropped in measured seconds (see --backlog)", total.dropped);
     say_if(line.reached_backlog_cap, dropped);
@@ -143,15 +143,15 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
         let asked = rounded(step.rate.unwrap_or_default());
         say_if(step.rate_reached == Some(false), format!("Step {number} reached {reached} of {asked} transactions per second"));
     }
-    said
+    sentences
 }
 
-/// The share of a CPU that the busiest load thread used.
+/// The share of a CPU that the busiest load thread used, from 0 to 1.
 fn busiest_share(step: &StepLine) -> f64 {
     if step.seconds > 0.0 { step.busiest_thread_cpu / step.seconds } else { 0.0 }
 }
 
-/// Whether transactions that had not finished waited longer than a second, and longer than every one that finished.
+/// Whether the oldest unfinished transaction is older than a second, and older than the longest latency of a finished one.
 fn hides_a_stall(step: &StepLine) -> bool {
     step.oldest_ms.is_some_and(|oldest| oldest > STALL_MS && step.latency.max.is_none_or(|longest| oldest > longest))
 }
@@ -165,7 +165,7 @@ fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
 
-/// A number with three digits, or all of its whole ones; small ones have no more than so many behind the point.
+/// Formats a number with three significant digits, but with all digits before the decimal point and at most `most` digits after it.
 fn with_digits(value: f64, most: usize) -> String {
     let whole = [100.0, 10.0, 1.0].iter().filter(|bound| value >= **bound).count();
     format!("{value:.*}", most.min(3 - whole))
@@ -205,7 +205,7 @@ mod tests {
         merged
     }
 
-    /// What a run came to with a second of each of these rates, a step each; None is a closed loop.
+    /// The summary of a run with a step of one second for each of these rates; None is a closed loop.
     fn summed(rates: &[Option<f64>], tally: &Tally) -> String {
         let mut steps = Steps::new(names());
         (1..).zip(rates).for_each(|(step, rate)| steps.add(&when(step, *rate), &merged(tally)));
@@ -232,23 +232,23 @@ mod tests {
         assert!([1, 2, 3].iter().all(|line| lines[*line].ends_with(&["70", "%"])), "{text}");
         let widths: Vec<usize> = text.lines().take(4).map(|line| line.chars().count()).collect();
         assert!(widths.iter().all(|width| *width == widths[0]) && lines[4].is_empty(), "{text}");
-        for said in [
+        for expected in [
             "40 transactions and 800 statements in 2 measured seconds, until it was stopped",
             "By transaction: look 10, pay 30",
             "Errors by code: 1205×2 1213×4",
             "Reconnects after lost connections: 2",
-            "no room to prepare them: 12 (raise its max_prepared_stmt_count)",
+            "had reached its max_prepared_stmt_count: 12 (raise it)",
             "Too many transactions waited, and 6 were dropped in measured seconds (see --backlog)",
             "Step 2 reached 20 of 30 transactions per second",
             "At the end of step 1, 9 transactions had not finished, the oldest after 3 s; no latency includes them",
         ] {
-            assert!(text.contains(said), "{said} is not in {text}");
+            assert!(text.contains(expected), "{expected} is not in {text}");
         }
         assert!(!text.contains("Step 1 reached") && !summed(&[None], &eventful()).contains("all"));
     }
 
     #[test]
-    fn what_is_worth_a_sentence_is_more_than_a_bound() {
+    fn sentences_appear_only_above_their_thresholds() {
         let busy = |busiest_cpu_ns| summed(&[None], &Tally { busiest_cpu_ns, ..Tally::new(2) });
         let limit = "In step 1 the driver was the limit: its busiest load thread used 97 % of a CPU (see --load-threads)";
         assert!(busy(970_000_000).contains(limit) && !busy(600_000_000).contains("the limit"));
@@ -257,7 +257,7 @@ mod tests {
             tally.transaction(0, latency_ns, latency_ns);
             summed(&[None], &tally).contains("had not finished")
         };
-        // One that is open no longer than others took hides no stall, and one of less than a second is none.
+        // A transaction that is open no longer than others took hides no stall, and one of less than a second is no stall.
         let [short, long] = [20_000_000, 5_000_000_000];
         assert_eq!([open(short, short / 2), open(long, short), open(long, 2 * long)], [false, true, false]);
     }
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_tells_steps_and_length() {
+    fn the_start_shows_steps_and_length() {
         let phase = |phase, seconds, connections, rate| PhaseFact {
             phase,
             step: 1,
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn the_self_test_tells_the_ceiling() {
+    fn the_self_test_shows_the_ceiling() {
         let ceiling = CeilingLine { seconds: 3.0, per_second: 200_000.0, cpu_us: 2.5, ceiling: 400_000.0 };
         let line = SelfTestLine {
             schema: "",

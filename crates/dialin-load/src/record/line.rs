@@ -1,22 +1,22 @@
-//! One line of the stream, of any type; see `schema/load.schema.json`.
+//! A line of the output stream, of any type; see `schema/load.schema.json`.
 
 use super::lines::{ErrorLine, SecondLine, SelfTestLine};
 use super::start::StartLine;
 use super::summary::SummaryLine;
 use serde::Serialize;
 
-/// A line of the stream: one JSON object with its `type`.
+/// A line of the output stream: a JSON object with a `type`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Line<'a> {
-    /// The first.
+    /// The first line.
     Start(&'a StartLine),
-    /// A second that was played.
+    /// The results of one second.
     Second(&'a SecondLine),
-    /// The last of a run that went well.
+    /// The last line of a run that succeeded.
     Summary(&'a SummaryLine),
-    /// The last of one that did not.
+    /// The last line of a run that failed.
     Error(&'a ErrorLine),
-    /// The only one of a self-test.
+    /// The only line of a self-test.
     SelfTest(&'a SelfTestLine),
 }

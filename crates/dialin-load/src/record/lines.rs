@@ -1,4 +1,4 @@
-//! The lines of the stream, as `schema/load.schema.json` describes them. Times are in milliseconds unless said.
+//! The lines of the output stream, as `schema/load.schema.json` describes them. Times are in milliseconds unless stated otherwise.
 
 use super::replay::ReplayLine;
 use super::tally::{Merged, Tally};
@@ -8,81 +8,81 @@ use crate::run::{Purpose, Rate};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Where in a run a second lies.
+/// The position of a second in a run, and the settings of its step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct When {
-    /// The second of the run, from 1.
+    /// The number of the second in the run, from 1.
     pub second: u64,
-    /// The unix time of its end, in seconds.
+    /// The Unix time of its end, in seconds.
     pub at: f64,
-    /// How long it was: 1, or less for the last one.
+    /// Its length in seconds: 1, or less for the last one.
     pub seconds: f64,
-    /// Whether it counts.
+    /// Whether it is measured or part of a warm-up.
     pub purpose: Purpose,
-    /// The step it belongs to, from 1.
+    /// The step that it belongs to, from 1.
     pub step: usize,
-    /// Connections at work.
+    /// The number of connections.
     pub connections: usize,
-    /// Load threads that they are dealt over, of all hosts.
+    /// The number of load threads of all hosts that run these connections.
     pub load_threads: usize,
-    /// Whether these gathered answers; None if that was not decided yet, and where several hosts differ.
+    /// Whether these load threads gathered answers; None if that was not decided yet, or if several hosts differ.
     pub gather: Option<bool>,
-    /// The rate asked for.
+    /// The target rate; None in a closed loop.
     pub rate: Option<Rate>,
 }
 
-/// What a second came to.
+/// The results of one second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SecondLine {
-    /// The second of the run, from 1.
+    /// The number of the second in the run, from 1.
     pub second: u64,
-    /// The unix time of its end, in seconds.
+    /// The Unix time of its end, in seconds.
     pub at: f64,
-    /// How long it was: 1, or less for the last one.
+    /// Its length in seconds: 1, or less for the last one.
     pub seconds: f64,
     /// `warm-up` or `measure`.
     pub phase: &'static str,
-    /// The step it belongs to, from 1.
+    /// The step that it belongs to, from 1.
     pub step: usize,
-    /// Connections at work.
+    /// The number of connections.
     pub connections: usize,
-    /// Load threads that they are dealt over, of all hosts.
+    /// The number of load threads of all hosts that run these connections.
     pub load_threads: usize,
-    /// Whether these gathered answers, `on` or `off`; null if that was not decided yet, and where several hosts differ.
+    /// Whether these load threads gathered answers: `on` or `off`; null if that was not decided yet, or if several hosts differ.
     pub gather: Option<&'static str>,
-    /// Transactions a second that are asked for; null in a closed loop.
+    /// The target rate in transactions per second; null in a closed loop.
     pub rate: Option<f64>,
-    /// Transactions that ended well.
+    /// Successful transactions.
     pub transactions: u64,
-    /// The same by name.
+    /// Successful transactions by name.
     pub by_transaction: BTreeMap<String, u64>,
-    /// Statements that were answered.
+    /// Statements that the server answered.
     pub statements: Statements,
-    /// Errors of the server, by code.
+    /// Errors by error code.
     pub errors: BTreeMap<u16, u64>,
-    /// Transactions that were played again.
+    /// Retries of transactions.
     pub retries: u64,
-    /// Connections that were lost and made anew.
+    /// Connections that were lost and opened again.
     pub reconnects: u64,
-    /// Statements that a connection sends as text from then on, because the server had no room to prepare them.
+    /// Statements that a connection sends as text from then on, because the server had reached max_prepared_stmt_count.
     pub unprepared: u64,
-    /// Transactions that were due and dropped, because too many waited.
+    /// Transactions that were due and were dropped, because too many waited.
     pub dropped: u64,
-    /// Transactions that wait for a connection at the end.
+    /// Transactions that waited for a connection at the end of the second.
     pub backlog: u64,
-    /// Connections with a transaction at the end.
+    /// Connections with an open transaction at the end of the second.
     pub busy: u64,
-    /// Transactions that are open or wait for a connection at the end: `busy` and `backlog`.
+    /// Transactions that were open or waited for a connection at the end of the second: `busy` plus `backlog`.
     pub unfinished: u64,
-    /// How long ago the oldest of these was due, or began in a closed loop; null without any.
+    /// The age of the oldest of these: the time since it was due; in a closed loop, since it began. Null if there is none.
     pub oldest_ms: Option<f64>,
-    /// How long transactions took from when they were due; in a closed loop, from when they began.
+    /// The latency of transactions: the time since they were due; in a closed loop, since they began.
     pub latency: Percentiles,
-    /// The same by the name of the transaction; empty where there is only one.
+    /// The latency by transaction name; empty if there is only one transaction.
     pub latency_by_transaction: BTreeMap<String, LatencyLine>,
-    /// How long transactions took from when they began.
+    /// The service time of transactions: the time since they began.
     pub service: Percentiles,
-    /// How long transactions took that failed or were lost with their connection, counted as `latency` is.
+    /// The time until transactions failed or were lost with their connection, measured like `latency`.
     pub failed: Percentiles,
     /// Histogram of `latency`.
     pub latency_histogram: String,
@@ -92,51 +92,51 @@ pub struct SecondLine {
     pub failed_histogram: String,
     /// The unit of the values in the histograms, in nanoseconds.
     pub histogram_unit_ns: u64,
-    /// CPU seconds, user and system, that the driver took.
+    /// The CPU time of the driver, user and system, in seconds.
     pub driver_cpu: f64,
-    /// Those of the load thread that took most: one that takes all of a second is the limit of the load.
+    /// The CPU time of the busiest load thread, in seconds: a thread that uses a whole CPU limits the load.
     pub busiest_thread_cpu: f64,
-    /// The driver's own timers.
+    /// The lateness of the driver's timers.
     pub timers: TimersLine,
     /// How load threads gathered answers.
     pub gathering: GatheringLine,
-    /// What a replay of a capture counts; missing of other loads.
+    /// The results of a replay; missing for other loads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayLine>,
 }
 
-/// Statements by what they are counted as.
+/// The numbers of statements by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Statements {
-    /// They read rows.
+    /// Statements that read rows.
     pub read: u64,
-    /// They change rows.
+    /// Statements that change rows.
     pub write: u64,
-    /// They do neither.
+    /// Other statements.
     pub other: u64,
 }
 
-/// How punctual the driver's own timers were.
+/// How late the driver's timers expired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct TimersLine {
-    /// How many went off.
+    /// The number of timers that expired.
     pub count: u64,
-    /// How late on average; null for none.
+    /// The mean lateness; null if no timer expired.
     pub late_mean: Option<f64>,
-    /// How late the latest; null for none.
+    /// The greatest lateness; null if no timer expired.
     pub late_max: Option<f64>,
 }
 
-/// How long one kind of transaction took.
+/// The latency of one kind of transaction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatencyLine {
-    /// As [`SecondLine::latency`] of this kind alone.
+    /// Like [`SecondLine::latency`], for this kind alone.
     pub latency: Percentiles,
     /// Histogram of `latency`.
     pub latency_histogram: String,
 }
 
-/// The latency of each kind of transaction; empty where there is only one.
+/// The latency of each kind of transaction, by name; empty if there is only one.
 pub(super) fn latency_by_name(tally: &Tally, names: &[String]) -> BTreeMap<String, LatencyLine> {
     if names.len() < 2 {
         return BTreeMap::new();
@@ -145,12 +145,12 @@ pub(super) fn latency_by_name(tally: &Tally, names: &[String]) -> BTreeMap<Strin
     names.iter().cloned().zip(tally.latency_by.iter().map(line)).collect()
 }
 
-/// How load threads waited for further answers before they worked through those that were there.
+/// The pauses of load threads to gather answers before they processed them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct GatheringLine {
-    /// How many pauses they made.
+    /// The number of pauses.
     pub pauses: u64,
-    /// How long these were, all together.
+    /// The total length of these pauses, in seconds.
     pub seconds: f64,
 }
 
@@ -161,7 +161,7 @@ impl GatheringLine {
 }
 
 impl Merged {
-    /// The line of this second; `names` are those of the plan's transactions.
+    /// The line of this second. `names` are the names of the plan's transactions.
     #[must_use]
     pub fn line(&self, when: &When, names: &[String]) -> SecondLine {
         let tally = &self.tally;
@@ -204,17 +204,17 @@ impl Merged {
     }
 }
 
-/// The word for whether answers are gathered, as `--gather` takes it.
+/// Whether answers are gathered, as a value of `--gather`.
 pub(super) fn gather_word(gathers: bool) -> &'static str {
     if gathers { "on" } else { "off" }
 }
 
-/// Transactions by name.
+/// The numbers of successful transactions by name.
 pub(super) fn by_name(tally: &Tally, names: &[String]) -> BTreeMap<String, u64> {
     names.iter().cloned().zip(tally.transactions.iter().copied()).collect()
 }
 
-/// The age of the oldest unfinished transaction in milliseconds, to the microsecond; None where there is none.
+/// The age of the oldest unfinished transaction in milliseconds, rounded to the microsecond; None if there is none.
 pub(super) fn oldest_ms(unfinished: u64, oldest_ns: u64) -> Option<f64> {
     (unfinished > 0).then(|| (oldest_ns as f64 / 1e3).round() / 1e3)
 }
@@ -225,7 +225,7 @@ impl Statements {
         Self { read, write, other }
     }
 
-    /// All of them.
+    /// The number of statements of all kinds.
     #[must_use]
     pub fn all(&self) -> u64 {
         self.read + self.write + self.other
@@ -243,10 +243,10 @@ impl TimersLine {
     }
 }
 
-/// Why there is no summary.
+/// The error that ended a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ErrorLine {
-    /// Whose fault it is: `user`, `server`, `workload` or `driver`.
+    /// The cause of the error: `user`, `server`, `workload` or `driver`.
     pub fault: &'static str,
     /// What happened.
     pub what: String,
@@ -266,37 +266,37 @@ impl From<&Error> for ErrorLine {
     }
 }
 
-/// What the driver can do on this machine, against a server that does nothing.
+/// The highest throughput of the driver on this machine, measured with a mock server that does nothing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SelfTestLine {
     /// See [`SCHEMA`](super::SCHEMA).
     pub schema: &'static str,
     /// The driver's version.
     pub version: &'static str,
-    /// Connections at work.
+    /// The number of connections.
     pub connections: usize,
-    /// Load threads.
+    /// The number of load threads.
     pub load_threads: usize,
-    /// The least statement there is.
+    /// The cheapest statement, which does nothing.
     pub noop: CeilingLine,
-    /// The bytes of these, sent and received, with nothing else done.
+    /// Only sending and receiving the bytes of these statements.
     pub noop_bytes: CeilingLine,
-    /// A prepared select of a row by its key.
+    /// A prepared SELECT of one row by its key.
     pub point_select: CeilingLine,
-    /// The bytes of these, sent and received, with nothing else done.
+    /// Only sending and receiving the bytes of these statements.
     pub point_select_bytes: CeilingLine,
 }
 
-/// What the driver can do of one kind of statement.
+/// The highest throughput of the driver for one kind of statement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CeilingLine {
-    /// Seconds that were measured.
+    /// The measured time, in seconds.
     pub seconds: f64,
-    /// Statements a second that were reached; the server that does nothing took part of the machine.
+    /// The measured statements per second; the mock server used part of the machine.
     pub per_second: f64,
-    /// CPU microseconds of the load threads for each; of the only thread, where bytes are sent and received alone.
+    /// The CPU time of the load threads per statement, in microseconds; where only bytes are sent and received, that of the only thread.
     pub cpu_us: f64,
-    /// Statements a second that one load thread could do with a CPU of its own.
+    /// The statements per second that one load thread could execute if it had a CPU to itself.
     pub ceiling: f64,
 }
 
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_tells_all_that_was_counted() {
+    fn a_second_line_contains_all_counters() {
         let line = serde_json::to_value(Line::Second(&second())).unwrap();
         let expected = serde_json::json!({
             "type": "second", "second": 7, "at": 1_764_150_007.0, "seconds": 1.0, "phase": "measure", "step": 1,
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_tells_whose_fault_it_is() {
+    fn an_error_line_names_the_fault() {
         let line = ErrorLine::from(&Error::server("gone", "Start it"));
         let text = serde_json::to_string(&Line::Error(&line)).unwrap();
         assert_eq!(text, r#"{"type":"error","fault":"server","what":"gone","remedy":"Start it"}"#);

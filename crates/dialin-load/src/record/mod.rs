@@ -1,7 +1,7 @@
-//! What each second came to: counted by load threads, merged, told as a line, summed up by step.
+//! The results of each second: counted by load threads, merged, written as a line, and summed up by step.
 //!
-//! Nothing here grows with the length of a run: a [`Tally`] is one second of one load thread, a [`Merged`] one second of all of
-//! them, [`Steps`] keeps one total for the step that is measured, one for the whole run, and a line for each step behind it.
+//! Memory use does not grow with the length of a run: a [`Tally`] is one second of one load thread, and a [`Merged`] is one second of all
+//! load threads. [`Steps`] keeps one total for the current step, one for the whole run, and a line for each finished step.
 
 mod cpu;
 pub mod human;

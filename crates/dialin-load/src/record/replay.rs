@@ -1,4 +1,4 @@
-//! What a replay counts beside what every load counts: whether it is the same work, and in time.
+//! The additional results of a replay: whether it executed the same work as the capture, and on time.
 
 use super::times::{Percentiles, Times, seconds};
 use crate::capture::class::Obstacle;
@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
-/// What a replay counts beside what every load counts.
+/// The additional counters of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayCounts {
-    /// Transactions that began; at full pace none is counted.
+    /// Transactions that began; not counted at full pace.
     pub begun: u64,
     /// Of these, those that began more than 5 ms late.
     pub begun_late: u64,
-    /// Transactions that waited for others which came before them in the capture.
+    /// Transactions that waited for others that preceded them in the capture.
     pub waited: u64,
-    /// Transactions that were rolled back because the server did so in the capture, and not in the replay.
+    /// Transactions that the driver rolled back because a deadlock had rolled them back in the capture, but not in the replay.
     pub repaired: u64,
-    /// Statements whose outcome is known in the capture.
+    /// Executed statements whose outcome in the capture is known.
     pub outcomes: u64,
-    /// Statements that failed and did not, or not with that error, in the capture.
+    /// Statements that failed in the replay and are not known to have failed with the same error in the capture.
     pub new_errors: u64,
-    /// Statements that failed in the capture and did not in the replay.
+    /// Statements that failed in the capture, but not in the replay.
     pub missing_errors: u64,
-    /// Statements that failed in transactions that were rolled back in the capture.
+    /// Statements that failed only in the replay, in transactions that were rolled back in the capture.
     pub harmless_errors: u64,
-    /// Queries whose number of rows is known in the capture.
+    /// Statements whose number of rows in the capture is known.
     pub row_counts: u64,
-    /// Of these, those that returned another number of rows.
+    /// Of these, those that returned a different number of rows.
     pub other_row_counts: u64,
     /// Statements before which the session's clock was set to the captured time.
     pub clocks: u64,
@@ -50,23 +50,24 @@ impl AddAssign for ReplayCounts {
     }
 }
 
-/// What a replay counted in one second.
+/// The additional results of a replay for one second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplayTally {
-    /// How late transactions began, because their session, the order or the driver was not ready; none at full pace.
+    /// How late transactions began, because of their session, the order of transactions, or the driver; empty at full pace.
     pub late: Times,
-    /// Its counts.
+    /// The counters.
     pub counts: ReplayCounts,
-    /// How long transactions waited for others, all together, in nanoseconds.
+    /// The total time that transactions waited for others, in nanoseconds.
     pub waited_ns: u64,
-    /// So far, how differently time is spread over digests, from 0 to 1; None where the capture has no durations.
+    /// The distance between the distributions of time over digests in the capture and in the replay so far, from 0 (equal) to 1; None if the
+    /// capture has no durations.
     pub time_distance: Option<f64>,
-    /// Each time a fortieth of the transactions had ended: how many had, and when, in nanoseconds since the load began.
+    /// A mark each time another 1/40 of the transactions had ended: how many had ended, and when, in nanoseconds since the load began.
     pub marks: Vec<(u64, u64)>,
 }
 
 impl ReplayTally {
-    /// Add what was counted at another time.
+    /// Adds the results of a later second.
     pub(super) fn follow(&mut self, other: &Self) {
         self.late.add(&other.late);
         self.counts += other.counts;
@@ -76,27 +77,27 @@ impl ReplayTally {
     }
 }
 
-/// A replay's part of a line.
+/// The part of a line for a replay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayLine {
-    /// How late transactions began, in milliseconds, because their session, the order or the driver was not ready.
+    /// How late transactions began, in milliseconds, because of their session, the order of transactions, or the driver.
     pub late: Percentiles,
-    /// Its counts.
+    /// The counters.
     #[serde(flatten)]
     pub counts: ReplayCounts,
-    /// How long transactions waited for others, all together.
+    /// The total time that transactions waited for others, in seconds.
     pub waited_seconds: f64,
-    /// So far, how differently the time of statements is spread over digests than in the capture, from 0 to 1; null where the capture
-    /// has no durations.
+    /// The distance between the distributions of time over digests in the capture and in the replay so far, from 0 (equal) to 1; null if the
+    /// capture has no durations.
     pub time_distance: Option<f64>,
-    /// Each time a fortieth of the transactions had ended.
+    /// A mark each time another 1/40 of the transactions had ended.
     pub marks: Vec<MarkLine>,
 }
 
-/// A moment of a replay.
+/// The progress of a replay at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MarkLine {
-    /// How many transactions had ended.
+    /// The number of transactions that had ended.
     pub transactions: u64,
     /// Seconds since the load began.
     pub at: f64,
@@ -118,46 +119,46 @@ impl ReplayLine {
     }
 }
 
-/// What a replay plays.
+/// What is replayed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayFact {
-    /// Sessions at once, at the most: each has a connection.
+    /// The largest number of concurrent sessions; each has a connection.
     pub connections: usize,
-    /// How many times as fast as it was captured; null for as fast as the order allows.
+    /// The speed relative to the capture: 2 is twice as fast; null for as fast as the order of transactions allows.
     pub pace: Option<f64>,
-    /// Sessions of the capture.
+    /// The number of sessions of the capture.
     pub sessions: usize,
-    /// Its transactions.
+    /// The number of transactions of the capture.
     pub transactions: u64,
-    /// Its statements that are played.
+    /// The number of statements that are replayed.
     pub statements: u64,
-    /// Of these, those that are prepared, as they were; all others are sent as text.
+    /// Of these, those that are sent as prepared statements, as in the capture; all others are sent as text.
     pub prepared: u64,
-    /// Statements that were prepared and are sent as text: they occur once, or the values in them cannot be told apart.
+    /// Statements that were prepared in the capture and are sent as text: they occur once, or the values in them cannot be identified.
     pub prepared_as_text: u64,
-    /// Transactions that begin with a BEGIN that the log lacks: MySQL 5.6 leaves out what takes less than a microsecond.
+    /// Transactions to which a BEGIN was added because the log lacks it: MySQL 5.6 does not log statements that take less than a microsecond.
     pub begins_added: u64,
     /// Statements with RAND() or UUID().
     pub random: u64,
-    /// From the first statement to the last one in the capture, in seconds.
+    /// The time from the first to the last statement of the capture, in seconds.
     pub captured_seconds: f64,
     /// Backups that were taken while the capture ran.
     pub backups: Vec<BackupLine>,
-    /// Statements that are not replayed, by reason.
+    /// The numbers of statements that are not replayed, by reason.
     pub not_replayed: BTreeMap<Obstacle, u64>,
 }
 
 /// A backup that was taken while the capture ran.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BackupLine {
-    /// The moment whose data it has, in seconds since 1970.
+    /// The point in time of the backup's data, in seconds since 1970.
     pub at: f64,
-    /// What shows that moment.
+    /// How this point in time was determined.
     pub by: Moment,
 }
 
 impl ReplayFact {
-    /// Of a replay that is asked for.
+    /// Creates the description of a replay.
     #[must_use]
     pub fn of(request: &Request, facts: &Facts) -> Self {
         Self {

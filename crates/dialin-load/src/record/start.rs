@@ -1,4 +1,4 @@
-//! The first line of the stream.
+//! The first line of the output stream.
 
 use super::replay::ReplayFact;
 use super::times::UNIT_NS;
@@ -6,10 +6,10 @@ use crate::plan::{Plan, Retry, Transaction};
 use crate::run::{Arrivals, Gather, Phase, Rate, Run};
 use serde::Serialize;
 
-/// The schema that the lines of the stream keep to.
+/// The name and version of the schema of the output stream.
 pub const SCHEMA: &str = "dialin/load/1";
 
-/// What is about to run.
+/// The settings of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StartLine {
     /// [`SCHEMA`].
@@ -18,29 +18,29 @@ pub struct StartLine {
     pub version: &'static str,
     /// The workload's name.
     pub workload: String,
-    /// Its transactions.
+    /// The workload's transactions.
     pub transactions: Vec<TransactionFact>,
-    /// How many different statements it has.
+    /// The number of different statements of the workload.
     pub statements: usize,
-    /// Whether they are sent as text instead of prepared.
+    /// Whether statements are sent as text instead of prepared.
     pub text: bool,
-    /// The server: a socket's path, or host and port; None where agents drive, of which each is told its own.
+    /// The server: the path of a socket, or host and port; None if agents run the load, because each is given its own address.
     pub server: Option<String>,
-    /// The other hosts that drive; empty for this one alone.
+    /// The hosts whose agents run the load; empty if this host runs it alone.
     pub agents: Vec<String>,
-    /// How the load threads wait for the server.
+    /// The mechanism with which load threads wait for the server.
     pub engine: &'static str,
-    /// The seed of all randomness.
+    /// The random seed.
     pub seed: u64,
-    /// The run ends after so many transactions; null for no such end.
+    /// The number of transactions after which the run ends; null if it has no such limit.
     pub transaction_limit: Option<u64>,
-    /// How many transactions may wait for a connection.
+    /// The most transactions that may wait for a connection.
     pub backlog_cap: u64,
     /// The phases, in order.
     pub phases: Vec<PhaseFact>,
     /// The unit of the values in the histograms, in nanoseconds.
     pub histogram_unit_ns: u64,
-    /// What a replay plays; missing of other loads.
+    /// What is replayed; missing for other loads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayFact>,
 }
@@ -48,9 +48,9 @@ pub struct StartLine {
 /// A transaction of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TransactionFact {
-    /// Its name.
+    /// The transaction's name.
     pub name: String,
-    /// How often it comes, relative to the others.
+    /// The relative frequency of the transaction.
     pub weight: f64,
 }
 
@@ -59,24 +59,25 @@ pub struct TransactionFact {
 pub struct PhaseFact {
     /// `warm-up` or `measure`.
     pub phase: &'static str,
-    /// Which of the listed connection counts and rates it belongs to, from 1.
+    /// The step of the run that it belongs to, from 1. Each listed number of connections or rate is a step.
     pub step: usize,
-    /// How long; null until the run is stopped.
+    /// The length in seconds; null if the phase lasts until the run is stopped.
     pub seconds: Option<u64>,
-    /// Connections at work.
+    /// The number of connections.
     pub connections: usize,
-    /// Transactions a second that are asked for; null in a closed loop.
+    /// The target rate in transactions per second; null in a closed loop.
     pub rate: Option<f64>,
     /// `constant` or `poisson`; null in a closed loop.
     pub arrivals: Option<&'static str>,
-    /// Load threads that connections are dealt over; where agents drive, those asked of each, null for as many as suit it.
+    /// The number of load threads; if agents run the load, the number that each of them is to use, or null if each chooses it.
     pub load_threads: Option<usize>,
-    /// Whether these gather answers: `on`, `off`, or `auto` where the driver decides it before it measures.
+    /// Whether load threads gather answers: `on`, `off`, or `auto` if the driver decides before it measures.
     pub gather: Gather,
 }
 
 impl StartLine {
-    /// What is said of a run before it begins. Where agents drive it, nothing is known of their `load_threads` in each phase.
+    /// The line of a run. `load_threads` is the number of load threads of each phase; it is empty if agents run the load, because it is then
+    /// not known.
     #[must_use]
     pub fn of(plan: &Plan, run: &Run, load_threads: &[usize], agents: &[String]) -> Self {
         let fact = |each: &Transaction| TransactionFact { name: each.name.clone(), weight: each.weight };
@@ -101,7 +102,7 @@ impl StartLine {
 }
 
 impl StartLine {
-    /// What is said of a replay before it begins.
+    /// The line of a replay.
     #[must_use]
     pub fn of_replay(name: &str, run: &Run, replay: ReplayFact) -> Self {
         let transaction =
@@ -126,7 +127,7 @@ impl PhaseFact {
     }
 }
 
-/// The word for how transactions arrive.
+/// How transactions arrive, as a value of `arrivals`.
 pub(super) fn arrivals(rate: Rate) -> &'static str {
     match rate.arrivals {
         Arrivals::Constant => "constant",
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_tells_what_will_run() {
+    fn the_start_line_describes_the_run() {
         let line = serde_json::to_value(StartLine::of(&plan(), &run(), &[], &["other:4321".into()])).unwrap();
         assert_eq!(line["schema"], SCHEMA);
         assert_eq!((&line["workload"], &line["transactions"][0]["name"]), (&"bank".into(), &"pay".into()));
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_tells_no_password() {
+    fn the_start_line_contains_no_password() {
         assert!(!serde_json::to_string(&StartLine::of(&plan(), &run(), &[3, 1], &[])).unwrap().contains("hunter2"));
     }
 }

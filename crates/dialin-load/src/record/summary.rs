@@ -1,4 +1,4 @@
-//! What a run came to: a total for each step and for all.
+//! The summary of a run: a total for each step and for the whole run.
 
 use super::lines::{
     GatheringLine, LatencyLine, Statements, TimersLine, When, by_name, gather_word, latency_by_name, oldest_ms,
@@ -11,70 +11,71 @@ use crate::run::{Arrivals, Purpose, Rate};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A rate counts as reached when this share of it was.
+/// A target rate counts as reached if at least this share of it was achieved.
 const ENOUGH: f64 = 0.99;
 
-/// What a run came to. Only seconds of measure phases count, unless said.
+/// The summary of a run. Only seconds of `measure` phases count, unless stated otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SummaryLine {
-    /// Seconds that were told, warm-ups and a last one that was cut short included.
+    /// The number of seconds that were reported, including warm-ups and a shorter last one.
     pub seconds: u64,
-    /// Whether it was stopped before its end.
+    /// Whether the run was stopped before its end.
     pub stopped: bool,
-    /// Whether transactions were dropped because too many waited, in a warm-up or later.
+    /// Whether transactions were dropped because too many waited, during a warm-up or later.
     pub reached_backlog_cap: bool,
     /// Whether each step reached its rate; null in a closed loop.
     pub rate_reached: Option<bool>,
     /// The unit of the values in the histograms, in nanoseconds.
     pub histogram_unit_ns: u64,
-    /// Each step that was begun, in order.
+    /// The steps that were measured, in order.
     pub steps: Vec<StepLine>,
     /// All steps together.
     pub total: StepLine,
 }
 
-/// What a step came to, or all of them.
+/// The results of a step, or of all steps.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepLine {
-    /// Which step, from 1; null for all.
+    /// The number of the step, from 1; null for all steps.
     pub step: Option<usize>,
-    /// Connections at work; null for all.
+    /// The number of connections; null for all steps.
     pub connections: Option<usize>,
-    /// Load threads that they were dealt over, of all hosts; null for all.
+    /// The number of load threads of all hosts; null for all steps.
     pub load_threads: Option<usize>,
-    /// Whether these gathered answers at the end, `on` or `off`; null for all, if it was never decided, and where several hosts differ.
+    /// Whether these load threads gathered answers at the end of the step: `on` or `off`; null for all steps, if it was never decided, or if
+    /// several hosts differ.
     pub gather: Option<&'static str>,
-    /// Transactions a second that were asked for; null in a closed loop and for all.
+    /// The target rate in transactions per second; null in a closed loop and for all steps.
     pub rate: Option<f64>,
-    /// `constant` or `poisson`; null in a closed loop and for all.
+    /// `constant` or `poisson`; null in a closed loop and for all steps.
     pub arrivals: Option<&'static str>,
-    /// Seconds that were measured.
+    /// The measured time, in seconds.
     pub seconds: f64,
-    /// Transactions that ended well.
+    /// Successful transactions.
     pub transactions: u64,
-    /// The same a second: the rate that was achieved.
+    /// The throughput: successful transactions per second.
     pub per_second: f64,
-    /// Whether the rate was reached; null without a rate.
+    /// Whether the target rate was reached; null without a target rate.
     pub rate_reached: Option<bool>,
-    /// Transactions by name.
+    /// Successful transactions by name.
     pub by_transaction: BTreeMap<String, u64>,
-    /// Statements that were answered.
+    /// Statements that the server answered.
     pub statements: Statements,
-    /// Errors of the server, by code.
+    /// Errors by error code.
     pub errors: BTreeMap<u16, u64>,
-    /// Transactions that were played again.
+    /// Retries of transactions.
     pub retries: u64,
-    /// Connections that were lost and made anew.
+    /// Connections that were lost and opened again.
     pub reconnects: u64,
-    /// Statements that a connection sends as text from then on, because the server had no room to prepare them.
+    /// Statements that a connection sends as text from then on, because the server had reached max_prepared_stmt_count.
     pub unprepared: u64,
-    /// Transactions that were due and dropped.
+    /// Transactions that were due and were dropped, because too many waited.
     pub dropped: u64,
-    /// The most transactions that waited at the end of a second.
+    /// The largest backlog at the end of a second.
     pub backlog_max: u64,
     /// Transactions that were open or waited for a connection at the end of the last second.
     pub unfinished: u64,
-    /// How long ago the oldest of these was due, or began in a closed loop; null without any.
+    /// The age of the oldest of these: the time since it was due; in a closed loop, since it began. Null if there is none.
     pub oldest_ms: Option<f64>,
     /// See [`SecondLine::latency`](super::SecondLine::latency).
     pub latency: Percentiles,
@@ -90,17 +91,17 @@ pub struct StepLine {
     pub service_histogram: String,
     /// Histogram of `failed`.
     pub failed_histogram: String,
-    /// CPU seconds, user and system, that the driver took.
+    /// The CPU time of the driver, user and system, in seconds.
     pub driver_cpu: f64,
-    /// Those of the busiest load thread of each second, added up.
+    /// The sum of the CPU time of the busiest load thread of each second, in seconds.
     pub busiest_thread_cpu: f64,
-    /// The same for a transaction, in microseconds; null without one.
+    /// The CPU time of the driver per successful transaction, in microseconds; null if there was none.
     pub driver_cpu_us_per_transaction: Option<f64>,
-    /// The driver's own timers.
+    /// The lateness of the driver's timers.
     pub timers: TimersLine,
     /// How load threads gathered answers.
     pub gathering: GatheringLine,
-    /// What a replay of a capture counts; missing of other loads.
+    /// The results of a replay; missing for other loads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayLine>,
 }
@@ -108,11 +109,11 @@ pub struct StepLine {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Whole seconds that were played.
+    /// The number of seconds that were reported.
     pub seconds: u64,
     /// Whether transactions were dropped because too many waited.
     pub reached_backlog_cap: bool,
-    /// Whether it was stopped before its end.
+    /// Whether the run was stopped before its end.
     pub stopped: bool,
 }
 
@@ -125,7 +126,7 @@ pub struct Steps {
     all: Total,
 }
 
-/// Seconds added up.
+/// A sum of seconds.
 #[derive(Clone, Debug, Default)]
 struct Total {
     seconds: f64,
@@ -139,14 +140,14 @@ struct Total {
 }
 
 impl Steps {
-    /// Nothing yet; `names` are those of the plan's transactions.
+    /// Creates an empty summary. `names` are the names of the plan's transactions.
     #[must_use]
     pub fn new(names: Vec<String>) -> Self {
         let all = Total::new(names.len());
         Self { names, current: None, done: Vec::new(), all }
     }
 
-    /// Add a second; one of a warm-up does not count.
+    /// Adds a second, unless it is part of a warm-up.
     pub fn add(&mut self, when: &When, merged: &Merged) {
         if when.purpose == Purpose::WarmUp {
             return;
@@ -166,7 +167,7 @@ impl Steps {
         }
     }
 
-    /// The summary.
+    /// Completes the summary.
     #[must_use]
     pub fn finish(mut self, end: End) -> SummaryLine {
         self.close();
@@ -199,7 +200,7 @@ impl Total {
         self.oldest_last_ns = merged.tally.oldest_ns;
     }
 
-    /// The line of a step that began so, or of all steps.
+    /// The line of a step, with the settings of its last second, or of all steps.
     fn line(&self, when: Option<&When>, names: &[String]) -> StepLine {
         let tally = &self.tally;
         let transactions = tally.all_transactions();
@@ -248,8 +249,9 @@ fn thousandths(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-/// Whether a rate was reached: 99 % of it, or what is missing is no more than chance (a transaction that ended a moment after
-/// the end; three standard deviations of Poisson arrivals) and no more than 1 % were dropped or waited at the end.
+/// Whether a target rate was reached. It was if at least 99 % of the transactions succeeded. It was also if the shortfall can be due to
+/// chance (constant arrivals: one transaction, which may have ended just after the end; Poisson arrivals: three standard deviations) and
+/// at most 1 % of the transactions were dropped or waited at the end.
 #[must_use]
 pub fn reached(rate: Rate, seconds: f64, transactions: u64, unserved: u64) -> bool {
     let asked = rate.per_second * seconds;
@@ -280,7 +282,7 @@ mod tests {
         When { second, at: second as f64, seconds: 1.0, purpose, step, connections, load_threads, gather, rate }
     }
 
-    /// A second with so many transactions, all of the same length.
+    /// A second with this number of transactions, all of the same latency.
     fn merged(transactions: u64, nanoseconds: u64) -> Merged {
         let mut tally = Tally::new(2);
         (0..transactions).for_each(|_| tally.transaction(0, nanoseconds, nanoseconds / 2));
@@ -299,8 +301,8 @@ mod tests {
         steps.add(&when(4, 2, Purpose::WarmUp, None), &merged(1_000, 1));
         steps.add(&when(5, 2, Purpose::Measure, None), &merged(50, 9_000_000));
         let line = steps.finish(END);
-        let told: Vec<_> = line.steps.iter().map(|step| (step.step, step.connections, step.seconds, step.per_second)).collect();
-        assert_eq!(told, [(Some(1), Some(4), 2.0, 20.0), (Some(2), Some(8), 1.0, 50.0)]);
+        let rows: Vec<_> = line.steps.iter().map(|step| (step.step, step.connections, step.seconds, step.per_second)).collect();
+        assert_eq!(rows, [(Some(1), Some(4), 2.0, 20.0), (Some(2), Some(8), 1.0, 50.0)]);
         assert_eq!(
             (line.total.step, line.total.seconds, line.total.transactions, line.total.per_second),
             (None, 3.0, 90, 30.0)
@@ -310,14 +312,14 @@ mod tests {
     }
 
     #[test]
-    fn each_step_tells_with_what_it_was_measured() {
+    fn each_step_has_the_settings_that_it_was_measured_with() {
         let mut steps = Steps::new(names());
         for (second, step) in [(2, 1), (3, 1), (4, 2)] {
             steps.add(&when(second, step, Purpose::Measure, None), &merged(1, 1));
         }
         let line = steps.finish(END);
-        let told: Vec<_> = line.steps.iter().map(|step| (step.load_threads, step.gather)).collect();
-        assert_eq!(told, [(Some(2), Some("on")), (Some(4), Some("off"))]);
+        let rows: Vec<_> = line.steps.iter().map(|step| (step.load_threads, step.gather)).collect();
+        assert_eq!(rows, [(Some(2), Some("on")), (Some(4), Some("off"))]);
         assert_eq!((line.total.load_threads, line.total.gather), (None, None));
     }
 
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_add_up_and_of_levels_the_highest_is_told() {
+    fn counts_are_summed_and_the_highest_backlog_is_reported() {
         let mut steps = Steps::new(names());
         let mut second = Merged::new(2);
         second.add(&eventful());
@@ -352,15 +354,15 @@ mod tests {
     }
 
     #[test]
-    fn each_step_tells_what_was_open_at_its_own_end() {
+    fn each_step_reports_what_was_open_at_its_end() {
         let mut steps = Steps::new(names());
         let mut stalled = Merged::new(2);
         stalled.add(&eventful());
         steps.add(&when(1, 1, Purpose::Measure, None), &stalled);
         steps.add(&when(2, 2, Purpose::Measure, None), &merged(10, 1));
         let line = steps.finish(END);
-        let told: Vec<_> = line.steps.iter().map(|step| (step.unfinished, step.oldest_ms)).collect();
-        assert_eq!(told, [(9, Some(3000.0)), (0, None)]);
+        let rows: Vec<_> = line.steps.iter().map(|step| (step.unfinished, step.oldest_ms)).collect();
+        assert_eq!(rows, [(9, Some(3000.0)), (0, None)]);
         assert_eq!((line.total.unfinished, line.total.oldest_ms), (0, None));
     }
 
@@ -375,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn one_step_below_its_rate_is_told_of_the_run() {
+    fn a_run_misses_its_rate_if_one_step_does() {
         let mut steps = Steps::new(names());
         steps.add(&when(1, 1, Purpose::Measure, Some(100.0)), &merged(100, 1));
         steps.add(&when(2, 2, Purpose::Measure, Some(200.0)), &merged(150, 1));

@@ -1,4 +1,4 @@
-//! What was counted in one second.
+//! The counters of one second.
 
 use super::replay::ReplayTally;
 use super::times::Times;
@@ -6,63 +6,63 @@ use crate::plan::Kind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What one load thread counted in one second.
+/// The counters of one load thread for one second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Transactions that ended well, by their place in the plan.
+    /// Successful transactions, by their index in the plan.
     pub transactions: Vec<u64>,
-    /// Statements that were answered, by [`Kind`].
+    /// Statements that the server answered, by [`Kind`].
     pub statements: [u64; 3],
-    /// Errors by the server's code; 2013 is a lost connection, 1329 a row that was not there.
+    /// Errors by error code; 2013 is a lost connection, 1329 a missing row.
     pub errors: BTreeMap<u16, u64>,
-    /// Transactions that were played again.
+    /// Retries of transactions.
     pub retries: u64,
-    /// Connections that were lost and made anew.
+    /// Connections that were lost and opened again.
     pub reconnects: u64,
-    /// Statements that a connection sends as text from now on, because the server had no room to prepare them.
+    /// Statements that a connection sends as text from then on, because the server had reached max_prepared_stmt_count.
     pub unprepared: u64,
-    /// Transactions that were due and dropped, because too many waited.
+    /// Transactions that were due and were dropped, because too many waited.
     pub dropped: u64,
-    /// Transactions that are due and wait for a connection, at the end of the second.
+    /// Transactions that were due and waited for a connection at the end of the second.
     pub backlog: u64,
-    /// Connections with a transaction, at the end of the second.
+    /// Connections with an open transaction at the end of the second.
     pub busy: u64,
-    /// How long ago the oldest transaction that has not ended was due, in nanoseconds at the end of the second; in a closed loop,
-    /// how long ago it began. 0 where there is none.
+    /// The age of the oldest unfinished transaction at the end of the second, in nanoseconds since it was due; in a closed loop, since it
+    /// began. 0 if there is none.
     pub oldest_ns: u64,
-    /// How long transactions took from when they were due; in a closed loop, from when they began.
+    /// The latency of transactions: the time since they were due; in a closed loop, since they began.
     pub latency: Times,
-    /// The same for each of the plan's transactions, by their place; empty histograms where there is only one.
+    /// The same for each of the plan's transactions, by index; the histogram is empty if there is only one.
     pub latency_by: Vec<Times>,
-    /// How long transactions took from when they began.
+    /// The service time of transactions: the time since they began.
     pub service: Times,
-    /// How long transactions took that failed or were lost with their connection, counted as `latency` is.
+    /// The time until transactions failed or were lost with their connection, measured like `latency`.
     pub failed: Times,
-    /// Pauses in which load threads gathered answers.
+    /// The number of pauses in which load threads gathered answers.
     pub gather_pauses: u64,
-    /// How long these were, all together, in nanoseconds.
+    /// The total length of these pauses, in nanoseconds.
     pub gather_ns: u64,
-    /// CPU time that the load thread took which took most, in nanoseconds.
+    /// The CPU time of the busiest load thread, in nanoseconds.
     pub busiest_cpu_ns: u64,
-    /// Timers that went off: pauses, and due transactions for which a connection was free when they were due.
+    /// Timers that expired: pauses, and transactions for which a connection was free when they were due.
     pub timers: u64,
-    /// How late they went off, all together, in nanoseconds.
+    /// The total lateness of these timers, in nanoseconds.
     pub late_ns_sum: u64,
-    /// How late the latest went off, in nanoseconds.
+    /// The greatest lateness of a timer, in nanoseconds.
     pub late_ns_max: u64,
-    /// What a replay counts; None of other loads.
+    /// The counters of a replay; None for other loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Box<ReplayTally>>,
 }
 
 impl Tally {
-    /// Nothing yet, for a plan with so many transactions.
+    /// Creates empty counters for a plan with this number of transactions.
     #[must_use]
     pub fn new(transactions: usize) -> Self {
         Self { transactions: vec![0; transactions], latency_by: vec![Times::new(); transactions], ..Self::default() }
     }
 
-    /// A transaction ended well.
+    /// Counts a successful transaction.
     #[inline]
     pub fn transaction(&mut self, index: usize, latency_ns: u64, service_ns: u64) {
         self.transactions[index] += 1;
@@ -73,33 +73,33 @@ impl Tally {
         self.service.record(service_ns);
     }
 
-    /// A transaction failed, or its connection was lost.
+    /// Counts a transaction that failed or whose connection was lost.
     pub fn failure(&mut self, latency_ns: u64) {
         self.failed.record(latency_ns);
     }
 
-    /// A statement was answered.
+    /// Counts a statement that the server answered.
     #[inline]
     pub fn statement(&mut self, kind: Kind) {
         self.statements[kind as usize] += 1;
     }
 
-    /// The server answered with an error.
+    /// Counts an error.
     pub fn error(&mut self, code: u16) {
         *self.errors.entry(code).or_default() += 1;
     }
 
-    /// A transaction is played again.
+    /// Counts a retry of a transaction.
     pub fn retry(&mut self) {
         self.retries += 1;
     }
 
-    /// A connection that was lost was made anew.
+    /// Counts a lost connection that was opened again.
     pub fn reconnect(&mut self) {
         self.reconnects += 1;
     }
 
-    /// A timer went off so late.
+    /// Counts a timer that expired this late.
     #[inline]
     pub fn timer(&mut self, late_ns: u64) {
         self.timers += 1;
@@ -107,7 +107,7 @@ impl Tally {
         self.late_ns_max = self.late_ns_max.max(late_ns);
     }
 
-    /// Begin another second with the same memory.
+    /// Resets all counters for another second, and keeps the memory.
     pub fn clear(&mut self) {
         self.transactions.fill(0);
         self.statements = [0; 3];
@@ -123,25 +123,25 @@ impl Tally {
         self.replay = None;
     }
 
-    /// All transactions.
+    /// The number of successful transactions of all kinds.
     #[must_use]
     pub fn all_transactions(&self) -> u64 {
         self.transactions.iter().sum()
     }
 
-    /// All errors.
+    /// The number of errors of all codes.
     #[must_use]
     pub fn all_errors(&self) -> u64 {
         self.errors.values().sum()
     }
 
-    /// Transactions that are open or wait for a connection at the end of the second.
+    /// The number of transactions that were open or waited for a connection at the end of the second.
     #[must_use]
     pub fn unfinished(&self) -> u64 {
         self.busy + self.backlog
     }
 
-    /// Add what was counted beside this one at the same time.
+    /// Adds the counters of another load thread or host for the same second.
     pub(super) fn join(&mut self, other: &Tally) {
         self.follow(other);
         self.backlog += other.backlog;
@@ -150,12 +150,13 @@ impl Tally {
         self.busiest_cpu_ns = self.busiest_cpu_ns.max(other.busiest_cpu_ns);
     }
 
-    /// Add what was counted at another time: everything but the levels, which no sum makes sense of.
+    /// Adds the counters of another second, except the values at the end of a second and the CPU time of the busiest thread, whose sums would
+    /// be meaningless.
     pub(crate) fn follow(&mut self, other: &Tally) {
         let length = self.transactions.len().max(other.transactions.len());
         self.transactions.resize(length, 0);
-        self.transactions.iter_mut().zip(&other.transactions).for_each(|(own, more)| *own += more);
-        self.statements.iter_mut().zip(other.statements).for_each(|(own, more)| *own += more);
+        self.transactions.iter_mut().zip(&other.transactions).for_each(|(sum, more)| *sum += more);
+        self.statements.iter_mut().zip(other.statements).for_each(|(sum, more)| *sum += more);
         for (code, more) in &other.errors {
             *self.errors.entry(*code).or_default() += more;
         }
@@ -170,7 +171,7 @@ impl Tally {
         self.late_ns_max = self.late_ns_max.max(other.late_ns_max);
         self.latency.add(&other.latency);
         self.latency_by.resize_with(self.latency_by.len().max(other.latency_by.len()), Times::new);
-        self.latency_by.iter_mut().zip(&other.latency_by).for_each(|(own, more)| own.add(more));
+        self.latency_by.iter_mut().zip(&other.latency_by).for_each(|(sum, more)| sum.add(more));
         self.service.add(&other.service);
         self.failed.add(&other.failed);
         if let Some(replay) = &other.replay {
@@ -179,28 +180,28 @@ impl Tally {
     }
 }
 
-/// What all load threads, of all hosts, counted in one second.
+/// The counters of all load threads of all hosts for one second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Merged {
-    /// Their sum.
+    /// The sum of the counters of all load threads.
     pub tally: Tally,
-    /// CPU time that the driver's processes took in that second, in nanoseconds.
+    /// The CPU time of the driver's processes in that second, in nanoseconds.
     pub driver_cpu_ns: u64,
 }
 
 impl Merged {
-    /// Nothing yet, for a plan with so many transactions.
+    /// Creates empty counters for a plan with this number of transactions.
     #[must_use]
     pub fn new(transactions: usize) -> Self {
         Self { tally: Tally::new(transactions), driver_cpu_ns: 0 }
     }
 
-    /// Add a load thread.
+    /// Adds the counters of a load thread.
     pub fn add(&mut self, tally: &Tally) {
         self.tally.join(tally);
     }
 
-    /// Add another host.
+    /// Adds the counters of another host.
     pub fn merge(&mut self, other: &Merged) {
         self.tally.join(&other.tally);
         self.driver_cpu_ns += other.driver_cpu_ns;
@@ -211,7 +212,7 @@ impl Merged {
 pub(super) mod tests {
     use super::*;
 
-    /// A second of a thread in which everything happened.
+    /// The counters of a second in which everything happened.
     pub fn eventful() -> Tally {
         let mut tally = Tally::new(2);
         for each in 1..=20 {
@@ -247,7 +248,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn each_kind_of_transaction_has_a_histogram_of_its_own_that_add_up_to_that_of_all() {
+    fn the_histograms_by_kind_add_up_to_that_of_all() {
         let mut both = Merged::new(2);
         both.add(&eventful());
         both.add(&eventful());
@@ -256,7 +257,7 @@ pub(super) mod tests {
         let mut sum = both.tally.latency_by[0].clone();
         sum.add(&both.tally.latency_by[1]);
         assert_eq!(sum, both.tally.latency);
-        // One kind alone needs no second histogram.
+        // A single kind needs no separate histogram.
         let mut alone = Tally::new(1);
         alone.transaction(0, 1, 1);
         assert_eq!(alone.latency_by[0].count(), 0);
@@ -285,13 +286,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_second_comes_whole_from_another_host() {
+    fn a_second_survives_serialization() {
         let mut second = Merged::new(2);
         second.add(&eventful());
         second.driver_cpu_ns = 99;
         let sent = serde_json::to_string(&second).unwrap();
-        let come: Merged = serde_json::from_str(&sent).unwrap();
-        assert_eq!(come.tally.latency.percentiles(), second.tally.latency.percentiles());
-        assert_eq!(serde_json::to_string(&come).unwrap(), sent);
+        let received: Merged = serde_json::from_str(&sent).unwrap();
+        assert_eq!(received.tally.latency.percentiles(), second.tally.latency.percentiles());
+        assert_eq!(serde_json::to_string(&received).unwrap(), sent);
     }
 }

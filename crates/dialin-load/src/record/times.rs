@@ -1,4 +1,4 @@
-//! Times in a histogram of bounded size.
+//! Histograms of times, of bounded size.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,44 +9,45 @@ use std::sync::LazyLock;
 
 /// The unit of a histogram's values, in nanoseconds.
 pub const UNIT_NS: u64 = 100;
-/// An hour, in units: what takes longer counts as an hour.
+/// The longest time, in units: an hour. Longer times count as an hour.
 const LONGEST: u64 = 3_600 * 1_000_000_000 / UNIT_NS;
 const UNITS_PER_MS: f64 = 1_000_000.0 / UNIT_NS as f64;
 const DIGITS: u8 = 3;
 
-/// What a histogram without values is encoded as.
+/// The encoded form of an empty histogram.
 static EMPTY: LazyLock<String> = LazyLock::new(|| encoded(&empty()));
 
-/// How long things took, exact to three digits, from 100 ns to an hour. It takes 216 KiB from the first value on, and none before.
+/// A histogram of times from 100 ns to an hour, exact to three significant digits. It takes 216 KiB of memory from the first value on, and
+/// none before.
 #[derive(Clone, Debug, Default)]
 pub struct Times(Option<Box<Histogram<u64>>>);
 
-/// Percentiles of times, in milliseconds. One of which there are too few values is None: percentile p needs 1 / (1 − p) of
-/// them, so p99.99 needs 10,000.
+/// Percentiles of times, in milliseconds. A percentile is None if there are too few values: percentile p needs 1 / (1 − p) of them, so
+/// p99.99 needs 10,000.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Percentiles {
     /// The mean.
     pub mean: Option<f64>,
-    /// Half took no longer.
+    /// The median: 50 % of the times are no longer.
     pub p50: Option<f64>,
-    /// 90 % took no longer.
+    /// 90 % of the times are no longer.
     pub p90: Option<f64>,
-    /// 95 % took no longer.
+    /// 95 % of the times are no longer.
     pub p95: Option<f64>,
-    /// 99 % took no longer.
+    /// 99 % of the times are no longer.
     pub p99: Option<f64>,
-    /// 99.9 % took no longer.
+    /// 99.9 % of the times are no longer.
     #[serde(rename = "p99.9")]
     pub p99_9: Option<f64>,
-    /// 99.99 % took no longer.
+    /// 99.99 % of the times are no longer.
     #[serde(rename = "p99.99")]
     pub p99_99: Option<f64>,
-    /// The longest.
+    /// The maximum.
     pub max: Option<f64>,
 }
 
 impl PartialEq for Times {
-    /// Whether both hold the same values.
+    /// Whether both contain the same values.
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Some(one), Some(other)) => one == other,
@@ -66,40 +67,40 @@ fn encoded(histogram: &Histogram<u64>) -> String {
 }
 
 impl Times {
-    /// None yet.
+    /// Creates an empty histogram.
     #[must_use]
     pub fn new() -> Self {
         Self(None)
     }
 
-    /// Count one, in nanoseconds.
+    /// Adds a time, in nanoseconds.
     #[inline]
     pub fn record(&mut self, nanoseconds: u64) {
         self.0.get_or_insert_with(|| Box::new(empty())).saturating_record(nanoseconds / UNIT_NS);
     }
 
-    /// How many there are.
+    /// The number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.0.as_ref().map_or(0, |histogram| histogram.len())
     }
 
-    /// Count another histogram's values too.
+    /// Adds the values of another histogram.
     pub fn add(&mut self, other: &Times) {
         if let Some(more) = other.0.as_ref().filter(|more| !more.is_empty()) {
-            let own = self.0.get_or_insert_with(|| Box::new(empty()));
-            own.add(more.as_ref()).expect("all histograms have the same bounds");
+            let histogram = self.0.get_or_insert_with(|| Box::new(empty()));
+            histogram.add(more.as_ref()).expect("all histograms have the same bounds");
         }
     }
 
-    /// Forget all values, and keep the memory.
+    /// Removes all values, and keeps the memory.
     pub fn clear(&mut self) {
         if let Some(histogram) = self.0.as_mut().filter(|histogram| !histogram.is_empty()) {
             histogram.reset();
         }
     }
 
-    /// Mean, percentiles and maximum.
+    /// The mean, the percentiles and the maximum.
     #[must_use]
     pub fn percentiles(&self) -> Percentiles {
         let Some(histogram) = &self.0 else { return Percentiles::default() };
@@ -126,29 +127,29 @@ impl Times {
         }
     }
 
-    /// The histogram that [`Times::encoded`] wrote.
+    /// Decodes a histogram that [`Times::encoded`] wrote.
     ///
     /// # Errors
     ///
-    /// The text is something else; why, in a few words.
+    /// Fails if the text is not such a histogram; the error says why.
     pub fn decoded(text: &str) -> Result<Self, String> {
-        let bytes = STANDARD.decode(text).map_err(|error| format!("a histogram is no base64: {error}"))?;
+        let bytes = STANDARD.decode(text).map_err(|error| format!("a histogram is not valid base64: {error}"))?;
         let histogram: Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|error| format!("a histogram cannot be read: {error}"))?;
         if (histogram.low(), histogram.high(), histogram.sigfig()) != (1, LONGEST, DIGITS) {
-            return Err("a histogram has other bounds than this version's".into());
+            return Err("the bounds of a histogram differ from those of this version".into());
         }
         Ok(Self((!histogram.is_empty()).then(|| Box::new(histogram))))
     }
 }
 
-/// Units as milliseconds, to the unit.
+/// Converts units to milliseconds, rounded to the unit.
 fn milliseconds(units: f64) -> f64 {
     units.round() / UNITS_PER_MS
 }
 
-/// Nanoseconds as seconds, to the microsecond.
+/// Converts nanoseconds to seconds, rounded to the microsecond.
 pub(super) fn seconds(nanoseconds: u64) -> f64 {
     (nanoseconds as f64 / 1e3).round() / 1e6
 }
@@ -192,23 +193,23 @@ mod tests {
 
     #[test]
     fn percentiles_are_in_milliseconds_to_three_digits() {
-        let told = of((1..=10_000).map(|each| each * 1_000)).percentiles();
+        let result = of((1..=10_000).map(|each| each * 1_000)).percentiles();
         let close = |value: Option<f64>, to: f64| (value.unwrap() / to - 1.0).abs() < 0.001;
-        assert!(close(told.p50, 5.0) && close(told.p95, 9.5) && close(told.p99_99, 9.999), "{told:?}");
-        assert!(close(told.max, 10.0) && close(told.mean, 5.0005), "{told:?}");
+        assert!(close(result.p50, 5.0) && close(result.p95, 9.5) && close(result.p99_99, 9.999), "{result:?}");
+        assert!(close(result.max, 10.0) && close(result.mean, 5.0005), "{result:?}");
     }
 
     #[test]
-    fn a_percentile_that_has_too_few_values_is_not_told() {
-        let told = |count: u64| given(&of((0..count).map(|_| 1_000_000)).percentiles()).iter().filter(|each| **each).count();
+    fn a_percentile_with_too_few_values_is_not_reported() {
+        let shown = |count: u64| given(&of((0..count).map(|_| 1_000_000)).percentiles()).iter().filter(|each| **each).count();
         assert_eq!(
-            [0, 1, 2, 9, 10, 19, 20, 99, 100, 999, 1_000, 9_999, 10_000].map(told),
+            [0, 1, 2, 9, 10, 19, 20, 99, 100, 999, 1_000, 9_999, 10_000].map(shown),
             [0, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8]
         );
     }
 
     #[test]
-    fn times_down_to_a_hundred_nanoseconds_are_told_apart_and_beyond_an_hour_count_as_one() {
+    fn times_are_exact_to_100_nanoseconds_and_capped_at_an_hour() {
         assert_eq!(of([5_300]).percentiles().max, Some(0.0053));
         let hours = of([u64::MAX]).percentiles().max.unwrap();
         assert!((hours / 3_600_000.0 - 1.0).abs() < 0.001, "{hours}");
@@ -242,7 +243,7 @@ mod tests {
         assert!(Times::decoded(&whole[..whole.len() / 8 * 4]).is_err());
     }
 
-    /// Seconds of times from nothing to ten minutes.
+    /// Lists of times from zero to ten minutes, one list for each second.
     fn seconds() -> impl Strategy<Value = Vec<Vec<u64>>> {
         let time = (0..30_u32, 0..600_u64).prop_map(|(power, some)| some << power);
         prop::collection::vec(prop::collection::vec(time, 0..50), 0..8)

@@ -1,27 +1,28 @@
-//! Backups that were taken while a capture ran: their own statements show which transactions they have.
+//! Backups that were taken while a capture ran: their statements show which transactions they contain.
 
 use serde::{Deserialize, Serialize};
 
 /// A backup that was taken while the capture ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backup {
-    /// The moment whose data it has, in microseconds since 1970.
+    /// The moment whose data it contains, in microseconds since 1970.
     pub at: i64,
-    /// What shows that moment.
+    /// The statement that shows this moment.
     pub by: Moment,
 }
 
-/// A statement of a backup that shows the moment whose data it has; where a session has several, the last one of these counts.
+/// A statement of a backup that shows the moment whose data it contains. If a session has several, the one listed
+/// last here counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Moment {
-    /// `FLUSH TABLES WITH READ LOCK`: of file system snapshots, and of older programs.
+    /// `FLUSH TABLES WITH READ LOCK`: file system snapshots, and older programs.
     ReadLock,
-    /// `START TRANSACTION WITH CONSISTENT SNAPSHOT`: of dumps.
+    /// `START TRANSACTION WITH CONSISTENT SNAPSHOT`: dumps.
     ConsistentSnapshot,
-    /// `BACKUP STAGE BLOCK_COMMIT`: of mariadb-backup.
+    /// `BACKUP STAGE BLOCK_COMMIT`: mariadb-backup.
     BlockCommit,
-    /// A query of `performance_schema.log_status`: of XtraBackup 8.
+    /// A query of `performance_schema.log_status`: XtraBackup 8.
     LogStatus,
 }
 

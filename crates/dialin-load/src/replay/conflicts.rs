@@ -1,23 +1,24 @@
-//! Which rows statements lock, as far as their texts say: those of transactions that overlap are locked in the captured order.
+//! Which rows statements lock, as far as their texts show. Transactions that overlap lock a row in the captured order.
 //!
-//! A row is known by its table and a value in the statement: of an UPDATE, a DELETE or a SELECT ... FOR UPDATE one behind WHERE, of an
-//! INSERT any. What cannot be told so, such as a range, is the whole table. Statements that lock the same row by other values are not
-//! seen to meet.
+//! A row is identified by its table and a value in the statement: a value after WHERE in an UPDATE, a DELETE or a
+//! SELECT ... FOR UPDATE, any value in an INSERT. Anything else, such as a range, is the whole table. If two
+//! statements lock the same row by different values, their conflict is not detected.
 //!
-//! Locks are free before the log says that their transaction ended: what another one locked next may have ended before that.
+//! A server releases the locks of a transaction before it logs the end of the transaction. A statement that gets such
+//! a lock next may therefore have ended before that time.
 
 use super::literals::Literals;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hasher as _};
 
-/// A statement with more values is one on the whole table.
+/// A statement with more values locks the whole table.
 const MOST_VALUES: usize = 100;
-/// A longer value is the key of no row.
+/// A value of more bytes does not identify a row.
 const LONGEST: usize = 100;
-/// The place of a transaction that has not ended: behind all others.
+/// The place of a transaction that has not ended: after all others.
 const OPEN: u64 = u64::MAX;
-/// The most rows that are remembered: those of the seconds before, which transactions under way may meet.
-const MOST: usize = 200_000;
+/// How many rows of ended transactions are remembered: the newest ones, which transactions in progress may lock.
+const MAX_ROWS: usize = 200_000;
 
 /// The last transaction that locked a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +30,7 @@ struct Writer {
     statements: usize,
 }
 
-/// A statement waits until a transaction has executed so many statements, or has ended.
+/// A statement waits until a transaction has executed this many statements, or has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dependency {
     /// The number of the transaction.
@@ -38,7 +39,7 @@ pub struct Dependency {
     pub statements: usize,
 }
 
-/// What statements of a digest lock.
+/// The rows that statements of a digest lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     table: u64,
@@ -47,16 +48,16 @@ pub struct Target {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rows {
-    /// Any value names one.
+    /// Any value identifies a row.
     OfValues,
-    /// A value behind WHERE names one.
+    /// A value after WHERE identifies a row.
     OfWhere,
-    /// All of the table.
+    /// All rows of the table.
     All,
 }
 
 impl Target {
-    /// What statements of this digest lock; None of those that lock no rows.
+    /// The rows that statements of this digest lock; None if they lock no rows.
     #[must_use]
     pub fn of(digest: &[u8]) -> Option<Self> {
         let mut words = digest.split(|byte| matches!(byte, b' ' | b'(' | b',')).filter(|word| !word.is_empty());
@@ -70,8 +71,8 @@ impl Target {
             }
             _ => return None,
         };
-        let between: [&[u8]; 7] = [b"low_priority", b"high_priority", b"delayed", b"quick", b"ignore", b"into", b"from"];
-        let table = words.find(|word| !between.contains(word))?;
+        let keywords: [&[u8]; 7] = [b"low_priority", b"high_priority", b"delayed", b"quick", b"ignore", b"into", b"from"];
+        let table = words.find(|word| !keywords.contains(word))?;
         let table = table.rsplit(|byte| *byte == b'.').next()?;
         let rows = match is_insert {
             _ if memchr::memmem::rfind(digest, b"select ").is_some_and(|at| at > 0) || has(b" join ") => Rows::All,
@@ -83,7 +84,7 @@ impl Target {
     }
 }
 
-/// What one statement writes.
+/// The rows that one statement locks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     rows: Vec<u64>,
@@ -92,7 +93,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// What a statement writes, whose values were found.
+    /// The rows that a statement with these values locks.
     #[must_use]
     pub fn by(target: Target, sql: &[u8], literals: &Literals) -> Self {
         let from = match target.rows {
@@ -109,21 +110,22 @@ impl Written {
         Self { rows, table: target.table, is_all: false }
     }
 
-    /// Keys under which it is remembered.
+    /// The keys under which it is remembered.
     fn marks(&self) -> impl Iterator<Item = u64> + '_ {
         let all = self.is_all.then_some(hash(self.table, ALL));
         self.rows.iter().copied().chain(all).chain([hash(self.table, ANY)])
     }
 
-    /// Keys of what it meets.
+    /// The keys of the rows with which it conflicts.
     fn meets(&self) -> impl Iterator<Item = u64> + '_ {
         let table = hash(self.table, if self.is_all { ANY } else { ALL });
         self.rows.iter().copied().chain([table])
     }
 }
 
-/// Marks of a table, which no value has.
+/// Stands for a lock on all rows of a table. No value is equal to it.
 const ALL: &[u8] = b"\0all\0";
+/// Stands for a lock on any row of a table. No value is equal to it.
 const ANY: &[u8] = b"\0any\0";
 
 fn hash(table: u64, value: &[u8]) -> u64 {
@@ -133,7 +135,7 @@ fn hash(table: u64, value: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// `'5'` and `5` name the same row.
+/// A value without quotes: `'5'` and `5` identify the same row.
 fn unquoted(value: &[u8]) -> &[u8] {
     match value {
         [b'\'', inner @ .., b'\''] | [b'"', inner @ .., b'"'] => inner,
@@ -141,15 +143,16 @@ fn unquoted(value: &[u8]) -> &[u8] {
     }
 }
 
-/// Who locked which row last.
+/// The transaction that locked each row last.
 #[derive(Debug, Default)]
 pub struct Conflicts {
     last: HashMap<u64, Writer>,
+    /// The rows of ended transactions, with the places of these, in the order in which they ended.
     order: VecDeque<(u64, u64)>,
 }
 
 impl Conflicts {
-    /// What a statement has to wait for that belongs to a transaction which begins after so many have ended.
+    /// What a statement of a transaction has to wait for. The transaction begins when `after` others have ended.
     #[must_use]
     pub fn dependencies(&self, written: &Written, transaction: u64, after: u64) -> Box<[Dependency]> {
         let writers = written.meets().filter_map(|key| self.last.get(&key));
@@ -165,7 +168,7 @@ impl Conflicts {
         all.into()
     }
 
-    /// A statement of a transaction, by its number from 1, was executed.
+    /// Record a statement of a transaction. `statements` is its number in the transaction, from 1.
     pub fn write(&mut self, transaction: u64, statements: usize, written: &Written) {
         for key in written.marks() {
             let last = self.last.entry(key).or_insert(Writer { transaction, place: OPEN, statements });
@@ -176,7 +179,7 @@ impl Conflicts {
         }
     }
 
-    /// A transaction has ended, as the one with that place; it wrote this.
+    /// Record the end of a transaction. `place` is how many transactions ended before it, `wrote` is what it locked.
     pub fn end(&mut self, transaction: u64, place: u64, wrote: &[Written]) {
         for key in wrote.iter().flat_map(Written::marks) {
             if let Some(last) = self.last.get_mut(&key).filter(|last| last.transaction == transaction && last.place == OPEN) {
@@ -184,7 +187,7 @@ impl Conflicts {
                 self.order.push_back((key, place));
             }
         }
-        while self.order.len() > MOST {
+        while self.order.len() > MAX_ROWS {
             let Some((key, place)) = self.order.pop_front() else { break };
             if self.last.get(&key).is_some_and(|writer| writer.place == place) {
                 self.last.remove(&key);
@@ -248,11 +251,11 @@ mod tests {
         conflicts.end(7, 0, &[written(sql), written(sql)]);
         assert_eq!(conflicts.dependencies(&written(sql), 8, 0)[..], [Dependency { transaction: 7, statements: 2 }]);
         let other = written("update u set a = 1 where id = 1");
-        for each in 0..MOST as u64 {
+        for each in 0..MAX_ROWS as u64 {
             conflicts.write(8 + each, 1, &other);
             conflicts.end(8 + each, 1 + each, std::slice::from_ref(&other));
         }
-        assert!(conflicts.dependencies(&written(sql), 7 + MOST as u64, 0).is_empty());
+        assert!(conflicts.dependencies(&written(sql), 7 + MAX_ROWS as u64, 0).is_empty());
         assert!(conflicts.last.len() < 10);
     }
 }

@@ -1,4 +1,4 @@
-//! Reads the schedule of a capture in a thread of its own, ahead of those who play it.
+//! Reads the schedule of a capture in a separate thread, ahead of the connections that play it.
 
 use super::planner::Prepared;
 use super::seats::Seats;
@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 
-/// So many pieces are handed over at a time.
+/// How many pieces are handed over at a time, at least.
 const BATCH: usize = 512;
-/// So many batches wait to be taken.
+/// How many batches may wait to be taken.
 const WAITING: usize = 8;
 
-/// Pieces of the schedule with the connections that play them.
+/// Pieces of the schedule, each with the number of the connection that plays it.
 pub type Batch = Vec<(usize, Piece)>;
 
 /// The schedule, batch by batch.
@@ -22,10 +22,10 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// Begin to read the capture that these facts are of.
+    /// Start to read the capture that `facts` describe.
     ///
     /// # Errors
-    /// The capture cannot be opened, or the thread not be started.
+    /// The capture cannot be opened, or the thread cannot be started.
     pub fn start(request: &Request, facts: &Facts) -> Result<Self> {
         let prepared = Prepared::Executed(Arc::clone(&facts.templates));
         let schedule =
@@ -44,7 +44,7 @@ impl Feed {
         Ok(Self { batches })
     }
 
-    /// The next batch, waiting for it; None at the end.
+    /// Wait for the next batch; None at the end.
     ///
     /// # Errors
     /// The capture cannot be read.
@@ -52,7 +52,7 @@ impl Feed {
         self.batches.recv().ok().transpose()
     }
 
-    /// The next batch, if it is there: `Some(None)` at the end.
+    /// The next batch if it is ready, else None; `Some(None)` at the end.
     ///
     /// # Errors
     /// The capture cannot be read.
@@ -65,7 +65,7 @@ impl Feed {
     }
 }
 
-/// Read until the end, or until nobody takes it any more.
+/// Read until the end of the capture, or until the [`Feed`] is dropped.
 fn read(mut schedule: Schedule, mut seats: Seats, to: &mut SyncSender<Result<Batch>>) -> std::io::Result<()> {
     let mut batch = Vec::with_capacity(BATCH);
     while let Some(pieces) = schedule.next_pieces()? {

@@ -1,20 +1,23 @@
-//! What a transaction reads and writes, as far as the texts of its statements say: whether two of them can run in any order.
+//! What a transaction reads and writes, as far as the texts of its statements show. Two transactions *meet* if they
+//! must run in the captured order; otherwise they may run in any order.
 //!
-//! An access is a table and, where all of its conditions name a column and whole numbers, the rows that these leave: two accesses with a
-//! column in common whose values differ do not meet. Everything else is the whole table: text, whose equality is its collation's,
-//! other operators, joins. What a text does not show, such as a view or a trigger, is not seen.
+//! An access is a table and, if all of its conditions compare a column with values (`=` or `BETWEEN`, joined by
+//! `AND`), the rows that satisfy them. Two accesses do not meet if their whole numbers for a common column differ.
+//! Values that are text do not separate accesses, because their equality depends on the collation. Other operators
+//! and joins access the whole table. What a text does not show, such as a view or a trigger, is ignored.
 //!
-//! A replay is the same work if its queries return the same number of rows: what is in them went to a client that is not there. So a
-//! query does not meet an UPDATE of columns that it only returns, nor a row that is deleted and inserted again.
+//! A replay is the same work if its queries return the same number of rows, because the client that used their
+//! content is not part of the replay. So a query does not meet an UPDATE of columns that it only returns, or a row
+//! that is deleted and inserted again.
 
 use super::literals::Literals;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
 
-/// What statements of a digest touch.
+/// The tables that statements of a digest touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Touches {
-    /// It cannot be told.
+    /// They may touch anything.
     Unknown,
     /// These tables.
     Tables(Vec<Table>),
@@ -28,46 +31,46 @@ pub struct Table {
     rows: Rows,
 }
 
-/// What is done with rows.
+/// What a statement does with rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Does {
-    /// They are returned to the client. How many depends on these columns; None for all.
+    /// It returns them to the client. Their number depends on these columns; None if it may depend on any column.
     Read(Option<Arc<[u64]>>),
-    /// They are locked, or what is in them is used.
+    /// It locks them, or uses their content.
     Use,
-    /// These columns of them are changed.
+    /// It changes these columns.
     Update(Arc<[u64]>),
-    /// They are inserted.
+    /// It inserts them.
     Insert,
-    /// They are deleted.
+    /// It deletes them.
     Delete,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Rows {
     All,
-    /// Those that these conditions leave, which are all that stands behind WHERE. So many values are behind it.
+    /// The rows that satisfy these conditions, which are the whole WHERE clause. `values` is the number of values after WHERE.
     Where {
         conditions: Vec<Condition>,
         values: usize,
     },
-    /// Those that are inserted, by their columns.
+    /// Inserted rows, which have these columns.
     Inserted(Vec<u64>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Condition {
-    /// None of a column that the statement may change.
+    /// The column; None if the statement may change it.
     column: Option<u64>,
     is_range: bool,
 }
 
-/// What one statement touches.
+/// The rows of a table that a statement touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     table: u64,
     does: Does,
-    /// Columns with their least and greatest value.
+    /// Columns with their smallest and largest value.
     columns: Box<[(u64, i64, i64)]>,
 }
 
@@ -92,21 +95,21 @@ impl Access {
 #[derive(Clone, Debug, Default)]
 pub struct Footprint {
     reads: Vec<Access>,
-    /// All others.
+    /// All other accesses.
     writes: Vec<Access>,
-    /// The place of one that deleted one row at the most.
+    /// The position in `writes` of the last DELETE that deleted one row at most.
     deleted: Option<usize>,
     is_unknown: bool,
 }
 
-/// A transaction with more of them may touch anything.
-const MOST: usize = 400;
+/// A transaction with more accesses is treated as one that may touch anything.
+const MAX_ACCESSES: usize = 400;
 
 impl Footprint {
-    /// A statement was executed that examined so many rows; `touches` is what its digest does.
+    /// Add a statement. `touches` belongs to its digest; `examined` is the number of rows that it examined.
     pub fn add(&mut self, touches: &Touches, sql: &[u8], literals: Option<&Literals>, examined: Option<u64>) {
         match touches {
-            Touches::Tables(tables) if self.reads.len() + self.writes.len() < MOST => {
+            Touches::Tables(tables) if self.reads.len() + self.writes.len() < MAX_ACCESSES => {
                 for table in tables {
                     let is_read = matches!(table.does, Does::Read(_));
                     let before = self.writes.len();
@@ -122,7 +125,8 @@ impl Footprint {
         }
     }
 
-    /// Where one row was inserted that was deleted before, it was changed: nobody else sees it missing.
+    /// If a row is inserted that was deleted before, both count as an UPDATE, because no other transaction sees the
+    /// row missing.
     fn insert_again(&mut self, inserted: usize, names: &[u64]) {
         let Some(deleted) = self.deleted.take() else { return };
         if self.writes.len() != inserted + 1 {
@@ -149,7 +153,7 @@ impl Footprint {
             || any(&self.reads, &other.writes)
     }
 
-    /// Whether it may touch anything.
+    /// Whether the transaction may touch anything.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         self.is_unknown
@@ -187,7 +191,7 @@ impl Table {
                 if !literals.found.is_empty() && literals.found.len().is_multiple_of(names.len()) =>
             {
                 for row in (0..literals.found.len()).step_by(names.len()) {
-                    // The server may make another value of 0, as of NULL.
+                    // The server may store another value for 0, as for NULL.
                     let of = |(at, column): (usize, &u64)| {
                         whole(literals, row + at).filter(|one| *one != 0).map(|one| (*column, one, one))
                     };
@@ -200,7 +204,7 @@ impl Table {
 }
 
 impl Touches {
-    /// What statements of this digest touch.
+    /// The tables that statements of this digest touch.
     #[must_use]
     pub fn of(digest: &[u8]) -> Self {
         let tokens: Vec<&[u8]> = Tokens(digest).collect();
@@ -261,19 +265,19 @@ impl Touches {
     }
 }
 
-/// All words, which may be columns.
+/// The hashes of all words, since any of them may be a column.
 fn hashes(tokens: &[&[u8]]) -> Arc<[u64]> {
     tokens.iter().filter(|token| is_name(token)).map(|token| hash_last(token)).collect()
 }
 
-/// The table that stands first, behind words that may stand before it, and what follows.
+/// The first table, after keywords that may come before it, and the tokens that follow it.
 fn named<'a>(tokens: &'a [&'a [u8]]) -> Option<(u64, &'a [&'a [u8]])> {
-    let between: [&[u8]; 7] = [b"low_priority", b"high_priority", b"delayed", b"quick", b"ignore", b"into", b"from"];
-    let at = tokens.iter().position(|token| !between.contains(token))?;
+    let keywords: [&[u8]; 7] = [b"low_priority", b"high_priority", b"delayed", b"quick", b"ignore", b"into", b"from"];
+    let at = tokens.iter().position(|token| !keywords.contains(token))?;
     is_name(tokens[at]).then(|| (hash_last(tokens[at]), &tokens[at + 1..]))
 }
 
-/// Whether no other table and no alias follows.
+/// Whether `rest`, which follows the name of a table, begins with neither an alias nor another table.
 fn begins_conditions(rest: &[&[u8]]) -> bool {
     rest.first().is_none_or(|token| *token == b"where" || is_tail(token))
 }
@@ -282,7 +286,7 @@ fn is_tail(token: &[u8]) -> bool {
     [&b"order"[..], b"group", b"having", b"limit", b"for", b"lock"].contains(&token)
 }
 
-/// The rows that conditions leave; `changed` are words of what the statement changes.
+/// The rows that satisfy the conditions in `tokens`; `changed` are the tokens of the SET clause.
 fn rows_of(tokens: &[&[u8]], changed: &[&[u8]]) -> Rows {
     let [b"where", behind @ ..] = tokens else { return Rows::All };
     if behind.contains(&&b"..."[..]) || behind.contains(&&b"or"[..]) {
@@ -312,7 +316,7 @@ fn rows_of(tokens: &[&[u8]], changed: &[&[u8]]) -> Rows {
     Rows::Where { conditions, values }
 }
 
-/// What `(columns) values (...)` inserts.
+/// The rows that `(columns) values (...)` inserts.
 fn inserted(tokens: &[&[u8]]) -> Rows {
     let [b"(", rest @ ..] = tokens else { return Rows::All };
     let Some(close) = rest.iter().position(|token| *token == b")") else { return Rows::All };
@@ -323,7 +327,7 @@ fn inserted(tokens: &[&[u8]]) -> Rows {
     }
 }
 
-/// All tables behind FROM and JOIN, whole.
+/// Add all rows of all tables after FROM and JOIN.
 fn mentioned(tokens: &[&[u8]], does: &Does, to: &mut Vec<Table>) {
     for (at, token) in tokens.iter().enumerate() {
         if *token != b"from" && *token != b"join" {
@@ -334,7 +338,7 @@ fn mentioned(tokens: &[&[u8]], does: &Does, to: &mut Vec<Table>) {
             if is_name(name) {
                 to.push(Table { name: hash_last(name), does: does.clone(), rows: Rows::All });
             }
-            // `a, b c, d`: behind a comma, maybe after an alias, stands another one.
+            // `a, b c, d`: another table follows a comma, which may come after an alias.
             rest = match behind {
                 [b",", next @ ..] | [_, b",", next @ ..] | [b"as", _, b",", next @ ..] => next,
                 _ => break,
@@ -351,14 +355,14 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'`' | b'.') || !byte.is_ascii()
 }
 
-/// Of a name, what stands behind its last dot.
+/// The hash of the part of a name after its last dot.
 fn hash_last(name: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(name.rsplit(|byte| *byte == b'.').next().unwrap_or_default());
     hasher.finish()
 }
 
-/// The words and signs of a digest.
+/// Iterates over the words and signs of a digest.
 struct Tokens<'a>(&'a [u8]);
 
 impl<'a> Iterator for Tokens<'a> {
@@ -468,7 +472,7 @@ mod tests {
 
     #[test]
     fn a_transaction_of_very_many_statements_may_touch_anything() {
-        let statements = vec!["select a from t where id = 5"; MOST + 1];
+        let statements = vec!["select a from t where id = 5"; MAX_ACCESSES + 1];
         assert!(footprint(&statements).is_unknown());
         assert!(!footprint(&statements[1..]).is_unknown());
     }

@@ -1,37 +1,37 @@
-//! What is known of statements by their digest.
+//! Properties of statements that follow from their digest.
 
 use super::backups::Moment;
 use super::conflicts::Target;
 use crate::capture::class::Class;
 use crate::plan::Kind;
 
-/// What is known of a digest.
+/// Properties of the statements of a digest.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
-    /// The number of the digest; None where there are too many.
+    /// The number of the digest; None if there are too many digests.
     pub number: Option<usize>,
-    /// What its statements do to their transaction.
+    /// What they do to their transaction, and whether they can be replayed.
     pub class: Class,
-    /// What they count as.
+    /// Whether they count as reads, as writes or as others.
     pub kind: Kind,
-    /// They ask for the present time.
+    /// Whether they use the current time.
     pub asks_for_time: bool,
-    /// They draw random values.
+    /// Whether they use random values.
     pub is_random: bool,
-    /// They are `LOCK TABLES`.
+    /// Whether they are `LOCK TABLES`.
     pub locks_tables: bool,
-    /// They are `UNLOCK TABLES`.
+    /// Whether they are `UNLOCK TABLES`.
     pub unlocks_tables: bool,
-    /// They end an XA transaction.
+    /// Whether they end an XA transaction.
     pub ends_xa: bool,
-    /// What they write.
+    /// What they lock; None if they lock no rows.
     pub target: Option<Target>,
-    /// The moment of a backup that they show.
+    /// Which moment of a backup they show, if any.
     pub backup: Option<Moment>,
 }
 
 impl Known {
-    /// What is known of a digest; it has no number yet.
+    /// The properties of a digest that has no number yet.
     #[must_use]
     pub fn of(digest: &[u8]) -> Self {
         let has = |part: &[u8]| memchr::memmem::find(digest, part).is_some();

@@ -1,12 +1,13 @@
-//! Values in the text of a statement: where each stands, and of what type it is, so that it can be sent as a parameter.
+//! Finds the values in the text of a statement, with their positions and types, so that they can be sent as parameters.
 //!
-//! Only a lexer: what is a value by its place, such as the column number in `ORDER BY 2`, looks like any other.
+//! This is only a lexer. It treats a number with a special meaning, such as the column number in `ORDER BY 2`, as any
+//! other value.
 
 use crate::protocol::parameters::Parameters;
 use crate::sql_tokens::token_at;
 use std::hash::{DefaultHasher, Hasher as _};
 
-/// Of what type a value is.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// A whole number.
@@ -21,7 +22,7 @@ pub enum Sort {
     Null,
 }
 
-/// Where a value stands in its statement.
+/// The position and the type of a value in its statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Literal {
     begin: u32,
@@ -30,19 +31,19 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// The value as it is written.
+    /// The value as it is written in the statement.
     #[must_use]
     pub fn of<'a>(&self, sql: &'a [u8]) -> &'a [u8] {
         sql.get(self.begin as usize..self.end as usize).unwrap_or_default()
     }
 
-    /// Where it begins and ends.
+    /// Its position in the statement.
     #[must_use]
     pub fn range(&self) -> std::ops::Range<usize> {
         self.begin as usize..self.end as usize
     }
 
-    /// Write it as a parameter.
+    /// Write the value as a parameter.
     pub fn write(&self, sql: &[u8], parameters: &mut impl Parameters) {
         let text = self.of(sql);
         let plain = std::str::from_utf8(text).unwrap_or_default();
@@ -62,28 +63,28 @@ impl Literal {
     }
 }
 
-/// Finds the values of statements; its memory is used again for each.
+/// Finds the values of statements. Its memory is reused for each statement.
 #[derive(Debug, Default)]
 pub struct Literals {
     /// The values of the last statement.
     pub found: Vec<Literal>,
-    /// Where its first WHERE ends.
+    /// The end of its first WHERE keyword.
     pub behind_where: Option<usize>,
 }
 
-/// What a token is to the one behind it.
+/// What the last token means for the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
-    /// A value may follow: an operator, a comma, the beginning.
+    /// A value may follow: after an operator or a comma, and at the beginning.
     Operator,
-    /// A sign, which belongs to a number where an operator stands before it.
+    /// A sign. It belongs to the number after it if an operator comes before it.
     Sign {
         follows_operator: bool,
         at: usize,
     },
-    /// What a number behind it would be part of: `a.`, `@`.
+    /// The start of a name, which a number after it is part of: `a.`, `@`.
     Name,
-    /// A word, with its place.
+    /// A word, with its position.
     Word(usize, usize),
     /// A value.
     Value,
@@ -93,8 +94,8 @@ enum Before {
 }
 
 impl Literals {
-    /// Find the values of a statement. Return a hash of all the rest, the same for statements that differ in values only; None where
-    /// values cannot be told apart.
+    /// Find the values of a statement. Return a hash of the rest, which is the same for statements that differ only
+    /// in values. None if it is unclear which parts of the statement are values.
     pub fn shape(&mut self, sql: &[u8]) -> Option<u64> {
         self.found.clear();
         self.behind_where = None;
@@ -102,7 +103,7 @@ impl Literals {
             return None;
         }
         let mut hasher = DefaultHasher::new();
-        let (mut at, mut before, mut kept) = (0, Before::Operator, 0);
+        let (mut at, mut before, mut hashed) = (0, Before::Operator, 0);
         while let Some(first) = sql.get(at) {
             let rest = &sql[at..];
             let word = |range: (usize, usize)| &sql[range.0..range.1];
@@ -111,7 +112,7 @@ impl Literals {
                 b'\'' | b'"' => {
                     let length = quoted_length(rest)?;
                     let begin = match before {
-                        // Texts that follow each other are one.
+                        // Adjacent quoted texts are a single value.
                         Before::Text => return None,
                         Before::Word(from, to) if is_temporal(word((from, to))) => Some(from),
                         Before::Word(from, to) if to == at || word((from, to)).first() == Some(&b'_') => None,
@@ -120,7 +121,7 @@ impl Literals {
                     };
                     match begin {
                         Some(begin) => {
-                            self.put(&mut hasher, sql, &mut kept, (begin, at + length, Sort::Text));
+                            self.put(&mut hasher, sql, &mut hashed, (begin, at + length, Sort::Text));
                             (length, Before::Text)
                         }
                         None => (length, Before::Other),
@@ -148,7 +149,7 @@ impl Literals {
                                 Before::Sign { follows_operator: true, at: sign } if sign + 1 == at => sign,
                                 _ => at,
                             };
-                            self.put(&mut hasher, sql, &mut kept, (begin, at + length, sort));
+                            self.put(&mut hasher, sql, &mut hashed, (begin, at + length, sort));
                             (length, Before::Value)
                         }
                         None => (length, Before::Other),
@@ -161,7 +162,7 @@ impl Literals {
                         && !matches!(before, Before::Name)
                         && !matches!(before, Before::Word(from, to) if is_before_null(word((from, to))));
                     if is_null {
-                        self.put(&mut hasher, sql, &mut kept, (at, at + length, Sort::Null));
+                        self.put(&mut hasher, sql, &mut hashed, (at, at + length, Sort::Null));
                         (length, Before::Value)
                     } else {
                         if self.behind_where.is_none() && rest[..length].eq_ignore_ascii_case(b"where") {
@@ -178,21 +179,21 @@ impl Literals {
             at += length;
             before = next;
         }
-        hasher.write(&sql[kept..]);
+        hasher.write(&sql[hashed..]);
         Some(hasher.finish())
     }
 
-    fn put(&mut self, hasher: &mut DefaultHasher, sql: &[u8], kept: &mut usize, (begin, end, sort): (usize, usize, Sort)) {
-        hasher.write(&sql[*kept..begin.max(*kept)]);
-        // Else `a?` and `?a` would be alike.
+    fn put(&mut self, hasher: &mut DefaultHasher, sql: &[u8], hashed: &mut usize, (begin, end, sort): (usize, usize, Sort)) {
+        hasher.write(&sql[*hashed..begin.max(*hashed)]);
+        // Otherwise, `a?` and `?a` would have the same hash.
         hasher.write_u8(0xFF);
-        *kept = end;
-        // Both fit: the statement's length does.
+        *hashed = end;
+        // Both fit into 32 bits, because the statement's length does.
         self.found.push(Literal { begin: begin as u32, end: end as u32, sort });
     }
 }
 
-/// Whether a number begins here: digits that are no part of a name, or a point with digits where a value may stand.
+/// Whether a number begins here: digits that are not part of a name, or a decimal point with digits where a value may follow.
 fn begins_number(rest: &[u8], before: Before) -> bool {
     match rest {
         [b'.', digit, ..] => digit.is_ascii_digit() && matches!(before, Before::Operator | Before::Sign { .. }),
@@ -213,7 +214,7 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
 }
 
-/// How long quoted text is, in which a quote may be written twice; None where it has no end.
+/// The length of quoted text, in which a quote may be doubled; None if it has no end.
 fn quoted_length(rest: &[u8]) -> Option<usize> {
     let mut length = 0;
     loop {
@@ -228,7 +229,7 @@ fn quoted_length(rest: &[u8]) -> Option<usize> {
     }
 }
 
-/// The length and the type of a number; no type where it is part of a name, or of another notation such as `0x41`.
+/// The length and the type of a number; no type if it is part of a name, or has another notation such as `0x41`.
 fn number(rest: &[u8]) -> (usize, Option<Sort>) {
     let digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut length = digits(0);
@@ -249,7 +250,7 @@ fn number(rest: &[u8]) -> (usize, Option<Sort>) {
     (length + more, (more == 0).then_some(sort))
 }
 
-/// Write what stands within quotes.
+/// Write the text within quotes, without its escapes.
 fn unquote(quoted: &[u8], out: &mut Vec<u8>) {
     let [quote, inner @ .., _] = quoted else { return };
     let mut rest = inner;
@@ -263,7 +264,7 @@ fn unquote(quoted: &[u8], out: &mut Vec<u8>) {
             (b'\\', b'r') => out.push(b'\r'),
             (b'\\', b't') => out.push(b'\t'),
             (b'\\', b'Z') => out.push(0x1A),
-            // What LIKE takes for the character itself.
+            // In a pattern of LIKE, these stand for the character itself, so the backslash stays.
             (b'\\', b'%' | b'_') => out.extend_from_slice(&rest[at..at + 2]),
             (_, other) => out.push(other),
         }

@@ -1,12 +1,13 @@
 //! Transactions whose BEGIN is not in the log: MySQL 5.6 leaves statements of less than a microsecond out of its slow log.
 //!
-//! A COMMIT without a BEGIN shows that the statements before it were a transaction. A capture is read twice: the first time, the
-//! digests are learned that are mostly part of transactions; the second time, such a statement begins one where none is open.
+//! A COMMIT without a BEGIN shows that the statements before it were a transaction. The first pass over a capture
+//! learns which digests are mostly part of transactions. In later passes, a statement with one of these digests
+//! begins a transaction if none is open.
 
 use std::collections::{HashMap, HashSet};
 
-/// The most statements of a session that may turn out to be a transaction.
-const MOST: usize = 1_000;
+/// How many statements of a session are remembered until it is known whether they were a transaction.
+const MAX_LOOSE: usize = 1_000;
 
 /// How often statements of a digest were part of a transaction, and how often they were not.
 #[derive(Debug, Default)]
@@ -14,26 +15,26 @@ pub struct Learner {
     digests: HashMap<usize, (u64, u64)>,
 }
 
-/// What a session executed since its last transaction, by the numbers of digests.
+/// The statements that a session executed since its last transaction, as numbers of digests.
 #[derive(Debug, Default)]
 pub struct Loose(Vec<usize>);
 
 impl Loose {
-    /// A statement was executed while no transaction was open, as far as the log says.
+    /// Add a statement that was executed while no transaction was open according to the log.
     pub fn add(&mut self, digest: usize) {
-        if self.0.len() < MOST {
+        if self.0.len() < MAX_LOOSE {
             self.0.push(digest);
         }
     }
 }
 
 impl Learner {
-    /// A statement was executed in a transaction.
+    /// Count a statement that was executed in a transaction.
     pub fn within(&mut self, digest: usize) {
         self.digests.entry(digest).or_default().0 += 1;
     }
 
-    /// What a session executed was a transaction, because its end follows, or was none.
+    /// Count the statements in `loose`, and clear it. They are a transaction if a COMMIT or ROLLBACK follows them.
     pub fn settle(&mut self, loose: &mut Loose, is_transaction: bool) {
         for digest in loose.0.drain(..) {
             let (within, outside) = self.digests.entry(digest).or_default();

@@ -1,7 +1,9 @@
-//! Captures as a load: what was captured is turned into an ordered schedule, which connections play.
+//! Replays captures: turns a capture into an ordered schedule, which connections play.
 //!
-//! A capture is read twice: once to see how many sessions and transactions it has ([`Facts`]), and again while it is played. What is in
-//! memory does not grow with the capture, but for a few bytes of each session: the reading thread is ahead of the replay by so many bytes.
+//! A capture is read once before the replay, to count its sessions and transactions ([`Facts`]), and again while it
+//! is played. A capture whose log may lack BEGINs is read once more, before these. Apart from a few bytes per
+//! session, memory does not grow with the capture: the reading thread is ahead of the replay by a limited number of
+//! bytes.
 
 mod backups;
 mod conflicts;
@@ -39,43 +41,44 @@ use timeline::Timeline;
 pub enum Pace {
     /// As fast as the order of transactions allows.
     Full,
-    /// So many times as fast as it was captured.
+    /// This many times as fast as it was captured.
     Times(f64),
 }
 
-/// What is to be replayed.
+/// What to replay, and how fast.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The capture's directory.
     pub directory: PathBuf,
     /// How fast.
     pub pace: Pace,
-    /// Transactions that ended at this time or before, in microseconds since 1970, are in the data already and left out.
+    /// Transactions that ended at this time or before, in microseconds since 1970, are left out: the data already has
+    /// them. None to replay all.
     pub from: Option<i64>,
 }
 
-/// What a replay of a capture comes to, before it is played.
+/// Facts about the replay of a capture, collected before it is played.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// Sessions at once, at the most.
+    /// The largest number of sessions that were open at the same time.
     pub connections: usize,
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: usize,
-    /// Transactions; statements outside of any do not count.
+    /// Number of transactions. Statements outside of transactions do not count.
     pub transactions: u64,
-    /// Statements of the capture that are played.
+    /// Number of statements of the capture that are played.
     pub statements: u64,
-    /// When the first statement was sent, in microseconds since 1970.
+    /// When the first statement was sent, in microseconds since 1970, but not before [`Request::from`].
     pub begin: i64,
-    /// When the last one was sent.
+    /// When the last statement was sent, in microseconds since 1970.
     pub end: i64,
     /// What is left out.
     pub omissions: Omissions,
-    /// Backups that were taken meanwhile.
+    /// Backups that were taken during the capture.
     pub backups: Vec<Backup>,
-    /// What was prepared.
+    /// The prepared statements.
     pub templates: Arc<Templates>,
-    /// The digests, by number, that transactions begin with whose BEGIN the log lacks; None where it has all.
+    /// The numbers of the digests that begin a transaction if none is open; None if the log has every BEGIN.
     begins: Option<Arc<HashSet<usize>>>,
     seats: Seats,
 }
@@ -84,11 +87,11 @@ impl Facts {
     /// Read a capture.
     ///
     /// # Errors
-    /// It cannot be read, or has nothing to replay.
+    /// The capture cannot be read, or has no transaction that can be replayed.
     pub fn of(request: &Request) -> Result<Self> {
         let unreadable = |error: io::Error| unreadable(&request.directory, &error);
         let mut spans = Spans::default();
-        let begins = begins_lacking(request).map_err(unreadable)?;
+        let begins = learn_missing_begins(request).map_err(unreadable)?;
         let mut schedule =
             Schedule::open(request, Prepared::Learned(Learner::default()), begins.clone()).map_err(unreadable)?;
         let mut facts = Self { begin: i64::MAX, end: i64::MIN, begins, ..Self::default() };
@@ -114,17 +117,17 @@ impl Facts {
         if facts.transactions == 0 {
             return Err(Error::user(
                 format!("{} has no transaction that can be replayed", request.directory.display()),
-                "See what it has with: dialin capture show",
+                "To see what it contains, run: dialin capture show",
             ));
         }
-        // What was sent before a backup was taken is played at once.
+        // Statements that were sent before the backup was taken are played immediately.
         facts.begin = facts.begin.max(request.from.unwrap_or(i64::MIN)).min(facts.end);
         Ok(facts)
     }
 }
 
-/// Learn where transactions begin, of a capture whose log may lack some BEGINs; None where it has all.
-fn begins_lacking(request: &Request) -> io::Result<Option<Arc<HashSet<usize>>>> {
+/// Learn where transactions begin if the log of the capture may lack BEGINs; None if it has all of them.
+fn learn_missing_begins(request: &Request) -> io::Result<Option<Arc<HashSet<usize>>>> {
     let mut schedule = Schedule::open(request, Prepared::default(), None)?;
     if !schedule.may_lack_begins {
         return Ok(None);
@@ -139,7 +142,7 @@ struct Schedule {
     timeline: Timeline<BufReader<zstd::Decoder<'static, BufReader<File>>>>,
     planner: Planner,
     is_read: bool,
-    /// Its log leaves out statements of less than a microsecond, and no other log has them.
+    /// Whether its log leaves out statements of less than a microsecond, and there is no other log with them.
     may_lack_begins: bool,
 }
 
@@ -156,7 +159,7 @@ impl Schedule {
         Ok(Self { timeline, planner: Planner::new(request.from, prepared, begins), is_read: false, may_lack_begins })
     }
 
-    /// Further pieces, in order; None at the end.
+    /// The next pieces, in order; None at the end.
     fn next_pieces(&mut self) -> io::Result<Option<planner::Out>> {
         let mut pieces = Vec::new();
         while pieces.is_empty() && !self.is_read {
@@ -175,7 +178,7 @@ impl Schedule {
 fn unreadable(directory: &Path, error: &io::Error) -> Error {
     let what = format!("{} cannot be replayed: {error}", directory.display());
     if error.kind() == io::ErrorKind::NotFound && directory.is_dir() {
-        return Error::user(what, "It has no statements (perhaps --forget-text): capture the log again");
+        return Error::user(what, "It has no statements (perhaps because of --forget-text): capture the log again");
     }
     Error::user(what, "Name the directory of a capture, which dialin capture from makes")
 }
@@ -184,7 +187,7 @@ fn unreadable(directory: &Path, error: &io::Error) -> Error {
 pub(crate) mod tests {
     use crate::capture::format::{Header, Line, Record, SCHEMA};
 
-    /// A statement that took so long, in microseconds.
+    /// A statement. `duration` is in microseconds.
     pub fn statement(thread: u64, at: i64, duration: i64, sql: &str) -> Record<'_> {
         Record::Statement(Line {
             thread,

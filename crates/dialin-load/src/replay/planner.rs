@@ -1,10 +1,12 @@
-//! Turns the events of a capture into an ordered schedule: transactions, what each has to wait for, and what repairs it.
+//! Turns the events of a capture into an ordered schedule: transactions, what each has to wait for, and statements
+//! that are added.
 //!
-//! Nothing here waits or sends; docs/capture.md has the rules. A transaction begins when all that ended before it began have ended, as
-//! in the capture; of the last [`WINDOW`] of these only those matter that it may not overtake, because one writes what the other
-//! reads or writes. For that, a transaction is held back here until it is known whole. Where the capture shows a rollback by the
-//! server, a ROLLBACK is added; where the server commits what is open before another statement, a COMMIT is added, so that
-//! nothing waits for its turn while it holds locks.
+//! The planner neither waits nor sends; docs/capture.md has the rules. A transaction begins when all transactions
+//! have ended that ended before it began in the capture. Of the last [`WINDOW`] of these, it waits only for those
+//! that it may not overtake, because one writes what the other reads or writes. To compare them, the planner holds a
+//! transaction back until it has all of its statements. If the capture shows a rollback by the server, a ROLLBACK is
+//! added. If the server commits the open transaction before another statement, a COMMIT is added, so that nothing
+//! waits for its turn while it holds locks.
 
 mod pieces;
 
@@ -24,19 +26,22 @@ use crate::plan::Kind;
 use pieces::{Ended, Open, Session};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// The error of a transaction that the server rolled back as the victim of a deadlock.
+/// The error number of a transaction that the server rolled back because of a deadlock.
 pub const DEADLOCK: u64 = 1213;
-/// The most digests that are remembered.
+/// How many digests are remembered.
 const MOST_DIGESTS: usize = 20_000;
-/// The most ends of transactions that are remembered; one that began before all of them waits for a few more than it has to.
+/// How many ends of transactions are remembered. A transaction that began before all of them waits for a few more
+/// than it has to.
 const MOST_ENDS: usize = 1 << 20;
 
-/// A transaction may overtake so many that ended before it began.
+/// How many of the transactions that ended before it began a transaction may overtake.
 const WINDOW: u64 = 32;
-/// The footprints of so many transactions are remembered: of those that a transaction may overtake, when it is known whole.
+/// How many footprints of ended transactions are remembered. A transaction is compared with them when all of its
+/// statements are known.
 const FOOTPRINTS: usize = 256;
-/// A transaction that is held back for longer in captured time, in microseconds, or has more pieces, overtakes none.
+/// How long a transaction is held back at most, in microseconds of captured time. A longer transaction overtakes none.
 const LONGEST_HELD: i64 = 1_000_000;
+/// How many pieces of a transaction are held back at most. A transaction with more pieces overtakes none.
 const MOST_HELD: usize = 256;
 
 /// Makes the schedule.
@@ -56,24 +61,24 @@ pub struct Planner {
     ends: VecDeque<i64>,
     forgotten: u64,
     touches: Vec<Touches>,
-    /// The last transactions that ended.
+    /// The numbers and footprints of the transactions that ended last.
     footprints: VecDeque<(u64, Footprint)>,
-    /// Sessions with transactions that may be held back, by when these began.
+    /// When the transactions began that may be held back, and the threads of their sessions.
     holding: VecDeque<(i64, u64)>,
     /// What is left out.
     pub omissions: Omissions,
-    /// Backups that were taken meanwhile, in the order of their beginning.
+    /// Backups that were taken during the capture, in the order in which they began.
     pub backups: Vec<Backup>,
 }
 
 impl Planner {
-    /// For the whole capture, or without the transactions that ended at a time or before.
+    /// A planner for the whole capture, or without the transactions that ended at the time `from` or before.
     #[must_use]
     pub fn new(from: Option<i64>, prepared: Prepared, begins: Begins) -> Self {
         Self { from, prepared, begins, ..Self::default() }
     }
 
-    /// What was learned of where transactions begin.
+    /// The numbers of the digests that were learned to be mostly part of transactions.
     #[must_use]
     pub fn begins(self) -> HashSet<usize> {
         match self.begins {
@@ -82,7 +87,7 @@ impl Planner {
         }
     }
 
-    /// What was learned of prepared statements.
+    /// The templates of prepared statements that were learned.
     #[must_use]
     pub fn templates(self) -> Templates {
         match self.prepared {
@@ -91,7 +96,7 @@ impl Planner {
         }
     }
 
-    /// Take the next event, in the order of their ends, and write its pieces.
+    /// Process the next event, and append pieces to `out`. Events come in the order in which they ended.
     pub fn take(&mut self, event: Event, out: &mut Out) {
         let Event { thread, start, end, what } = event;
         while let Some((began, holder)) = self.holding.front().copied()
@@ -120,7 +125,7 @@ impl Planner {
                 if !self.sessions.contains_key(&thread) {
                     self.open_session(thread);
                 }
-                // Taken out while its pieces are made, which are this planner's business too.
+                // The session is removed while its pieces are made, because making them changes the planner, too.
                 if let Some(mut session) = self.sessions.remove(&thread) {
                     self.statement(&mut session, start, end, statement, out);
                     if let Some(open) = session.open.as_mut().filter(|open| open.held.is_some() && !open.may_be_left_out) {
@@ -137,7 +142,7 @@ impl Planner {
         }
     }
 
-    /// The capture is over: what is open is rolled back.
+    /// End the schedule: transactions that are open are rolled back.
     pub fn finish(&mut self, out: &mut Out) {
         let mut left: Vec<Session> = self.sessions.drain().map(|(_, session)| session).collect();
         left.sort_by_key(|session| session.number);
@@ -199,7 +204,7 @@ impl Planner {
         let examined = statement.examined;
         let was_victim = statement.error == Some(DEADLOCK);
         let (is_end_known, turns_on) = (statement.duration.is_some(), turns_autocommit_on(&statement.sql));
-        let Looked { execution, written, is_found } = self.look_into(&statement, &known);
+        let Inspection { execution, written, is_found } = self.inspect(&statement, &known);
         let mut step = Box::new(Step {
             execution,
             digest: known.number,
@@ -219,7 +224,7 @@ impl Planner {
         {
             self.commit(session, open, start, out);
         }
-        self.begin_as_others(session, effect, known.number, start, out);
+        self.learn_or_add_begin(session, effect, known.number, start, out);
         let is_single = match effect {
             Effect::Begins => false,
             Effect::Belongs => session.open.is_none() && session.is_autocommit,
@@ -260,8 +265,8 @@ impl Planner {
         }
     }
 
-    /// Learn from a statement where transactions begin, or begin one where its BEGIN is not in the log.
-    fn begin_as_others(&mut self, session: &mut Session, effect: Effect, digest: Option<usize>, start: i64, out: &mut Out) {
+    /// Learn from a statement where transactions begin, or begin a transaction whose BEGIN is not in the log.
+    fn learn_or_add_begin(&mut self, session: &mut Session, effect: Effect, digest: Option<usize>, start: i64, out: &mut Out) {
         let is_loose = session.open.is_none() && session.is_autocommit;
         match &mut self.begins {
             Begins::Logged => {}
@@ -312,7 +317,7 @@ impl Planner {
         self.forgotten + self.ends.partition_point(|end| *end < start) as u64
     }
 
-    /// Commit a transaction that the server committed because of the statement behind it.
+    /// Add the COMMIT of a transaction that the server committed because of the statement after it.
     fn commit(&mut self, session: &mut Session, mut open: Open, at: i64, out: &mut Out) {
         let commit = added(b"COMMIT", open.end);
         put(session.number, &mut open, commit, out);
@@ -320,7 +325,7 @@ impl Planner {
         self.end(session, open, false, out);
     }
 
-    /// Roll back a transaction that the server rolled back by itself.
+    /// Add the ROLLBACK of a transaction that the server rolled back.
     fn roll_back(&mut self, session: &mut Session, mut open: Open, out: &mut Out) {
         if open.transaction.is_some() {
             let rollback = added(b"ROLLBACK", open.end);
@@ -332,7 +337,7 @@ impl Planner {
     fn end(&mut self, session: &mut Session, mut open: Open, is_rolled_back: bool, out: &mut Out) {
         if let Some(held) = open.held.take() {
             if open.may_be_left_out && self.from.is_some_and(|from| open.end <= from) {
-                // What is never played is waited for by nobody.
+                // No statement waits for a transaction that is never played.
                 open.transaction.into_iter().for_each(|left_out| self.conflicts.end(left_out, 0, &open.wrote));
                 return;
             }
@@ -352,14 +357,16 @@ impl Planner {
         }
     }
 
-    /// That a session goes on shows that its transaction had ended.
+    /// Record the end of the session's last transaction if it was unknown. The next event of the session shows that
+    /// it has ended.
     fn note_end(&mut self, session: &mut Session, at: i64, out: &mut Out) {
         if let Some(ended) = session.ended.take() {
             self.ended(session.number, ended, at, out);
         }
     }
 
-    /// What a transaction has to wait for before which so many had ended: how many of them, and which others.
+    /// What a transaction has to wait for, if `after` transactions had ended when it began: how many of these, in the
+    /// order of their ends, and which of the others.
     fn order(&self, after: u64, footprint: &Footprint) -> (u64, Box<[u64]>) {
         let ended = self.forgotten + self.ends.len() as u64;
         let oldest = ended - self.footprints.len() as u64;
@@ -396,24 +403,24 @@ impl Planner {
         }
     }
 
-    /// How a statement is executed, and what it writes.
-    fn look_into(&mut self, statement: &Statement, known: &Known) -> Looked {
+    /// Determine how a statement is executed, and what it locks.
+    fn inspect(&mut self, statement: &Statement, known: &Known) -> Inspection {
         let templates = match &mut self.prepared {
             Prepared::Learned(learner) => {
                 if statement.is_prepared {
                     learner.take(&statement.sql);
                 }
-                return Looked::default();
+                return Inspection::default();
             }
             Prepared::Executed(templates) => templates,
         };
         if !statement.is_prepared && known.kind == Kind::Other {
-            return Looked::default();
+            return Inspection::default();
         }
-        let Some(shape) = self.literals.shape(&statement.sql) else { return Looked::default() };
+        let Some(shape) = self.literals.shape(&statement.sql) else { return Inspection::default() };
         let execution = statement.is_prepared.then(|| templates.execution(shape, &self.literals)).flatten();
         let written = known.target.map(|target| Written::by(target, &statement.sql, &self.literals));
-        Looked { execution, written, is_found: true }
+        Inspection { execution, written, is_found: true }
     }
 
     fn known(&mut self, sql: &[u8]) -> Known {
@@ -442,16 +449,16 @@ impl Planner {
 
 /// What the text of a statement shows.
 #[derive(Debug, Default)]
-struct Looked {
-    /// How it is executed, where it was prepared.
+struct Inspection {
+    /// How it is executed as a prepared statement; None if it is sent as text.
     execution: Option<Execution>,
-    /// What it writes.
+    /// The rows that it locks.
     written: Option<Written>,
-    /// Its values were found.
+    /// Whether its values were found.
     is_found: bool,
 }
 
-/// Let go of a transaction that is held back: it overtakes none.
+/// Stop holding a transaction back, unless it may have to be left out. It overtakes none.
 fn release(session: u64, open: &mut Open, out: &mut Out) {
     if !open.may_be_left_out {
         out.extend(open.held.take().into_iter().flatten().map(|piece| (session, piece)));
@@ -466,6 +473,7 @@ fn put(session: u64, open: &mut Open, piece: Piece, out: &mut Out) {
     }
 }
 
+/// A statement that is not in the capture.
 fn added(sql: &[u8], start: i64) -> Piece {
     Piece::Step(Box::new(Step {
         sql: sql.into(),

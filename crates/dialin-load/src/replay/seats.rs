@@ -1,4 +1,4 @@
-//! Which connection plays which session: sessions come and go, connections of the driver stay.
+//! Assigns the sessions of a capture to the connections of the driver. A connection plays one session after another.
 
 use super::planner::{Out, Piece};
 use std::cmp::Reverse;
@@ -12,9 +12,10 @@ struct Span {
     last_piece: u64,
 }
 
+/// The span of a number that no session has.
 const NONE: Span = Span { first: i64::MAX, last: i64::MIN, last_piece: 0 };
 
-/// How long each session lasts; known once the schedule was read.
+/// The spans of all sessions, which are known when the whole schedule was read.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
     spans: Vec<Span>,
@@ -22,7 +23,7 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// Take further pieces of the schedule.
+    /// Add further pieces of the schedule.
     pub fn take(&mut self, pieces: &Out) {
         for (session, piece) in pieces {
             let place = self.pieces;
@@ -50,18 +51,19 @@ impl Spans {
     }
 }
 
-/// The connection of each session: the first one that is free from when it begins until it ends.
+/// The connection of each session: the first one that is free when the session begins.
 #[derive(Clone, Debug, Default)]
 pub struct Seats {
-    /// By the number of the session, with the number of its last piece.
+    /// By number of the session: its connection, and the number of its last piece.
     seats: Vec<(usize, u64)>,
+    /// The number of the next piece.
     next: u64,
     /// How many connections there are.
     pub count: usize,
 }
 
 impl Seats {
-    /// For a schedule with these sessions.
+    /// Assign the sessions with these spans.
     #[must_use]
     pub fn of(spans: &Spans) -> Self {
         let mut order: Vec<usize> = (0..spans.spans.len()).filter(|session| spans.spans[*session] != NONE).collect();
@@ -90,7 +92,8 @@ impl Seats {
         Self { seats, next: 0, count }
     }
 
-    /// Say of further pieces on which connection they are played. A session ends with its last piece, where the capture does not say when.
+    /// Pass further pieces and the connection of each to `to`. A session whose end is not in the capture ends after
+    /// its last piece.
     pub fn place(&mut self, pieces: Out, mut to: impl FnMut(usize, Piece)) {
         for (session, piece) in pieces {
             let place = self.next;
@@ -110,7 +113,7 @@ impl Seats {
 mod tests {
     use super::*;
 
-    /// A session with one statement from a time to another.
+    /// A session with one transaction between two times.
     fn session(number: u64, start: i64, end: i64) -> Out {
         let begin = Piece::Begin { transaction: None, start, after: 0, awaits: Box::default() };
         vec![(number, begin), (number, Piece::Finish { is_rolled_back: false, end })]

@@ -1,24 +1,26 @@
-//! What was prepared: the texts behind statements that were executed with parameters.
+//! Templates: the texts of prepared statements, with a `?` for each parameter.
 //!
-//! Logs have a prepared statement with its values. Which of these were parameters is learned while the capture is read for the first
-//! time: statements that differ in values only are executions of one text, and a value that is always the same, such as
-//! the column number in `ORDER BY 2`, may as well stand in it. A text that occurs once is sent as text.
+//! A log has a prepared statement with its values filled in. Which of these were parameters is learned before the
+//! capture is played: statements that differ only in values are executions of one template. A value that is always
+//! the same, such as the column number in `ORDER BY 2`, stays in the text of the template. A statement that occurs
+//! once is sent as text.
 
 use super::literals::{Literal, Literals};
 use std::collections::HashMap;
 
-/// A longer statement is sent as text.
+/// A statement of more bytes is sent as text.
 const LONGEST: usize = 64 << 10;
-/// The most texts that are remembered, and how many bytes of them.
-const MOST: usize = 20_000;
-const MOST_BYTES: usize = 64 << 20;
+/// The maximum number of templates.
+const MAX_TEMPLATES: usize = 20_000;
+/// No further template is learned when the templates have this many bytes.
+const MAX_BYTES: usize = 64 << 20;
 
 /// A statement to be prepared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     /// Its text, with a `?` for each parameter.
     pub sql: String,
-    /// Which of its values are parameters.
+    /// For each value, whether it is a parameter.
     varies: Box<[bool]>,
 }
 
@@ -30,29 +32,29 @@ impl Template {
     }
 }
 
-/// How a statement is executed that was prepared.
+/// An execution of a prepared statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// The number of its text.
+    /// The number of its template.
     pub template: usize,
-    /// Its parameters, within the statement.
+    /// The positions of its parameters in the text of the statement.
     pub values: Box<[Literal]>,
 }
 
-/// Statements to be prepared, by number.
+/// The templates of a capture.
 #[derive(Clone, Debug, Default)]
 pub struct Templates {
     by_shape: HashMap<u64, usize>,
-    /// By number.
+    /// The templates, by number.
     pub all: Vec<Template>,
-    /// How many statements of the capture are executed so.
+    /// How many statements of the capture are executed as prepared statements.
     pub prepared: u64,
-    /// How many were prepared, and are sent as text.
+    /// How many statements were prepared in the capture, but are sent as text.
     pub as_text: u64,
 }
 
 impl Templates {
-    /// How a statement that was prepared is executed, whose values were found; None where it is sent as text.
+    /// How to execute a prepared statement with this shape and these values; None if it is sent as text.
     #[must_use]
     pub fn execution(&self, shape: u64, literals: &Literals) -> Option<Execution> {
         let template = *self.by_shape.get(&shape)?;
@@ -62,7 +64,7 @@ impl Templates {
     }
 }
 
-/// Learns what was prepared.
+/// Learns the templates of a capture.
 #[derive(Debug, Default)]
 pub struct Learner {
     shapes: HashMap<u64, Seen>,
@@ -80,7 +82,7 @@ struct Seen {
 }
 
 impl Learner {
-    /// Take a statement that was prepared.
+    /// Learn from a statement that was prepared.
     pub fn take(&mut self, sql: &[u8]) {
         self.all += 1;
         if sql.len() > LONGEST {
@@ -95,7 +97,7 @@ impl Learner {
                     *varies |= first.of(&seen.sql) != literal.of(sql);
                 }
             }
-        } else if self.shapes.len() < MOST && self.bytes < MOST_BYTES {
+        } else if self.shapes.len() < MAX_TEMPLATES && self.bytes < MAX_BYTES {
             self.bytes += sql.len();
             let seen =
                 Seen { sql: sql.into(), literals: found.as_slice().into(), varies: vec![false; found.len()].into(), count: 1 };
@@ -103,19 +105,19 @@ impl Learner {
         }
     }
 
-    /// What was learned.
+    /// The templates that were learned.
     #[must_use]
     pub fn finish(self) -> Templates {
         let mut templates = Templates::default();
         for (shape, seen) in self.shapes {
             let mut sql = Vec::with_capacity(seen.sql.len());
-            let mut kept = 0;
+            let mut copied = 0;
             for (literal, _) in seen.literals.iter().zip(&seen.varies).filter(|(_, varies)| **varies) {
-                sql.extend_from_slice(&seen.sql[kept..literal.range().start]);
+                sql.extend_from_slice(&seen.sql[copied..literal.range().start]);
                 sql.push(b'?');
-                kept = literal.range().end;
+                copied = literal.range().end;
             }
-            sql.extend_from_slice(&seen.sql[kept..]);
+            sql.extend_from_slice(&seen.sql[copied..]);
             if let (Ok(sql), true) = (String::from_utf8(sql), seen.count > 1) {
                 templates.by_shape.insert(shape, templates.all.len());
                 templates.all.push(Template { sql, varies: seen.varies });

@@ -6,9 +6,10 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::io::{BufRead, Result};
 use std::sync::Arc;
 
-/// Microseconds of a second.
+/// Microseconds per second.
 const SECOND: i64 = 1_000_000;
-/// Logs are in the order in which statements end, but for entries that waited for the log's lock: at most so long, in microseconds.
+/// How late an entry may be in a log, in microseconds. Logs are in the order in which statements end, except for
+/// entries that waited for the log's lock.
 const DISORDER: i64 = SECOND;
 
 /// A statement as it was captured.
@@ -18,17 +19,17 @@ pub struct Statement {
     pub sql: Box<[u8]>,
     /// The default schema.
     pub schema: Option<Arc<[u8]>>,
-    /// It was prepared, as far as the capture says.
+    /// Whether the capture shows that it was prepared.
     pub is_prepared: bool,
     /// How long it took, in microseconds.
     pub duration: Option<i64>,
-    /// The number of its error; 0 without one.
+    /// Its error number; 0 if there was no error.
     pub error: Option<u64>,
     /// Rows sent.
     pub rows: Option<u64>,
     /// Rows examined.
     pub examined: Option<u64>,
-    /// What the server took for the present time, in microseconds since 1970.
+    /// The server's current time for this statement, in microseconds since 1970.
     pub clock: i64,
 }
 
@@ -50,16 +51,16 @@ pub struct Event {
     pub thread: u64,
     /// When it began.
     pub start: i64,
-    /// When it ended; where the capture does not say, when it began.
+    /// When it ended; when it began if the capture does not have the end.
     pub end: i64,
-    /// What it was.
+    /// What happened.
     pub what: What,
 }
 
 /// Reads a capture's events in the order in which they ended; those of a session keep the capture's order.
 ///
-/// Servers that write times to the second only still write entries in order: the entries of a second are spread evenly over it, so that
-/// what ended before another one began is known well enough, and a replay does not come in bursts.
+/// Servers that write times to the second still write entries in order. The entries of a second are therefore spread
+/// evenly over it. This shows well enough what ended before something else began, and it avoids bursts in a replay.
 pub struct Timeline<R> {
     reader: Reader<R>,
     to_the_second: bool,
@@ -110,7 +111,7 @@ impl Ord for Ordered {
 }
 
 impl<R: BufRead> Timeline<R> {
-    /// Of a capture that is open behind its header; `to_the_second` is how exact its times are.
+    /// Read the records after the header of a capture. `to_the_second` says whether its times are whole seconds.
     pub fn new(reader: Reader<R>, to_the_second: bool) -> Self {
         Self {
             reader,
@@ -156,7 +157,7 @@ impl<R: BufRead> Timeline<R> {
             Record::Quit { thread, at } => Event { thread, start: at, end: at, what: What::Quit },
             Record::Statement(line) => {
                 let schema = line.schema.map(|name| {
-                    // A capture has few schemas: each name is kept once.
+                    // A capture has few schemas, so each name is stored once.
                     Arc::clone(self.schemas.entry(name.into()).or_insert_with(|| name.into()))
                 });
                 let statement = Statement {
@@ -185,9 +186,10 @@ impl<R: BufRead> Timeline<R> {
         Ok(())
     }
 
-    /// Begin another second: give the entries of the one before the last times within it.
+    /// Begin the second `next`: the entries in `before` get times within their second, and those in `same` take their place.
     ///
-    /// A capture begins and ends within a second: the entries of that have as much of it as they would have of the one next to it.
+    /// A capture begins and ends in the middle of a second. The entries of these two seconds are spread over a part
+    /// of the second only, at the rate of the second beside it.
     fn close_second(&mut self, next: i64) {
         let last = std::mem::replace(&mut self.same, Entries { second: next, events: VecDeque::new() });
         let Entries { second, mut events } = std::mem::replace(&mut self.before, last);
@@ -203,9 +205,9 @@ impl<R: BufRead> Timeline<R> {
         let begin = second * SECOND + if is_first { SECOND - length } else { 0 };
         for place in 0..count {
             let Some(mut event) = events.pop_front() else { break };
-            let took = event.end - event.start;
+            let duration = event.end - event.start;
             event.end = begin + (2 * place + 1) * length / (2 * count);
-            event.start = event.end - took;
+            event.start = event.end - duration;
             self.insert(event);
         }
         if count > 0 {

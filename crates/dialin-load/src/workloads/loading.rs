@@ -1,10 +1,10 @@
-//! What all loaders of data share: threads, and what a refusal of the server means.
+//! What the workloads share for creating and filling tables: threads, and remedies for errors of the server.
 
 use crate::errors::{Error, Result};
 use crate::net::client::SqlError;
 use std::thread;
 
-/// Runs `work` on a thread for each client; the first error is told.
+/// Runs `work` on a thread for each client; returns the error of the first client that failed, in the order of the clients.
 pub(super) fn in_parallel<C: Send>(clients: &mut [C], work: impl Fn(&mut C) -> Result<()> + Sync) -> Result<()> {
     let work = &work;
     thread::scope(|scope| {
@@ -15,7 +15,7 @@ pub(super) fn in_parallel<C: Send>(clients: &mut [C], work: impl Fn(&mut C) -> R
     })
 }
 
-/// A refusal of the server, with its remedy.
+/// The error for a statement that the server refused, with a remedy.
 pub(super) fn refused(error: &SqlError) -> Error {
     let remedy = match error.code {
         1050 => "Drop the tables of an earlier run with dialin-load cleanup, or name another schema",
@@ -24,7 +24,7 @@ pub(super) fn refused(error: &SqlError) -> Error {
         1046 | 1049 => "Create the schema, or name one that exists",
         1021 | 1114 => "Make room on the server's disk, or choose fewer or smaller tables",
         1286 => "Name a storage engine that the server has",
-        _ => "Mend what the server says, then clean up and prepare again",
+        _ => "Fix what the server reports, then clean up and prepare again",
     };
     Error::workload(format!("the server refused ({}): {}", error.code, error.message), remedy)
 }
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_error_of_a_thread_is_told() {
+    fn the_first_error_of_a_thread_is_returned() {
         let failing = |number: &mut i32| match number {
             2 => Err(Error::workload("two", "none")),
             _ => Ok(()),
@@ -44,12 +44,12 @@ mod tests {
     }
 
     #[test]
-    fn refusals_tell_what_to_do() {
-        let told = |code, message: &str| refused(&SqlError { code, message: message.into() });
-        let exists = told(1050, "Table 'sbtest1' already exists");
+    fn refusals_have_a_remedy() {
+        let error = |code, message: &str| refused(&SqlError { code, message: message.into() });
+        let exists = error(1050, "Table 'sbtest1' already exists");
         assert_eq!(exists.what, "the server refused (1050): Table 'sbtest1' already exists");
         assert!(exists.remedy.contains("cleanup"));
-        assert!(told(1049, "Unknown database").remedy.contains("schema"));
-        assert!(told(1146, "Table 'a' doesn't exist").remedy.contains("prepare"));
+        assert!(error(1049, "Unknown database").remedy.contains("schema"));
+        assert!(error(1146, "Table 'a' doesn't exist").remedy.contains("prepare"));
     }
 }

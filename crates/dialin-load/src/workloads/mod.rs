@@ -1,4 +1,4 @@
-//! What can be played: sysbench's scripts, workload files, and nothing at all.
+//! The workloads: sysbench's scripts, workload files, and `noop`.
 
 pub mod file;
 mod loading;
@@ -11,44 +11,46 @@ use crate::plan::Plan;
 
 /// A workload with its options.
 pub trait Workload: Send + Sync {
-    /// What is played.
+    /// The plan that the engine executes.
     ///
     /// # Errors
-    /// Where the options make no workload.
+    /// The options do not result in a valid plan.
     fn plan(&self) -> Result<Plan>;
 
-    /// Makes the tables over so many connections, telling how far it is.
+    /// Creates and fills the tables over `threads` connections; `say` receives lines about the progress.
     ///
     /// # Errors
-    /// Where the server cannot be reached or refuses; a table that exists is left alone and is an error.
+    /// The server cannot be reached or refuses a statement. An existing table is an error, too, and is not changed (bulk_insert
+    /// uses it instead).
     fn prepare(&self, account: &Account, threads: usize, say: &(dyn Fn(String) + Sync)) -> Result<()>;
 
-    /// Drops the tables that are there.
+    /// Drops the tables of the workload that exist.
     ///
     /// # Errors
-    /// Where the server cannot be reached or refuses.
+    /// The server cannot be reached or refuses a statement.
     fn cleanup(&self, account: &Account) -> Result<()>;
 
-    /// What is wrong with the tables' content, a sentence for each condition that does not hold.
+    /// Checks the conditions on the content of the tables; returns a line for each one that does not hold.
     ///
     /// # Errors
-    /// Where the server cannot be reached or refuses.
+    /// The server cannot be reached or refuses a statement.
     fn check(&self, account: &Account) -> Result<Vec<String>>;
 }
 
 /// A workload in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
-    /// The name that [`find`] knows it by.
+    /// The name for [`find`].
     pub name: String,
-    /// What it does, in a line.
+    /// What it does, in one line.
     pub about: String,
 }
 
-/// The workload of a name: a script of sysbench's, `noop`, a shipped workload file, or the path of one.
+/// The workload of a name: a script of sysbench, `noop`, a shipped workload file, or the path of a workload file. `sizes` are
+/// its options.
 ///
 /// # Errors
-/// Where there is none of that name, or an option is unknown or wrong.
+/// There is no workload of that name, or an option is unknown or wrong.
 pub fn find(name: &str, sizes: &[(String, String)]) -> Result<Box<dyn Workload>> {
     if let Some(workload) = sysbench::find(name, sizes)? {
         return Ok(workload);
@@ -62,7 +64,7 @@ pub fn find(name: &str, sizes: &[(String, String)]) -> Result<Box<dyn Workload>>
     Err(unknown(name))
 }
 
-/// As [`find`], with the options `threads` and `rand-seed` set for the workloads that have them, unless they are given.
+/// As [`find`], but sets the options `threads` and `rand-seed` of sysbench's scripts, unless they are given.
 ///
 /// # Errors
 /// As [`find`].
@@ -70,12 +72,12 @@ pub fn find_for(name: &str, sizes: &[(String, String)], connections: usize, seed
     if !sysbench::scripts().any(|script| script.name == name) {
         return find(name, sizes);
     }
-    let own = [("threads".to_owned(), connections.max(1).to_string()), ("rand-seed".to_owned(), seed.to_string())];
-    let all: Vec<_> = own.into_iter().chain(sizes.iter().cloned()).collect();
+    let defaults = [("threads".to_owned(), connections.max(1).to_string()), ("rand-seed".to_owned(), seed.to_string())];
+    let all: Vec<_> = defaults.into_iter().chain(sizes.iter().cloned()).collect();
     find(name, &all)
 }
 
-/// All workloads that have a name.
+/// All workloads that are known by name.
 #[must_use]
 pub fn names() -> Vec<About> {
     let nothing =
@@ -90,7 +92,7 @@ fn is_path(name: &str) -> bool {
 fn unknown(name: &str) -> Error {
     let wanted = name.strip_prefix("sysbench:").unwrap_or(name).replace('-', "_");
     let remedy = match names().into_iter().find(|known| known.name.replace('-', "_") == wanted) {
-        Some(near) => format!("Perhaps {} is meant", near.name),
+        Some(near) => format!("Did you mean {}?", near.name),
         None => "Name one that `dialin-load workloads` lists, or a file that ends in .toml".into(),
     };
     Error::user(format!("there is no workload {name}"), remedy)
@@ -101,7 +103,7 @@ mod tests {
     use super::*;
     use crate::errors::Fault;
 
-    fn told(name: &str, sizes: &[(&str, &str)]) -> Error {
+    fn refusal(name: &str, sizes: &[(&str, &str)]) -> Error {
         let sizes: Vec<_> = sizes.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
         match find(name, &sizes) {
             Ok(_) => panic!("{name} was found"),
@@ -133,18 +135,18 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_workload_is_told_with_what_is_near() {
-        let error = told("oltp-read-write", &[]);
+    fn the_error_for_an_unknown_workload_names_a_similar_one() {
+        let error = refusal("oltp-read-write", &[]);
         assert_eq!((error.fault, error.what.as_str()), (Fault::User, "there is no workload oltp-read-write"));
-        assert_eq!(error.remedy, "Perhaps oltp_read_write is meant");
-        assert_eq!(told("sysbench:oltp_insert", &[]).remedy, "Perhaps oltp_insert is meant");
-        assert!(told("tpcc_unlike", &[]).remedy.contains("dialin-load workloads"));
+        assert_eq!(error.remedy, "Did you mean oltp_read_write?");
+        assert_eq!(refusal("sysbench:oltp_insert", &[]).remedy, "Did you mean oltp_insert?");
+        assert!(refusal("tpcc_unlike", &[]).remedy.contains("dialin-load workloads"));
     }
 
     #[test]
     fn an_unknown_option_is_the_users_fault() {
-        assert_eq!(told("oltp_read_only", &[("rows", "5")]).fault, Fault::User);
-        assert_eq!(told("noop", &[("rows", "5")]).fault, Fault::User);
+        assert_eq!(refusal("oltp_read_only", &[("rows", "5")]).fault, Fault::User);
+        assert_eq!(refusal("noop", &[("rows", "5")]).fault, Fault::User);
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! A workload that costs the server as little as a statement can: it finds what the driver itself is able to do.
+//! A workload with a statement that costs the server as little as possible: it shows the limit of the driver itself.
 
 use super::Workload;
 use crate::account::Account;
 use crate::errors::{Error, Result};
 use crate::plan::{Execute, FIRST_FREE, Kind, NoRow, Op, Plan, Retry, Statement, Transaction, Which};
 
-/// Its name.
+/// The name of the workload.
 pub(super) const NAME: &str = "noop";
 
 struct Noop;
@@ -13,7 +13,7 @@ struct Noop;
 /// The workload; it has no options.
 ///
 /// # Errors
-/// Where options are given.
+/// An option is given.
 pub(super) fn workload(sizes: &[(String, String)]) -> Result<Box<dyn Workload>> {
     match sizes.first() {
         Some((name, _)) => Err(Error::user(format!("{NAME} has no option {name}"), "It has no options: leave them out")),

@@ -1,4 +1,4 @@
-//! Agents and a conductor as processes of their own, each agent with a server of its own.
+//! Tests with agents and a conductor as separate processes. Each agent has its own server.
 
 use dialin_load::BUILD;
 use dialin_load::mock_server::{Answer, Command as Asked, MockServer};
@@ -87,11 +87,11 @@ impl Agent {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    fn wait_until_said(&mut self, words: &str) {
+    fn wait_for_line_with(&mut self, words: &str) {
         let mut line = String::new();
         while !line.contains(words) {
             line.clear();
-            assert!(self.stderr.read_line(&mut line).unwrap() > 0, "{words:?} was never said");
+            assert!(self.stderr.read_line(&mut line).unwrap() > 0, "{words:?} was never printed");
         }
     }
 }
@@ -117,7 +117,7 @@ fn error_of(output: &Output, code: i32) -> String {
     text.lines().last().unwrap().to_owned()
 }
 
-/// A conductor whose first second was told.
+/// Start a conductor, and wait until it has reported its first second.
 fn conducting(files: &Files, agents: &[&str]) -> (Child, BufReader<ChildStdout>) {
     let mut child = files.run(agents, "--connections 2 --time 0").spawn().unwrap();
     let mut stream = BufReader::new(child.stdout.take().unwrap());
@@ -174,7 +174,7 @@ fn a_killed_agent_fails_the_run_by_its_name_and_stops_the_others() {
     agents[1].signal(Signal::KILL);
     let error = error_of(&child.wait_with_output().unwrap(), 1);
     assert!(error.contains(&agents[1].address) && error.contains("lost"), "{error}");
-    agents[0].wait_until_said("the load was stopped");
+    agents[0].wait_for_line_with("the load was stopped");
     let played = agents[0].played.load(Relaxed);
     thread::sleep(Duration::from_millis(200));
     assert_eq!(agents[0].played.load(Relaxed), played, "the load goes on");
@@ -192,7 +192,7 @@ fn a_signal_at_the_conductor_ends_all_with_the_summary_of_what_was_measured() {
         let summary: Value = serde_json::from_str(rest.lines().last().unwrap()).unwrap();
         assert_eq!((&summary["type"], &summary["stopped"]), (&"summary".into(), &true.into()));
         assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
-        agent.wait_until_said("played for");
+        agent.wait_for_line_with("played for");
     }
 }
 
@@ -203,13 +203,13 @@ fn an_agent_whose_conductor_was_killed_stops_and_serves_the_next() {
     let (mut child, _stream) = conducting(&files, &[&agent.address]);
     child.kill().unwrap();
     child.wait().unwrap();
-    agent.wait_until_said("the load was stopped");
+    agent.wait_for_line_with("the load was stopped");
     let output = files.run(&[&agent.address], "--transactions 10").output().unwrap();
     assert_eq!(lines(&output).pop().unwrap()["total"]["transactions"], 10);
 }
 
 #[test]
-fn an_agent_that_is_told_to_end_does_so_and_fails_its_run() {
+fn an_agent_ends_on_sigterm_and_fails_its_run() {
     let files = Files::of("term");
     let mut agent = Agent::start(&files, "a");
     let (child, _stream) = conducting(&files, &[&agent.address]);
@@ -232,7 +232,7 @@ fn a_server_that_is_not_there_fails_the_run_with_its_own_exit_code_and_the_agent
 }
 
 #[test]
-fn what_is_asked_for_wrongly_is_exit_code_2() {
+fn invalid_arguments_are_exit_code_2() {
     let files = Files::of("wrong");
     let agent = Agent::start(&files, "a");
     let address = agent.address.as_str();
@@ -248,7 +248,7 @@ fn what_is_asked_for_wrongly_is_exit_code_2() {
     assert!(error_of(&output, 2).contains("chmod 600"));
 }
 
-/// Copy what one says to the other, and remember it.
+/// Copy all bytes from one connection to the other, and record them.
 fn overhear(mut from: TcpStream, mut to: TcpStream, heard: Arc<Mutex<Vec<u8>>>) {
     let mut chunk = [0; 4096];
     while let Ok(count @ 1..) = from.read(&mut chunk) {
@@ -299,7 +299,7 @@ fn strangers_neither_end_an_agent_nor_hold_it_up() {
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
 }
 
-/// The most memory that a process had so far, in bytes.
+/// Peak resident memory of a process so far, in bytes.
 fn peak_memory(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
@@ -324,7 +324,7 @@ fn greet(stream: &mut TcpStream) {
 fn strangers_who_say_much_cost_little_memory() {
     let files = Files::of("talkative");
     let agent = Agent::start(&files, "a");
-    // As many as are listened to at a time, each with all that it may send without the token, and then far more.
+    // As many strangers as an agent listens to at a time. Each sends as much as it may without the token, and then far more.
     let mut strangers: Vec<TcpStream> = (0..64).map(|_| TcpStream::connect(&agent.address).unwrap()).collect();
     let before = peak_memory(agent.child.id());
     for stranger in &mut strangers {
@@ -338,7 +338,7 @@ fn strangers_who_say_much_cost_little_memory() {
         let _ = stranger.read_to_end(&mut vec![]);
     }
     let grown = peak_memory(agent.child.id()) - before;
-    // The threads that listen included; what was said is 64 MiB.
+    // This includes the threads that listen. The strangers sent 64 MiB.
     assert!(grown < 64 * (64 << 10), "{grown} bytes");
     let output = files.run(&[&agent.address], "--transactions 10").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,4 +1,4 @@
-//! The digest of a build: the same for the same sources, wherever they are, and another one for any other.
+//! Tests that the digest of a build is the same for the same sources in any directory, and different for different sources.
 
 #[path = "../../build.rs"]
 #[allow(dead_code, reason = "its main is for cargo")]

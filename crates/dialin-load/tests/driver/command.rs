@@ -1,4 +1,4 @@
-//! The command as people and programs meet it: its streams, its errors, its exit codes.
+//! Tests of the command line: output streams, errors and exit codes.
 
 use dialin_load::mock_server::{Answer, Command as Asked, MockServer};
 use dialin_load::record::Times;
@@ -23,13 +23,13 @@ fn socket(test: &str) -> PathBuf {
     std::env::temp_dir().join(format!("dialin-load-command-{test}-{}.sock", std::process::id()))
 }
 
-/// A server for one test, and how it is reached.
+/// A server for one test, and the option that names its socket.
 fn server(test: &str, answers: fn(Asked<'_>) -> Answer) -> (MockServer, String) {
     let path = socket(test);
     (MockServer::listen(&path, answers).unwrap(), format!("--socket {}", path.display()))
 }
 
-/// A millisecond each, so that a closed loop leaves the CPUs to other tests.
+/// Answers after a millisecond, so that a closed loop leaves the CPUs to other tests.
 fn soon(_: Asked<'_>) -> Answer {
     Answer::After(Duration::from_millis(1), Box::new(Answer::Ok))
 }
@@ -49,7 +49,7 @@ fn types(lines: &[Value]) -> Vec<&str> {
     lines.iter().map(|line| line["type"].as_str().unwrap()).collect()
 }
 
-/// The one line of an error for people; it ends with no stack and has no second line.
+/// The error on stderr, which is one line without a stack trace.
 fn error(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.starts_with("error: ") && text.lines().count() == 1 && !text.contains("panicked"), "{text}");
@@ -57,7 +57,7 @@ fn error(output: &Output) -> String {
 }
 
 #[test]
-fn a_run_is_told_second_by_second_and_its_histograms_add_up() {
+fn a_run_reports_each_second_and_its_histograms_add_up() {
     let (_server, at) = server("run", soon);
     let output = done(&format!("run noop {at} --connections 4 --warmup 1 --time 2"));
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -101,7 +101,7 @@ fn a_rate_that_is_reached_is_exit_code_0() {
     assert_eq!(lines(&output).pop().unwrap()["rate_reached"], true);
 }
 
-/// A run without end that has told its first second.
+/// Start a run without a time limit, and wait until it has reported its first second.
 fn running(arguments: &str) -> (Child, BufReader<std::process::ChildStdout>) {
     let mut child =
         command(&format!("run {arguments} --time 0")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -129,7 +129,7 @@ fn a_signal_ends_a_run_with_the_summary_of_what_was_measured() {
     }
 }
 
-/// The most memory that a run with so many connections had resident, in bytes, once all had their statements prepared.
+/// Peak resident memory, in bytes, of a run with this many connections, after all of them have prepared their statements.
 fn memory(at: &str, connections: usize) -> u64 {
     let (mut child, _stream) = running(&format!("oltp_read_write {at} --load-threads 1 --connections {connections}"));
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
@@ -171,7 +171,7 @@ fn a_server_that_is_not_there_is_one_line_and_exit_code_3() {
 }
 
 #[test]
-fn what_is_asked_for_wrongly_is_one_line_and_exit_code_2() {
+fn invalid_arguments_are_one_line_and_exit_code_2() {
     for arguments in [
         "run noop --connections 0",
         "run noop --rate 0",
@@ -191,7 +191,7 @@ fn what_is_asked_for_wrongly_is_one_line_and_exit_code_2() {
 }
 
 #[test]
-fn errors_are_json_for_those_who_asked_for_it() {
+fn errors_are_json_if_json_was_requested() {
     for (arguments, json) in [("workloads --nothing --json", true), ("workloads --nothing", false)] {
         assert_eq!(!done(arguments).stdout.is_empty(), json, "{arguments}");
     }
@@ -206,7 +206,7 @@ fn workloads_are_listed_and_shown() {
 }
 
 #[test]
-fn the_self_test_tells_what_the_driver_can_do() {
+fn the_self_test_reports_the_limits_of_the_driver() {
     let lines = lines(&done("self-test --connections 2 --load-threads 1 --seconds 1"));
     assert_eq!((types(&lines), lines[0]["load_threads"].as_u64()), (vec!["self-test"], Some(1)));
     for kind in ["noop", "noop_bytes", "point_select", "point_select_bytes"] {

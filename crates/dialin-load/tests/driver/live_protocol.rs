@@ -1,11 +1,12 @@
-//! The protocol against a real server, one that it is no harm to: its accounts and a schema are made and dropped.
+//! Tests of the protocol against a real server. Use a server without valuable data: the tests create and drop
+//! accounts and a schema, and delete anonymous accounts.
 //!
 //! ```text
 //! DIALIN_LIVE_SOCKET=/…/s.sock DIALIN_LIVE_PORT=3306 DIALIN_LIVE_USER=root MYSQL_PWD=… \
 //!     cargo test --test driver live_protocol -- --ignored --nocapture --test-threads 1
 //! ```
 //!
-//! The user must be allowed everything. What the server cannot do is said and left out.
+//! The user needs all privileges. The tests print and skip what the server does not support.
 
 use dialin_load::account::{Account, Address, Tls, TlsMode};
 use dialin_load::net::client::Client;
@@ -51,7 +52,7 @@ fn root() -> Client {
     Client::connect(&Connector::new(&root_account(TlsMode::Preferred))).unwrap()
 }
 
-/// A session with what its commands need.
+/// A session, and what is needed to send commands on it.
 struct Speaker {
     session: Session,
     response: Response,
@@ -95,7 +96,7 @@ impl Speaker {
 
 #[test]
 #[ignore = "needs a server"]
-fn every_way_of_authentication_lets_in() {
+fn every_authentication_method_works() {
     let mut root = root();
     println!("{:?}", root.server());
     let mariadb = root.server().mariadb;
@@ -104,7 +105,7 @@ fn every_way_of_authentication_lets_in() {
     if mariadb {
         println!("ed25519: {:?}", root.run(b"INSTALL SONAME 'auth_ed25519'").map(drop));
     }
-    let ways = [
+    let methods = [
         ("native", if mariadb { "IDENTIFIED BY 'secret'" } else { "IDENTIFIED WITH mysql_native_password BY 'secret'" }),
         ("old_native", "IDENTIFIED BY 'secret'"),
         ("empty", ""),
@@ -112,16 +113,16 @@ fn every_way_of_authentication_lets_in() {
         ("sha256", "IDENTIFIED WITH sha256_password BY 'secret'"),
         ("ed25519", "IDENTIFIED VIA ed25519 USING PASSWORD('secret')"),
     ];
-    for (user, how) in ways {
+    for (user, how) in methods {
         let _ = root.run(format!("DROP USER '{user}'@'%'").as_bytes());
         if let Err(error) = root.run(format!("CREATE USER '{user}'@'%' {how}").as_bytes()) {
-            println!("{user}: left out: {error}");
+            println!("{user}: skipped: {error}");
             continue;
         }
         let password = if user == "empty" { "" } else { "secret" };
         for (place, address) in [("socket", socket()), ("tcp", tcp())] {
             for mode in [TlsMode::Disabled, TlsMode::Preferred, TlsMode::Required] {
-                // What the server has cached of passwords goes, so that the first of the two logins is a full one.
+                // Clear the server's cache of passwords, so that the first of the two logins is a full one.
                 root.run(b"FLUSH PRIVILEGES").unwrap();
                 for turn in ["full", "fast"] {
                     let account = account(address.clone(), user, password, mode);
@@ -236,7 +237,7 @@ fn values_are_kept(speaker: &mut Speaker) {
     assert_eq!(slots, expected());
 }
 
-/// Every kind of value, in both ways of sending it, and types that change in between.
+/// Send every kind of value as a parameter of a prepared statement and as text, with types that change in between.
 fn parameters_arrive(speaker: &mut Speaker) {
     let sql = "SELECT HEX(CONCAT(?, '')), ? + 0, ? IS NULL, CONCAT(?, '')";
     let keep: Vec<Keep> = (0..4).map(|column| Keep { column, slot: column }).collect();
@@ -305,7 +306,7 @@ fn commands_and_rows_longer_than_a_packet_go_through() {
 /// `client-key.pem`.
 #[test]
 #[ignore = "needs a server with a certificate"]
-fn certificates_are_verified_as_far_as_is_asked_for() {
+fn certificates_are_verified_according_to_the_tls_mode() {
     let directory = PathBuf::from(setting("DIALIN_LIVE_TLS"));
     let mut root = root();
     let _ = root.run(b"DROP USER 'tls'@'%'");

@@ -1,4 +1,5 @@
-//! Tests of the program and its library from outside, in one program: each more would be linked with all of the driver.
+//! Tests of the program and its library from outside. They are one test program, because each further one would be
+//! linked with the whole driver.
 
 mod agents;
 mod build_digest;

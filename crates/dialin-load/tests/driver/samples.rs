@@ -1,5 +1,5 @@
-//! The samples of the stream in schema/good are what the driver writes. The schema itself is checked against them, and against
-//! those in schema/bad, by tests/workloads/test_load_schema.py.
+//! Tests that the samples in schema/good are what the driver writes. tests/workloads/test_load_schema.py checks the
+//! schema against these samples and against those in schema/bad.
 
 use dialin_load::account::{Account, Address, Tls};
 use dialin_load::capture::class::Obstacle;
@@ -15,8 +15,8 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Compare a line with its sample: all but the histograms byte for byte, and these by what is in them, as their compressed form
-/// may change with the library.
+/// Compare a line with its sample. Histograms are compared by their percentiles, because their compressed form may
+/// change with the library.
 fn is_the_sample(line: &Line<'_>, name: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schema/good").join(name).with_extension("json");
     let written = serde_json::to_string(line).unwrap();
@@ -68,7 +68,7 @@ fn merged(transactions: u64) -> Merged {
     merged
 }
 
-/// A second in which more came than could be done.
+/// A second in which more transactions were due than could be executed.
 fn troubled() -> Merged {
     let mut tally = Tally::new(2);
     [1205, 1213, 1213, 2013].into_iter().for_each(|code| tally.error(code));
@@ -183,7 +183,7 @@ fn a_self_test() {
     is_the_sample(&Line::SelfTest(&line), "load-self-test");
 }
 
-/// What a replay is about to play.
+/// The facts about a replay in its start line.
 fn replay_fact() -> ReplayFact {
     ReplayFact {
         connections: 8,

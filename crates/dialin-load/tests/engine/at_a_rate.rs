@@ -1,4 +1,4 @@
-//! What the engine promises where transactions come at a rate.
+//! Tests of the engine with transactions at a rate.
 
 use super::{at_rate, falling_silent, listening, plan, played, run, socket, sum, transactions, with_load_threads};
 use dialin_load::mock_server::{Answer, MockServer};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn a_stall_shows_in_full_where_transactions_are_due() {
-    // The server stands still from 1.2 s to 2.2 s after the first statement.
+    // The server stalls from 1.2 s to 2.2 s after the first statement.
     let began = Mutex::new(None);
     let server = MockServer::listen(&socket("stall"), move |_| {
         let since = began.lock().unwrap().get_or_insert_with(Instant::now).elapsed();
@@ -25,14 +25,14 @@ fn a_stall_shows_in_full_where_transactions_are_due() {
     assert!(!played.unwrap().reached_backlog_cap);
     let slowest = seconds.iter().filter_map(|second| second.merged.tally.latency.percentiles().p99).fold(0.0, f64::max);
     assert!(slowest > 900.0, "p99 of the worst second: {slowest} ms");
-    // What was due in that time was done afterwards.
+    // The transactions that were due during the stall were executed afterwards.
     assert!(transactions(&seconds) >= 780, "{}", transactions(&seconds));
     let served = seconds.iter().filter_map(|second| second.merged.tally.service.percentiles().p50).fold(0.0, f64::max);
     assert!(served < 500.0, "the median service time of the worst second: {served} ms");
 }
 
 #[test]
-fn what_waits_when_the_warm_up_ends_is_done_and_timed_in_the_measured_seconds() {
+fn transactions_that_wait_when_the_warm_up_ends_are_executed_and_timed_in_the_measured_seconds() {
     let began = Mutex::new(None);
     let server = MockServer::listen(&socket("debts"), move |command| {
         if command.sql().is_empty() {
@@ -53,7 +53,7 @@ fn what_waits_when_the_warm_up_ends_is_done_and_timed_in_the_measured_seconds() 
 }
 
 #[test]
-fn what_is_due_while_too_many_wait_is_dropped_and_said() {
+fn transactions_that_are_due_while_too_many_wait_are_dropped_and_counted() {
     let server =
         MockServer::listen(&socket("cap"), |_| Answer::After(Duration::from_millis(50), Box::new(Answer::Ok))).unwrap();
     let run = Run { backlog: 10, ..at_rate(run(&server, 1, Some(2)), 1000.0) };
@@ -64,7 +64,7 @@ fn what_is_due_while_too_many_wait_is_dropped_and_said() {
 }
 
 #[test]
-fn what_is_due_and_never_ends_is_told_with_its_age() {
+fn a_transaction_that_is_due_and_never_ends_is_reported_with_its_age() {
     let server = falling_silent("silent-open");
     let (played, seconds) = played(&plan(), &at_rate(run(&server, 4, Some(3)), 200.0));
     played.unwrap();
@@ -74,7 +74,7 @@ fn what_is_due_and_never_ends_is_told_with_its_age() {
 }
 
 #[test]
-fn waiting_for_a_connection_is_no_lateness_of_the_driver() {
+fn waiting_for_a_connection_does_not_count_as_lateness_of_the_driver() {
     let server =
         MockServer::listen(&socket("late"), |_| Answer::After(Duration::from_millis(10), Box::new(Answer::Ok))).unwrap();
     let (played, seconds) = played(&plan(), &at_rate(run(&server, 2, Some(2)), 1000.0));
@@ -86,7 +86,7 @@ fn waiting_for_a_connection_is_no_lateness_of_the_driver() {
 }
 
 #[test]
-fn a_transaction_that_finds_a_connection_free_tells_how_late_the_driver_was() {
+fn a_transaction_that_finds_a_connection_free_shows_how_late_the_driver_was() {
     let server = MockServer::listen(&socket("punctual"), |_| Answer::Ok).unwrap();
     let (played, seconds) = played(&plan(), &at_rate(run(&server, 4, Some(2)), 100.0));
     played.unwrap();
@@ -96,7 +96,7 @@ fn a_transaction_that_finds_a_connection_free_tells_how_late_the_driver_was() {
 
 #[test]
 fn what_is_due_waits_for_any_connection_whatever_thread_it_belongs_to() {
-    // The connection whose statement comes first is held up for the rest of the run; the other one is free.
+    // The connection that sends the first statement gets no answer for the rest of the run. The other one is free.
     let held = AtomicBool::new(false);
     let server = MockServer::listen(&socket("one-queue"), move |command| match command.sql() {
         "" => Answer::Ok,
@@ -107,7 +107,7 @@ fn what_is_due_waits_for_any_connection_whatever_thread_it_belongs_to() {
     let run = with_load_threads(2, at_rate(run(&server, 2, Some(2)), 50.0));
     let (played, seconds) = played(&plan(), &run);
     played.unwrap();
-    // Half of them would wait for ever if each thread had its own.
+    // If each thread had its own queue, half of the transactions would wait forever.
     assert!(transactions(&seconds) >= 95, "{}", transactions(&seconds));
     assert!(seconds.iter().all(|second| second.merged.tally.backlog <= 2));
 }

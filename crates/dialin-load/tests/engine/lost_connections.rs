@@ -1,4 +1,4 @@
-//! What the engine promises where connections are lost.
+//! Tests of the engine with lost connections.
 
 use super::{phase, plan, played, run, socket, soon, sum, with_load_threads};
 use dialin_load::engine::play;
@@ -23,7 +23,7 @@ fn after_a_restart_connections_come_back_in_parallel() {
     let played = play(&plan(), &run, &AtomicBool::new(false), &mut |second| {
         if second.number == 1 {
             server = None;
-            // One after the other they would take 12.8 s.
+            // One after the other, the logins would take 12.8 s.
             server = Some(listen(Duration::from_millis(400)));
         }
         seconds.push(second);
@@ -58,7 +58,7 @@ fn a_server_that_is_gone_for_good_fails_the_run() {
 }
 
 #[test]
-fn a_connection_that_ends_while_it_has_nothing_to_do_is_made_anew_and_no_error() {
+fn an_idle_connection_that_ends_is_opened_again_and_is_no_error() {
     let listen = || MockServer::listen(&socket("idle"), |_| soon(Answer::Ok)).unwrap();
     let mut server = Some(listen());
     let phase = |step, connections| phase(Purpose::Measure, step, Some(2), connections);

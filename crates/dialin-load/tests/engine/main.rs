@@ -1,4 +1,4 @@
-//! What the engine promises, against a server that does as it is told.
+//! Tests of the engine against a mock server.
 
 mod at_a_rate;
 mod lost_connections;
@@ -22,12 +22,12 @@ fn socket(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("dialin-load-engine-{}-{name}.sock", std::process::id()))
 }
 
-/// An answer that takes the server a millisecond: a closed loop then leaves the CPUs to other tests.
+/// An answer that takes the server a millisecond, so that a closed loop leaves the CPUs to other tests.
 fn soon(answer: Answer) -> Answer {
     Answer::After(Duration::from_millis(1), Box::new(answer))
 }
 
-/// A transaction that reads a number by text and writes it.
+/// A transaction of two statements that are sent as text: a SELECT and an UPDATE.
 fn plan() -> Plan {
     let statement = |sql: &str, kind| Statement { sql: sql.into(), parameters: sql.matches('?').count(), kind, text: true };
     let number = Parameter::Draw(Generator::Integer(Integers::new(1, 1_000_000_000, Distribution::Uniform).unwrap()));
@@ -49,7 +49,7 @@ fn plan() -> Plan {
     }
 }
 
-/// A phase of a closed loop that leaves its choices to the driver.
+/// A phase of a closed loop, for which the driver chooses the load threads and whether answers are gathered.
 fn phase(purpose: Purpose, step: usize, seconds: Option<u64>, connections: usize) -> Phase {
     Phase { purpose, step, seconds, connections, rate: None, load_threads: None, gather: Gather::Auto }
 }
@@ -93,7 +93,7 @@ fn transactions(seconds: &[Second]) -> u64 {
     sum(seconds, |second| second.merged.tally.all_transactions())
 }
 
-/// A server that keeps what it was asked.
+/// A server that records the statements that it receives.
 fn listening(name: &str) -> (MockServer, Arc<Mutex<Vec<String>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&asked);
@@ -154,8 +154,9 @@ fn seconds_carry_their_phase_and_all_that_was_done() {
         let tally = &second.merged.tally;
         assert!(tally.all_transactions() > 0);
         assert_eq!(tally.latency.count(), tally.all_transactions());
-        // A transaction that spans two seconds has its statements in both: on each connection one can be open at the end. The
-        // one that spans two steps has its statements in them, too, and counts in neither.
+        // The statements of a transaction that spans two seconds count in both seconds. Each connection can have one
+        // such transaction open at the end of a second. A transaction that spans two steps counts in neither of them,
+        // but its statements count.
         let most = second.connections as u64 + u64::from(second.step == 2);
         let (reads, transactions) = (tally.statements[Kind::Read as usize], tally.all_transactions());
         assert!(reads.abs_diff(transactions) <= most, "second {}: {reads} reads, {transactions} transactions", second.number);
@@ -164,7 +165,7 @@ fn seconds_carry_their_phase_and_all_that_was_done() {
     assert!(seconds.windows(2).all(|two| (two[1].at - two[0].at - 1.0).abs() < 1e-3));
 }
 
-/// A plan as [`plan`], whose statements are prepared.
+/// The same as [`plan`], with prepared statements.
 fn prepared_plan() -> Plan {
     let mut plan = plan();
     plan.statements.iter_mut().for_each(|statement| statement.text = false);
@@ -210,7 +211,7 @@ fn a_result_without_end_neither_starves_other_connections_nor_outlasts_a_stop() 
     assert!(seconds[..2].iter().all(|second| second.merged.tally.all_transactions() > 20), "{}", transactions(&seconds));
 }
 
-/// A server that answers for a second and is silent from then on.
+/// A server that answers for a second and then stops answering.
 fn falling_silent(name: &str) -> MockServer {
     let began = Mutex::new(None);
     let server = MockServer::listen(&socket(name), move |command| {
@@ -224,7 +225,7 @@ fn falling_silent(name: &str) -> MockServer {
 }
 
 #[test]
-fn what_never_ends_in_a_closed_loop_is_told_with_its_age() {
+fn a_transaction_that_never_ends_in_a_closed_loop_is_reported_with_its_age() {
     let server = falling_silent("silent-closed");
     let (played, seconds) = played(&plan(), &run(&server, 4, Some(3)));
     played.unwrap();
@@ -258,7 +259,7 @@ fn transactions_that_fail_or_are_lost_have_their_times_apart() {
 }
 
 #[test]
-fn answers_are_gathered_in_a_closed_loop_only_and_that_is_told() {
+fn answers_are_gathered_in_a_closed_loop_only_and_that_is_reported() {
     let pauses = |name: &str, gather, rate| {
         let slow = |_: Command<'_>| Answer::After(Duration::from_millis(5), Box::new(Answer::Ok));
         let server = MockServer::listen(&socket(name), slow).unwrap();
@@ -268,13 +269,13 @@ fn answers_are_gathered_in_a_closed_loop_only_and_that_is_told() {
         let (played, seconds) = played(&plan(), &run);
         played.unwrap();
         assert_eq!(seconds[0].gather, Some(gather == Gather::On && !rate));
-        let told = sum(&seconds, |second| second.merged.tally.gather_pauses);
-        assert_eq!(told > 0, sum(&seconds, |second| second.merged.tally.gather_ns) > 0);
-        told
+        let count = sum(&seconds, |second| second.merged.tally.gather_pauses);
+        assert_eq!(count > 0, sum(&seconds, |second| second.merged.tally.gather_ns) > 0);
+        count
     };
     assert!(pauses("gather-on", Gather::On, false) > 0);
     assert_eq!(pauses("gather-off", Gather::Off, false), 0);
-    // Enough connections wait, but further transactions are due.
+    // Enough connections wait, but an open loop has further transactions that are due.
     assert_eq!(pauses("gather-open", Gather::On, true), 0);
 }
 
@@ -287,16 +288,16 @@ fn whether_answers_are_gathered_is_decided_once_per_step() {
     let phases = vec![warm_up(1), measure(1, 2), measure(2, 3)];
     let (played, seconds) = played(&plan(), &with_load_threads(1, Run { phases, ..run(&server, 1, None) }));
     played.unwrap();
-    let told: Vec<Option<bool>> = seconds.iter().map(|second| second.gather).collect();
-    // How idle this machine is decides which, and the same holds to the end of the step.
-    let [first, second] = [told[1], told[4]];
-    assert_eq!(told, [None, first, first, None, second, second]);
+    let decisions: Vec<Option<bool>> = seconds.iter().map(|second| second.gather).collect();
+    // The decision depends on how idle this machine is, and holds until the end of the step.
+    let [first, second] = [decisions[1], decisions[4]];
+    assert_eq!(decisions, [None, first, first, None, second, second]);
     assert!(first.is_some() && second.is_some());
     for second in &seconds {
         let pauses = second.merged.tally.gather_pauses;
         match second.gather {
             Some(gathers) => assert_eq!(pauses > 0, gathers, "second {}", second.number),
-            // The decision falls a moment before the end of the first second of a step without a warm-up.
+            // In a step without a warm-up, the decision is made shortly before the end of its first second.
             None if second.purpose == Purpose::Measure => {}
             None => assert_eq!(pauses, 0, "second {}", second.number),
         }
@@ -411,7 +412,7 @@ fn a_statement_that_returns_too_few_columns_is_the_workloads_fault() {
 
 #[test]
 fn what_one_step_began_and_the_next_one_ends_counts_in_neither() {
-    // A transaction takes 0.4 s, so that four of them are open when the first step ends.
+    // A transaction takes 0.4 s, so four of them are open when the first step ends.
     let server = MockServer::listen(&socket("steps"), |command| match command.sql() {
         "" => Answer::Ok,
         _ => Answer::After(Duration::from_millis(200), Box::new(Answer::Ok)),

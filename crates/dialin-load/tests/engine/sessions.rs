@@ -1,4 +1,4 @@
-//! What the engine promises of logins and of prepared statements.
+//! Tests of the engine's logins and prepared statements.
 
 use super::{plan, played, prepared_plan, run, socket, soon, sum, transactions, with_load_threads};
 use dialin_load::mock_server::{Answer, Command, MockServer};
@@ -7,7 +7,7 @@ use dialin_load::run::Run;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A server that closes a connection with the tenth UPDATE, and answers logins after the first so many by `later`.
+/// A server that closes a connection at the tenth UPDATE. `later` answers all logins after the first `connections` ones.
 fn losing_one(name: &str, connections: u64, later: impl Fn(u64) -> Answer + Send + 'static) -> MockServer {
     let (logins, updates) = (AtomicU64::new(0), AtomicU64::new(0));
     let server = MockServer::listen(&socket(name), move |command: Command<'_>| match command {
@@ -52,10 +52,10 @@ fn a_first_login_that_fails_ends_the_run() {
 }
 
 #[test]
-fn what_many_connections_find_no_room_to_prepare_they_send_as_text_and_that_is_counted() {
+fn statements_beyond_the_servers_limit_of_prepared_statements_are_sent_as_text_and_counted() {
     const CONNECTIONS: usize = 500;
     raise_limit(3 * CONNECTIONS).unwrap();
-    // A server that takes 100 prepared statements, of all connections together.
+    // A server that allows 100 prepared statements of all connections together.
     let open = AtomicU64::new(0);
     let server = MockServer::listen(&socket("no-room"), move |command| match command {
         Command::Prepare(_) if open.load(Ordering::Relaxed) >= 100 => {

@@ -1,4 +1,4 @@
-//! A run of several steps: each is measured as a run of its own would be.
+//! Tests that each step of a run is measured as a separate run would be.
 
 use super::{at_rate, plan, played, run, socket, soon, sum, transactions, with_load_threads};
 use dialin_load::mock_server::{Answer, MockServer};
@@ -7,7 +7,7 @@ use dialin_load::run::{Phase, Run};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Two statements that only read.
+/// A plan whose two statements only read.
 fn reading() -> Plan {
     let mut plan = plan();
     plan.statements.iter_mut().for_each(|statement| statement.kind = Kind::Read);
@@ -38,7 +38,7 @@ fn each_step_has_the_load_threads_of_a_run_of_its_own() {
 
 #[test]
 fn every_connection_works_in_each_step_whichever_thread_has_it() {
-    // A transaction takes 20 ms, so that a connection that was left behind is missed.
+    // A transaction takes 20 ms, so a connection that does no work is noticed.
     let server = MockServer::listen(&socket("step-connections"), |command| match command.sql() {
         "" => Answer::Ok,
         _ => Answer::After(Duration::from_millis(10), Box::new(Answer::Ok)),

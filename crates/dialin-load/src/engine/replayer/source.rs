@@ -1,4 +1,4 @@
-//! What the scripts of a replay share: the schedule as far as it was read, and how far they are in it.
+//! The state that the scripts of a replay share: the schedule as far as it has been read, and the progress of the replay.
 
 use super::GLANCE;
 use crate::engine::script::{Digest, Query, Setup};
@@ -10,68 +10,70 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many bytes of the schedule are read ahead.
+/// How many bytes of the schedule are read ahead.
 const AHEAD: usize = 64 << 20;
-/// In so many parts the transactions of a replay are timed.
+/// The number of progress marks of a replay: one is recorded each time 1/40 of its transactions has ended.
 const MARKS: u64 = 40;
-/// The most statements that all connections together have open, of the 16,382 that servers allow.
+/// The most prepared statements that all connections together keep open. Servers allow 16,382 by default (max_prepared_stmt_count).
 const OPEN_STATEMENTS: usize = 12_000;
 
-/// What the scripts of a replay share.
+/// The state that the scripts of a replay share.
 pub struct Source {
     pace: Pace,
     /// When the capture began, in microseconds since 1970.
     begin: i64,
     pub(super) transactions: u64,
     templates: Arc<Templates>,
-    /// By the number of the template.
+    /// The digest of each template, by template number.
     digests: Vec<Digest>,
     state: Mutex<State>,
 }
 
-/// How far the scripts of a replay are.
+/// The progress of a replay.
 pub(super) struct State {
     feed: Feed,
-    /// The capture was read to its end.
+    /// The capture has been read to its end.
     pub(super) is_read: bool,
-    /// What each connection has to play.
+    /// The pieces that each connection has yet to play.
     queues: Vec<VecDeque<Piece>>,
     bytes: usize,
     pieces: usize,
-    /// Transactions in the order in which they ended in the capture, those that have yet to end.
+    /// The transactions that have not been passed, in the order in which they ended in the capture.
     order: VecDeque<u64>,
-    /// Transactions that have ended before their turn in that order.
+    /// The transactions that have ended ahead of that order.
     ended: HashSet<u64>,
-    /// Transactions whose beginning was read, and that have yet to end.
+    /// The transactions whose beginning has been read and that have not ended.
     expected: HashSet<u64>,
-    /// How many statements each transaction under way has executed.
+    /// How many statements each open transaction has executed.
     executed: HashMap<u64, usize>,
-    /// Connections whose next statement waits for another transaction.
+    /// The connections whose next statement waits for a transaction, by that transaction.
     depending: HashMap<u64, Vec<usize>>,
-    /// How many have ended, in that order.
+    /// How many transactions have ended without a gap in the order of the capture.
     pub(super) passed: u64,
-    /// Connections whose transaction waits for another one to end.
+    /// The connections whose next transaction waits for a transaction to end, by that transaction.
     awaiting: HashMap<u64, Vec<usize>>,
-    /// Connections whose transaction waits until so many have.
+    /// The connections whose next transaction waits until `passed` reaches a number, with that number.
     waiting: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Connections that have nothing to play so far.
+    /// Which connections have nothing to play until more of the capture is read.
     pub(super) idle: Vec<bool>,
+    /// The connections that can continue.
     woken: Vec<usize>,
-    /// What connections have begun and not ended.
+    /// How many transactions, session starts and session ends have begun and not ended.
     pub(super) under_way: usize,
+    /// How many transactions have ended.
     finished: u64,
-    /// When the last one did, in nanoseconds since the load began.
+    /// When the last transaction ended, in nanoseconds since the load began.
     pub(super) last_end: u64,
-    /// How long statements of each digest took in the capture, and now, in nanoseconds.
+    /// The total time of the statements of each digest in the capture and in the replay, in nanoseconds.
     times: Vec<(u64, u64)>,
     pub(super) tally: ReplayTally,
 }
 
 impl Source {
-    /// Begin to read the capture that these facts are of.
+    /// Starts to read the capture that `facts` describes.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// Fails if the capture cannot be read.
     pub fn new(request: &Request, facts: &Facts) -> Result<Self> {
         let mut state = State {
             feed: Feed::start(request, facts)?,
@@ -95,7 +97,7 @@ impl Source {
             times: Vec::new(),
             tally: ReplayTally::default(),
         };
-        // Nothing waits yet, so reading disturbs nobody.
+        // The load has not begun, so waiting for the reader delays no statement.
         while state.bytes < AHEAD / 2 {
             let Some(batch) = state.feed.wait()? else {
                 state.is_read = true;
@@ -113,24 +115,24 @@ impl Source {
         })
     }
 
-    /// What its scripts ask of every connection: one kind of transactions, and nothing that sessions begin with.
+    /// What the scripts require of each connection: one kind of transaction, and no statements at the beginning of a session.
     #[must_use]
     pub fn setup(facts: &Facts) -> Setup<'static> {
         Setup { kinds: 1, session: &[], open_statements: (OPEN_STATEMENTS / facts.connections.max(1)).max(1) }
     }
 
-    /// A statement that was prepared, by its number; `mark` tells schemas apart, in which its names mean something else.
+    /// The statement of a template. `mark` is a hash of the default schema: the same text refers to other tables in another schema.
     pub(super) fn query(&self, template: usize, kind: Kind, mark: u64) -> Query<'_> {
-        let one = &self.templates.all[template];
+        let entry = &self.templates.all[template];
         let digest = self.digests[template].marked(mark);
-        Query { sql: &one.sql, digest, parameters: one.parameters(), kind, is_text: false }
+        Query { sql: &entry.sql, digest, parameters: entry.parameters(), kind, is_text: false }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When something of the capture is due, in nanoseconds since the load began; None at full pace.
+    /// When an event at time `at` of the capture is due, in nanoseconds since the load began; None at full pace.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "times above 0")]
     pub(super) fn due(&self, at: i64) -> Option<u64> {
         match self.pace {
@@ -167,7 +169,7 @@ impl State {
         Some(piece)
     }
 
-    /// Let those begin that waited for what has ended.
+    /// Advances `passed` over the transactions that have ended, and wakes the connections that waited for it.
     fn advance(&mut self) {
         while self.order.front().is_some_and(|first| self.ended.remove(first)) {
             self.order.pop_front();
@@ -197,7 +199,7 @@ impl State {
         }
     }
 
-    /// A transaction has executed so many statements.
+    /// Records that a transaction has executed this many statements, and wakes the connections that wait for it.
     pub(super) fn execute(&mut self, transaction: u64, statements: usize) {
         self.executed.insert(transaction, statements);
         if !self.depending.is_empty() {
@@ -205,7 +207,7 @@ impl State {
         }
     }
 
-    /// A statement of a digest took so long in the capture, and now, in nanoseconds.
+    /// Adds the time of a statement in the capture and in the replay, in nanoseconds, to its digest.
     pub(super) fn time(&mut self, digest: usize, captured: u64, now: u64) {
         if digest >= self.times.len() {
             self.times.resize(digest + 1, (0, 0));
@@ -214,20 +216,20 @@ impl State {
         *times = (times.0 + captured, times.1 + now);
     }
 
-    /// What was counted since this was last asked.
+    /// Returns what was counted since the last call.
     pub(super) fn take_tally(&mut self) -> ReplayTally {
         self.tally.time_distance = distance(&self.times);
         std::mem::take(&mut self.tally)
     }
 
-    /// Whether a connection's next statement can be sent; else it is woken when that may have changed.
+    /// Whether a connection's next statement can be sent. If not, the connection is woken when that may have changed.
     pub(super) fn is_ready(&mut self, seat: usize, dependencies: &[Dependency]) -> bool {
-        let has_done = |one: &&Dependency| {
-            !self.expected.contains(&one.transaction)
-                || self.executed.get(&one.transaction).is_some_and(|statements| *statements >= one.statements)
+        let is_met = |dependency: &&Dependency| {
+            !self.expected.contains(&dependency.transaction)
+                || self.executed.get(&dependency.transaction).is_some_and(|statements| *statements >= dependency.statements)
         };
-        match dependencies.iter().find(|one| !has_done(one)) {
-            Some(one) => self.depending.entry(one.transaction).or_default().push(seat),
+        match dependencies.iter().find(|dependency| !is_met(dependency)) {
+            Some(dependency) => self.depending.entry(dependency.transaction).or_default().push(seat),
             None => return true,
         }
         false
@@ -238,20 +240,21 @@ impl State {
         self.queues.get(seat).and_then(VecDeque::front)
     }
 
-    /// Whether the next transaction of a connection may begin, after so many others and these; else the connection is woken when that may
-    /// have changed.
+    /// Whether the next transaction of a connection may begin, because the transactions that it waits for have ended. If not, the
+    /// connection is woken when that may have changed.
     pub(super) fn may_begin(&mut self, seat: usize) -> bool {
         let Some(Piece::Begin { after, awaits, .. }) = self.queues.get(seat).and_then(VecDeque::front) else { return true };
         if *after > self.passed {
             self.waiting.push(Reverse((*after, seat)));
             return false;
         }
-        let Some(one) = awaits.iter().find(|one| self.expected.contains(one)) else { return true };
-        self.awaiting.entry(*one).or_default().push(seat);
+        let Some(awaited) = awaits.iter().find(|awaited| self.expected.contains(awaited)) else { return true };
+        self.awaiting.entry(*awaited).or_default().push(seat);
         false
     }
 
-    /// Take what was read of the capture; name the connections that can go on, and say when to look again at the latest.
+    /// Takes over what the reader has read of the capture. Adds the connections that can continue to `woken`; returns when to call this
+    /// again at the latest.
     pub(super) fn read_on(&mut self, now: u64, woken: &mut Vec<usize>) -> Result<Option<u64>> {
         if !self.is_read && self.bytes < AHEAD {
             match self.feed.take()? {
@@ -275,13 +278,13 @@ impl State {
         self.is_read && self.pieces == 0 && self.under_way == 0
     }
 
-    /// Whether the transaction that a connection has under way was rolled back in the capture, as far as it was read.
+    /// Whether the current transaction of a connection was rolled back in the capture; false if its end has not been read yet.
     pub(super) fn is_rolled_back(&self, seat: usize) -> bool {
         let end = self.queues[seat].iter().find(|piece| !matches!(piece, Piece::Step(_)));
         matches!(end, Some(Piece::Finish { is_rolled_back: true, .. }))
     }
 
-    /// A transaction failed: those that wait for it go on.
+    /// Ends a transaction that failed, so that the connections that wait for it continue.
     pub(super) fn give_up(&mut self, transaction: Option<u64>, transactions: u64, now: u64) {
         self.under_way -= 1;
         if let Some(transaction) = transaction {
@@ -290,18 +293,19 @@ impl State {
     }
 }
 
-/// How differently time is spread over digests, from 0 to 1: the share of it that other digests took than in the capture.
+/// The distance between the distributions of time over digests in the capture and in the replay, from 0 (equal) to 1 (disjoint): half the
+/// sum of the absolute differences of the shares.
 #[expect(clippy::cast_precision_loss, reason = "shares")]
 fn distance(times: &[(u64, u64)]) -> Option<f64> {
-    let (captured, now) = times.iter().fold((0, 0), |sums, one| (sums.0 + one.0, sums.1 + one.1));
+    let (captured, now) = times.iter().fold((0, 0), |sums, pair| (sums.0 + pair.0, sums.1 + pair.1));
     if captured == 0 || now == 0 {
         return None;
     }
     let share = |part: u64, whole: u64| part as f64 / whole as f64;
-    Some(times.iter().map(|one| (share(one.0, captured) - share(one.1, now)).abs()).sum::<f64>() / 2.0)
+    Some(times.iter().map(|pair| (share(pair.0, captured) - share(pair.1, now)).abs()).sum::<f64>() / 2.0)
 }
 
-/// About how many bytes a piece takes.
+/// The approximate size of a piece in memory, in bytes.
 fn weight(piece: &Piece) -> usize {
     64 + if let Piece::Step(step) = piece { 96 + step.sql.len() } else { 0 }
 }
@@ -311,7 +315,7 @@ mod tests {
     use super::distance;
 
     #[test]
-    fn time_that_other_digests_take_is_the_distance() {
+    fn the_distance_is_the_share_of_time_that_moved_between_digests() {
         assert_eq!(distance(&[(10, 5), (30, 15)]), Some(0.0));
         assert_eq!(distance(&[(50, 0), (50, 7)]), Some(0.5));
         assert_eq!((distance(&[]), distance(&[(0, 7)])), (None, None));

@@ -1,4 +1,4 @@
-//! Captures played against a server that does nothing.
+//! Captures replayed against a mock server.
 
 use super::*;
 use crate::capture::STATEMENTS;
@@ -11,7 +11,7 @@ use crate::run::{Gather, Phase, Purpose, Run};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-/// A statement of a thread, from a time on for a while, both in milliseconds, with its error and rows.
+/// A captured statement: its thread, its start time and its duration in milliseconds, its SQL, its error code, its number of rows.
 struct Said(u64, i64, i64, &'static str, u64, u64);
 
 impl Said {
@@ -31,7 +31,8 @@ impl Said {
     }
 }
 
-/// Replay it at a pace against a server that answers so; return what that was asked, logins left out, and what was counted.
+/// Replays statements at a pace against a mock server that answers with `answer`. Returns the SQL that the server received (with what was
+/// prepared under its template), and what was counted.
 fn replayed(
     name: &str,
     pace: Pace,
@@ -43,14 +44,14 @@ fn replayed(
     let records: Vec<Record<'_>> = said.iter().map(Said::record).collect();
     std::fs::write(directory.join(STATEMENTS), zstd::encode_all(&capture(&records)[..], 1).unwrap()).unwrap();
     let asked = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&asked);
+    let received = Arc::clone(&asked);
     let answer = Mutex::new(move |sql: &str| answer(sql));
     let server = MockServer::listen(&directory.with_extension("sock"), move |command| {
         let (Command::Query(sql) | Command::Execute(sql)) = command else {
             let refused = matches!(command, Command::Prepare(sql) if sql.contains("not preparable"));
             return if refused { Answer::Error(1064, "Syntax".into()) } else { Answer::Ok };
         };
-        heard.lock().unwrap().push(sql.to_owned());
+        received.lock().unwrap().push(sql.to_owned());
         (answer.lock().unwrap())(sql)
     });
     let server = server.unwrap();
@@ -117,8 +118,8 @@ fn a_transaction_waits_for_those_that_ended_before_it_began_and_no_longer() {
     let at = |number: usize| asked.iter().position(|sql| sql.starts_with(&format!("update t set a = {number}"))).unwrap();
     assert!(at(1) < at(3) && at(2) < at(3) && at(3) < at(4) && at(4) < at(5), "{asked:?}");
     let replay = tally.replay.unwrap();
-    // The second waited for the rows of the first; the third for the end of the first, and not of the second, which was under way when
-    // it began; the last one for all.
+    // The second transaction waited for the row locks of the first. The third waited for the end of the first, but not of the second, which
+    // was open when the third began. The last one waited for all.
     assert_eq!((tally.transactions[0], replay.counts.waited), (5, 3));
     let marks: Vec<u64> = replay.marks.iter().map(|(transactions, _)| *transactions).collect();
     assert_eq!(marks, [1, 2, 3, 4, 5]);
@@ -127,7 +128,7 @@ fn a_transaction_waits_for_those_that_ended_before_it_began_and_no_longer() {
 }
 
 #[test]
-fn a_new_deadlock_plays_the_whole_transaction_again_and_others_wait_for_it() {
+fn after_a_new_deadlock_the_whole_transaction_is_retried_and_others_wait_for_it() {
     let said = [
         Said(1, 0, 1, "BEGIN", 0, 0),
         Said(1, 2, 1, "update t set a = 1", 0, 0),
@@ -267,7 +268,7 @@ fn a_transaction_that_waited_in_vain_for_one_row_does_not_wait_for_each_of_the_o
     said.extend(second.iter().zip(22..).map(|(sql, at)| Said(2, at, 1, sql, 0, 0)));
     said.push(Said(2, 40, 1, "COMMIT", 0, 0));
     let (asked, _) = replayed("in-vain", Pace::Full, &said, |sql| match sql {
-        // Ten waits take longer than this, one does not.
+        // Ten waits take longer than this answer, one wait does not.
         "select 1" => Answer::After(Duration::from_secs(2), Box::new(rows(1))),
         _ => Answer::Ok,
     });

@@ -1,4 +1,4 @@
-//! What follows from an answer, or from the loss of a connection.
+//! How a load thread handles answers, and the loss of a connection.
 
 use super::Worker;
 use crate::engine::connection::{Connection, Received};
@@ -14,9 +14,10 @@ use crate::protocol::text::Template;
 use std::cmp::Reverse;
 
 impl<'s, S: Script<'s>> Worker<'_, 's, S> {
+    /// Handles an event of a connection's socket.
     pub(super) fn receive(&mut self, place: usize) -> Result<()> {
         let slot = &mut self.slots[place];
-        let State::Waits(doing, _) = slot.state else { return self.overhear(place) };
+        let State::Waits(doing, _) = slot.state else { return self.handle_unawaited(place) };
         let Some(connection) = &mut slot.connection else { return Ok(()) };
         if !connection.is_sent() {
             match connection.send() {
@@ -31,7 +32,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         let keep = connection.keeps().then(|| slot.script.kept());
         match connection.receive_turn(&mut self.buffer, keep) {
             Received::Nothing => Ok(()),
-            // The poller tells only of what arrives from now on.
+            // The poller reports only data that arrives from now on, so the rest is read in the next turn.
             Received::Part(_) => {
                 self.unread.push(place);
                 Ok(())
@@ -54,20 +55,20 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         }
     }
 
-    /// In a closed loop, begin the next transaction of a connection whose transaction has just ended: were it left for when the other
-    /// answers are worked through, the server's thread would fall asleep meanwhile, and would have to be woken.
+    /// In a closed loop, begins the next transaction of a connection whose transaction has just ended. If it began only after the other
+    /// answers are processed, the server's thread would fall asleep meanwhile and would have to be woken.
     fn begin_next(&mut self, place: usize, now: u64) -> Result<()> {
-        let goes_on = !self.is_open_loop && !self.exhausted && now < self.phase_end && !self.shared.stops();
-        if goes_on && self.free.back() == Some(&place) {
+        let may_begin = !self.is_open_loop && !self.exhausted && now < self.phase_end && !self.shared.stops();
+        if may_begin && self.free.back() == Some(&place) {
             self.free.pop_back();
             return self.take_turn(place, now);
         }
         Ok(())
     }
 
-    /// A connection that waits for no answer has something: if it is being made, go on with that; if it has nothing to do, see whether
-    /// it is the end.
-    fn overhear(&mut self, place: usize) -> Result<()> {
+    /// Handles an event of a connection that waits for no answer: continues a login that is under way, and checks whether an idle
+    /// connection has ended.
+    fn handle_unawaited(&mut self, place: usize) -> Result<()> {
         let slot = &mut self.slots[place];
         if matches!(slot.state, State::Lost | State::Connects) {
             return self.advance_login(place);
@@ -76,11 +77,11 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         match connection.receive(&mut self.buffer, None, None) {
             Received::Nothing | Received::Part(_) => {}
             Received::Malformed(why) => return Err(garbled(why)),
-            // No transaction suffers from it, so it is no error.
+            // No transaction is affected, so this is not counted as an error.
             Received::Lost | Received::Answer(_) => {
                 self.free.retain(|free| *free != place);
                 self.benched.retain(|benched| *benched != place);
-                self.part_with(place);
+                self.reconnect(place);
             }
         }
         Ok(())
@@ -91,12 +92,12 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             Doing::Statement(kind) => self.tally.statement(kind),
             Doing::Batch => self.tally.statement(Kind::Write),
             Doing::Rollback(_) => self.tally.statement(Kind::Other),
-            // It is no part of the workload.
+            // The command that prepares a statement is not part of the workload.
             Doing::Prepare => {}
         }
         match (doing, outcome) {
             (Doing::Prepare, _) => self.prepared(place, outcome, now),
-            // The server rolls back what a connection leaves behind.
+            // Closing the connection makes the server roll back its transaction.
             (Doing::Rollback(_), Outcome::Error { .. }) => {
                 self.lose(place);
                 Ok(())
@@ -112,7 +113,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
                 let rows = slot.connection.as_ref().map_or(0, Connection::rows);
                 if !slot.script.succeed(rows) {
                     self.tally.error(NO_ROW);
-                    self.shared.note(NO_ROW, "a statement whose values are needed found no row");
+                    self.shared.note(NO_ROW, "a statement whose values are needed returned no row");
                     return self.roll_back(place, After::Failure, now);
                 }
                 self.go_on(place, now)
@@ -120,7 +121,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         }
     }
 
-    /// The server prepared a statement, or cannot: then it is sent as text.
+    /// Handles the answer to a command that prepares a statement. A statement that the server cannot prepare is sent as text.
     fn prepared(&mut self, place: usize, outcome: &Outcome, now: u64) -> Result<()> {
         let Action::Execute { query, .. } = self.slots[place].script.next(now) else { return self.go_on(place, now) };
         let (sql, needed) = (query.sql, query.parameters);
@@ -146,7 +147,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             }
             Outcome::Ok { .. } | Outcome::Rows { .. } => {
                 return Err(Error::server(
-                    "The server answers a preparation with rows",
+                    "The server's answer to COM_STMT_PREPARE is not a prepared statement",
                     "Check that it is a MySQL or MariaDB server",
                 ));
             }
@@ -157,7 +158,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         self.go_on(place, now)
     }
 
-    /// The server refused a statement.
+    /// Handles an error that the server returned for a statement.
     fn failed(&mut self, place: usize, doing: Doing, (code, message): (u16, &str), now: u64) -> Result<()> {
         let slot = &mut self.slots[place];
         match slot.script.refuse(code, message, slot.retries) {
@@ -206,25 +207,25 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             After::Failure => self.finish(place, now, false),
             After::Again(what, pause) => {
                 self.slots[place].state = State::Pauses(what);
-                let wait = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
-                self.timers.push(Reverse((now.saturating_add(wait), place)));
+                let nanoseconds = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
+                self.timers.push(Reverse((now.saturating_add(nanoseconds), place)));
             }
         }
     }
 
-    /// A connection is lost, and its transaction with it.
+    /// Handles the loss of a connection, and with it of its transaction.
     pub(super) fn lose(&mut self, place: usize) {
         self.tally.error(LOST);
         self.shared.note(LOST, "the connection was lost");
         let slot = &self.slots[place];
-        if slot.began >= self.counted_from {
+        if slot.began >= self.counted_from && slot.script.counts() {
             self.tally.failure(self.clock.now().saturating_sub(slot.due));
         }
-        self.part_with(place);
+        self.reconnect(place);
     }
 
-    /// A connection is gone: have it made anew.
-    fn part_with(&mut self, place: usize) {
+    /// Discards a connection and starts a new one.
+    fn reconnect(&mut self, place: usize) {
         let slot = &mut self.slots[place];
         if matches!(slot.state, State::Waits(..)) {
             self.waits -= 1;

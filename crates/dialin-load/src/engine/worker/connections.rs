@@ -1,5 +1,5 @@
-//! Which connections a load thread has: those that begin transactions in a phase, those that have no part in it, and those that are
-//! passed on to other threads and come from them.
+//! The connections of a load thread: which of them begin transactions in a phase, which are unused, and which are handed over to other
+//! threads or received from them.
 
 use super::Worker;
 use crate::engine::dealing::Passed;
@@ -11,22 +11,22 @@ use std::cmp::Reverse;
 use std::mem;
 
 impl<'s, S: Script<'s>> Worker<'_, 's, S> {
-    /// Enter the phase of this time; false when all are over.
+    /// Enters the phase at time `now`, if it has not been entered yet; returns false when all phases are over.
     pub(super) fn enter(&mut self, now: u64) -> bool {
         let Some(phase) = self.shared.timetable.at(now) else { return false };
         if phase == self.phase {
             return true;
         }
-        let facts = self.shared.timetable.phase(phase);
-        let goes_on = self.phase != usize::MAX && self.shared.timetable.phase(self.phase).step == facts.step;
+        let settings = self.shared.timetable.phase(phase);
+        let goes_on = self.phase != usize::MAX && self.shared.timetable.phase(self.phase).step == settings.step;
         self.tally.dropped += self.shared.enter(phase, goes_on);
         if !goes_on {
             self.unbook();
             self.batching.restart();
         }
         self.phase = phase;
-        (self.is_open_loop, self.is_taken) = (facts.rate.is_some(), false);
-        self.active = facts.connections;
+        (self.is_open_loop, self.is_taken) = (settings.rate.is_some(), false);
+        self.active = settings.connections;
         self.phase_end = self.shared.timetable.end(phase);
         let mut resting: Vec<usize> = self.free.drain(..).chain(self.benched.drain(..)).collect();
         resting.sort_by_key(|place| self.slots[*place].free_since);
@@ -38,12 +38,12 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         true
     }
 
-    /// Whether a connection begins transactions on this thread in this phase.
+    /// Whether a connection belongs to this thread in this phase and is used in it.
     fn is_own(&self, slot: &Slot<S>) -> bool {
         slot.number < self.active && self.shared.dealing.owner(self.phase, slot.number) == self.place
     }
 
-    /// Take connections that other threads pass on.
+    /// Takes over the connections that other threads have handed over.
     pub(super) fn welcome(&mut self) -> Result<()> {
         while let Ok(passed) = self.passed.try_recv() {
             self.take_over(passed)?;
@@ -73,7 +73,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         Ok(())
     }
 
-    /// A connection has nothing to do any more.
+    /// Handles a connection that has become idle.
     pub(super) fn rest(&mut self, place: usize) {
         self.slots[place].state = State::Free;
         if self.slots[place].number >= self.active {
@@ -85,7 +85,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         }
     }
 
-    /// Pass a connection on to the thread that has it in this phase.
+    /// Hands a connection over to the thread to which it belongs in this phase.
     fn pass_on(&mut self, place: usize) {
         let slot = mem::replace(&mut self.slots[place], Slot::vacant(self.source));
         if let Some(connection) = &slot.connection {
@@ -93,11 +93,11 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         }
         self.vacant.push(place);
         let owner = self.shared.dealing.owner(self.phase, slot.number);
-        // A thread ends before the others only where the run ends, or has failed; the connection is closed then.
+        // The send fails only if the other thread has ended, because the run ends or has failed; the connection is then closed.
         let _ = self.passing[owner].send(Passed { phase: self.phase, slot });
     }
 
-    /// Forget transactions that connections took and that are not due: their step is over.
+    /// Discards the transactions that connections took and that are not due yet, because their step is over.
     fn unbook(&mut self) {
         let booked: Vec<usize> = (0..self.slots.len()).filter(|place| self.slots[*place].booked.is_some()).collect();
         self.timers.retain(|Reverse((_, place))| !booked.contains(place));

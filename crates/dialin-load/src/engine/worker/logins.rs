@@ -1,5 +1,5 @@
-//! Connections are made in the load thread's own loop, the first ones as well as those that were lost and those that a script asks
-//! for: none of the thread's other connections waits for them.
+//! Opens connections within the load thread's event loop: the first ones, those that replace lost ones, and those that a script
+//! requires. The thread's other connections do not wait for them.
 
 use super::{GLANCE, Worker};
 use crate::engine::clock::SECOND;
@@ -17,31 +17,34 @@ use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::time::Duration;
 
-/// So many connections of a run are made at a time: enough that a server which is back is the limit, not the driver.
+/// How many connections of a run are opened at a time. It is high enough that the driver is not the bottleneck when a server is back
+/// after a restart.
 const AT_A_TIME: usize = 16;
-/// Pauses between tries. The longest one bounds how late a server that is back gets its load again.
+/// The first and the longest pause between two attempts, in nanoseconds. The longest one bounds how late a server that is back gets its
+/// load again.
 const FIRST_PAUSE: u64 = SECOND / 50;
 const LONGEST_PAUSE: u64 = SECOND / 10;
-/// How long one of a run that has begun may take; another try is made then.
+/// How long one attempt may take once the load has begun; another attempt follows.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The connections of a load thread that are being made.
+/// The connections of a load thread that are being opened.
 #[derive(Default)]
 pub struct Logins<'a> {
+    /// The connections that are being opened, by place.
     logins: BTreeMap<usize, Login<'a>>,
-    /// Those that wait for their turn.
+    /// The places that wait for their turn.
     waiting: VecDeque<usize>,
     under_way: usize,
     at_a_time: usize,
 }
 
-/// A connection that is being made.
+/// A connection that is being opened.
 struct Login<'a> {
-    /// Since when it has been missing.
+    /// Since when the connection has been missing.
     since: u64,
-    /// How long the next pause is.
+    /// The length of the next pause.
     pause: u64,
-    /// Until when it pauses, or may take.
+    /// When the current pause ends, or the deadline of the current attempt.
     until: u64,
     stage: Stage<'a>,
 }
@@ -49,18 +52,18 @@ struct Login<'a> {
 enum Stage<'a> {
     /// It waits for its turn.
     Waits,
-    /// It is tried again after a pause.
+    /// It pauses before another attempt.
     Pauses,
     /// It connects and logs in.
     Opens(Box<Opening<'a>>),
-    /// It executes the SQL that each session begins with, of which this number is next.
+    /// It executes the statement with this index of those that each session begins with.
     Begins(Box<Connection>, usize),
 }
 
-/// Why there is no connection.
+/// Why a connection could not be opened.
 struct Refused {
     error: Error,
-    /// Whether trying again may help.
+    /// Whether another attempt may succeed.
     heals: bool,
 }
 
@@ -71,19 +74,19 @@ impl From<ConnectError> for Refused {
 }
 
 impl Logins<'_> {
-    /// None yet, on one of so many load threads.
+    /// Creates an empty set for one of `threads` load threads.
     pub fn new(threads: usize) -> Self {
         Self { at_a_time: AT_A_TIME.div_ceil(threads), ..Self::default() }
     }
 
-    /// Whether there are none.
+    /// Whether no connection is being opened.
     pub fn is_empty(&self) -> bool {
         self.logins.is_empty()
     }
 }
 
 impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
-    /// Open all connections; false if the run is to end before.
+    /// Opens all connections; returns false if the run is to end before.
     pub(super) fn open_all(&mut self) -> Result<bool> {
         (0..self.slots.len()).for_each(|place| self.log_in(place, 0));
         self.waiter.tick(Duration::from_nanos(GLANCE))?;
@@ -99,21 +102,21 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         Ok(true)
     }
 
-    /// Make the connection of a place.
+    /// Schedules the opening of the connection of a place.
     pub(super) fn log_in(&mut self, place: usize, now: u64) {
         self.logins.waiting.push_back(place);
         self.logins.logins.insert(place, Login { since: now, pause: FIRST_PAUSE, until: now, stage: Stage::Waits });
     }
 
-    /// Begin those connections whose turn it is.
+    /// Starts to open the connections whose turn it is.
     pub(super) fn start_logins(&mut self, now: u64) -> Result<()> {
         while self.logins.under_way < self.logins.at_a_time {
             let Some(place) = self.logins.waiting.pop_front() else { break };
             let timeout = self.shared.run.timeout;
-            let patience = if self.has_begun() { timeout.min(PATIENCE) } else { timeout };
+            let limit = if self.has_begun() { timeout.min(PATIENCE) } else { timeout };
             let Some(login) = self.logins.logins.get_mut(&place) else { continue };
             self.logins.under_way += 1;
-            login.until = now.saturating_add(u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
+            login.until = now.saturating_add(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
             self.timers.push(Reverse((login.until, place)));
             match self.shared.connector.open() {
                 Ok(opening) => {
@@ -127,7 +130,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         Ok(())
     }
 
-    /// Go on with a connection that is being made.
+    /// Continues with a connection that is being opened.
     pub(super) fn advance_login(&mut self, place: usize) -> Result<()> {
         let Some(login) = self.logins.logins.get_mut(&place) else { return Ok(()) };
         match mem::replace(&mut login.stage, Stage::Waits) {
@@ -168,9 +171,9 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         Ok(())
     }
 
-    /// Execute what a session begins with, from this number on.
+    /// Executes the statements that each session begins with, from this index on.
     fn begin_session(&mut self, place: usize, mut connection: Box<Connection>, number: usize) -> Result<()> {
-        let Some(sql) = self.shared.setup.session.get(number) else { return self.arrive_at(place, *connection) };
+        let Some(sql) = self.shared.setup.session.get(number) else { return self.install_connection(place, *connection) };
         connection.text(sql.as_bytes());
         match connection.send() {
             Ok(_) => {
@@ -206,8 +209,8 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         }
     }
 
-    /// A connection is there: its place goes on.
-    fn arrive_at(&mut self, place: usize, connection: Connection) -> Result<()> {
+    /// Puts an open connection into its place, which continues.
+    fn install_connection(&mut self, place: usize, connection: Connection) -> Result<()> {
         self.logins.logins.remove(&place);
         self.logins.under_way -= 1;
         self.timers.retain(|Reverse((_, timed))| *timed != place);
@@ -227,7 +230,8 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         Ok(())
     }
 
-    /// What a timer of a place without a connection is for: a pause is over, or it took too long.
+    /// Handles a timer of a place without a connection: a pause has ended, an attempt took too long, or a server whose queue of connections
+    /// was full is asked again.
     pub(super) fn time_login(&mut self, place: usize, now: u64) -> Result<()> {
         let Some(login) = self.logins.logins.get_mut(&place) else { return Ok(()) };
         let is_over = now >= login.until;
@@ -248,10 +252,10 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         }
     }
 
-    /// Try again after a pause, unless that is of no use, or the run has not begun.
+    /// Handles a failed attempt: schedules another one after a pause, unless it would fail again or the load has not begun.
     ///
-    /// The run fails when the server refuses the login, or when a connection stays lost for longer than the run allows; a run that
-    /// ends anyway does not.
+    /// The run fails if the server refuses the login, or if a connection stays lost for longer than the run allows. A run that is ending
+    /// anyway does not fail.
     fn login_failed(&mut self, place: usize, refused: Refused) -> Result<()> {
         self.logins.under_way -= 1;
         let (now, has_begun) = (self.clock.now(), self.has_begun());
@@ -269,7 +273,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
     }
 }
 
-/// The server answers SQL that a session begins with by an error.
+/// The reason for a failure when the server answers a statement that each session begins with by an error.
 fn refusal(sql: &str, code: u16, message: &str) -> Refused {
     if ends_connection(code) {
         return ended(&format!("{} ({code})", one_line(message)));
@@ -287,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_refused_since_the_connection_ends_may_be_tried_again() {
+    fn a_refusal_because_the_connection_ends_may_be_retried() {
         let heals = |code| refusal("SELECT 1", code, "why").heals;
         assert_eq!([1053, 1317, 1064].map(heals), [true, true, false]);
         assert!(

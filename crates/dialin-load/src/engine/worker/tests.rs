@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{channel, sync_channel};
 
-/// An OK packet, as a server answers a command with it.
+/// An OK packet, a server's answer to a command.
 const OK: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";
 /// `DO 0`, sent as text.
 const COMMAND: &[u8] = b"\x05\0\0\0\x03DO 0";
@@ -43,7 +43,7 @@ fn closed_loop(connections: usize) -> Run {
     }
 }
 
-/// What the load thread sent to a server and the server has not read yet.
+/// What the load thread has sent to a server since the last call.
 fn received(server: &mut UnixStream) -> Vec<u8> {
     let mut buffer = [0; 1024];
     let count = server.read(&mut buffer).unwrap_or(0);
@@ -74,7 +74,7 @@ fn the_next_transaction_begins_within_the_turn_in_which_an_answer_ends_the_last_
         server.write_all(OK).unwrap();
     }
     worker.listen(0, None).unwrap();
-    // Nothing but the answers' own turn has passed: `start` was not called again.
+    // Only the answers were processed; `start` was not called again.
     for server in &mut servers {
         assert_eq!(received(server), COMMAND);
     }

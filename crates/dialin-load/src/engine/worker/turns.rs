@@ -1,4 +1,4 @@
-//! When connections that have nothing to do begin their next transaction.
+//! When idle connections begin their next transaction.
 
 use super::Worker;
 use crate::engine::script::{Script, Turn};
@@ -7,7 +7,7 @@ use crate::errors::Result;
 use std::cmp::Reverse;
 
 impl<'s, S: Script<'s>> Worker<'_, 's, S> {
-    /// In a closed loop, begin the next transaction of a connection when its script says.
+    /// In a closed loop, begins the next transaction of a connection, or waits for the time that its script sets.
     pub(super) fn take_turn(&mut self, place: usize, now: u64) -> Result<()> {
         let slot = &mut self.slots[place];
         match slot.script.turn(now) {
@@ -22,7 +22,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         Ok(())
     }
 
-    /// A time has come at which a script wanted to be asked for its turn.
+    /// Asks a script for its turn again, at the time that it set.
     pub(super) fn ask_again(&mut self, place: usize, at: u64, now: u64) -> Result<()> {
         if self.slots[place].booked.take_if(|time| *time == at).is_none() {
             return Ok(());
@@ -31,7 +31,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         self.take_turn(place, now)
     }
 
-    /// Go on with connections whose scripts waited for others.
+    /// Continues the connections whose scripts waited for other connections.
     pub(super) fn wake(&mut self, now: u64) -> Result<()> {
         let mut woken = std::mem::take(&mut self.woken);
         loop {
@@ -55,12 +55,12 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         Ok(())
     }
 
-    /// Begin the transaction that a connection took, if it is due.
+    /// Begins the transaction that a connection took, if it is due.
     pub(super) fn begin_booked(&mut self, place: usize, now: u64) -> Result<()> {
         let slot = &mut self.slots[place];
         let Some(due) = slot.booked.filter(|due| *due <= now) else { return Ok(()) };
         slot.booked = None;
-        // Where all connections were busy it waited for the server, not for the driver.
+        // If the connection was still busy at the due time, the transaction waited for the server, not for the driver's timer.
         if slot.free_since <= due {
             self.tally.timer(now - due);
         }

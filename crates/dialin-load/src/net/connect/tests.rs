@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const WELCOME: &[u8] = b"\0\0\0\x02\0\0\0";
 const COLUMN: &[u8] = b"\x03def\0\0\0\x01a\0\x0C\x2D\0\0\0\0\0\xFD\0\0\0\0\0";
 
-/// A server that plays a part for one connection.
+/// A server that runs `part` for a single connection.
 fn server(part: impl FnOnce(Peer) + Send + 'static) -> (Account, JoinHandle<()>) {
     let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -40,7 +40,7 @@ struct Peer<S = TcpStream> {
 }
 
 impl Peer {
-    /// Wait for the request to encrypt, and do so.
+    /// Send a greeting, wait for the request to encrypt, and start TLS.
     fn encrypt(mut self, config: &Arc<ServerConfig>) -> Peer<StreamOwned<ServerConnection, TcpStream>> {
         self.greet(0xDFFF_FFFF);
         assert_eq!(self.receive().len(), 32);
@@ -105,14 +105,14 @@ fn a_session_knows_its_server() {
 }
 
 #[test]
-fn a_handshake_that_fails_is_an_error_where_encryption_is_preferred_too() {
+fn a_failed_handshake_is_an_error_even_if_encryption_is_only_preferred() {
     let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let port = listener.local_addr().unwrap().port();
     let thread = thread::spawn(move || {
         let mut first = Peer { stream: listener.accept().unwrap().0, sequence: 0 };
         first.greet(0xDFFF_FFFF);
         assert_eq!(first.receive().len(), 32);
-        // An alert, as a server sends it that knows older versions only, or whoever wants to read along.
+        // An alert, as sent by a server that supports only older versions, or by an attacker who wants to read the traffic.
         first.stream.write_all(&[21, 3, 1, 0, 2, 2, 70]).unwrap();
         drop(first);
         listener.set_nonblocking(true).unwrap();
@@ -125,7 +125,7 @@ fn a_handshake_that_fails_is_an_error_where_encryption_is_preferred_too() {
     assert!(thread.join().unwrap().accept().is_err(), "it was tried again");
 }
 
-/// A server's side of TLS. Its certificate is none: nobody looks at it unless an authority is named.
+/// The server's side of TLS. Its certificate is not a valid one: the client does not check it unless an authority is named.
 fn server_config(version: &'static SupportedProtocolVersion) -> Arc<ServerConfig> {
     #[derive(Debug)]
     struct AnyName(Arc<CertifiedKey>);
@@ -224,7 +224,7 @@ fn a_server_that_says_nothing_is_unreachable_in_time() {
 }
 
 #[test]
-fn a_server_without_room_is_told_from_one_that_refuses() {
+fn too_many_connections_and_a_refused_login_are_different_errors() {
     let full = failure(|mut peer| peer.send(b"\xFF\x10\x04Too many connections"));
     assert_eq!(full, ConnectError::TooMany(1040, "Too many connections".into()));
     let refused = failure(|mut peer| {
@@ -237,7 +237,7 @@ fn a_server_without_room_is_told_from_one_that_refuses() {
 }
 
 #[test]
-fn other_protocols_and_unknown_plugins_are_told() {
+fn other_protocols_and_unknown_plugins_are_errors() {
     let web = failure(|mut peer| peer.send(b"HTTP/1.1 400 Bad Request"));
     assert!(matches!(web, ConnectError::Protocol(..)), "{web}");
     let huge = failure(|mut peer| peer.stream.write_all(b"HTTP/1.1").unwrap());
@@ -298,7 +298,7 @@ fn a_client_runs_statements_and_reads_rows() {
 }
 
 #[test]
-fn a_client_tells_a_lost_connection() {
+fn a_client_reports_a_lost_connection() {
     let (account, thread) = server(|mut peer| {
         peer.let_in();
         peer.answer_max_allowed_packet();

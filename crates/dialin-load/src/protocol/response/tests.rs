@@ -10,7 +10,7 @@ const NEW: Dialect = Dialect { deprecate_eof: true, cached_metadata: false };
 const CACHED: Dialect = Dialect { deprecate_eof: false, cached_metadata: true };
 const MORE: u16 = MORE_RESULTS | 2;
 
-/// What a server sends.
+/// Builds the bytes that a server sends.
 #[derive(Clone)]
 struct Server {
     dialect: Dialect,
@@ -93,7 +93,8 @@ fn read(dialect: Dialect, expect: Expect, bytes: &[u8]) -> Result<Feed, Malforme
     response.feed(bytes, &mut Nothing)
 }
 
-/// The outcome, whatever the pieces in which the bytes come, and that all of them are used.
+/// The outcome of the server's bytes. Checks that it is the same for all splits into two pieces and byte by byte, and that all bytes
+/// are used.
 fn outcome(server: &Server, expect: Expect) -> Outcome {
     let bytes = &server.bytes;
     let whole = read(server.dialect, expect, bytes).unwrap();
@@ -118,7 +119,7 @@ fn outcome(server: &Server, expect: Expect) -> Outcome {
     whole
 }
 
-/// What is kept of the first column, whatever the split, into slot 1.
+/// The value of the first column that is kept in slot 1. Checks that it is the same for all splits.
 fn kept(server: &Server, expect: Expect, columns: &Columns) -> Value {
     let keep = [Keep { column: 0, slot: 1 }];
     let mut values = (0..server.bytes.len()).map(|split| {
@@ -246,7 +247,7 @@ fn without_a_row_the_slot_stays() {
 }
 
 #[test]
-fn only_the_first_result_is_kept_of() {
+fn values_are_kept_of_the_first_result_only() {
     let server = Server::new(OLD).columns(&[LONGLONG]).text_row(b"1").end(MORE).columns(&[VAR_STRING]).text_row(b"x").end(2);
     assert_eq!(kept(&server, Expect::Text, &Columns::default()), Value::Int(1));
     let second = Server::new(OLD).columns(&[LONGLONG]).end(MORE).columns(&[LONGLONG]).text_row(b"5").end(2);
@@ -254,7 +255,7 @@ fn only_the_first_result_is_kept_of() {
 }
 
 #[test]
-fn definitions_that_are_left_out_are_those_of_the_preparation() {
+fn the_definitions_from_preparing_apply_if_they_are_left_out_later() {
     let keep = [Keep { column: 0, slot: 0 }];
     let (mut columns, mut slots) = (Columns::default(), [Value::Null]);
     let mut response = Response::new(CACHED);
@@ -290,7 +291,7 @@ fn a_row_longer_than_a_packet_is_one_row() {
 }
 
 #[test]
-fn a_text_row_whose_first_value_has_an_eight_byte_length_is_no_end() {
+fn a_text_row_whose_first_value_has_an_eight_byte_length_does_not_end_the_rows() {
     let row = vec![b'x'; 0x100_0000];
     let server = Server::new(NEW).columns(&[VAR_STRING]).text_row(&row).end(2);
     let feed = read(NEW, Expect::Text, &server.bytes).unwrap();
@@ -340,7 +341,7 @@ fn the_response_to_a_long_command_begins_later() {
 }
 
 #[test]
-fn what_follows_a_response_is_left() {
+fn data_after_a_response_is_not_consumed() {
     let server = Server::new(OLD).ok(1, 2);
     let twice = [&server.bytes[..], b"more"].concat();
     let feed = read(OLD, Expect::Text, &twice).unwrap();
@@ -361,7 +362,7 @@ fn wrong_sequence_numbers_are_malformed() {
 }
 
 #[test]
-fn what_is_no_response_is_malformed() {
+fn data_that_is_not_a_response_is_malformed() {
     let cases: [(Expect, Server); 13] = [
         (Expect::Text, Server::new(OLD).packet(b"")),
         (Expect::Text, Server::new(OLD).packet(b"\xFBfile")),
@@ -397,7 +398,7 @@ fn an_endless_message_is_cut() {
     assert_eq!(message.len(), MESSAGE);
 }
 
-/// Feeds pieces until an end; whether it behaved is checked on the way.
+/// Feeds pieces until the response ends, and checks the invariants on the way.
 fn survive(dialect: Dialect, expect: Expect, keep: &[Keep], pieces: &[Vec<u8>]) {
     let (mut columns, mut slots) = (Columns::default(), [Value::Null]);
     let mut response = Response::new(dialect);
@@ -434,7 +435,7 @@ proptest! {
         survive(dialect, expect, &[], &pieces);
     }
 
-    /// Packets with right framing and random payloads come deeper.
+    /// Packets with valid framing and random payloads reach more of the parser.
     #[test]
     fn random_packets_neither_panic_nor_loop(
         dialect in dialects(),

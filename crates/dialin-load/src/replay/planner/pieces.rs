@@ -1,4 +1,4 @@
-//! What a schedule is made of, and what is remembered while it is made.
+//! The pieces of a schedule, and the state of sessions and transactions while it is made.
 
 use crate::capture::class::Obstacle;
 use crate::plan::Kind;
@@ -16,25 +16,25 @@ pub struct Step {
     pub sql: Box<[u8]>,
     /// When it was sent, in microseconds since 1970.
     pub start: i64,
-    /// The default schema; None where it is not known.
+    /// The default schema; None if it is unknown.
     pub schema: Option<Arc<[u8]>>,
-    /// The number of the captured error, 0 without one; None where it is not known.
+    /// The captured error number, 0 if there was no error; None if it is unknown.
     pub error: Option<u64>,
-    /// How many rows a query returned; None where it is not known, and of what is no query.
+    /// How many rows a query returned in the capture; None if it is unknown, or if the statement is not a query.
     pub rows: Option<u64>,
-    /// What it counts as.
+    /// Whether it counts as a read, as a write or as another statement.
     pub kind: Kind,
-    /// The captured time, in microseconds since 1970, of a statement that asks for it.
+    /// The captured current time, in microseconds since 1970; None if the statement does not use it.
     pub clock: Option<i64>,
-    /// How it is executed, where it was prepared.
+    /// How it is executed as a prepared statement; None if it is sent as text.
     pub execution: Option<Execution>,
-    /// The number of its digest; None where there are too many.
+    /// The number of its digest; None if there are too many digests.
     pub digest: Option<usize>,
-    /// How long it took, in microseconds, where that is known.
+    /// How long it took in the capture, in microseconds; None if it is unknown.
     pub duration: Option<i64>,
     /// What it waits for.
     pub dependencies: Box<[Dependency]>,
-    /// It is not in the capture: it repairs what the server did by itself.
+    /// Whether it was added: it is not in the capture, but the server did the same by itself, or the log lacks it.
     pub is_added: bool,
 }
 
@@ -45,18 +45,18 @@ pub enum Piece {
     Connect(i64),
     /// A transaction begins.
     Begin {
-        /// Its number; None of statements that are part of no transaction, which wait for nothing.
+        /// Its number; None for statements outside of transactions, which wait for nothing.
         transaction: Option<u64>,
         /// When its first statement was sent.
         start: i64,
         /// How many transactions must have ended, in the order of [`Piece::Ended`].
         after: u64,
-        /// Further ones that must have ended.
+        /// The numbers of further transactions that must have ended.
         awaits: Box<[u64]>,
     },
     /// A statement of the transaction.
     Step(Box<Step>),
-    /// Its last statement was the one before.
+    /// The transaction ends: the statement before this was its last one.
     Finish {
         /// Whether it was rolled back.
         is_rolled_back: bool,
@@ -69,35 +69,35 @@ pub enum Piece {
     Quit(i64),
 }
 
-/// What a schedule leaves out, and what cannot be the same in it.
+/// What a schedule leaves out, and how else it differs from the capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Omissions {
     /// Statements that cannot be replayed.
     pub skipped: BTreeMap<Obstacle, u64>,
     /// Statements with RAND() or UUID(), which are played with other values.
     pub random: u64,
-    /// Transactions whose BEGIN the log does not have.
+    /// Transactions whose BEGIN was added, because the log does not have it.
     pub begins_added: u64,
 }
 
-/// What becomes of statements that were prepared.
+/// What is done with statements that were prepared.
 #[derive(Debug)]
 pub enum Prepared {
-    /// They are learned from; nothing is played.
+    /// Templates are learned from them; nothing is played.
     Learned(Learner),
-    /// They are executed as this says.
+    /// They are executed with these templates.
     Executed(Arc<Templates>),
 }
 
 /// Whether the log has the BEGIN of each transaction.
 #[derive(Debug, Default)]
 pub enum Begins {
-    /// It has.
+    /// The log has all of them.
     #[default]
     Logged,
-    /// It may lack some: which statements transactions begin with is learned from; nothing is played.
+    /// The log may lack some. Which digests are part of transactions is learned; nothing is played.
     Learned(missing_begins::Learner),
-    /// It may lack some: statements of these digests, by number, begin a transaction where none is open.
+    /// The log may lack some. A statement of these digests, by number, begins a transaction if none is open.
     Inferred(Arc<HashSet<usize>>),
 }
 
@@ -112,13 +112,13 @@ pub(super) struct Session {
     pub(super) number: u64,
     pub(super) is_autocommit: bool,
     pub(super) open: Option<Open>,
-    /// A transaction that ended, but when is not known before the session's next statement.
+    /// A transaction that has ended; when it ended is unknown until the session's next event.
     pub(super) ended: Option<Ended>,
-    /// It is within an XA transaction, which is left out.
+    /// Whether it is within an XA transaction, which is left out.
     pub(super) in_xa: bool,
-    /// The place of its backup among all.
+    /// The position of its backup in the list of backups.
     pub(super) backup: Option<usize>,
-    /// What it executed since its last transaction, while it is learned where transactions begin.
+    /// What it executed since its last transaction, while the planner learns where transactions begin.
     pub(super) loose: Loose,
 }
 
@@ -127,7 +127,7 @@ pub(super) struct Session {
 pub(super) struct Open {
     pub(super) transaction: Option<u64>,
     pub(super) start: i64,
-    /// Its pieces, as long as it is not known whole, or may have to be left out.
+    /// Its pieces while it is held back, because further statements may follow or it may have to be left out.
     pub(super) held: Option<Vec<Piece>>,
     pub(super) may_be_left_out: bool,
     pub(super) footprint: Footprint,
@@ -136,11 +136,11 @@ pub(super) struct Open {
     pub(super) end: i64,
     pub(super) is_end_known: bool,
     pub(super) statements: usize,
-    /// What its statements wrote.
+    /// The rows that its statements locked.
     pub(super) wrote: Vec<Written>,
 }
 
-/// A transaction that ended, with what it wrote.
+/// A transaction that ended, with the rows that it locked.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) transaction: u64,

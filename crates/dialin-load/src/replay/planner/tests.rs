@@ -29,7 +29,8 @@ fn planned_with(from: Option<i64>, begins: Begins, events: &[(u64, i64, i64, &st
     (out, planner)
 }
 
-/// What each session does: texts, `<n` where a transaction waits for n, `>` and `X` where it ends.
+/// What each session does: the texts of its statements, `<n` if a transaction waits for n others, `>` and (rolled
+/// back) `X` at its end.
 fn texts_by_session(out: &Out) -> Vec<(u64, String)> {
     out.iter()
         .filter_map(|(session, piece)| {

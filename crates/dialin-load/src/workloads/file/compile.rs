@@ -1,4 +1,4 @@
-//! Turns the transactions of a workload file into the flat operations of a plan.
+//! Compiles the transactions of a workload file to the flat operations of a plan.
 
 use super::number::{Sizes, Whole};
 use super::read::{Piece, Place, Texts};
@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-/// A repeat of more rounds than this is taken for one that was never meant to end.
+/// The highest number of rounds of a repeat; more are refused, because a transaction must end.
 const MOST_ROUNDS: i64 = 1_000_000;
 
-/// What a `[[transaction]]` says; its steps are read one by one.
+/// A `[[transaction]]`; its steps are parsed one by one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "steps")]
@@ -31,7 +31,7 @@ struct Header {
     steps: IgnoredAny,
 }
 
-/// How often a transaction is played again after an error.
+/// How often a transaction is retried after an error.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected how often, as 1213 = 10, or 1213 = \"always\"")]
 enum Times {
@@ -47,7 +47,7 @@ enum Ever {
 
 const STEPS: [&str; 6] = ["let", "sql", "when", "repeat", "think", "end"];
 
-/// What a step says, by its kind; what has parts of its own is read piece by piece.
+/// A step, by its kind; nested parts are parsed separately.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(dead_code, reason = "parts of their own")]
@@ -60,7 +60,7 @@ enum Step {
     End { end: bool },
 }
 
-/// What happens where there is no row to keep.
+/// What happens if a result has no row to store values from.
 #[derive(Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Empty {
@@ -71,18 +71,18 @@ enum Empty {
 /// The transactions of a file, with the statements that they share.
 #[derive(Debug, PartialEq)]
 pub struct Compiled {
-    /// Statements, each once.
+    /// The statements; transactions share equal ones.
     pub statements: Vec<Statement>,
-    /// Transactions.
+    /// The kinds of transactions.
     pub transactions: Vec<Transaction>,
-    /// How many slots they need.
+    /// The number of slots that a transaction needs, at most.
     pub slots: usize,
 }
 
 /// Compiles all `[[transaction]]`.
 ///
 /// # Errors
-/// There is none, or something in one is wrong.
+/// There is no transaction, or something in one is wrong.
 pub fn compile(list: &[Piece], sizes: &Sizes, lists: &Lists, place: &Place) -> Result<Compiled> {
     if list.is_empty() {
         return Err(place.wrong("it has no transaction", "Add [[transaction]] with name, weight and steps"));
@@ -122,7 +122,7 @@ fn retry(header: &Header, piece: &Piece) -> Result<Retry> {
     if let Some(errors) = &header.retry {
         let error = |(code, times): (&String, &Times)| {
             let wrong =
-                || piece.place_of("retry").wrong(format!("{code:?} is no error code"), "Write one of the server, as 1213 = 10");
+                || piece.place_of("retry").wrong(format!("{code:?} is not an error code"), "Write one, such as 1213 = 10");
             let code = code.parse().ok().filter(|code| *code > 0).ok_or_else(wrong)?;
             Ok((code, if let Times::AtMost(times) = times { *times } else { u32::MAX }))
         };
@@ -137,10 +137,7 @@ fn retry(header: &Header, piece: &Piece) -> Result<Retry> {
 /// A time such as "250us", "10ms" or "2s".
 fn duration(text: &str, place: &Place) -> Result<Duration> {
     let wrong = || {
-        place.wrong(
-            format!("{text:?} is no time"),
-            "Write a whole number of us, ms or s, such as \"10ms\", of an hour at the most",
-        )
+        place.wrong(format!("{text:?} is not a time"), "Write a whole number of us, ms or s, such as \"10ms\", up to an hour")
     };
     let digits = text.find(|each: char| !each.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -154,17 +151,17 @@ fn duration(text: &str, place: &Place) -> Result<Duration> {
     micros.filter(|micros| *micros <= 3_600_000_000).map(Duration::from_micros).ok_or_else(wrong)
 }
 
-/// What a transaction's steps have come to so far.
+/// The steps of a transaction that have been compiled so far.
 struct Body<'a> {
     scope: Scope<'a>,
     ops: Vec<Op>,
-    /// Of the repeats that are open.
+    /// The index variables of the repeats around the current step.
     indexes: Vec<Register>,
     statements: &'a mut Vec<Statement>,
 }
 
 impl Body<'_> {
-    /// The steps under a key, each called so in its place; there must be some.
+    /// Compiles the steps under a key, of which there must be at least one; errors call each of them `word` and its number.
     fn steps(&mut self, piece: &Piece, key: &str, word: &str) -> Result<()> {
         let steps = piece.list_of(key)?;
         if steps.is_empty() {
@@ -213,7 +210,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// The slot of a name that is given a value here.
+    /// The slot for a variable that is set here; an error for the index of a repeat around this step.
     fn define(&mut self, name: &str, place: &Place) -> Result<Register> {
         let slot = self.scope.define(name, place)?;
         if self.indexes.contains(&slot) {
@@ -234,7 +231,7 @@ impl Body<'_> {
         if kind == Kind::Write && !names.is_empty() {
             return Err(place.wrong(
                 "a statement that changes rows returns none to keep",
-                "Keep the columns of a SELECT, such as SELECT ROW_COUNT() behind it",
+                "Keep the columns of a SELECT, such as SELECT ROW_COUNT() after it",
             ));
         }
         let mut keep = vec![];
@@ -245,7 +242,7 @@ impl Body<'_> {
             return Err(place.wrong("\"empty\" needs \"keep\"", "Keep a column of the row that must be there"));
         }
         let no_row = if empty == Some(Empty::Fail) { NoRow::Fail } else { NoRow::Null };
-        // BEGIN and the like cannot be prepared on old servers, and gain nothing by it.
+        // Old servers cannot prepare BEGIN and similar statements, and preparing them would gain nothing.
         let text = text || kind == Kind::Other && parameters.is_empty();
         let statement = self.statement(Statement { sql: scanned.sql, parameters: parameters.len(), kind, text });
         self.ops.push(Op::Execute(Execute { which: Which::One(statement), parameters, keep, no_row }));
@@ -300,7 +297,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// How often a repeat goes round; what a variable says is copied, lest a step changes it on the way.
+    /// The number of rounds of a repeat. The value of a variable is copied, so that the steps of the repeat cannot change it.
     fn rounds(&mut self, times: &Whole, place: &Place) -> Result<Parameter> {
         match amount(times, place, &self.scope)? {
             Parameter::Fixed(Sql::Int(rounds)) if !(0..=MOST_ROUNDS).contains(&rounds) => Err(place.wrong(
@@ -326,7 +323,7 @@ impl Body<'_> {
                     Ok(())
                 }
                 _ => {
-                    let what = "the time to think is no draw of whole numbers";
+                    let what = "the think time is not drawn from whole numbers";
                     Err(place.wrong(what, "Write think = { integer = [1000, 5000] }, in microseconds"))
                 }
             };

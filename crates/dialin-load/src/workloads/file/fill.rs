@@ -1,4 +1,5 @@
-//! The rows of a fill, as text of INSERT. (Seed, table, cell) decide a row, whoever writes it and when.
+//! The rows of a fill, as INSERT statements. The rows of a cell depend only on the seed, the table and the cell, not on the
+//! connection or the time of the INSERT.
 
 use super::tables::{Case, Fill};
 use super::values::Source;
@@ -16,14 +17,14 @@ pub struct Rows<'f> {
 }
 
 impl<'f> Rows<'f> {
-    /// Of a fill; `seed` changes all that is random.
+    /// The rows of a fill; `seed` determines all random values.
     #[must_use]
     pub fn new(fill: &'f Fill, seed: u64) -> Self {
         Self { fill, seed, slots: vec![Value::Null; fill.slots], drawn: Value::Null }
     }
 
-    /// Appends the rows of cells `cells` to statements of at most `limit` bytes, and hands each to `send`. A single row may be
-    /// longer than that.
+    /// Writes the rows of `cells` as statements of at most `limit` bytes, and passes each to `send`. A statement with a single
+    /// row may be longer.
     ///
     /// # Errors
     /// Those of `send`.
@@ -54,7 +55,8 @@ impl<'f> Rows<'f> {
         if statement.len() > head.len() { send(&statement) } else { Ok(()) }
     }
 
-    /// Sets the loops' variables and draws what is drawn once in a cell.
+    /// Sets the loop variables and draws the values that are drawn once per cell; returns the generator for the rows of the
+    /// cell.
     fn enter(&mut self, cell: u64) -> Rng {
         self.slots[0] = Value::Int(signed(cell).saturating_add(1));
         let mut rest = cell;
@@ -115,7 +117,7 @@ fn value_of(source: &Source, slots: &[Value], rng: &mut Rng, into: &mut Value) {
     }
 }
 
-/// A value as SQL that means the same under every sql_mode of the server.
+/// Appends a value as an SQL literal that means the same under every sql_mode of the server.
 fn literal(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"NULL"),

@@ -1,4 +1,4 @@
-//! Makes, fills and drops the tables of a workload file over several connections.
+//! Creates, fills and drops the tables of a workload file over several connections.
 
 use super::fill::Rows;
 use super::tables::{Fill, Table};
@@ -10,17 +10,17 @@ use crate::workloads::loading::{in_parallel, refused};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Bytes of an INSERT at the most, where the server takes so many.
+/// The largest INSERT in bytes, unless the server's max_allowed_packet is smaller.
 const STATEMENT: usize = 1 << 20;
-/// Cells that a connection takes at once, at the most.
+/// The highest number of cells that a connection takes at once.
 const SHARE: u64 = 20_000;
-/// Of the data. The same file with the same sizes makes the same rows everywhere.
+/// The random seed of the data: the same file with the same sizes results in the same rows everywhere.
 const SEED: u64 = 1;
 
-/// Makes all tables, fills one after the other with all connections, and then runs what comes after.
+/// Creates all tables, fills them one after the other over all connections, and then executes their `after` statements.
 ///
 /// # Errors
-/// The server cannot be reached or refuses; a table exists.
+/// The server cannot be reached or refuses a statement, for example because a table exists.
 pub fn prepare(tables: &[Table], account: &Account, threads: usize, say: &(dyn Fn(String) + Sync)) -> Result<()> {
     let connector = Connector::new(account);
     let mut clients = (0..threads.max(1)).map(|_| Client::connect(&connector)).collect::<Result<Vec<_>>>()?;
@@ -47,10 +47,10 @@ pub fn prepare(tables: &[Table], account: &Account, threads: usize, say: &(dyn F
     Ok(())
 }
 
-/// Drops the tables that are there, the last one first.
+/// Drops the tables that exist, the last one first.
 ///
 /// # Errors
-/// The server cannot be reached or refuses.
+/// The server cannot be reached or refuses a statement.
 pub fn cleanup(tables: &[Table], account: &Account) -> Result<()> {
     let mut client = Client::connect(&Connector::new(account))?;
     tables.iter().rev().try_for_each(|table| run(&mut client, format!("DROP TABLE IF EXISTS `{}`", table.name).as_bytes()))
@@ -74,7 +74,7 @@ fn position(index: u64) -> usize {
     usize::try_from(index).unwrap_or(usize::MAX)
 }
 
-/// Work in shares, each handed out once; none after an error.
+/// Work that is divided into shares. Each share is handed out once; after an error, no more are.
 struct Shares {
     all: u64,
     size: u64,
@@ -87,7 +87,7 @@ impl Shares {
         Self { all, size, next: AtomicU64::new(0), stopped: AtomicBool::new(false) }
     }
 
-    /// Takes shares until none is left or somebody failed.
+    /// Takes shares and works on them until none is left or a thread has failed.
     fn each(&self, mut work: impl FnMut(Range<u64>) -> Result<()>) -> Result<()> {
         while !self.stopped.load(Ordering::Relaxed) {
             let begin = self.next.fetch_add(self.size, Ordering::Relaxed);

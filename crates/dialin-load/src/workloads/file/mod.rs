@@ -1,4 +1,4 @@
-//! Workload files: transactions, tables and conditions of one's own, in TOML. See docs/workload-files.md.
+//! Workload files: user-defined transactions, tables and conditions, in TOML. See docs/workload-files.md.
 
 mod check;
 mod compile;
@@ -25,7 +25,7 @@ const SHIPPED: [(&str, &str); 4] = [
     ("feed", include_str!("../../../workloads/feed.toml")),
 ];
 
-/// Larger files are no workloads.
+/// The largest workload file, in bytes.
 const LONGEST: u64 = 4 << 20;
 
 /// The workloads that come with the driver.
@@ -50,20 +50,20 @@ pub fn text(name: &str) -> Result<String> {
     };
     let length = std::fs::metadata(name).map_err(unread)?.len();
     if length > LONGEST {
-        return Err(Error::user(format!("{name} has {length} bytes"), "Give the path of a workload file"));
+        return Err(Error::user(format!("{name} has {length} bytes, more than {LONGEST}"), "Give the path of a workload file"));
     }
     std::fs::read_to_string(name).map_err(unread)
 }
 
-/// The workload of a shipped name or a path; `sizes` replaces its sizes.
+/// The workload with this name or path; `sizes` overrides its sizes.
 ///
 /// # Errors
-/// It cannot be read, or something in it is wrong.
+/// The file cannot be read, or something in it is wrong.
 pub fn load(name: &str, sizes: &[(String, String)]) -> Result<Box<dyn Workload>> {
     of_text(name, &text(name)?, sizes)
 }
 
-/// As [`load`], of a text that was read elsewhere: agents are sent it.
+/// As [`load`], with a text that was read elsewhere: a conductor sends it to its agents.
 ///
 /// # Errors
 /// Something in it is wrong.

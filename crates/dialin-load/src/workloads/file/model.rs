@@ -1,4 +1,4 @@
-//! A workload file, read and checked as a whole.
+//! A workload file, parsed and checked as a whole.
 
 use super::compile::{Compiled, compile};
 use super::number;
@@ -11,7 +11,7 @@ use crate::plan::{FIRST_FREE, Plan};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// What a file says; sizes, tables and transactions are read one by one.
+/// The top level of a file; sizes, tables and transactions are parsed one by one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "sizes, table, transaction, source")]
@@ -34,22 +34,22 @@ struct CheckText {
     sql: String,
 }
 
-/// A workload of one's own: its tables and how they are filled, its transactions, and what must hold after a run.
+/// A user-defined workload: its tables and how they are filled, its transactions, and what must hold after a run.
 #[derive(Debug)]
 pub struct File {
     /// Its name.
     pub name: String,
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     pub description: String,
-    /// Its tables, in the order in which they are made.
+    /// Its tables, in the order in which they are created.
     pub tables: Vec<Table>,
-    /// What must hold.
+    /// The conditions on its data.
     pub checks: Vec<Check>,
     session: Vec<String>,
     compiled: Compiled,
 }
 
-/// A condition of the data.
+/// A condition on the data.
 #[derive(Debug, PartialEq)]
 pub struct Check {
     /// What must hold.
@@ -59,10 +59,10 @@ pub struct Check {
 }
 
 impl File {
-    /// Reads and checks a file's text; `given` replaces its sizes.
+    /// Parses and checks the text of a file; `given` overrides its sizes.
     ///
     /// # Errors
-    /// Anything in it is wrong.
+    /// Something in it is wrong.
     pub fn parse(file: &str, text: &str, given: &[(String, String)]) -> Result<Self> {
         let root = Piece::parse(file, text)?;
         let Text { name, description, lists, session, check, .. } = root.read()?;
@@ -94,7 +94,7 @@ impl File {
         })
     }
 
-    /// As the engine plays it.
+    /// The plan that the engine executes.
     #[must_use]
     pub fn plan(&self) -> Plan {
         Plan {
@@ -142,7 +142,7 @@ sql = 'SELECT id FROM a'
     }
 
     #[test]
-    fn broken_toml_is_told_by_its_line() {
+    fn an_error_in_toml_has_its_line() {
         let error = parsed("name = 'a'\ndescription = \n").unwrap_err();
         assert!(error.what.starts_with("small.toml:2:15: "), "{}", error.what);
         assert!(!error.what.contains('\n'));

@@ -1,4 +1,4 @@
-//! Sizes: the whole numbers that a workload file names, and the small arithmetic of them.
+//! Sizes: the named whole numbers of a workload file, and calculations with them.
 
 use super::read::{Piece, Place, meant};
 use crate::errors::Result;
@@ -10,10 +10,10 @@ pub type Sizes = BTreeMap<String, i64>;
 
 const LARGEST: i64 = 1_000_000_000_000_000;
 
-/// The sizes of a file; `given` replaces its defaults, and what is calculated from them follows.
+/// The sizes of a file. `given` overrides its defaults; sizes that are calculated from these change with them.
 ///
 /// # Errors
-/// A name or number is none, or a size is given that the file does not have.
+/// A name or a number is invalid, or `given` has a size that the file does not have.
 pub fn read(table: &[(String, Piece)], given: &[(String, String)], place: &Place) -> Result<Sizes> {
     let given: Vec<(String, &str)> = given.iter().map(|(name, value)| (name.replace('-', "_"), value.as_str())).collect();
     let known: Vec<&str> = table.iter().map(|(name, _)| name.as_str()).collect();
@@ -28,7 +28,7 @@ pub fn read(table: &[(String, Piece)], given: &[(String, String)], place: &Place
             Some((_, text)) => text
                 .trim()
                 .parse()
-                .map_err(|_| place.wrong(format!("{text:?} is no whole number"), "Give a whole number, such as 1000"))?,
+                .map_err(|_| place.wrong(format!("{text:?} is not a whole number"), "Give a whole number, such as 1000"))?,
             None => default.read::<Whole>()?.number(&sizes, &place)?,
         };
         if !(0..=LARGEST).contains(&size) {
@@ -39,7 +39,7 @@ pub fn read(table: &[(String, Piece)], given: &[(String, String)], place: &Place
     Ok(sizes)
 }
 
-/// A whole number: itself, or text that [`evaluate`] calculates.
+/// A whole number, or the text of a calculation for [`evaluate`].
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a whole number, or the name of a size")]
 pub enum Whole {
@@ -60,14 +60,14 @@ impl Whole {
     }
 }
 
-/// Calculates with sizes and numbers by + - * /, products first, quotients cut to whole numbers.
+/// Evaluates a calculation with sizes, numbers and + - * /. Products and quotients come before sums; quotients are truncated.
 ///
 /// # Errors
-/// It is no such calculation, names a size that does not exist, or its result is too large.
+/// The text is not such a calculation, names an unknown size, divides by 0, or its result is too large.
 pub fn evaluate(text: &str, sizes: &Sizes, place: &Place) -> Result<i64> {
     let malformed = || {
         place.wrong(
-            format!("{text:?} is no calculation of sizes"),
+            format!("{text:?} is not a calculation with sizes"),
             "Write it like \"customers * 7 / 10\"; variables of the run (:name) do not go here",
         )
     };
@@ -100,18 +100,18 @@ pub fn evaluate(text: &str, sizes: &Sizes, place: &Place) -> Result<i64> {
     total.checked_add(sign * product).ok_or_else(beyond)
 }
 
-/// That something is a name: letters, digits and `_`, not a digit first.
+/// Checks that a text is a name: letters, digits and `_`, not beginning with a digit.
 ///
 /// # Errors
-/// It is none.
+/// It is not.
 pub fn check_name(name: &str, place: &Place) -> Result<()> {
     if is_name(name) {
         return Ok(());
     }
-    Err(place.wrong(format!("{name:?} is no name"), "Use letters, digits and _, and begin with a letter"))
+    Err(place.wrong(format!("{name:?} is not a name"), "Use letters, digits and _, and begin with a letter"))
 }
 
-/// Whether something is a name.
+/// Whether a text is a name, as in [`check_name`].
 #[must_use]
 pub fn is_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -126,7 +126,7 @@ enum Token<'t> {
 }
 
 fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
-    let mut found = vec![];
+    let mut tokens = vec![];
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let end = if "+-*/".contains(first) {
@@ -135,7 +135,7 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
             rest.find(|each: char| !(each.is_ascii_alphanumeric() || each == '_')).unwrap_or(rest.len())
         };
         let (token, behind) = rest.split_at(end);
-        found.push(match first {
+        tokens.push(match first {
             '+' | '-' | '*' | '/' => Token::Sign(first),
             '0'..='9' => Token::Number(token.parse().ok()?),
             _ if is_name(token) => Token::Name(token),
@@ -143,7 +143,7 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
         });
         rest = behind.trim_start();
     }
-    Some(found)
+    Some(tokens)
 }
 
 #[cfg(test)]
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_calculation_is_an_error_and_no_panic() {
+    fn an_invalid_calculation_is_an_error_and_not_a_panic() {
         for text in [
             "",
             "+",
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_size_is_told_with_the_nearest() {
+    fn the_error_for_an_unknown_size_suggests_the_nearest_one() {
         let error = calculated("custmers - 1").unwrap_err();
         assert_eq!(
             (error.what.as_str(), error.remedy.as_str()),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_are_no_whole_numbers_or_unknown_are_refused() {
+    fn unknown_sizes_and_values_other_than_whole_numbers_are_refused() {
         for (name, value) in [
             ("customers", "1; DROP TABLE a"),
             ("customers", "-1"),

@@ -1,4 +1,4 @@
-//! Reads a workload file piece by piece. serde says what is wrong with a piece; the piece knows where it stands.
+//! Parses a workload file piece by piece. serde reports what is wrong with a piece; the piece has its position in the file.
 
 use crate::errors::{Error, Result};
 use serde::Deserialize;
@@ -8,22 +8,22 @@ use std::ops::Range;
 use std::sync::Arc;
 use toml_edit::{ImDocument, InlineTable, Item, TableLike, Value};
 
-/// The remedy for a piece that serde refuses, which says itself what it expected.
+/// The remedy for a piece that serde refuses; the message of serde says what it expected.
 const MANUAL: &str = "Correct it: docs/workload-files.md has the keys and values that belong there";
 
-/// A value of a file, and where it stands.
+/// A value of a file, with its place.
 #[derive(Clone, Debug)]
 pub struct Piece {
     item: Item,
-    /// Where it begins: at its key, or in a list by itself.
+    /// The place where it begins: that of its key, or in a list, of the value itself.
     pub place: Place,
 }
 
 impl Piece {
-    /// Reads the text of a file.
+    /// Parses the text of a file.
     ///
     /// # Errors
-    /// It is no TOML.
+    /// It is not valid TOML.
     pub fn parse(file: &str, text: &str) -> Result<Self> {
         let place = Place { file: Arc::new((file.to_owned(), text.to_owned())), begins: None, parts: String::new() };
         match ImDocument::parse(text) {
@@ -36,40 +36,40 @@ impl Piece {
         }
     }
 
-    /// What it says, as a type that says what belongs there.
+    /// The value as a `T`.
     ///
     /// # Errors
-    /// It does not belong there.
+    /// It is not a valid `T`.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T> {
         let Ok(value) = self.item.clone().into_value() else { return Err(self.place.wrong("it has no value", MANUAL)) };
         T::deserialize(value.into_deserializer())
             .map_err(|error| self.place.on(error.span()).wrong(error.message().replace('\n', ", "), remedy(error.message())))
     }
 
-    /// What a table of a kind says, as the variant of this name.
+    /// The table as the variant `kind` of the enum `T`.
     ///
     /// # Errors
-    /// A key does not belong to that kind, or its value not there.
+    /// A key or a value is not valid for this kind.
     pub fn read_as<T: DeserializeOwned>(&self, kind: &str) -> Result<T> {
         let table = InlineTable::from_iter([(kind, self.item.clone().into_value().unwrap_or(Value::from("")))]);
         Self { item: Item::Value(Value::InlineTable(table)), place: self.place.clone() }.read()
     }
 
-    /// As a part of the place where it stands.
+    /// The same piece, with a part appended to its place.
     #[must_use]
     pub fn at(mut self, part: impl Display) -> Self {
         self.place = self.place.at(part);
         self
     }
 
-    /// The value of a key, if it is a table that has it.
+    /// The value of a key; None if this is not a table with that key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Self> {
         let table = self.item.as_table_like()?;
         Some(self.part(table.get(key)?, table.key(key)?.span()))
     }
 
-    /// Where a key stands; where it belongs if it is missing.
+    /// The place of a key; that of the table if the key is missing.
     #[must_use]
     pub fn place_of(&self, key: &str) -> Place {
         self.get(key).map_or_else(|| self.place.clone(), |value| value.place)
@@ -78,21 +78,21 @@ impl Piece {
     /// The keys of a table with their values, in their order.
     ///
     /// # Errors
-    /// It is no table.
+    /// It is not a table.
     pub fn entries(&self) -> Result<Vec<(String, Self)>> {
         let keys = self.table()?.iter().map(|(key, _)| key.to_owned());
         Ok(keys.filter_map(|key| self.get(&key).map(|value| (key, value))).collect())
     }
 
-    /// The keys of the table under a key; none where that is missing.
+    /// The keys and values of the table under a key; none if the key is missing.
     ///
     /// # Errors
-    /// It is no table.
+    /// It is not a table.
     pub fn entries_of(&self, key: &str) -> Result<Vec<(String, Self)>> {
         self.get(key).map_or(Ok(vec![]), |table| table.entries())
     }
 
-    /// A list.
+    /// The elements of a list; None if it is not a list.
     #[must_use]
     pub fn list(&self) -> Option<Vec<Self>> {
         let items: Vec<Item> = match &self.item {
@@ -103,13 +103,13 @@ impl Piece {
         Some(items.iter().map(|item| self.part(item, item.span())).collect())
     }
 
-    /// The list under a key; an empty one where that is missing.
+    /// The elements of the list under a key; none if the key is missing.
     ///
     /// # Errors
-    /// It is no list.
+    /// It is not a list.
     pub fn list_of(&self, key: &str) -> Result<Vec<Self>> {
         let Some(value) = self.get(key) else { return Ok(vec![]) };
-        let what = || value.place.wrong(format!("{key:?} is no list, but {}", value.item.type_name()), "Make it a list");
+        let what = || value.place.wrong(format!("{key:?} is not a list, but {}", value.item.type_name()), "Make it a list");
         value.list().ok_or_else(what)
     }
 
@@ -119,16 +119,16 @@ impl Piece {
         self.item.is_table_like()
     }
 
-    /// Which of several kinds of table it is: each has a key of its name.
+    /// The kind of a table: the one of `kinds` that is a key of the table.
     ///
     /// # Errors
-    /// It is none of them, or several.
+    /// The table has none of these keys, or several.
     pub fn kind<'k>(&self, kinds: &[&'k str]) -> Result<&'k str> {
         let table = self.table()?;
-        let found: Vec<&str> = kinds.iter().copied().filter(|kind| table.contains_key(kind)).collect();
-        match found[..] {
+        let present: Vec<&str> = kinds.iter().copied().filter(|kind| table.contains_key(kind)).collect();
+        match present[..] {
             [kind] => Ok(kind),
-            [one, other, ..] => Err(self.place_of(other).wrong(format!("it is both {one:?} and {other:?}"), "Make two of it")),
+            [one, other, ..] => Err(self.place_of(other).wrong(format!("it is both {one:?} and {other:?}"), "Split it in two")),
             [] => match table.iter().find(|(key, _)| nearest(key, kinds).is_some()) {
                 Some((key, _)) => Err(self.place_of(key).wrong(format!("unknown key {key:?}"), meant(key, kinds))),
                 None => Err(self.place.wrong("it does not say what it is", format!("Give one of: {}", kinds.join(", ")))),
@@ -175,12 +175,12 @@ impl Texts {
     }
 }
 
-/// Where in a file something stands: "bank.toml:12:9, transaction transfer, step 3".
+/// A place in a file, as error messages show it: "bank.toml:12:9, transaction transfer, step 3".
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The name of the file, and its text.
     file: Arc<(String, String)>,
-    /// The byte where it begins.
+    /// The offset in bytes where it begins; None for the file as a whole.
     begins: Option<usize>,
     parts: String,
 }
@@ -192,13 +192,13 @@ impl Place {
         Self { parts: format!("{}, {part}", self.parts), ..self.clone() }
     }
 
-    /// What stands there in the text, at this place; the whole of it where that is not known.
+    /// This place, but beginning at the start of `span`; unchanged without a span.
     #[must_use]
     fn on(&self, span: Option<Range<usize>>) -> Self {
         Self { begins: span.map(|span| span.start).or(self.begins), ..self.clone() }
     }
 
-    /// An error of the user's at this place.
+    /// A user error at this place.
     #[must_use]
     pub fn wrong(&self, what: impl Display, remedy: impl Into<String>) -> Error {
         let (file, text) = &*self.file;
@@ -210,7 +210,7 @@ impl Place {
     }
 }
 
-/// The remedy for what serde refuses: the nearest key where one is not known, by the names that its message quotes.
+/// The remedy for an error of serde: for an unknown key, the most similar one of the known keys that the message quotes.
 fn remedy(message: &str) -> String {
     let mut names = message.split('`').skip(1).step_by(2);
     let unknown = message.starts_with("unknown field").then(|| names.next()).flatten();
@@ -218,7 +218,7 @@ fn remedy(message: &str) -> String {
     nearest.map_or_else(|| MANUAL.to_owned(), |name| format!("Did you mean {name:?}?"))
 }
 
-/// The remedy for an unknown name: the nearest one that is known, or all of them.
+/// The remedy for an unknown name: the most similar known name, or a list of all.
 #[must_use]
 pub fn meant(unknown: &str, known: &[&str]) -> String {
     match nearest(unknown, known) {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_serde_refuses_is_told_with_its_place() {
+    fn an_error_of_serde_has_its_place() {
         #[derive(Debug, Deserialize)]
         #[serde(deny_unknown_fields)]
         #[expect(dead_code, reason = "only its errors are looked at")]
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_like_none_is_told_all_that_there_are() {
+    fn a_name_unlike_all_others_gets_a_list_of_them() {
         assert_eq!(meant("zzz", &["sql", "let"]), "There are: sql, let");
         assert_eq!(meant("zzz", &[]), "There is none");
     }

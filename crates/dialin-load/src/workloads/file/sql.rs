@@ -1,4 +1,4 @@
-//! The SQL of workload files: where its variables and sizes stand, and what a statement counts as.
+//! The SQL of workload files: its variables and sizes, and how a statement is counted.
 
 use super::number::{Sizes, evaluate, is_name};
 use super::read::Place;
@@ -6,19 +6,19 @@ use crate::errors::Result;
 use crate::plan::Kind;
 use crate::sql_tokens::token_at;
 
-/// SQL with a `?` where a variable was.
+/// SQL with a `?` in place of each variable.
 #[derive(Debug, PartialEq)]
 pub struct Scanned {
     /// The SQL.
     pub sql: String,
-    /// The variables, one for each `?`.
+    /// The names of the variables, one for each `?`.
     pub names: Vec<String>,
 }
 
-/// Puts `?` for each `:name` and numbers for each `{size}`; quoted text and comments are left as they are.
+/// Replaces each `:name` by `?` and each `{size}` by its number; quoted text and comments remain as they are.
 ///
 /// # Errors
-/// A quote or brace is not closed, a size is unknown, there is a `?` already, or a second statement.
+/// A quote, comment or brace is not closed, a size is unknown, or the SQL has a `?` or a second statement.
 pub fn scan(text: &str, sizes: &Sizes, place: &Place) -> Result<Scanned> {
     let text = text.trim().trim_end_matches(|end: char| end == ';' || end.is_whitespace());
     let bytes = text.as_bytes();
@@ -42,7 +42,7 @@ pub fn scan(text: &str, sizes: &Sizes, place: &Place) -> Result<Scanned> {
                 at = put_size(text, at, sizes, place, &mut sql)?;
                 continue;
             }
-            _ => passed(bytes, at).ok_or_else(|| unclosed(place))?,
+            _ => token_end(bytes, at).ok_or_else(|| unclosed(place))?,
         };
         sql.push_str(&text[at..end]);
         at = end;
@@ -50,10 +50,10 @@ pub fn scan(text: &str, sizes: &Sizes, place: &Place) -> Result<Scanned> {
     Ok(Scanned { sql, names })
 }
 
-/// SQL that runs once and has no variables: of tables and checks.
+/// Replaces each `{size}` by its number in SQL that has no variables: that of tables, checks and sessions.
 ///
 /// # Errors
-/// A quote or brace is not closed, a size is unknown, or the SQL is empty.
+/// A quote, comment or brace is not closed, a size is unknown, or the SQL is empty.
 pub fn plain(text: &str, sizes: &Sizes, place: &Place) -> Result<String> {
     let text = text.trim().trim_end_matches(|end: char| end == ';' || end.is_whitespace());
     let bytes = text.as_bytes();
@@ -63,14 +63,14 @@ pub fn plain(text: &str, sizes: &Sizes, place: &Place) -> Result<String> {
             at = put_size(text, at, sizes, place, &mut sql)?;
             continue;
         }
-        let end = passed(bytes, at).ok_or_else(|| unclosed(place))?;
+        let end = token_end(bytes, at).ok_or_else(|| unclosed(place))?;
         sql.push_str(&text[at..end]);
         at = end;
     }
     if sql.is_empty() { Err(place.wrong("the SQL is empty", "Write a statement")) } else { Ok(sql) }
 }
 
-/// What a statement counts as, by its first word.
+/// How a statement is counted, by its first word.
 #[must_use]
 pub fn kind(sql: &str) -> Kind {
     match first_word(sql).to_ascii_uppercase().as_str() {
@@ -84,7 +84,7 @@ fn first_word(sql: &str) -> &str {
     let bytes = sql.as_bytes();
     let mut at = 0;
     while at < bytes.len() && !bytes[at].is_ascii_alphabetic() {
-        at = passed(bytes, at).unwrap_or(bytes.len());
+        at = token_end(bytes, at).unwrap_or(bytes.len());
     }
     let rest = sql.get(at..).unwrap_or_default();
     &rest[..rest.find(|each: char| !each.is_ascii_alphabetic()).unwrap_or(rest.len())]
@@ -94,7 +94,7 @@ fn unclosed(place: &Place) -> crate::errors::Error {
     place.wrong("a quote or comment in the SQL is never closed", "Close it")
 }
 
-/// The end of the variable at `at`, its colon included. `::a` and `:=` are none.
+/// The end of the variable whose colon is at `at`; None if there is none. `::a` and `:=` are not variables.
 fn name_at(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes[at] != b':' {
         return None;
@@ -113,8 +113,8 @@ fn put_size(text: &str, at: usize, sizes: &Sizes, place: &Place, sql: &mut Strin
     Ok(at + length + 1)
 }
 
-/// The end of the token at `at`; None when a quote or comment is never closed.
-fn passed(bytes: &[u8], at: usize) -> Option<usize> {
+/// The end of the token at `at`; None if it is a quote or comment that is never closed.
+fn token_end(bytes: &[u8], at: usize) -> Option<usize> {
     let token = token_at(&bytes[at..]);
     token.is_closed.then_some(at + token.length)
 }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_right_is_refused() {
+    fn invalid_sql_is_refused() {
         for text in
             ["SELECT ?", "SELECT 1; SELECT 2", "SELECT 'a", "SELECT /* a", "SELECT {banks", "SELECT {none}", "SELECT 'a\\"]
         {

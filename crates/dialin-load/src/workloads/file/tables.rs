@@ -1,4 +1,4 @@
-//! The tables of a workload file: how they are made, and where the rows come from that fill them.
+//! The tables of a workload file: how they are created and filled.
 
 use super::number::{Sizes, Whole, check_name};
 use super::read::{Piece, Texts};
@@ -14,73 +14,73 @@ use serde::de::IgnoredAny;
 pub struct Table {
     /// Its name.
     pub name: String,
-    /// The statement that makes it.
+    /// The statement that creates it.
     pub create: String,
-    /// Its rows.
+    /// What it is filled with.
     pub fills: Vec<Fill>,
-    /// Statements for when all tables are filled.
+    /// Statements to execute when all tables are filled.
     pub after: Vec<String>,
 }
 
-/// Rows of a table: a cell for each combination of its loops, and in each cell a row, or as many as the cell says.
+/// Rows of a table. Each combination of the loop variables is a cell. A cell has one row, or `times` rows.
 #[derive(Debug, PartialEq)]
 pub struct Fill {
     /// The INSERT up to its rows.
     pub head: String,
-    /// What decides its random values: the same in all fills of a table's name.
+    /// The seed of its random values, made of the table's name: all fills of a table have the same.
     pub seed: u64,
-    /// The outermost first.
+    /// The loops, the outermost first.
     pub loops: Vec<Loop>,
-    /// Values that are drawn once in a cell; drawn alike in all fills of the file that name them alike.
+    /// Values that are drawn once per cell. In the same cell, draws of the same name are equal in all fills of the file.
     pub draws: Vec<Draw>,
-    /// How many rows a cell has, and where the number of each goes; None for one.
+    /// The slot for the number of the row in its cell, and the number of rows of a cell; None for one row.
     pub times: Option<(Register, Parameter)>,
-    /// The columns.
+    /// The cases of each column.
     pub columns: Vec<Vec<Case>>,
-    /// How many slots there are.
+    /// The number of slots.
     pub slots: usize,
 }
 
 /// A loop over whole numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loop {
-    /// Where the number goes.
+    /// The slot of the loop variable.
     pub slot: Register,
-    /// The first.
+    /// The first number.
     pub low: i64,
-    /// How many.
+    /// How many numbers there are.
     pub count: u64,
 }
 
-/// A named value of a cell.
+/// A named value that is drawn once per cell.
 #[derive(Debug, PartialEq)]
 pub struct Draw {
-    /// Where it goes.
+    /// Its slot.
     pub slot: Register,
-    /// What decides it, by its name.
+    /// The seed of the draw, made of its name.
     pub seed: u64,
-    /// Where it comes from.
+    /// The cases of its value.
     pub cases: Vec<Case>,
 }
 
-/// One of several places that a value can come from: the first whose test holds.
+/// One of several sources of a value; the first case whose test holds is used.
 #[derive(Debug, PartialEq)]
 pub struct Case {
-    /// None for the last.
+    /// The test; None in the last case, which always holds.
     pub test: Option<Test>,
-    /// The place.
+    /// The source of the value.
     pub source: Source,
 }
 
 impl Fill {
-    /// How many cells it has.
+    /// The number of cells.
     #[must_use]
     pub fn cells(&self) -> u64 {
         self.loops.iter().map(|each| each.count).product()
     }
 }
 
-/// What a `[[table]]` says; its fills are read one by one.
+/// A `[[table]]`; its fills are parsed one by one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "fill")]
@@ -91,7 +91,7 @@ struct TableText {
     after: Option<Texts>,
 }
 
-/// What a `[table.fill]` says; what has names is read one by one.
+/// A `[table.fill]`; parts with names of the user's choice are parsed separately.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "names")]
@@ -103,7 +103,7 @@ struct FillText {
     ignore: Option<bool>,
 }
 
-/// The numbers that a loop goes through.
+/// The range of a loop.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected [first, last], or a number for 1 to that number")]
 enum Numbers {
@@ -111,7 +111,7 @@ enum Numbers {
     Between([Whole; 2]),
 }
 
-/// Reads all `[[table]]`.
+/// Parses all `[[table]]`.
 ///
 /// # Errors
 /// Something in one is wrong.
@@ -202,7 +202,7 @@ fn times(piece: &Piece, scope: &mut Scope) -> Result<Option<(Register, Parameter
             Ok(Some((scope.define(name, &place)?, count)))
         }
         (Some(times), _) => {
-            Err(times.place.wrong("\"times\" names not exactly one variable", "Write times = { line = \":lines\" }"))
+            Err(times.place.wrong("\"times\" does not name exactly one variable", "Write times = { line = \":lines\" }"))
         }
     }
 }
@@ -225,7 +225,7 @@ fn cases(piece: &Piece, scope: &Scope) -> Result<Vec<Case>> {
     (1..).zip(list).map(case).collect()
 }
 
-/// A number for a name (FNV-1a), the same in every version of the driver.
+/// The seed for a name: its FNV-1a hash, which is the same in every version of the driver.
 fn seed(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn unsound_tables_are_refused() {
+    fn invalid_tables_are_refused() {
         for text in ["[table.fill]\nfor = { o = 2 }", "[table.fill]\ncolumns = { a = 1 }", "rows = 5", "fill = 5", "after = 5"]
         {
             assert!(read_one(text).is_err(), "{text}");

@@ -1,4 +1,4 @@
-//! Where values come from: what a `let`, a column or a condition of a workload file says, checked, as the plan has it.
+//! Parses the values and conditions of a workload file (in `let`, columns and `when`) into sources and tests of the plan.
 
 use super::number::{Sizes, Whole, check_name, is_name};
 use super::read::{Piece, Place, meant};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Named lists of texts.
 pub type Lists = BTreeMap<String, Vec<String>>;
 
-/// The names that can be used at a place, and what they stand for.
+/// The names that can be used at a place of the file: sizes, lists, and variables with their slots.
 #[derive(Clone, Debug)]
 pub struct Scope<'a> {
     /// Sizes of the file.
@@ -19,36 +19,37 @@ pub struct Scope<'a> {
     /// Lists of the file.
     pub lists: &'a Lists,
     names: Vec<String>,
-    own: usize,
+    /// The first names are reserved: their values cannot be set by the file.
+    reserved: usize,
 }
 
 impl<'a> Scope<'a> {
-    /// The beginning of a transaction.
+    /// The scope at the beginning of a transaction.
     #[must_use]
     pub fn transaction(sizes: &'a Sizes, lists: &'a Lists) -> Self {
         let mut names = vec![String::new(); 3];
         for (slot, name) in [(CONNECTION, "connection"), (TURN, "turn"), (SEQUENCE, "sequence")] {
             names[slot] = name.to_owned();
         }
-        Self { sizes, lists, own: names.len(), names }
+        Self { sizes, lists, reserved: names.len(), names }
     }
 
-    /// The beginning of a fill.
+    /// The scope at the beginning of a fill.
     #[must_use]
     pub fn fill(sizes: &'a Sizes, lists: &'a Lists) -> Self {
-        Self { sizes, lists, own: 1, names: vec!["number".to_owned()] }
+        Self { sizes, lists, reserved: 1, names: vec!["number".to_owned()] }
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.names.len()
     }
 
-    /// The slot of a name.
+    /// The slot of a variable.
     ///
     /// # Errors
-    /// Nothing has it.
+    /// No variable has this name.
     pub fn slot(&self, name: &str, place: &Place) -> Result<Register> {
         self.names.iter().position(|each| each == name).ok_or_else(|| {
             let known: Vec<&str> = self.names.iter().map(String::as_str).filter(|each| !each.starts_with('#')).collect();
@@ -56,20 +57,20 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// The slot of a name that gets a value here, a new one or that which it has.
+    /// The slot for a variable that is set here: the one that it already has, or a new one.
     ///
     /// # Errors
-    /// It is no name, or one of the driver's own.
+    /// The name is invalid or reserved.
     pub fn define(&mut self, name: &str, place: &Place) -> Result<Register> {
         check_name(name, place)?;
         match self.names.iter().position(|each| each == name) {
-            Some(slot) if slot < self.own => Err(place.wrong(format!(":{name} is the driver's own"), "Choose another name")),
+            Some(slot) if slot < self.reserved => Err(place.wrong(format!(":{name} is reserved"), "Choose another name")),
             Some(slot) => Ok(slot),
             None => Ok(self.hidden(name)),
         }
     }
 
-    /// A new slot that the file does not name.
+    /// A new slot for a variable that the file does not define; the name of an internal variable begins with `#`.
     pub fn hidden(&mut self, name: &str) -> Register {
         self.names.push(name.to_owned());
         self.names.len() - 1
@@ -97,27 +98,27 @@ impl<'a> Scope<'a> {
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// What the plan knows.
+    /// A parameter of the plan.
     Parameter(Parameter),
-    /// A slot's whole number × `times`, modulo `modulo`, + `plus`.
+    /// The whole number in a slot × `times`, modulo `modulo`, + `plus`.
     Scaled {
         /// The slot.
         slot: Register,
-        /// Its factor.
+        /// The factor.
         times: i64,
-        /// At least 1.
+        /// The modulus, at least 1; None for no modulo.
         modulo: Option<i64>,
-        /// What is added in the end.
+        /// The number that is added at the end.
         plus: i64,
     },
 }
 
 const KINDS: [&str; 9] = ["integer", "decimal", "template", "text", "choice", "words", "value", "size", "null"];
 
-/// What a value says of where it comes from: `":name"`, a constant, or a table such as `{ integer = [1, 10] }`.
+/// Parses the source of a value: `":name"`, a constant, or a table such as `{ integer = [1, 10] }`.
 ///
 /// # Errors
-/// It says nothing sound.
+/// It is none of these, or something in it is wrong.
 pub fn source(piece: &Piece, scope: &Scope) -> Result<Source> {
     if piece.is_table() { drawn(piece, scope) } else { Ok(Source::Parameter(constant(piece.read()?, &piece.place, scope)?)) }
 }
@@ -147,13 +148,13 @@ impl Constant {
             Constant::Whole(whole) => Ok(Sql::Int(whole)),
             Constant::Truth(truth) => Ok(Sql::Int(i64::from(truth))),
             Constant::Number(number) if number.is_finite() => Ok(Sql::Double(number)),
-            Constant::Number(number) => Err(place.wrong(format!("{number} is no value of SQL"), "Write a finite number")),
+            Constant::Number(number) => Err(place.wrong(format!("{number} is not a value of SQL"), "Write a finite number")),
             Constant::Text(text) => Ok(Sql::Bytes(text.into_bytes())),
         }
     }
 }
 
-/// Tables that say where a value comes from; the kinds of [`KINDS`] but the first.
+/// Tables that describe the source of a value: all of [`KINDS`] except the first.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Drawn {
@@ -226,7 +227,7 @@ fn drawn(piece: &Piece, scope: &Scope) -> Result<Source> {
 fn range(ends: &[Whole], key: &str, piece: &Piece, scope: &Scope) -> Result<(i64, i64)> {
     let place = &piece.place_of(key);
     let [low, high] = ends else {
-        return Err(place.wrong(format!("{key:?} has no two ends"), format!("Write {key} = [lowest, highest]")));
+        return Err(place.wrong(format!("{key:?} does not have two ends"), format!("Write {key} = [lowest, highest]")));
     };
     let (low, high) = (low.number(scope.sizes, place)?, high.number(scope.sizes, place)?);
     if low > high {
@@ -274,7 +275,7 @@ fn distribution(piece: &Piece, scope: &Scope) -> Result<Distribution> {
 
 fn decimal(ends: &[String], place: &Place) -> Result<Generator> {
     let wrong = || {
-        let what = "\"decimal\" has no two ends that are texts of decimal numbers";
+        let what = "\"decimal\" does not have two ends that are decimal numbers in quotes";
         place.wrong(what, "Write decimal = [\"0.01\", \"99.99\"]")
     };
     let [low, high] = ends else { return Err(wrong()) };
@@ -292,9 +293,9 @@ fn fraction(text: &str) -> usize {
 
 fn scaled_up(text: &str, digits: usize) -> Option<i64> {
     let (before, after) = text.split_once('.').unwrap_or((text, ""));
-    let sound =
+    let is_valid =
         digits <= 18 && after.bytes().all(|byte| byte.is_ascii_digit()) && before.bytes().any(|byte| byte.is_ascii_digit());
-    if sound { format!("{before}{after:0<digits$}").parse().ok() } else { None }
+    if is_valid { format!("{before}{after:0<digits$}").parse().ok() } else { None }
 }
 
 fn text((least, most): (i64, i64), place: &Place) -> Result<Generator> {
@@ -318,10 +319,10 @@ fn choice(choices: Choices, weights: Option<Vec<f64>>, piece: &Piece, scope: &Sc
     };
     let weights = weights.unwrap_or_else(|| vec![1.0; values.len()]);
     let total: f64 = weights.iter().sum();
-    let are_sound = total > 0.0 && total.is_finite() && weights.iter().all(|weight| *weight >= 0.0);
-    if values.is_empty() || weights.len() != values.len() || !are_sound {
+    let are_valid = total > 0.0 && total.is_finite() && weights.iter().all(|weight| *weight >= 0.0);
+    if values.is_empty() || weights.len() != values.len() || !are_valid {
         return Err(place
-            .wrong("the choice has no weight for each of its values", "Give values, and as many weights from 0, not all 0"));
+            .wrong("the choice does not have a weight for each value", "Give values, and as many weights from 0, not all 0"));
     }
     Ok(Generator::Choice { values, weights })
 }
@@ -329,7 +330,7 @@ fn choice(choices: Choices, weights: Option<Vec<f64>>, piece: &Piece, scope: &Sc
 fn words(name: &str, list: List, piece: &Piece, scope: &Scope) -> Result<Generator> {
     let place = &piece.place;
     let slot = scope.reference(name, place)?.ok_or_else(|| {
-        place.wrong(format!("{name:?} is no variable"), "Write words = \":name\", where :name is a number from 0 to 999")
+        place.wrong(format!("{name:?} is not a variable"), "Write words = \":name\", where :name is a number from 0 to 999")
     })?;
     let list = scope.list(list, &piece.place_of("list"))?;
     if list.len() != 10 {
@@ -365,7 +366,7 @@ fn scaled(
     }
 }
 
-/// A whole number of a size, a calculation of sizes, or a variable: how often, or how much.
+/// Parses an amount: a whole number, a calculation with sizes, or a variable.
 ///
 /// # Errors
 /// It is none of these.
@@ -388,7 +389,7 @@ enum Condition {
     Chance { chance: f64 },
 }
 
-/// A condition: `{ null = ":a" }`, `{ less = [":a", 5] }`, `{ equal = [":a", "x"] }` or `{ chance = 0.1 }`.
+/// Parses a condition: `{ null = ":a" }`, `{ less = [":a", 5] }`, `{ equal = [":a", "x"] }` or `{ chance = 0.1 }`.
 ///
 /// # Errors
 /// It is none of these.
@@ -396,12 +397,12 @@ pub fn test(piece: &Piece, scope: &Scope) -> Result<Test> {
     let piece = &piece.clone().at("when");
     let kind = piece.kind(&["null", "less", "equal", "chance"])?;
     let place = &piece.place_of(kind);
-    // serde takes as many values as it needs, and says nothing of more.
+    // serde takes as many values as it needs and ignores further ones.
     if piece.get(kind).and_then(|compared| compared.list()).is_some_and(|list| list.len() > 2) {
-        return Err(place.wrong(format!("{kind:?} does not compare two"), format!("Write {kind} = [\":name\", value]")));
+        return Err(place.wrong(format!("{kind:?} does not compare two values"), format!("Write {kind} = [\":name\", value]")));
     }
     let variable = |name: &str| {
-        let wrong = || place.wrong(format!("{name:?} is no variable"), "A condition begins with a variable, as :name");
+        let wrong = || place.wrong(format!("{name:?} is not a variable"), "A condition begins with a variable, such as :name");
         scope.reference(name, place)?.ok_or_else(wrong)
     };
     match piece.read_as(kind)? {
@@ -410,7 +411,7 @@ pub fn test(piece: &Piece, scope: &Scope) -> Result<Test> {
         Condition::Equal { equal: (name, other) } => Ok(Test::Equal(variable(&name)?, constant(other, place, scope)?)),
         Condition::Chance { chance } if (0.0..=1.0).contains(&chance) => Ok(Test::Chance(chance)),
         Condition::Chance { chance } => {
-            Err(place.wrong(format!("{chance} is no probability"), "Give a number from 0 to 1, such as 0.01"))
+            Err(place.wrong(format!("{chance} is not a probability"), "Give a number from 0 to 1, such as 0.01"))
         }
     }
 }

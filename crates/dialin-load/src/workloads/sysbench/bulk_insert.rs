@@ -1,4 +1,4 @@
-//! sysbench's bulk_insert: each connection fills a table of its own.
+//! sysbench's bulk_insert: each connection fills its own table.
 
 use super::options::Options;
 use super::{Script, plan_of};
@@ -9,16 +9,16 @@ use crate::net::connect::Connector;
 use crate::plan::{Batch, FIRST_FREE, Op, Plan};
 use crate::workloads::loading::refused;
 
-/// sysbench's buffer of 512 KiB, less the byte behind its text.
+/// The size of sysbench's buffer, 512 KiB, minus the byte after the text.
 const LIMIT: usize = 512 * 1024 - 1;
 
-/// A transaction is a row; the server sees one where the rows make a whole statement.
+/// A transaction is a row. The server receives a statement only when the collected rows fill it.
 pub(super) fn plan() -> Plan {
     let batch = Batch { head: "INSERT INTO sbtest{connection} VALUES".into(), row: "({turn},{turn})".into(), limit: LIMIT };
     plan_of(Script::BulkInsert, vec![], vec![Op::Batch(batch)], FIRST_FREE)
 }
 
-/// Creates a table for each thread, unless it is there.
+/// Creates a table for each thread unless it exists.
 pub(super) fn prepare(account: &Account, options: &Options, say: &(dyn Fn(String) + Sync)) -> Result<()> {
     let mut client = Client::connect(&Connector::new(account))?;
     for table in 1..=options.threads {

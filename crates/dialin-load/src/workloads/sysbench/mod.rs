@@ -72,10 +72,10 @@ struct Sysbench {
     options: Options,
 }
 
-/// The workload of that name, or None where sysbench has no such script.
+/// The workload of that name; None if sysbench has no such script.
 ///
 /// # Errors
-/// Where an option is unknown or its value is wrong.
+/// An option is unknown, or its value is wrong.
 pub(super) fn find(name: &str, sizes: &[(String, String)]) -> Result<Option<Box<dyn Workload>>> {
     let Some(script) = Script::ALL.into_iter().find(|script| script.name() == name) else {
         return Ok(None);
@@ -83,7 +83,7 @@ pub(super) fn find(name: &str, sizes: &[(String, String)]) -> Result<Option<Box<
     Ok(Some(Box::new(Sysbench { script, options: Options::read(script, sizes)? })))
 }
 
-/// What there is.
+/// The names of all scripts, and what they do.
 pub(super) fn scripts() -> impl Iterator<Item = About> {
     Script::ALL.into_iter().map(Script::described).map(|(name, about)| About { name: name.into(), about: about.into() })
 }

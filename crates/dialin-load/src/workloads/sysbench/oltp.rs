@@ -7,9 +7,9 @@ use crate::errors::Result;
 use crate::plan::{Execute, FIRST_FREE, Kind, NoRow, Op, Parameter, Plan, Register, Statement, Which};
 use crate::random::{Distribution, Generator, Integers, Unique};
 
-/// The number of the table that a group of statements is for, from 1.
+/// The slot with the number of the table that a group of statements uses, from 1.
 const TABLE: Register = FIRST_FREE;
-/// An id that several parameters take.
+/// The slot with an id that several parameters use.
 const ID: Register = FIRST_FREE + 1;
 
 const POINT: &str = "SELECT c FROM {table} WHERE id=?";
@@ -21,30 +21,30 @@ const UPDATE_INDEX: &str = "UPDATE {table} SET k=k+1 WHERE id=?";
 const UPDATE_NON_INDEX: &str = "UPDATE {table} SET c=? WHERE id=?";
 const DELETE: &str = "DELETE FROM {table} WHERE id=?";
 const INSERT: &str = "INSERT INTO {table} (id, k, c, pad) VALUES (?, ?, ?, ?)";
-/// An id of 0 lets the server choose the next.
+/// With an id of 0, the server assigns the next one.
 const INSERT_NEXT: &str = "INSERT INTO {table} (id, k, c, pad) VALUES (0, ?, ?, ?)";
 
-/// What the script does in a transaction.
+/// The transaction of the script.
 pub(super) fn plan(script: Script, options: &Options) -> Result<Plan> {
-    let mut script_of = Builder::new(options)?;
+    let mut builder = Builder::new(options)?;
     match script {
-        Script::PointSelect => script_of.point_selects(1),
-        Script::UpdateIndex => script_of.index_updates(),
-        Script::UpdateNonIndex => script_of.non_index_updates(),
-        Script::Delete => script_of.delete(),
-        Script::Insert => script_of.insert(),
+        Script::PointSelect => builder.point_selects(1),
+        Script::UpdateIndex => builder.index_updates(),
+        Script::UpdateNonIndex => builder.non_index_updates(),
+        Script::Delete => builder.delete(),
+        Script::Insert => builder.insert(),
         _ => {
-            script_of.outside("BEGIN");
+            builder.outside("BEGIN");
             if script != Script::WriteOnly {
-                script_of.reads();
+                builder.reads();
             }
             if script != Script::ReadOnly {
-                script_of.writes();
+                builder.writes();
             }
-            script_of.outside("COMMIT");
+            builder.outside("COMMIT");
         }
     }
-    Ok(plan_of(script, script_of.statements, script_of.ops, ID + 1))
+    Ok(plan_of(script, builder.statements, builder.ops, ID + 1))
 }
 
 struct Builder<'o> {
@@ -61,7 +61,7 @@ impl<'o> Builder<'o> {
         Ok(Self { options, ids: options.ids()?, tables, statements: vec![], ops: vec![] })
     }
 
-    /// BEGIN or COMMIT, where the script has a transaction.
+    /// BEGIN or COMMIT, unless `skip-trx` is on.
     fn outside(&mut self, sql: &str) {
         if self.options.skip_trx {
             return;
@@ -137,7 +137,7 @@ impl<'o> Builder<'o> {
         self.execute(delete, vec![self.id()]);
     }
 
-    /// sysbench writes this statement's values into its text.
+    /// The INSERT is sent as text, because sysbench writes the values into this statement.
     fn insert(&mut self) {
         self.draw_table();
         let mut values = vec![self.id(), text(C), text(PAD)];
@@ -151,7 +151,7 @@ impl<'o> Builder<'o> {
         self.execute(insert, values);
     }
 
-    /// Groups of statements that follow each other are for the same table.
+    /// Draws the table for the group of statements that follows.
     fn draw_table(&mut self) {
         if self.options.tables > 1 {
             self.ops.push(Op::Set(TABLE, Parameter::Draw(Generator::Integer(self.tables.clone()))));

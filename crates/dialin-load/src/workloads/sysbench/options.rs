@@ -38,14 +38,14 @@ const TABLES: &[&str] = &[
     "tables",
 ];
 
-/// The largest number of INTEGER.
+/// The largest value of INTEGER.
 const INTEGER: i64 = i32::MAX as i64;
-/// How often a statement may come in a transaction.
+/// The allowed number of executions of a statement in a transaction.
 const TIMES: RangeInclusive<i64> = 0..=10_000;
-/// Tables, and threads.
+/// The allowed number of tables, and of threads.
 const MANY: RangeInclusive<i64> = 1..=100_000;
 
-/// What the options came to.
+/// The values of the options.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Options {
     pub table_size: i64,
@@ -73,7 +73,7 @@ pub(super) struct Options {
     random: Random,
 }
 
-/// The options that a distribution is made of.
+/// The options of the distribution.
 #[derive(Clone, Debug, PartialEq)]
 struct Random {
     kind: String,
@@ -116,7 +116,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads what was given over the defaults; the last of several values for a name counts.
+    /// Parses the given options, which override the defaults. If a name is given several times, the last value counts.
     pub(super) fn read(script: Script, given: &[(String, String)]) -> Result<Self> {
         let mut options = Self::default();
         for (name, value) in given {
@@ -134,7 +134,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The distribution that `rand-type` and its parameters name.
+    /// The distribution that `rand-type` and its parameters describe.
     pub(super) fn distribution(&self) -> Result<Distribution> {
         let Random { kind, iterations, percent, resolution, h, exponent } = &self.random;
         let distribution = match kind.as_str() {
@@ -151,7 +151,7 @@ impl Options {
         Integers::new(0, 1, distribution).map(|_| distribution)
     }
 
-    /// The ids of a table, or the values of its column k.
+    /// The distribution of the ids of a table, and of the values of its column k.
     pub(super) fn ids(&self) -> Result<Integers> {
         Integers::new(1, self.table_size.max(1), self.distribution()?)
     }
@@ -195,12 +195,12 @@ impl Options {
 /// The names of a script's options.
 fn names(script: Script) -> impl Iterator<Item = &'static str> {
     let tables = if script == Script::BulkInsert { &[] } else { TABLES };
-    let own: &[&str] = match script {
+    let specific: &[&str] = match script {
         Script::RandomPoints => &["random-points"],
         Script::RandomRanges => &["delta", "number-of-ranges"],
         _ => &[],
     };
-    [tables, own, GENERAL].into_iter().flatten().copied()
+    [tables, specific, GENERAL].into_iter().flatten().copied()
 }
 
 fn unknown(script: Script, name: &str) -> Error {
@@ -217,7 +217,7 @@ fn number(name: &str, value: &str) -> Result<f64> {
     number.ok_or_else(|| wrong(name, value, "Give a number"))
 }
 
-/// A whole number, also as in 1e6.
+/// Parses a whole number, which may be written as 1e6.
 fn whole(name: &str, value: &str) -> Result<i64> {
     const EXACT: f64 = (1_i64 << 53) as f64;
     if let Ok(number) = value.parse() {
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_option_is_told_with_those_that_exist() {
+    fn the_error_for_an_unknown_option_lists_those_that_exist() {
         let error = read(Script::ReadWrite, &[("table-sizes", "5")]).unwrap_err();
         assert_eq!(error.what, "oltp_read_write has no option table-sizes");
         assert!(error.remedy.contains("table-size, tables,"), "{}", error.remedy);

@@ -1,6 +1,6 @@
-//! The tables of sysbench's oltp_ and select_random_ scripts as SQL: how they are created and what their rows are.
+//! The tables of sysbench's oltp_ and select_random_ scripts as SQL: how they are created, and their rows.
 //!
-//! A row is decided by seed, table and id, whoever inserts it and when.
+//! A row depends only on the seed, the table and the id, not on the connection or the time of the INSERT.
 
 use super::Script;
 use super::options::Options;
@@ -11,16 +11,16 @@ use std::ops::RangeInclusive;
 /// Column c: ten groups of eleven digits.
 pub(super) const C: &str = "###########-###########-###########-###########-###########-\
                             ###########-###########-###########-###########-###########";
-/// Column pad: five of them.
+/// Column pad: five groups of eleven digits.
 pub(super) const PAD: &str = "###########-###########-###########-###########-###########";
 
-/// Room that a row needs at the most, its comma included.
+/// The length of the longest row in bytes, including its comma.
 const ROW: usize = 220;
 
 /// All tables of a script.
 pub(super) struct Tables {
     pub count: i64,
-    /// In each table.
+    /// The number of rows of each table.
     pub rows: i64,
     secondary: bool,
     auto_inc: bool,
@@ -32,7 +32,7 @@ pub(super) struct Tables {
 
 impl Tables {
     pub(super) fn new(script: Script, options: &Options) -> Result<Self> {
-        // Ids that oltp_insert makes itself could meet those of rows that are there.
+        // The ids that oltp_insert generates could collide with those of existing rows.
         let empty = script == Script::Insert && !options.auto_inc;
         Ok(Self {
             count: options.tables,
@@ -57,14 +57,15 @@ impl Tables {
         )
     }
 
-    /// The statement that gives a filled table its secondary index, where it is to have one.
+    /// The statement that adds the secondary index to a filled table; None if `create-secondary` is off.
     pub(super) fn index(&self, table: i64) -> Option<String> {
         self.index.then(|| format!("CREATE INDEX k_{table} ON sbtest{table}(k)"))
     }
 
-    /// Sends the rows with these ids, of which there is at least one, in INSERTs of at most `limit` bytes or one row.
+    /// Sends the rows with these ids, at least one, in INSERTs of at most `limit` bytes. An INSERT of a single row may be
+    /// longer.
     ///
-    /// The ids are told where the server could number rows itself: `auto_increment_increment` shall not matter.
+    /// The INSERTs contain the ids even if the server could assign them, so that `auto_increment_increment` does not matter.
     pub(super) fn insert(
         &self,
         table: i64,

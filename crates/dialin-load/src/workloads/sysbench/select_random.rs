@@ -1,4 +1,4 @@
-//! The plans of sysbench's select_random_ scripts. Each connection has a part of the table to itself.
+//! The plans of sysbench's select_random_ scripts. Each connection selects from its own part of the values of k.
 
 use super::options::Options;
 use super::{Script, plan_of};
@@ -6,7 +6,8 @@ use crate::errors::Result;
 use crate::plan::{CONNECTION, Execute, FIRST_FREE, Kind, NoRow, Op, Parameter, Plan, Register, Statement, Which};
 use crate::random::{Generator, Integers};
 
-/// What the script does in a transaction. White space is that of the script: sent as text, it counts among the bytes received.
+/// The transaction of the script. The white space in the SQL is that of the script, because the server counts it in the bytes
+/// received.
 pub(super) fn plan(script: Script, options: &Options) -> Result<Plan> {
     let drawn = Parameter::Draw(Generator::Nth { slot: CONNECTION, of: parts(options)?.into() });
     if script == Script::RandomPoints {
@@ -26,7 +27,7 @@ pub(super) fn plan(script: Script, options: &Options) -> Result<Plan> {
     Ok(plan_of(script, vec![read(sql, 2 * ranges)], ops, FIRST_FREE + ranges))
 }
 
-/// The part of the values of k that each connection draws from. Neighbours share the value where their parts meet.
+/// The part of the values of k that each connection draws from. Adjacent parts share the value at their border.
 fn parts(options: &Options) -> Result<Vec<Integers>> {
     let distribution = options.distribution()?;
     let border = |part: i64| options.table_size * part / options.threads;

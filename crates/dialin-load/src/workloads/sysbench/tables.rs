@@ -8,10 +8,11 @@ use crate::net::connect::Connector;
 use crate::workloads::loading::{in_parallel, refused};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-/// Bytes of an INSERT at the most, where the server takes so many.
+/// The largest INSERT in bytes, unless the server's max_allowed_packet is smaller.
 const STATEMENT: usize = 1 << 20;
 
-/// Creates and fills all tables, each over one connection and in the order of its ids: its pages then are the same each time.
+/// Creates and fills all tables. Each is filled over one connection in the order of its ids, so its pages are the same each
+/// time.
 pub(super) fn prepare(account: &Account, tables: &Tables, threads: usize, say: &(dyn Fn(String) + Sync)) -> Result<()> {
     let useful = usize::try_from(tables.count).unwrap_or(usize::MAX);
     let connector = Connector::new(account);
@@ -27,7 +28,7 @@ pub(super) fn prepare(account: &Account, tables: &Tables, threads: usize, say: &
     })
 }
 
-/// Drops the tables that are there.
+/// Drops the tables that exist.
 pub(super) fn cleanup(account: &Account, count: i64) -> Result<()> {
     let mut client = Client::connect(&Connector::new(account))?;
     (1..=count).try_for_each(|table| run(&mut client, format!("DROP TABLE IF EXISTS sbtest{table}").as_bytes()))
@@ -49,7 +50,7 @@ fn run(client: &mut Client, sql: &[u8]) -> Result<()> {
     client.run(sql).map(drop).map_err(|error| refused(&error))
 }
 
-/// Tables that nobody began, each handed out once.
+/// The tables that no thread has taken yet; each is handed out once.
 struct Queue {
     count: i64,
     next: AtomicI64,
@@ -66,7 +67,7 @@ impl Queue {
         (table <= self.count && !self.stopped.load(Ordering::Relaxed)).then_some(table)
     }
 
-    /// After an error nobody takes another table.
+    /// Returns `result`; if it is an error, no thread gets another table.
     fn stop_unless(&self, result: Result<()>) -> Result<()> {
         self.stopped.fetch_or(result.is_err(), Ordering::Relaxed);
         result
@@ -103,7 +104,7 @@ mod tests {
         assert_eq!(queue.take(), Some(1));
         assert!(queue.stop_unless(Ok(())).is_ok());
         assert_eq!(queue.take(), Some(2));
-        assert!(queue.stop_unless(Err(Error::workload("it failed", "mend it"))).is_err());
+        assert!(queue.stop_unless(Err(Error::workload("it failed", "fix it"))).is_err());
         assert_eq!(queue.take(), None);
     }
 }

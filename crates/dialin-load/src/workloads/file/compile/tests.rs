@@ -85,7 +85,7 @@ fn thinking_takes_a_time_a_range_or_a_draw() {
 }
 
 #[test]
-fn unsound_steps_are_refused() {
+fn invalid_steps_are_refused() {
     for steps in [
         "",
         "{ let = { a = 1 } }",
@@ -153,7 +153,7 @@ fn weights_retries_and_expected_errors_are_read() {
 }
 
 #[test]
-fn unsound_transactions_are_refused() {
+fn invalid_transactions_are_refused() {
     let good = "[[transaction]]\nname = 'a'\nsteps = [{ sql = 'DO 0' }]\n";
     assert!(compiled_with(good).is_ok());
     assert!(compiled_with(&format!("{good}{good}")).unwrap_err().what.ends_with("there is another of this name"));

@@ -61,7 +61,7 @@ fn draws_have_their_parameters() {
 }
 
 #[test]
-fn unsound_draws_are_refused() {
+fn invalid_draws_are_refused() {
     for text in [
         "{}",
         "[]",
@@ -109,7 +109,7 @@ fn unsound_draws_are_refused() {
 }
 
 #[test]
-fn the_nearest_name_is_told_for_one_that_is_misspelt() {
+fn the_error_for_a_misspelt_name_suggests_the_nearest_one() {
     assert_eq!(read("':conection'").unwrap_err().remedy, "Did you mean \"connection\"?");
     assert_eq!(read("{ integer = [1, 2], distribution = 'zipfain' }").unwrap_err().remedy, "Did you mean \"zipfian\"?");
     assert_eq!(read("{ intger = [1, 2] }").unwrap_err().remedy, "Did you mean \"integer\"?");
@@ -130,7 +130,7 @@ fn conditions_compare_variables() {
 }
 
 #[test]
-fn unsound_conditions_are_refused() {
+fn invalid_conditions_are_refused() {
     for text in [
         "{}",
         "5",
@@ -147,7 +147,7 @@ fn unsound_conditions_are_refused() {
 }
 
 #[test]
-fn the_drivers_own_names_cannot_be_set() {
+fn reserved_names_cannot_be_set() {
     with_scope(|scope| {
         let place = piece("").place;
         assert!(scope.define("sequence", &place).is_err());
