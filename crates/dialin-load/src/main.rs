@@ -5,7 +5,7 @@ use dialin_load::agent::{self, Conduct, Serve, Source};
 use dialin_load::engine::{self, Second};
 use dialin_load::errors::{Error, Result};
 use dialin_load::options::{
-    self, AccountOptions, AgentOptions, Cli, Command, Parsed, PrepareOptions, RunOptions, SelfTestOptions, Surroundings,
+    self, AccountOptions, AgentOptions, Cli, Command, Parsed, PrepareOptions, RunOptions, SelfTestOptions, Environment,
     TableOptions,
 };
 use dialin_load::output::{Output, Report};
@@ -141,7 +141,7 @@ fn watch_signals(stop: &Arc<AtomicBool>) -> Result<()> {
 }
 
 fn account_of(options: &AccountOptions) -> Result<Account> {
-    let around = Surroundings { variable: &|name| std::env::var(name).ok(), exists: &|path| path.exists() };
+    let around = Environment { variable: &|name| std::env::var(name).ok(), exists: &|path| path.exists() };
     let resolved = options.account(&around)?;
     resolved.warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
     Ok(resolved.account)

@@ -1,6 +1,6 @@
 //! Writes the stream of a run, as JSON lines or as text.
 
-use crate::engine::{Played, Second};
+use crate::engine::{RunResult, Second};
 use crate::errors::{Error, RATE_NOT_REACHED, Result};
 use crate::record::{End, Line, StartLine, Steps, When, human};
 use std::io::{ErrorKind, Write};
@@ -117,8 +117,8 @@ impl<'a, W: Write> Report<'a, W> {
     /// # Errors
     ///
     /// The output could not be written.
-    pub fn end(self, played: Played, stopped: bool) -> Result<u8> {
-        let Played { seconds, reached_backlog_cap } = played;
+    pub fn end(self, played: RunResult, stopped: bool) -> Result<u8> {
+        let RunResult { seconds, reached_backlog_cap } = played;
         let closed = matches!(self.output.state, State::Closed);
         let summary = self.steps.finish(End { seconds, reached_backlog_cap, stopped });
         self.output.line(&Line::Summary(&summary));
@@ -134,7 +134,7 @@ mod tests {
     use crate::run::{Arrivals, Purpose, Rate};
     use std::io;
 
-    const PLAYED: Played = Played { seconds: 2, reached_backlog_cap: false };
+    const PLAYED: RunResult = RunResult { seconds: 2, reached_backlog_cap: false };
 
     fn start() -> StartLine {
         StartLine {

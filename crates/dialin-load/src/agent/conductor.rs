@@ -6,7 +6,7 @@ use super::messages::{Report, Request};
 use super::order::Order;
 use super::token::Token;
 use crate::BUILD;
-use crate::engine::{Played, Second};
+use crate::engine::{RunResult, Second};
 use crate::errors::{Error, Result};
 use crate::run::Run;
 use serde::Serialize;
@@ -53,10 +53,10 @@ impl Conductor<'_> {
     ///
     /// # Errors
     /// As [`super::conduct`].
-    pub fn conduct(&mut self, orders: &[(String, Order)], run: &Run, seconds: &mut dyn FnMut(Second)) -> Result<Played> {
+    pub fn conduct(&mut self, orders: &[(String, Order)], run: &Run, seconds: &mut dyn FnMut(Second)) -> Result<RunResult> {
         let mut members = self.meet_all(orders)?;
         if !self.wait_until_ready(&mut members)? {
-            return Ok(Played { seconds: 0, reached_backlog_cap: false });
+            return Ok(RunResult { seconds: 0, reached_backlog_cap: false });
         }
         let started_at = self.start(&mut members)?;
         let mut merger = Merger::new(&run.phases, members.iter().map(|member| member.name.clone()), started_at);
@@ -84,7 +84,7 @@ impl Conductor<'_> {
             }
         }
         let reached_backlog_cap = members.iter().filter_map(|member| member.ended).any(|ended| ended.reached_backlog_cap);
-        Ok(Played { seconds: merger.completed(), reached_backlog_cap })
+        Ok(RunResult { seconds: merger.completed(), reached_backlog_cap })
     }
 
     /// Wait until all agents have opened their connections, then read their clocks; false if the run was stopped before.
@@ -161,7 +161,7 @@ struct Member {
     /// The reading with the shortest round trip.
     clock: Clock,
     is_ready: bool,
-    ended: Option<Played>,
+    ended: Option<RunResult>,
 }
 
 impl Member {

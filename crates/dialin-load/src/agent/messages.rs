@@ -1,6 +1,6 @@
 //! The messages after the order: the conductor sends requests, and the agent answers each with a report.
 
-use crate::engine::{Played, Second};
+use crate::engine::{RunResult, Second};
 use crate::errors::Result;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct Report {
     /// The seconds that ended since the last report.
     pub seconds: Vec<Second>,
     /// How the run ended; None if it is still running.
-    pub ended: Option<Result<Played>>,
+    pub ended: Option<Result<RunResult>>,
 }
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn a_report_survives_json_with_whole_histograms() {
-        for ended in [None, Some(Ok(Played { seconds: 1, reached_backlog_cap: true })), Some(Err(Error::server("a", "b")))] {
+        for ended in [None, Some(Ok(RunResult { seconds: 1, reached_backlog_cap: true })), Some(Err(Error::server("a", "b")))] {
             let report = Report { clock: u64::MAX, is_ready: true, seconds: vec![second(1, 1000)], ended };
             let crossed = to_string(&report).unwrap();
             assert!(crossed.len() < 20_000, "{}", crossed.len());

@@ -22,7 +22,7 @@ mod tests;
 pub use order::Source;
 
 use crate::account::Account;
-use crate::engine::{self, Played, Second};
+use crate::engine::{self, RunResult, Second};
 use crate::errors::{Error, Result};
 use crate::options::raise_limit;
 use crate::run::Run;
@@ -99,7 +99,7 @@ pub fn conduct(
     stop: &AtomicBool,
     say: &mut dyn FnMut(String),
     seconds: &mut dyn FnMut(Second),
-) -> Result<Played> {
+) -> Result<RunResult> {
     let token = Token::read(&conduct.token_file)?;
     conductor::check_names(&conduct.agents)?;
     let orders = divide(run, &conduct.source, &conduct.options, conduct.agents.len())?;

@@ -6,7 +6,7 @@ use super::messages::{Report, Request};
 use super::order::Order;
 use super::token::Token;
 use crate::BUILD;
-use crate::engine::{Played, Second};
+use crate::engine::{RunResult, Second};
 use crate::errors::{Error, Result};
 use rustix::net::sockopt;
 use std::io::{self, ErrorKind};
@@ -25,7 +25,7 @@ const FURTHEST_START: Duration = Duration::from_secs(60);
 
 /// Applies an ordered load, as [`crate::engine::play_when`] does.
 pub type Play<'a> =
-    dyn Fn(&Order, &AtomicBool, &mut dyn FnMut() -> Result<Instant>, &mut dyn FnMut(Second)) -> Result<Played> + Sync + 'a;
+    dyn Fn(&Order, &AtomicBool, &mut dyn FnMut() -> Result<Instant>, &mut dyn FnMut(Second)) -> Result<RunResult> + Sync + 'a;
 
 /// Plays the orders of conductors.
 pub struct Agent<'a> {
@@ -120,7 +120,7 @@ impl Agent<'_> {
         }
     }
 
-    fn play(&self, run: &ActiveRun, order: &Order, starts: &Receiver<u64>) -> Result<Played> {
+    fn play(&self, run: &ActiveRun, order: &Order, starts: &Receiver<u64>) -> Result<RunResult> {
         let mut ready = || run.ready(starts);
         let mut seconds = |second: Second| run.progress().seconds.push(second);
         let play = AssertUnwindSafe(|| (self.play)(order, &run.stop, &mut ready, &mut seconds));
@@ -135,7 +135,7 @@ impl Agent<'_> {
     }
 
     /// Answer requests until the end of the run has been reported; return how it ended.
-    fn report(&self, link: &mut Link, run: &ActiveRun, start: Sender<u64>) -> std::result::Result<Result<Played>, LinkError> {
+    fn report(&self, link: &mut Link, run: &ActiveRun, start: Sender<u64>) -> std::result::Result<Result<RunResult>, LinkError> {
         let mut start = Some(start);
         loop {
             let report = run.report();

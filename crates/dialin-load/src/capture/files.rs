@@ -3,7 +3,7 @@
 use super::counters::Difference;
 use super::format::{self, Header};
 use super::logs::Logs;
-use super::packed::{Packed, create};
+use super::packed::{RecordWriter, create};
 use super::recorder::{Recorder, Source};
 use super::summary::Summary;
 use super::timestamp::Clock;
@@ -63,7 +63,7 @@ fn write(request: &Request, logs: Logs, counters: Option<&Difference>) -> io::Re
     let out = &request.out;
     let log_bytes = logs.bytes;
     let mut recorder = Recorder::between(counters.map(Difference::times));
-    let mut packed = Packed::begin((!request.forget_text).then_some(out.as_path()))?;
+    let mut packed = RecordWriter::begin((!request.forget_text).then_some(out.as_path()))?;
     let (source, about) = logs.play(|entry| {
         recorder.take(entry, &mut packed.records);
         packed.flush_if_full()

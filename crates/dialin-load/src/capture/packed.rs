@@ -13,7 +13,7 @@ const BLOCK: usize = 1 << 20;
 const LEVEL: i32 = 3;
 
 /// Records that are compressed into a file.
-pub(super) struct Packed {
+pub(super) struct RecordWriter {
     /// Records that the compression thread does not have yet.
     pub(super) records: Vec<u8>,
     /// None if the records are dropped.
@@ -33,7 +33,7 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-impl Packed {
+impl RecordWriter {
     /// Compress records into a temporary file in this directory. Without a directory, the records are dropped.
     pub(super) fn begin(directory: Option<&Path>) -> io::Result<Self> {
         let compressor = directory.map(|directory| {

@@ -27,7 +27,7 @@ const LONGER: f64 = 1.05;
 #[derive(Clone, Copy, Debug)]
 pub struct Batching {
     pause: Duration,
-    /// The number of pauses since [`Self::told`] was last called, and their total length.
+    /// The number of pauses since [`Self::take_pauses`] was last called, and their total length.
     pauses: u64,
     paused: Duration,
 }
@@ -46,7 +46,7 @@ impl Batching {
     }
 
     /// Returns the number of pauses since the last call, and their total length in nanoseconds.
-    pub fn told(&mut self) -> (u64, u64) {
+    pub fn take_pauses(&mut self) -> (u64, u64) {
         let nanoseconds = u64::try_from(self.paused.as_nanos()).unwrap_or(u64::MAX);
         let counted = (self.pauses, nanoseconds);
         (self.pauses, self.paused) = (0, Duration::ZERO);

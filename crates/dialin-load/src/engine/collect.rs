@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
 /// A report of a load thread to the collecting thread.
-pub enum Told {
+pub enum ThreadReport {
     /// A load thread has opened all its connections.
     Opened,
     /// A second has ended.
@@ -39,7 +39,7 @@ pub struct Collector<'a> {
     empties: Vec<Sender<Box<Tally>>>,
     meter: Meter,
     /// How many complete seconds [`Self::take`] has returned.
-    pub told: u64,
+    pub reported_seconds: u64,
 }
 
 impl<'a> Collector<'a> {
@@ -56,15 +56,15 @@ impl<'a> Collector<'a> {
     ) -> Self {
         let last = vec![0; empties.len()];
         let meter = Meter::from(process_cpu());
-        Self { timetable, dealing, gathering, clock, transactions, waiting: BTreeMap::new(), last, empties, meter, told: 0 }
+        Self { timetable, dealing, gathering, clock, transactions, waiting: BTreeMap::new(), last, empties, meter, reported_seconds: 0 }
     }
 
     /// Takes in a report of a load thread; returns the seconds that are complete now, in order.
-    pub fn take(&mut self, report: Told) -> Vec<Second> {
+    pub fn take(&mut self, report: ThreadReport) -> Vec<Second> {
         match report {
-            Told::Opened => {}
-            Told::Ended(thread) => self.last[thread] = u64::MAX,
-            Told::Second { thread, second, seconds, mut tally } => {
+            ThreadReport::Opened => {}
+            ThreadReport::Ended(thread) => self.last[thread] = u64::MAX,
+            ThreadReport::Second { thread, second, seconds, mut tally } => {
                 let (merged, length) = self.waiting.entry(second).or_insert_with(|| (Merged::new(self.transactions), 0.0));
                 merged.add(&tally);
                 *length = length.max(seconds);
@@ -89,7 +89,7 @@ impl<'a> Collector<'a> {
         let place = self.timetable.at(begin)?;
         let phase = self.timetable.phase(place);
         merged.driver_cpu_ns = self.meter.lap(process_cpu());
-        self.told += 1;
+        self.reported_seconds += 1;
         Some(Second {
             number,
             purpose: phase.purpose,
@@ -112,10 +112,10 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::time::Instant;
 
-    fn report(thread: usize, second: u64, transactions: u64) -> Told {
+    fn report(thread: usize, second: u64, transactions: u64) -> ThreadReport {
         let mut tally = Box::new(Tally::new(1));
         (0..transactions).for_each(|_| tally.transaction(0, 1_000_000, 1_000_000));
-        Told::Second { thread, second, seconds: 1.0, tally }
+        ThreadReport::Second { thread, second, seconds: 1.0, tally }
     }
 
     fn phase(purpose: Purpose, seconds: Option<u64>) -> Phase {
@@ -138,11 +138,11 @@ mod tests {
         assert!(collector.take(report(0, 2, 4)).is_empty());
         let first = collector.take(report(1, 1, 5));
         assert_eq!((numbers(&first), first[0].purpose), (vec![(1, 8)], Purpose::WarmUp));
-        let second = collector.take(Told::Ended(1));
+        let second = collector.take(ThreadReport::Ended(1));
         assert_eq!((numbers(&second), second[0].purpose, second[0].gather), (vec![(2, 4)], Purpose::Measure, Some(true)));
         assert_eq!(numbers(&collector.take(report(0, 3, 1))), [(3, 1)]);
         let given_back: Vec<Box<Tally>> = backs.iter().flat_map(|back| back.try_iter()).collect();
-        assert_eq!((collector.told, given_back.len()), (3, 4));
+        assert_eq!((collector.reported_seconds, given_back.len()), (3, 4));
         assert!(given_back.iter().all(|tally| **tally == Tally::new(1)), "load threads would have to clear them");
     }
 

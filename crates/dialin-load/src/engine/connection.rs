@@ -165,12 +165,12 @@ impl Connection {
         }
         std::mem::swap(&mut self.batch, &mut self.written);
         self.batch.clear();
-        self.batch_again();
+        self.resend_batch();
         true
     }
 
     /// Writes the last multi-row statement into the send buffer again.
-    pub fn batch_again(&mut self) {
+    pub fn resend_batch(&mut self) {
         let written = std::mem::take(&mut self.written);
         self.text(&written);
         self.written = written;

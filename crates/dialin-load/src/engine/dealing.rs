@@ -7,7 +7,7 @@
 use super::slot::Slot;
 
 /// A connection that is handed over to another load thread.
-pub struct Passed<S> {
+pub struct Handover<S> {
     /// The phase whose distribution requires the handover. The receiving thread may not have entered this phase yet, or may have left it.
     pub phase: usize,
     /// The connection, which is idle.

@@ -38,9 +38,9 @@ pub enum Verdict {
     /// The workload expects this error: the transaction counts as successful.
     Expected,
     /// The transaction is retried after a pause.
-    Again(Duration),
+    Retry(Duration),
     /// The transaction continues with its next statement. The value says whether the error is counted.
-    GoesOn(bool),
+    Continue(bool),
     /// The transaction fails, and the error is counted.
     Counted,
     /// The connection is lost.
@@ -62,7 +62,7 @@ pub fn judge(transaction: &Transaction, code: u16, message: &str, retries: u32) 
         return Verdict::Expected;
     }
     if transaction.retry.errors.get(&code).is_some_and(|most| retries < *most) {
-        return Verdict::Again(transaction.retry.pause.saturating_mul(2_u32.saturating_pow(retries.min(10))));
+        return Verdict::Retry(transaction.retry.pause.saturating_mul(2_u32.saturating_pow(retries.min(10))));
     }
     if ends_connection(code) {
         return Verdict::Lost;
@@ -81,7 +81,7 @@ pub fn refused(what: &str, code: u16, message: &str, remedy: &str) -> Error {
 
 /// The error that ends a run because the server's answer cannot be read.
 #[must_use]
-pub fn garbled(why: Malformed) -> Error {
+pub fn unreadable_answer(why: Malformed) -> Error {
     if why == FEWER_COLUMNS {
         return Error::workload(
             "A statement's result has fewer columns than the workload keeps of it",
@@ -137,15 +137,15 @@ mod tests {
     #[test]
     fn deadlocks_are_retried_as_often_as_the_policy_says_with_growing_pauses() {
         let again = |retries| judge(&transaction(), 1213, "Deadlock found", retries);
-        assert_eq!(again(0), Verdict::Again(Duration::from_millis(5)));
-        assert_eq!(again(1), Verdict::Again(Duration::from_millis(10)));
+        assert_eq!(again(0), Verdict::Retry(Duration::from_millis(5)));
+        assert_eq!(again(1), Verdict::Retry(Duration::from_millis(10)));
         assert_eq!(again(2), Verdict::Counted);
     }
 
     #[test]
     fn by_default_deadlocks_are_retried_forever_without_a_pause() {
         let transaction = Transaction { retry: Retry::default(), ..transaction() };
-        assert_eq!(judge(&transaction, 1213, "", 1_000_000), Verdict::Again(Duration::ZERO));
+        assert_eq!(judge(&transaction, 1213, "", 1_000_000), Verdict::Retry(Duration::ZERO));
     }
 
     #[test]

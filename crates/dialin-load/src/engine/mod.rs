@@ -29,7 +29,7 @@ use crate::replay::{Facts, Request};
 use crate::run::{Purpose, Rate, Run};
 use channels::Channels;
 use clock::Clock;
-use collect::{Collector, Told};
+use collect::{Collector, ThreadReport};
 use dealing::Dealing;
 use gathering::Decider;
 use player::{Player, Source};
@@ -80,7 +80,7 @@ pub struct Second {
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Played {
+pub struct RunResult {
     /// How many seconds were reported.
     pub seconds: u64,
     /// Whether transactions that were due were dropped, because too many waited.
@@ -99,7 +99,7 @@ pub fn load_threads(run: &Run) -> Vec<usize> {
 /// # Errors
 ///
 /// The server cannot be reached or refuses something, the workload cannot succeed on it, or the driver fails.
-pub fn play(plan: &Plan, run: &Run, stop: &AtomicBool, seconds: &mut dyn FnMut(Second)) -> Result<Played> {
+pub fn play(plan: &Plan, run: &Run, stop: &AtomicBool, seconds: &mut dyn FnMut(Second)) -> Result<RunResult> {
     play_when(plan, run, stop, &mut || Ok(Instant::now()), seconds)
 }
 
@@ -114,7 +114,7 @@ pub fn play_when(
     stop: &AtomicBool,
     ready: &mut dyn FnMut() -> Result<Instant>,
     seconds: &mut dyn FnMut(Second),
-) -> Result<Played> {
+) -> Result<RunResult> {
     let most = run.phases.iter().map(|phase| phase.connections).max().unwrap_or(0);
     if most == 0 || plan.transactions.is_empty() {
         return Err(Error::user(
@@ -137,7 +137,7 @@ pub fn replay(
     run: &Run,
     stop: &AtomicBool,
     seconds: &mut dyn FnMut(Second),
-) -> Result<Played> {
+) -> Result<RunResult> {
     let source = replayer::Source::new(request, facts)?;
     let (setup, load_threads) = (replayer::Source::setup(facts), vec![1; run.phases.len()]);
     play_scripts::<Replayer<'_>>(&source, setup, run, load_threads, stop, &mut || Ok(Instant::now()), seconds)
@@ -152,7 +152,7 @@ fn play_scripts<'s, S: Script<'s>>(
     stop: &AtomicBool,
     ready: &mut dyn FnMut() -> Result<Instant>,
     seconds: &mut dyn FnMut(Second),
-) -> Result<Played> {
+) -> Result<RunResult> {
     let most = run.phases.iter().map(|phase| phase.connections).max().unwrap_or(0);
     let connector = Connector::new(&run.account);
     let dealing = Dealing::of(load_threads);
@@ -177,7 +177,7 @@ fn play_scripts<'s, S: Script<'s>>(
         }
         drop((filled, passing));
         if !wait_until_open(&reports, thread_count) {
-            return shared.failure().map_or(Ok(Played { seconds: 0, reached_backlog_cap: false }), Err);
+            return shared.failure().map_or(Ok(RunResult { seconds: 0, reached_backlog_cap: false }), Err);
         }
         let clock = Clock::from(ready()?);
         for begin in begins {
@@ -190,16 +190,16 @@ fn play_scripts<'s, S: Script<'s>>(
 }
 
 /// Waits until each of `thread_count` load threads has opened its connections; returns false if one of them ends before.
-fn wait_until_open(reports: &Receiver<Told>, thread_count: usize) -> bool {
-    (0..thread_count).all(|_| matches!(reports.recv(), Ok(Told::Opened)))
+fn wait_until_open(reports: &Receiver<ThreadReport>, thread_count: usize) -> bool {
+    (0..thread_count).all(|_| matches!(reports.recv(), Ok(ThreadReport::Opened)))
 }
 
 fn drive<'s, S: Script<'s>>(shared: &Shared<'_>, source: &'s S::Source, place: usize, connections: usize, lines: Channels<S>) {
     // Reports the end of the thread even if it panics, so that the collecting thread does not wait for it.
-    struct Ending<'a>(&'a SyncSender<Told>, usize);
+    struct Ending<'a>(&'a SyncSender<ThreadReport>, usize);
     impl Drop for Ending<'_> {
         fn drop(&mut self) {
-            let _ = self.0.send(Told::Ended(self.1));
+            let _ = self.0.send(ThreadReport::Ended(self.1));
         }
     }
     let filled = lines.filled.clone();
@@ -214,13 +214,13 @@ fn report_seconds(
     shared: &Shared<'_>,
     clock: Clock,
     empties: Vec<Sender<Box<Tally>>>,
-    reports: &Receiver<Told>,
+    reports: &Receiver<ThreadReport>,
     seconds: &mut dyn FnMut(Second),
-) -> Played {
+) -> RunResult {
     let Shared { timetable, dealing, gathering, setup, .. } = shared;
     let mut collector = Collector::new(timetable, dealing, gathering, clock, setup.kinds, empties);
     let mut decider = Decider::of(&shared.run.phases, timetable, gathering);
-    let mut played = Played { seconds: 0, reached_backlog_cap: false };
+    let mut played = RunResult { seconds: 0, reached_backlog_cap: false };
     let mut fail_streak = 0;
     loop {
         let next_decision = decider.advance(clock.now(), gathering);
@@ -241,7 +241,7 @@ fn report_seconds(
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    played.seconds = collector.told;
+    played.seconds = collector.reported_seconds;
     played
 }
 

@@ -354,11 +354,11 @@ impl<'s> Script<'s> for Replayer<'s> {
             Sent::Schema => {
                 let schema = step.schema.clone();
                 self.enter(schema);
-                return Verdict::GoesOn(true);
+                return Verdict::Continue(true);
             }
             Sent::Clock => {
                 transaction.clocked = transaction.at + 1;
-                return Verdict::GoesOn(true);
+                return Verdict::Continue(true);
             }
             Sent::Step => {}
         }
@@ -367,14 +367,14 @@ impl<'s> Script<'s> for Replayer<'s> {
         if captured == Some(u64::from(code)) {
             self.source.state().tally.counts.outcomes += 1;
             self.advance();
-            return Verdict::GoesOn(false);
+            return Verdict::Continue(false);
         }
         if ends_connection(code) {
             return Verdict::Lost;
         }
         if AGAIN.contains(&code) {
             if retries < MOST_RETRIES && transaction.bytes <= LONGEST_AGAIN {
-                return Verdict::Again(if retries == 0 { Duration::ZERO } else { Duration::from_millis(1 << retries) });
+                return Verdict::Retry(if retries == 0 { Duration::ZERO } else { Duration::from_millis(1 << retries) });
             }
             let mut state = self.source.state();
             state.tally.counts.new_errors += 1;
@@ -392,7 +392,7 @@ impl<'s> Script<'s> for Replayer<'s> {
         }
         drop(state);
         self.advance();
-        Verdict::GoesOn(!is_harmless)
+        Verdict::Continue(!is_harmless)
     }
 
     fn lose(&mut self, now: u64) {

@@ -59,7 +59,7 @@ impl Timetable {
 
 /// Generates the due times of a phase with a rate, for all load threads together.
 #[derive(Debug)]
-pub struct Arriving {
+pub struct ArrivalQueue {
     /// The mean time between two arrivals, in nanoseconds.
     gap: f64,
     arrivals: Arrivals,
@@ -71,7 +71,7 @@ pub struct Arriving {
     most: usize,
 }
 
-impl Arriving {
+impl ArrivalQueue {
     /// Creates the arrivals from `begin` until `end`, which queue behind those in `waiting`. At most `most` transactions wait for a
     /// connection.
     #[must_use]
@@ -144,7 +144,7 @@ impl Arriving {
 /// another thread has a free one. Connections take turns, because each takes a transaction when it becomes free.
 #[derive(Debug, Default)]
 pub struct Queue {
-    current: Option<(usize, Arriving)>,
+    current: Option<(usize, ArrivalQueue)>,
     /// The previous phase, and its backlog at its end.
     before: Option<(usize, Backlog)>,
 }
@@ -158,7 +158,7 @@ impl Queue {
     ///
     /// With `goes_on`, the phase belongs to the same step, and takes over the backlog of the previous phase (its warm-up); a new step begins
     /// with an empty queue.
-    pub fn enter(&mut self, phase: usize, goes_on: bool, make: impl FnOnce(VecDeque<u64>) -> Option<Arriving>) -> u64 {
+    pub fn enter(&mut self, phase: usize, goes_on: bool, make: impl FnOnce(VecDeque<u64>) -> Option<ArrivalQueue>) -> u64 {
         if self.current.as_ref().is_some_and(|(current, _)| *current >= phase) {
             return 0;
         }
@@ -186,7 +186,7 @@ impl Queue {
     }
 
     /// The due times of a phase, if it is the current phase and has a rate.
-    pub fn of(&mut self, phase: usize) -> Option<&mut Arriving> {
+    pub fn of(&mut self, phase: usize) -> Option<&mut ArrivalQueue> {
         self.current.as_mut().filter(|(current, _)| *current == phase).map(|(_, arriving)| arriving)
     }
 }
@@ -208,8 +208,8 @@ mod tests {
         }
     }
 
-    fn at(per_second: f64, arrivals: Arrivals, most: usize) -> Arriving {
-        Arriving::new(Rate { per_second, arrivals }, (5 * SECOND, 100 * SECOND), most, VecDeque::new(), (7, 0))
+    fn at(per_second: f64, arrivals: Arrivals, most: usize) -> ArrivalQueue {
+        ArrivalQueue::new(Rate { per_second, arrivals }, (5 * SECOND, 100 * SECOND), most, VecDeque::new(), (7, 0))
     }
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn a_phase_is_entered_once_and_its_backlog_is_carried_over_only_within_a_step() {
         let make = |waiting| {
-            Some(Arriving::new(Rate { per_second: 1.0, arrivals: Arrivals::Constant }, (0, 9 * SECOND), 5, waiting, (1, 0)))
+            Some(ArrivalQueue::new(Rate { per_second: 1.0, arrivals: Arrivals::Constant }, (0, 9 * SECOND), 5, waiting, (1, 0)))
         };
         let mut queue = Queue::default();
         assert_eq!(queue.enter(0, false, make), 0);

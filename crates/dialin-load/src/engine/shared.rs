@@ -3,7 +3,7 @@
 use super::dealing::Dealing;
 use super::error_policy::one_line;
 use super::gathering::Gathering;
-use super::schedule::{Arriving, Queue, Timetable};
+use super::schedule::{ArrivalQueue, Queue, Timetable};
 use super::script::Setup;
 use crate::errors::Error;
 use crate::net::connect::Connector;
@@ -93,12 +93,12 @@ impl<'a> Shared<'a> {
     }
 
     /// The due times of a phase, which follow those in `waiting`; None for a closed loop.
-    fn arriving(&self, phase: usize, waiting: VecDeque<u64>) -> Option<Arriving> {
+    fn arriving(&self, phase: usize, waiting: VecDeque<u64>) -> Option<ArrivalQueue> {
         let rate = self.timetable.phase(phase).rate?;
         let most = usize::try_from(self.run.backlog).unwrap_or(usize::MAX);
         let begin = self.timetable.begin(phase) + self.turn(rate);
         let seed = (self.run.seed ^ self.run.first, u64::MAX - phase as u64);
-        Some(Arriving::new(rate, (begin, self.timetable.end(phase)), most, waiting, seed))
+        Some(ArrivalQueue::new(rate, (begin, self.timetable.end(phase)), most, waiting, seed))
     }
 
     /// By how much the constant arrivals of this host are shifted against those of the first host, in nanoseconds, so that the transactions

@@ -8,11 +8,11 @@ mod turns;
 use super::batching::Batching;
 use super::channels::Channels;
 use super::clock::{Clock, SECOND};
-use super::collect::Told;
+use super::collect::ThreadReport;
 use super::connection::Connection;
-use super::dealing::Passed;
+use super::dealing::Handover;
 use super::poller::Poller;
-use super::schedule::Arriving;
+use super::schedule::ArrivalQueue;
 use super::scheduling::Scheduling;
 use super::script::{Action, Script};
 use super::shared::Shared;
@@ -83,11 +83,11 @@ pub struct Worker<'r, 's, S: Script<'s>> {
     tally: Box<Tally>,
     cpu: Meter,
     second: u64,
-    filled: SyncSender<Told>,
+    filled: SyncSender<ThreadReport>,
     empty: Receiver<Box<Tally>>,
     begin: Receiver<Clock>,
-    passed: Receiver<Passed<S>>,
-    passing: Vec<Sender<Passed<S>>>,
+    passed: Receiver<Handover<S>>,
+    passing: Vec<Sender<Handover<S>>>,
     place: usize,
 }
 
@@ -185,7 +185,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
 
     /// Reports that all connections are open, and sleeps until the load begins; returns false if the run is to end before.
     fn wait_for_origin(&mut self) -> bool {
-        let opened = self.filled.send(Told::Opened);
+        let opened = self.filled.send(ThreadReport::Opened);
         let (Ok(()), Ok(clock)) = (opened, self.begin.recv()) else { return false };
         self.clock = clock;
         self.slots.iter_mut().for_each(|slot| slot.free_since = 0);
@@ -220,12 +220,12 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         self.tally.backlog = backlog as u64;
         let oldest_due = [self.oldest_open(), longest_waiting].into_iter().flatten().min();
         self.tally.oldest_ns = oldest_due.map_or(0, |due| end.saturating_sub(due));
-        (self.tally.gather_pauses, self.tally.gather_ns) = self.batching.told();
+        (self.tally.gather_pauses, self.tally.gather_ns) = self.batching.take_pauses();
         self.tally.busiest_cpu_ns = self.cpu.lap(thread_cpu());
         S::count(self.source, &mut self.tally);
         let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.setup.kinds)));
         let full = std::mem::replace(&mut self.tally, next);
-        let report = Told::Second { thread: self.place, second: self.second, seconds, tally: full };
+        let report = ThreadReport::Second { thread: self.place, second: self.second, seconds, tally: full };
         // The receiver is gone only if the run has failed, so only a full channel is an error.
         if let Err(TrySendError::Full(_)) = self.filled.try_send(report) {
             self.shared.fail(Error::user(
@@ -272,7 +272,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                 State::Pauses(What::Batch) => {
                     self.tally.timer(now - at);
                     if let Some(connection) = &mut self.slots[place].connection {
-                        connection.batch_again();
+                        connection.resend_batch();
                     }
                     self.send(place, Doing::Batch, now)?;
                 }
@@ -309,7 +309,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                 self.take_turn(place, now)?;
                 continue;
             }
-            let Some(due) = self.shared.queue().of(self.phase).and_then(Arriving::take) else {
+            let Some(due) = self.shared.queue().of(self.phase).and_then(ArrivalQueue::take) else {
                 self.is_taken = true;
                 self.free.push_front(place);
                 break;

@@ -29,7 +29,7 @@ pub enum ConnectError {
 impl ConnectError {
     /// Whether the error may be temporary, so that an account that could log in before should try again.
     #[must_use]
-    pub fn heals(&self) -> bool {
+    pub fn is_temporary(&self) -> bool {
         // A server that stops in the middle of a handshake looks like one that cannot encrypt.
         matches!(self, Self::Unreachable(..) | Self::TooMany(..) | Self::Tls(_))
     }

@@ -76,7 +76,7 @@ impl<'a> Opening<'a> {
     pub fn timed_out(&self) -> ConnectError {
         let error = ErrorKind::TimedOut.into();
         match self.stage {
-            Stage::Encrypts(..) => ConnectError::Tls(tls::told(&error)),
+            Stage::Encrypts(..) => ConnectError::Tls(tls::describe_handshake_error(&error)),
             _ => self.endpoint.unreachable(&error),
         }
     }
@@ -120,10 +120,10 @@ impl<'a> Opening<'a> {
                     let address = &self.endpoint.account.address;
                     self.stream = self.stream.encrypted(config, address).map_err(ConnectError::Tls)?;
                 }
-                match self.stream.shake() {
+                match self.stream.handshake() {
                     Ok(true) => self.log_in(),
                     Ok(false) => return Ok(Progress::Waits(self)),
-                    Err(error) => return Err(ConnectError::Tls(tls::told(&error))),
+                    Err(error) => return Err(ConnectError::Tls(tls::describe_handshake_error(&error))),
                 }
                 continue;
             }

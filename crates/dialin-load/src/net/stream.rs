@@ -37,7 +37,7 @@ impl Stream {
         self.socket().connect(target)
     }
 
-    /// The same connection, which is encrypted once the [handshake](Self::shake) is done.
+    /// The same connection, which is encrypted once the [handshake](Self::handshake) is done.
     pub(super) fn encrypted(self, config: Arc<ClientConfig>, address: &Address) -> Result<Self, String> {
         match self.inner {
             Inner::Plain(socket) => Tls::over(socket, config, address).map(|tls| Self { inner: Inner::Tls(Box::new(tls)) }),
@@ -46,10 +46,10 @@ impl Stream {
     }
 
     /// Continues the TLS handshake without blocking; returns whether it is done.
-    pub(super) fn shake(&mut self) -> io::Result<bool> {
+    pub(super) fn handshake(&mut self) -> io::Result<bool> {
         match &mut self.inner {
             Inner::Plain(_) => Ok(true),
-            Inner::Tls(tls) => tls.shake(),
+            Inner::Tls(tls) => tls.handshake(),
         }
     }
 

@@ -24,14 +24,14 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    /// A connection that is encrypted once the [handshake](Self::shake) is done.
+    /// A connection that is encrypted once the [handshake](Self::handshake) is done.
     pub(super) fn over(socket: Socket, config: Arc<ClientConfig>, address: &Address) -> Result<Self, String> {
         let connection = ClientConnection::new(config, server_name(address)?).map_err(|error| error.to_string())?;
         Ok(Self { socket, connection })
     }
 
     /// Continues the handshake without blocking; returns whether it is done.
-    pub(super) fn shake(&mut self) -> io::Result<bool> {
+    pub(super) fn handshake(&mut self) -> io::Result<bool> {
         loop {
             if !self.flush()? {
                 return Ok(false);
@@ -139,7 +139,7 @@ impl io::Write for Wire<'_> {
 }
 
 /// Why a handshake failed.
-pub(super) fn told(error: &io::Error) -> String {
+pub(super) fn describe_handshake_error(error: &io::Error) -> String {
     match (error.kind(), error.get_ref().and_then(|inner| inner.downcast_ref())) {
         (_, Some(Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13))) => {
             "the server supports only TLS 1.1 or older, and dialin-load needs 1.2 or 1.3".to_owned()
@@ -301,9 +301,9 @@ mod tests {
     #[test]
     fn the_error_says_that_a_server_is_too_old() {
         let too_old = Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13);
-        assert!(told(&io::Error::new(ErrorKind::InvalidData, too_old)).contains("1.2 or 1.3"));
-        assert!(told(&ErrorKind::UnexpectedEof.into()).contains("ended"));
-        assert!(told(&ErrorKind::WouldBlock.into()).contains("stopped answering"));
+        assert!(describe_handshake_error(&io::Error::new(ErrorKind::InvalidData, too_old)).contains("1.2 or 1.3"));
+        assert!(describe_handshake_error(&ErrorKind::UnexpectedEof.into()).contains("ended"));
+        assert!(describe_handshake_error(&ErrorKind::WouldBlock.into()).contains("stopped answering"));
     }
 
     #[test]

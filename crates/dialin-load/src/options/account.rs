@@ -50,7 +50,7 @@ pub struct AccountOptions {
 }
 
 /// The environment that the defaults of an account depend on.
-pub struct Surroundings<'a> {
+pub struct Environment<'a> {
     /// The value of an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// Whether a file exists.
@@ -59,7 +59,7 @@ pub struct Surroundings<'a> {
 
 /// An account, and the warnings about its option file.
 #[derive(Debug)]
-pub struct Found {
+pub struct ResolvedAccount {
     /// The account.
     pub account: Account,
     /// One sentence each, without a full stop.
@@ -72,12 +72,12 @@ impl AccountOptions {
     /// # Errors
     ///
     /// The option file cannot be read, or options contradict each other.
-    pub fn account(&self, around: &Surroundings<'_>) -> Result<Found> {
+    pub fn account(&self, around: &Environment<'_>) -> Result<ResolvedAccount> {
         let file = self.defaults_file.as_deref().map(account_file::read).transpose()?.unwrap_or_default();
         self.account_with(file, around)
     }
 
-    fn account_with(&self, file: AccountFile, around: &Surroundings<'_>) -> Result<Found> {
+    fn account_with(&self, file: AccountFile, around: &Environment<'_>) -> Result<ResolvedAccount> {
         let variable = |name: &str| (around.variable)(name).filter(|value| !value.is_empty());
         let account = Account {
             address: self.address(&file, around),
@@ -92,10 +92,10 @@ impl AccountOptions {
             password: file.password.or_else(|| variable("MYSQL_PWD")).unwrap_or_default(),
             database: self.database.clone().or(file.database).unwrap_or_else(|| "sbtest".into()),
         };
-        Ok(Found { account, warnings: file.warnings })
+        Ok(ResolvedAccount { account, warnings: file.warnings })
     }
 
-    fn address(&self, file: &AccountFile, around: &Surroundings<'_>) -> Address {
+    fn address(&self, file: &AccountFile, around: &Environment<'_>) -> Address {
         if let Some(socket) = &self.socket {
             return Address::Socket(socket.clone());
         }
@@ -142,7 +142,7 @@ mod tests {
 
     fn found(options: &AccountOptions, file: &str, environment: &[(&str, &str)], socket_there: bool) -> Result<Account> {
         let variable = |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-        let around = Surroundings { variable: &variable, exists: &|_| socket_there };
+        let around = Environment { variable: &variable, exists: &|_| socket_there };
         let file = account_file::parse(file, "my.cnf")?;
         options.account_with(file, &around).map(|found| found.account)
     }

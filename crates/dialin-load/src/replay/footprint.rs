@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The tables that statements of a digest touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Touches {
+pub enum TouchedTables {
     /// They may touch anything.
     Unknown,
     /// These tables.
@@ -107,9 +107,9 @@ const MAX_ACCESSES: usize = 400;
 
 impl Footprint {
     /// Add a statement. `touches` belongs to its digest; `examined` is the number of rows that it examined.
-    pub fn add(&mut self, touches: &Touches, sql: &[u8], literals: Option<&Literals>, examined: Option<u64>) {
+    pub fn add(&mut self, touches: &TouchedTables, sql: &[u8], literals: Option<&Literals>, examined: Option<u64>) {
         match touches {
-            Touches::Tables(tables) if self.reads.len() + self.writes.len() < MAX_ACCESSES => {
+            TouchedTables::Tables(tables) if self.reads.len() + self.writes.len() < MAX_ACCESSES => {
                 for table in tables {
                     let is_read = matches!(table.does, Does::Read(_));
                     let before = self.writes.len();
@@ -203,7 +203,7 @@ impl Table {
     }
 }
 
-impl Touches {
+impl TouchedTables {
     /// The tables that statements of this digest touch.
     #[must_use]
     pub fn of(digest: &[u8]) -> Self {
@@ -388,7 +388,7 @@ mod tests {
         for sql in statements {
             let mut literals = Literals::default();
             literals.shape(sql.as_bytes()).unwrap();
-            let touches = Touches::of(Digester::default().digest(sql.as_bytes()).0);
+            let touches = TouchedTables::of(Digester::default().digest(sql.as_bytes()).0);
             footprint.add(&touches, sql.as_bytes(), Some(&literals), Some(1));
         }
         footprint

@@ -14,7 +14,7 @@ pub use pieces::{Begins, Omissions, Out, Piece, Prepared, Step};
 
 use super::backups::{Backup, Moment};
 use super::conflicts::{Conflicts, Written};
-use super::footprint::{Footprint, Touches};
+use super::footprint::{Footprint, TouchedTables};
 use super::known::Known;
 use super::literals::Literals;
 use super::missing_begins::Loose;
@@ -60,7 +60,7 @@ pub struct Planner {
     transactions: u64,
     ends: VecDeque<i64>,
     forgotten: u64,
-    touches: Vec<Touches>,
+    touches: Vec<TouchedTables>,
     /// The numbers and footprints of the transactions that ended last.
     footprints: VecDeque<(u64, Footprint)>,
     /// When the transactions began that may be held back, and the threads of their sessions.
@@ -244,7 +244,7 @@ impl Planner {
             }
         }
         if open.transaction.is_some() && matches!(effect, Effect::Belongs | Effect::CommitsItself) {
-            let touches = known.number.and_then(|number| self.touches.get(number)).unwrap_or(&Touches::Unknown);
+            let touches = known.number.and_then(|number| self.touches.get(number)).unwrap_or(&TouchedTables::Unknown);
             open.footprint.add(touches, &step.sql, is_found.then_some(&self.literals), examined);
         }
         put(session.number, &mut open, Piece::Step(step), out);
@@ -436,7 +436,7 @@ impl Planner {
                 let mut known = Known::of(digest);
                 if self.classes.len() < MOST_DIGESTS {
                     known.number = Some(self.classes.len());
-                    self.touches.push(Touches::of(digest));
+                    self.touches.push(TouchedTables::of(digest));
                     self.classes.insert(digest.to_vec(), known);
                 }
                 known

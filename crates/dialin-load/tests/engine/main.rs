@@ -5,7 +5,7 @@ mod lost_connections;
 mod sessions;
 mod steps;
 
-use dialin_load::engine::{Played, Second, play};
+use dialin_load::engine::{RunResult, Second, play};
 use dialin_load::errors::{Error, Fault};
 use dialin_load::mock_server::{Answer, Command, MockServer};
 use dialin_load::plan::{
@@ -79,7 +79,7 @@ fn with_load_threads(load_threads: usize, mut run: Run) -> Run {
     run
 }
 
-fn played(plan: &Plan, run: &Run) -> (Result<Played, Error>, Vec<Second>) {
+fn played(plan: &Plan, run: &Run) -> (Result<RunResult, Error>, Vec<Second>) {
     let mut seconds = Vec::new();
     let played = play(plan, run, &AtomicBool::new(false), &mut |second| seconds.push(second));
     (played, seconds)

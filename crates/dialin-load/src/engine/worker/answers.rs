@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::engine::connection::{Connection, Received};
-use crate::engine::error_policy::{LOST, NO_ROW, NOT_PREPARABLE, TOO_MANY_STATEMENTS, Verdict, garbled, shortened};
+use crate::engine::error_policy::{LOST, NO_ROW, NOT_PREPARABLE, TOO_MANY_STATEMENTS, Verdict, unreadable_answer, shortened};
 use crate::engine::script::{Action, Script};
 use crate::engine::slot::{After, Doing, State, What};
 use crate::engine::statements::Prepared;
@@ -51,7 +51,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
                 self.lose(place);
                 Ok(())
             }
-            Received::Malformed(why) => Err(garbled(why)),
+            Received::Malformed(why) => Err(unreadable_answer(why)),
         }
     }
 
@@ -76,7 +76,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         let Some(connection) = slot.connection.as_mut().filter(|_| slot.state == State::Free) else { return Ok(()) };
         match connection.receive(&mut self.buffer, None, None) {
             Received::Nothing | Received::Part(_) => {}
-            Received::Malformed(why) => return Err(garbled(why)),
+            Received::Malformed(why) => return Err(unreadable_answer(why)),
             // No transaction is affected, so this is not counted as an error.
             Received::Lost | Received::Answer(_) => {
                 self.free.retain(|free| *free != place);
@@ -163,7 +163,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         let slot = &mut self.slots[place];
         match slot.script.refuse(code, message, slot.retries) {
             Verdict::Expected => self.roll_back(place, After::Success, now),
-            Verdict::Again(pause) => {
+            Verdict::Retry(pause) => {
                 self.shared.note(code, message);
                 self.tally.error(code);
                 self.tally.retry();
@@ -171,7 +171,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
                 let what = if doing == Doing::Batch { What::Batch } else { What::Transaction };
                 self.roll_back(place, After::Again(what, pause), now)
             }
-            Verdict::GoesOn(counts) => {
+            Verdict::Continue(counts) => {
                 if counts {
                     self.shared.note(code, message);
                     self.tally.error(code);

@@ -2,7 +2,7 @@
 //! threads or received from them.
 
 use super::Worker;
-use crate::engine::dealing::Passed;
+use crate::engine::dealing::Handover;
 use crate::engine::script::Script;
 use crate::engine::slot::{Slot, State};
 use crate::engine::threads::FEW;
@@ -51,7 +51,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         Ok(())
     }
 
-    fn take_over(&mut self, Passed { phase, slot }: Passed<S>) -> Result<()> {
+    fn take_over(&mut self, Handover { phase, slot }: Handover<S>) -> Result<()> {
         let place = self.vacant.pop().unwrap_or(self.slots.len());
         if let Some(connection) = &slot.connection {
             self.waiter.watch(connection.socket(), place, false)?;
@@ -94,7 +94,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         self.vacant.push(place);
         let owner = self.shared.dealing.owner(self.phase, slot.number);
         // The send fails only if the other thread has ended, because the run ends or has failed; the connection is then closed.
-        let _ = self.passing[owner].send(Passed { phase: self.phase, slot });
+        let _ = self.passing[owner].send(Handover { phase: self.phase, slot });
     }
 
     /// Discards the transactions that connections took and that are not due yet, because their step is over.

@@ -64,12 +64,12 @@ enum Stage<'a> {
 struct Refused {
     error: Error,
     /// Whether another attempt may succeed.
-    heals: bool,
+    is_temporary: bool,
 }
 
 impl From<ConnectError> for Refused {
     fn from(error: ConnectError) -> Self {
-        Self { heals: error.heals(), error: error.into() }
+        Self { is_temporary: error.is_temporary(), error: error.into() }
     }
 }
 
@@ -261,7 +261,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         let (now, has_begun) = (self.clock.now(), self.has_begun());
         let reconnect_for = u64::try_from(self.shared.run.reconnect_for.as_nanos()).unwrap_or(u64::MAX);
         let Some(login) = self.logins.logins.get_mut(&place) else { return Ok(()) };
-        if !has_begun || !refused.heals || now.saturating_sub(login.since) > reconnect_for {
+        if !has_begun || !refused.is_temporary || now.saturating_sub(login.since) > reconnect_for {
             self.logins.logins.remove(&place);
             return if self.shared.stops() || self.is_draining { Ok(()) } else { Err(refused.error) };
         }
@@ -278,12 +278,12 @@ fn refusal(sql: &str, code: u16, message: &str) -> Refused {
     if ends_connection(code) {
         return ended(&format!("{} ({code})", one_line(message)));
     }
-    Refused { error: refused(&format!("`{}`", shortened(sql)), code, message, remedy(code)), heals: false }
+    Refused { error: refused(&format!("`{}`", shortened(sql)), code, message, remedy(code)), is_temporary: false }
 }
 
 fn ended(why: &str) -> Refused {
     let what = format!("The server ended a connection while it was opened: {why}");
-    Refused { error: Error::server(what, "See the server's error log"), heals: true }
+    Refused { error: Error::server(what, "See the server's error log"), is_temporary: true }
 }
 
 #[cfg(test)]
@@ -292,8 +292,8 @@ mod tests {
 
     #[test]
     fn a_refusal_because_the_connection_ends_may_be_retried() {
-        let heals = |code| refusal("SELECT 1", code, "why").heals;
-        assert_eq!([1053, 1317, 1064].map(heals), [true, true, false]);
+        let is_temporary = |code| refusal("SELECT 1", code, "why").is_temporary;
+        assert_eq!([1053, 1317, 1064].map(is_temporary), [true, true, false]);
         assert!(
             refusal("SELECT 1", 1927, "Connection was killed").error.what.ends_with("opened: Connection was killed (1927)")
         );

@@ -209,7 +209,7 @@ fn nobody_there_is_unreachable() {
     let long = connect(&account(Address::Socket("/x".repeat(200).into()), TlsMode::Preferred), PATIENCE).unwrap_err();
     for error in [tcp, unix, long] {
         assert!(matches!(error, ConnectError::Unreachable(..)), "{error}");
-        assert!(error.heals());
+        assert!(error.is_temporary());
         assert_eq!(Error::from(error).fault, Fault::Server);
     }
 }
@@ -233,7 +233,7 @@ fn too_many_connections_and_a_refused_login_are_different_errors() {
         peer.send(b"\xFF\x15\x04#28000Access denied");
     });
     assert_eq!(refused, ConnectError::Refused(1045, "Access denied".into()));
-    assert!(full.heals() && !refused.heals());
+    assert!(full.is_temporary() && !refused.is_temporary());
 }
 
 #[test]
