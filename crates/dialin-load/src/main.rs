@@ -5,7 +5,7 @@ use dialin_load::agent::{self, Conduct, Serve, Source};
 use dialin_load::engine::{self, Second};
 use dialin_load::errors::{Error, Result};
 use dialin_load::options::{
-    self, AccountOptions, AgentOptions, Cli, Command, Parsed, PrepareOptions, RunOptions, SelfTestOptions, Environment,
+    self, AccountOptions, AgentOptions, Cli, Command, Environment, Parsed, PrepareOptions, RunOptions, SelfTestOptions,
     TableOptions,
 };
 use dialin_load::output::{Output, Report};

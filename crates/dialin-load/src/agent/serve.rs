@@ -135,7 +135,12 @@ impl Agent<'_> {
     }
 
     /// Answer requests until the end of the run has been reported; return how it ended.
-    fn report(&self, link: &mut Link, run: &ActiveRun, start: Sender<u64>) -> std::result::Result<Result<RunResult>, LinkError> {
+    fn report(
+        &self,
+        link: &mut Link,
+        run: &ActiveRun,
+        start: Sender<u64>,
+    ) -> std::result::Result<Result<RunResult>, LinkError> {
         let mut start = Some(start);
         loop {
             let report = run.report();

@@ -56,7 +56,18 @@ impl<'a> Collector<'a> {
     ) -> Self {
         let last = vec![0; empties.len()];
         let meter = Meter::from(process_cpu());
-        Self { timetable, dealing, gathering, clock, transactions, waiting: BTreeMap::new(), last, empties, meter, reported_seconds: 0 }
+        Self {
+            timetable,
+            dealing,
+            gathering,
+            clock,
+            transactions,
+            waiting: BTreeMap::new(),
+            last,
+            empties,
+            meter,
+            reported_seconds: 0,
+        }
     }
 
     /// Takes in a report of a load thread; returns the seconds that are complete now, in order.

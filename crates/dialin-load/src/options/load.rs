@@ -174,9 +174,8 @@ impl RunOptions {
 
     fn rate(&self, per_second: f64) -> Result<Rate> {
         if !(per_second > 0.0 && per_second <= HIGHEST_RATE) {
-            let remedy = format!(
-                "Give transactions per second above 0 and up to {HIGHEST_RATE}, or leave out --rate for a closed loop"
-            );
+            let remedy =
+                format!("Give transactions per second above 0 and up to {HIGHEST_RATE}, or leave out --rate for a closed loop");
             return Err(Error::user(format!("--rate {per_second} is out of range"), remedy));
         }
         let arrivals = match self.arrivals {

@@ -6,7 +6,7 @@ mod files;
 mod load;
 mod replay;
 
-pub use account::{AccountOptions, ResolvedAccount, Environment};
+pub use account::{AccountOptions, Environment, ResolvedAccount};
 pub use capture::CaptureOptions;
 pub use files::raise_limit;
 pub use load::{ArrivalsOption, RunOptions};

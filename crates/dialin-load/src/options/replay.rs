@@ -67,7 +67,9 @@ impl RunOptions {
             "full" => Pace::Full,
             text => match text.parse() {
                 Ok(times) if PACES.contains(&times) => Pace::Times(times),
-                _ => return Err(Error::user(format!("--pace {text} is not a pace"), "Give full, or a number from 0.01 to 100")),
+                _ => {
+                    return Err(Error::user(format!("--pace {text} is not a pace"), "Give full, or a number from 0.01 to 100"));
+                }
             },
         };
         Ok(Some(Request { directory: directory.into(), pace, from: self.from.map(microseconds) }))

@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::engine::connection::{Connection, Received};
-use crate::engine::error_policy::{LOST, NO_ROW, NOT_PREPARABLE, TOO_MANY_STATEMENTS, Verdict, unreadable_answer, shortened};
+use crate::engine::error_policy::{LOST, NO_ROW, NOT_PREPARABLE, TOO_MANY_STATEMENTS, Verdict, shortened, unreadable_answer};
 use crate::engine::script::{Action, Script};
 use crate::engine::slot::{After, Doing, State, What};
 use crate::engine::statements::Prepared;
