@@ -17,7 +17,7 @@ def program(*lines):
 def test_the_link_is_taken_over_and_the_page_stands_alone_from_then_on():
     process, link = page_process.start(
         program(
-            "page_process.hand_over('http://127.0.0.1:1/?t=x')",
+            "page_process.publish_link('http://127.0.0.1:1/?t=x')",
             "print('nobody reads this')",
             "sys.exit(os.getsid(0) == os.getpid())",
         )

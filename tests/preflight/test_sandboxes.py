@@ -29,7 +29,7 @@ def sandboxes(spec, home, clock):
     asked = spec.model_copy(update={"waits": "hash_table_locks", "switch": Switch.SET, "fixed": {"performance_schema": "OFF"}})
     home.sandboxes.mkdir(parents=True)
     tools = SimpleNamespace(home=home, clock=clock, ledger=None, preparer=SimpleNamespace(telling=lambda say: PREPARER))
-    load = SimpleNamespace(temporary_bytes=lambda: 0, smaller="", copied_data=None)
+    load = SimpleNamespace(temporary_bytes=lambda: 0, how_to_shrink="", copied_data=None)
     return Sandboxes(asked, {"mysql@9.7.4": BUILD}, load, tools)
 
 
@@ -68,7 +68,7 @@ def test_what_trials_write_to_temporary_files_must_fit_beside_the_data(sandboxes
     preparer = SimpleNamespace(prepared=lambda *asked: SimpleNamespace(size=5000), in_use=lambda dataset: nullcontext())
     tools = SimpleNamespace(home=sandboxes.tools.home, preparer=SimpleNamespace(telling=lambda say: preparer))
     for temporary in (0, 700):
-        workload = SimpleNamespace(expected_bytes=lambda: 1000, temporary_bytes=lambda much=temporary: much, smaller="")
+        workload = SimpleNamespace(expected_bytes=lambda: 1000, temporary_bytes=lambda much=temporary: much, how_to_shrink="")
         check_disk(tools, workload, 1)
         with replace(sandboxes, workload=workload, tools=tools).open(print):
             pass

@@ -45,7 +45,7 @@ def test_a_variable_that_only_a_start_can_set_is_in_the_sql_and_said(build):
         assert "only a start can set it" in text
         assert "restart" in text
         assert "needed, for innodb_log_buffer_size" in text
-        assert "innodb_io_capacity_max of your server is lower, raise that first" in text
+        assert "innodb_io_capacity_max on your server is lower, raise it first" in text
     sql = card(record).partition("SQL for a running server")[2]
     assert "-- innodb_log_buffer_size" in sql
     assert ("SET PERSIST_ONLY innodb_log_buffer_size" in sql) is build.startswith("mysql@9")

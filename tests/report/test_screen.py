@@ -170,7 +170,7 @@ def test_a_low_terminal_keeps_those_in_the_race_before_those_that_are_out():
         },
         now=0,
     )
-    assert screen._most_telling(board, record.spec, 4) == {"1", "8", "16"}
+    assert screen._candidates_shown(board, record.spec, 4) == {"1", "8", "16"}
 
 
 def test_a_fresh_trial_is_called_so_and_the_last_minute_reports_what_the_host_lost():
@@ -224,7 +224,7 @@ def test_with_latency_as_the_goal_the_screen_ranks_by_latency_and_shows_it():
         for tps, (name, latency) in enumerate(latencies.items(), start=1000)
     }
     board.end_trial(record.trials[-1], standings, now=0)
-    assert screen._most_telling(board, spec, 4) == {"1", "4", "8"}
+    assert screen._candidates_shown(board, spec, 4) == {"1", "4", "8"}
     lines = [line.plain for line in screen.draw(board, 0.0, 100, 30)]
     head = next(line for line in lines if "to baseline" in line)
     assert f"p{spec.workload.percentile} ms" in head

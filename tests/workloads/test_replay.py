@@ -226,7 +226,7 @@ def test_a_capture_is_not_replayed_on_an_attached_server():
 
 
 def test_data_that_no_server_starts_on_are_refused(tmp_path):
-    for name, what in (("nowhere", "There is no"), (".", "no data directory")):
+    for name, what in (("nowhere", "There is no"), (".", "not a data directory")):
         with pytest.raises(UserError, match=what):
             check_data(tmp_path / name)
     (tmp_path / "mysql").mkdir()
