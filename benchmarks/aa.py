@@ -25,6 +25,7 @@ from scipy import stats
 
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Trial
+from dialin.model.verdict import Estimate
 from dialin.stats.decide import Rules
 from dialin.stats.looks import is_due
 from dialin.stats.throughput import by_typical_speed, decide_throughput
@@ -59,8 +60,7 @@ class Noise:
         neighbours: correlation of trials that follow each other in a block, beyond what centring them makes of independent
             ones; and its standard error.
         drift: root mean square of the block means about their own mean beyond what noise makes of it, log scale.
-        beyond: share of differences between names, over all dealings, that lie more than 1.96 deviates from 0.
-        deviates: of those differences, a sample.
+        missed: share of the intervals of ratios of two names, at the end of all dealings, that exclude 1.
         false: share of dealings in which anything was claimed at any look.
     """
 
@@ -70,8 +70,7 @@ class Noise:
     z: NDArray[np.float64]
     neighbours: tuple[float, float]
     drift: float
-    beyond: float
-    deviates: NDArray[np.float64]
+    missed: float
     false: float
 
 
@@ -112,7 +111,7 @@ def look(directory: Path, relabelled: int, rng: np.random.Generator) -> Noise:
     z = centred / (sd * math.sqrt(1 - 1 / NAMES))
     products = z[:, :-1] * z[:, 1:]
     drift = math.sqrt(max(float(np.var(logs.mean(axis=1), ddof=1)) - sd**2 / NAMES, 0.0))
-    deviates, false = _deal(whole, summed, relabelled, rng)
+    missed, false = _deal(whole, summed, relabelled, rng)
     return Noise(
         trials=logs.size,
         minutes=(trials[-1].middle - trials[0].middle) / 60,
@@ -120,18 +119,17 @@ def look(directory: Path, relabelled: int, rng: np.random.Generator) -> Noise:
         z=z.ravel(),
         neighbours=(float(products.mean()) + 1 / (NAMES - 1), float(products.std(ddof=1) / math.sqrt(products.size))),
         drift=drift,
-        beyond=float((abs(deviates) > 1.96).mean()),
-        deviates=deviates,
+        missed=missed,
         false=false,
     )
 
 
 def _deal(
     blocks: Sequence[Sequence[Trial]], summed: Mapping[int, Figures], count: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], float]:
-    """Deal the names anew within blocks; return deviates of all differences at the end, and the share with any claim."""
+) -> tuple[float, float]:
+    """Deal names again within blocks; return the share of intervals that exclude 1 at the end, and of dealings with a claim."""
     names = [trial.candidate for trial in blocks[0]]
-    deviates: list[float] = []
+    ratios: list[Estimate] = []
     claims = 0
     for _ in range(count):
         dealt: list[Trial] = []
@@ -147,14 +145,15 @@ def _deal(
         claims += claimed
         fitted = fit_trials(by_typical_speed(trial_speeds(dealt, summed)), names)
         if fitted is not None:
-            deviates += [fitted.difference(a, b).z() for k, a in enumerate(names) for b in names[k + 1 :]]
-    return np.array(deviates), claims / count
+            ratios += [fitted.ratio(a, b, RULES.alpha) for k, a in enumerate(names) for b in names[k + 1 :]]
+    excluding = [one for one in ratios if one.low is not None and one.high is not None and not one.low <= 1 <= one.high]
+    return len(excluding) / len(ratios), claims / count
 
 
 def table(noises: Mapping[str, Noise]) -> str:
     """Return the figures as a Markdown table."""
     titles = ["study", "trials", "minutes", "SD of a trial", "kurtosis", "Anderson–Darling p", "neighbours correlate by"]
-    titles += ["drift between blocks", "differences beyond 1.96", "dealings with a false claim"]
+    titles += ["drift between blocks", "intervals that exclude 0 %", "dealings with a false claim"]
     rows = [titles, ["---"] * len(titles)]
     for name, one in noises.items():
         fit = stats.goodness_of_fit(stats.norm, one.z, statistic="ad", n_mc_samples=999, rng=np.random.default_rng(1))
@@ -168,10 +167,13 @@ def table(noises: Mapping[str, Noise]) -> str:
                 f"{fit.pvalue:.2f}",
                 f"{one.neighbours[0]:+.2f} ± {one.neighbours[1]:.2f}",
                 f"{one.drift:.2%}",
-                f"{one.beyond:.1%}",
+                f"{one.missed:.1%}",
                 f"{one.false:.1%}",
             ]
         )
+    every = list(noises.values())
+    means = [f"{np.mean([one.missed for one in every]):.1%}", f"{np.mean([one.false for one in every]):.1%}"]
+    rows.append(["all", str(sum(one.trials for one in every)), f"{sum(one.minutes for one in every):.0f}", *[""] * 5, *means])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

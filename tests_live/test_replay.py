@@ -119,6 +119,6 @@ def test_what_cannot_be_replayed_is_refused(captured, refused, tmp_path):
     _, directory, _ = captured
     words = ["sweep", "innodb_io_capacity=200,2000", "--yes", "--workload", f"capture:{directory / 'shop.capture'}"]
     assert "--data" in refused(*words)
-    assert "no data directory" in refused(*words, "--data", tmp_path)
+    assert "not a data directory" in refused(*words, "--data", tmp_path)
     assert "pace" in refused(*words, "--data", directory / "data", "--pace", "fast")
     assert "attach" in refused(*words, "--data", directory / "data", "--attach")
