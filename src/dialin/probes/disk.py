@@ -49,7 +49,7 @@ def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> DiskFacts:
         options=mount.options if mount else None,
         disk=device.name if device else None,
         model=read(device / "device/model") or None if device else None,
-        rotational=_rotational(device),
+        rotational=rotates(device),
         scheduler=selected_word(read(queue / "scheduler")) if queue else None,
         write_cache=read(queue / "write_cache") or None if queue else None,
         free=free,
@@ -65,10 +65,11 @@ def find_mount_and_disk(directory: Path, root: Path = Path("/")) -> tuple[Mount 
 
 def is_rotational(directory: Path, root: Path = Path("/")) -> bool | None:
     """Return whether the kernel reports the disk below a directory as rotating; None where it does not report that."""
-    return _rotational(find_mount_and_disk(directory, root)[1])
+    return rotates(find_mount_and_disk(directory, root)[1])
 
 
-def _rotational(device: Path | None) -> bool | None:
+def rotates(device: Path | None) -> bool | None:
+    """Return whether the kernel reports a device, by its path in sysfs, as rotating; None where it does not report that."""
     return {"0": False, "1": True}.get(read(device / "queue/rotational")) if device else None
 
 

@@ -144,6 +144,6 @@ def _file_system(directory: Path) -> dict[str, str]:
     facts = {"file_system": mount.kind} if mount else {}
     if device:
         facts["disk"] = read(device / "device/model") or device.name
-        if (rotational := disk.is_rotational(path)) is not None:
+        if (rotational := disk.rotates(device)) is not None:
             facts["disk_rotational"] = "yes" if rotational else "no"
     return facts

@@ -1,5 +1,4 @@
-//! The script of one connection that replays the schedule of a capture: when it begins which transaction, and how it reacts to the
-//! server's answers.
+//! The script of a connection that replays a capture: when it begins which transaction, and how it reacts to answers.
 //!
 //! A replay runs on one load thread, so the lock on the state that its scripts share is never contended.
 
@@ -24,8 +23,7 @@ use std::time::Duration;
 const LONGEST_AGAIN: usize = 16 << 20;
 /// How long to wait for the thread that reads the capture, in nanoseconds.
 const GLANCE: u64 = SECOND / 1_000;
-/// Errors after which the transaction is retried: a deadlock (1213), a lock wait timeout (1205), and a record that has changed since the
-/// last read (1020).
+/// Errors after which the transaction is retried: record changed since last read (1020), lock wait timeout (1205), deadlock (1213).
 const AGAIN: [u16; 3] = [1020, 1205, 1213];
 const MOST_RETRIES: u32 = 10;
 /// Errors that say that the account lacks a privilege that the captured sessions had.
@@ -96,8 +94,7 @@ pub struct Replayer<'s> {
     waits_since: Option<u64>,
     /// Whether the transaction that begins next has waited for other transactions.
     has_waited: bool,
-    /// The digest of the statement that was just answered, its duration in the capture, and when it was sent in the replay; both in
-    /// nanoseconds.
+    /// The digest of the statement that was just answered, its captured duration, and when it was sent; both in nanoseconds.
     answered: Option<(usize, u64, u64)>,
     now: u64,
 }
