@@ -203,9 +203,11 @@ impl ActiveRun {
         let stopped = |_| Error::driver("The run was stopped before its load began", "Run it again");
         let at = self.epoch.checked_add(Duration::from_nanos(starts.recv().map_err(stopped)?));
         let now = Instant::now();
-        at.filter(|at| (now..now + FURTHEST_START).contains(at)).ok_or_else(|| {
-            let what = "The common start time had already passed when this host received it";
-            Error::driver(what, "Look for what delays the network between the hosts, and run again")
-        })
+        let what = match at {
+            Some(at) if at < now => "The common start time had already passed when this host received it",
+            Some(at) if at < now + FURTHEST_START => return Ok(at),
+            _ => "The common start time is more than a minute ahead",
+        };
+        Err(Error::driver(what, "Look for what delays the network between the hosts, and run again"))
     }
 }

@@ -9,7 +9,7 @@ use crate::protocol::Malformed;
 use crate::protocol::command;
 use crate::protocol::packet::HEADER;
 use crate::protocol::response::{Dialect, ERROR, Expect, Outcome, Response};
-use crate::protocol::sink::{Kept, Nothing};
+use crate::protocol::sink::{KeptColumns, Nothing};
 use crate::protocol::value::Columns;
 use rustix::fd::BorrowedFd;
 use std::io::{self, ErrorKind};
@@ -238,7 +238,7 @@ impl Connection {
         let fed = match (self.keeping, keep) {
             (Some(statement), Some((keep, slots))) => {
                 let columns = &mut self.statements.at(statement).columns;
-                self.response.feed(bytes, &mut Kept { keep, columns, slots })?
+                self.response.feed(bytes, &mut KeptColumns { keep, columns, slots })?
             }
             _ => match &mut self.preparing {
                 Some(columns) => self.response.feed(bytes, columns)?,

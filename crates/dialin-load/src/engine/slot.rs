@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// What the awaited answer belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
+pub enum Awaited {
     /// A statement of the script, of this kind.
     Statement(Kind),
     /// The command that prepares the statement that the script executes next.
@@ -46,7 +46,7 @@ pub enum State {
     /// Its transaction is being processed by the load thread.
     Plays,
     /// It waits for an answer to a command that was sent at this time, in nanoseconds since the load began.
-    Waits(Doing, u64),
+    Waits(Awaited, u64),
     /// It waits until a time that its script has set, or until the script's source wakes it.
     Idles,
     /// It pauses before a retry.

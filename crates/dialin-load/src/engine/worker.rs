@@ -16,7 +16,7 @@ use super::schedule::ArrivalQueue;
 use super::scheduling::Scheduling;
 use super::script::{Action, Script};
 use super::shared::Shared;
-use super::slot::{Doing, Slot, State, What};
+use super::slot::{Awaited, Slot, State, What};
 use super::statements::Prepared;
 use crate::errors::{Error, Result};
 use crate::protocol::text::Template;
@@ -274,7 +274,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                     if let Some(connection) = &mut self.slots[place].connection {
                         connection.resend_batch();
                     }
-                    self.send(place, Doing::Batch, now)?;
+                    self.send(place, Awaited::Batch, now)?;
                 }
                 State::Pauses(What::Transaction) => {
                     self.tally.timer(now - at);
@@ -349,21 +349,21 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                         None if query.is_text => connection.learn(&query, Prepared::Text(Template::new(query.sql))),
                         None => {
                             connection.prepare(&query);
-                            return self.send(place, Doing::Prepare, now);
+                            return self.send(place, Awaited::Prepare, now);
                         }
                     };
                     connection.execute(statement, keeps, &mut slot.script);
-                    return self.send(place, Doing::Statement(query.kind), now);
+                    return self.send(place, Awaited::Statement(query.kind), now);
                 }
                 (Action::Send(kind), Some(connection)) => {
                     connection.text(slot.script.text());
-                    return self.send(place, Doing::Statement(kind), now);
+                    return self.send(place, Awaited::Statement(kind), now);
                 }
                 (Action::Collect { batch, connection: number, turn }, Some(connection)) => {
                     let is_full = connection.collect(batch, number, turn);
                     slot.script.succeed(0);
                     if is_full {
-                        return self.send(place, Doing::Batch, now);
+                        return self.send(place, Awaited::Batch, now);
                     }
                 }
                 (Action::WaitUntil(at), _) => {
@@ -386,7 +386,7 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
                 }
                 (Action::Disconnect, connection) => {
                     if connection.as_mut().is_some_and(Connection::write_batch) {
-                        return self.send(place, Doing::Batch, now);
+                        return self.send(place, Awaited::Batch, now);
                     }
                     if let Some(mut connection) = connection.take() {
                         connection.quit();
@@ -401,9 +401,9 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         }
     }
 
-    fn send(&mut self, place: usize, doing: Doing, now: u64) -> Result<()> {
+    fn send(&mut self, place: usize, awaited: Awaited, now: u64) -> Result<()> {
         let slot = &mut self.slots[place];
-        slot.state = State::Waits(doing, now);
+        slot.state = State::Waits(awaited, now);
         self.waits += 1;
         let Some(connection) = &mut slot.connection else { return Ok(()) };
         match connection.send() {

@@ -1,5 +1,6 @@
 //! Options of `dialin-load run`.
 
+use super::replay::seconds_since_1970;
 use super::{AccountOptions, WorkloadOptions, within};
 use crate::account::Account;
 use crate::errors::{Error, Result};
@@ -92,7 +93,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "N|full", help_heading = "Replay of a capture (capture:DIR)")]
     pub pace: Option<String>,
     /// Leave out transactions that ended at or before this time, in seconds since 1970: a restored backup contains them already
-    #[arg(long, value_name = "TIME", help_heading = "Replay of a capture (capture:DIR)")]
+    #[arg(long, value_name = "TIME", value_parser = seconds_since_1970, help_heading = "Replay of a capture (capture:DIR)")]
     pub from: Option<f64>,
     /// Apply the load from agents on these hosts; each has its own account
     #[arg(

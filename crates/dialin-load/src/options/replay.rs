@@ -21,17 +21,24 @@ pub fn shown_capture(options: &WorkloadOptions) -> Result<Option<Request>> {
     let Some(directory) = options.workload.strip_prefix(CAPTURE) else { return Ok(None) };
     let mut from = None;
     for (name, value) in options.pairs()? {
-        match value.parse() {
-            Ok(seconds) if name == "from" => from = Some(microseconds(seconds)),
-            _ => {
-                return Err(Error::user(
-                    format!("A capture has no option {name}={value}"),
-                    "Its only option is from, in seconds since 1970",
-                ));
-            }
+        if name != "from" {
+            let what = format!("A capture has no option {name}");
+            return Err(Error::user(what, "Its only option is from, in seconds since 1970"));
         }
+        let seconds = seconds_since_1970(&value);
+        let wrong = |why| Error::user(format!("from={value}: {why}"), "Give a time such as 1790000000.5");
+        from = Some(microseconds(seconds.map_err(wrong)?));
     }
     Ok(Some(Request { directory: directory.into(), pace: Pace::Times(1.0), from }))
+}
+
+/// A time in seconds since 1970.
+///
+/// # Errors
+///
+/// The text is not a number, or one below 0.
+pub(super) fn seconds_since_1970(text: &str) -> std::result::Result<f64, String> {
+    text.parse().ok().filter(|seconds| (0.0..=f64::MAX).contains(seconds)).ok_or_else(|| "not seconds since 1970".to_owned())
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]

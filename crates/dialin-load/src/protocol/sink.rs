@@ -21,7 +21,7 @@ pub trait Sink {
 
 /// Decodes columns of the first row into slots. If there is nothing to keep, nothing is parsed.
 #[derive(Debug)]
-pub struct Kept<'a> {
+pub struct KeptColumns<'a> {
     /// The columns to keep, and their slots.
     pub keep: &'a [Keep],
     /// The types of the statement's columns, from when it was prepared or last executed.
@@ -30,7 +30,7 @@ pub struct Kept<'a> {
     pub slots: &'a mut [Value],
 }
 
-impl Sink for Kept<'_> {
+impl Sink for KeptColumns<'_> {
     fn wants_columns(&self) -> bool {
         !self.keep.is_empty()
     }

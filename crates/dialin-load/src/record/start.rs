@@ -71,7 +71,8 @@ pub struct PhaseFact {
     pub arrivals: Option<&'static str>,
     /// The number of load threads; if agents run the load, the number that each of them is to use, or null if each chooses it.
     pub load_threads: Option<usize>,
-    /// Whether load threads gather answers: `on`, `off`, or `auto` if the driver decides before it measures.
+    /// Whether load threads gather answers: `on` if one of them has 32 connections or more, `off`, or `auto` if the driver decides
+    /// before it measures.
     pub gather: Gather,
 }
 

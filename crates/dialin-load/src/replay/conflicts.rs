@@ -86,13 +86,13 @@ impl Target {
 
 /// The rows that one statement locks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct LockedRows {
     rows: Vec<u64>,
     table: u64,
     is_all: bool,
 }
 
-impl Written {
+impl LockedRows {
     /// The rows that a statement with these values locks.
     #[must_use]
     pub fn by(target: Target, sql: &[u8], literals: &Literals) -> Self {
@@ -154,7 +154,7 @@ pub struct Conflicts {
 impl Conflicts {
     /// What a statement of a transaction has to wait for. The transaction begins when `after` others have ended.
     #[must_use]
-    pub fn dependencies(&self, written: &Written, transaction: u64, after: u64) -> Box<[Dependency]> {
+    pub fn dependencies(&self, written: &LockedRows, transaction: u64, after: u64) -> Box<[Dependency]> {
         let writers = written.meets().filter_map(|key| self.last.get(&key));
         let mut all: Vec<Dependency> = Vec::new();
         for Writer { transaction, statements, .. } in
@@ -169,7 +169,7 @@ impl Conflicts {
     }
 
     /// Record a statement of a transaction. `statements` is its number in the transaction, from 1.
-    pub fn write(&mut self, transaction: u64, statements: usize, written: &Written) {
+    pub fn write(&mut self, transaction: u64, statements: usize, written: &LockedRows) {
         for key in written.marks() {
             let last = self.last.entry(key).or_insert(Writer { transaction, place: OPEN, statements });
             // The first statement on a row takes its lock.
@@ -180,8 +180,8 @@ impl Conflicts {
     }
 
     /// Record the end of a transaction. `place` is how many transactions ended before it, `wrote` is what it locked.
-    pub fn end(&mut self, transaction: u64, place: u64, wrote: &[Written]) {
-        for key in wrote.iter().flat_map(Written::marks) {
+    pub fn end(&mut self, transaction: u64, place: u64, wrote: &[LockedRows]) {
+        for key in wrote.iter().flat_map(LockedRows::marks) {
             if let Some(last) = self.last.get_mut(&key).filter(|last| last.transaction == transaction && last.place == OPEN) {
                 last.place = place;
                 self.order.push_back((key, place));
@@ -201,11 +201,11 @@ mod tests {
     use super::*;
     use crate::capture::digest::Digester;
 
-    fn written(sql: &str) -> Written {
+    fn written(sql: &str) -> LockedRows {
         let mut literals = Literals::default();
         literals.shape(sql.as_bytes()).unwrap();
         let target = Target::of(Digester::default().digest(sql.as_bytes()).0).unwrap();
-        Written::by(target, sql.as_bytes(), &literals)
+        LockedRows::by(target, sql.as_bytes(), &literals)
     }
 
     fn meet(one: &str, other: &str) -> bool {

@@ -7,9 +7,9 @@
 
 mod backups;
 mod conflicts;
+mod digest_properties;
 mod feed;
 mod footprint;
-mod known;
 mod literals;
 mod missing_begins;
 mod planner;

@@ -13,9 +13,9 @@ mod pieces;
 pub use pieces::{Begins, Omissions, Out, Piece, Prepared, Step};
 
 use super::backups::{Backup, Moment};
-use super::conflicts::{Conflicts, Written};
+use super::conflicts::{Conflicts, LockedRows};
+use super::digest_properties::DigestProperties;
 use super::footprint::{Footprint, TouchedTables};
-use super::known::Known;
 use super::literals::Literals;
 use super::missing_begins::Loose;
 use super::templates::{Execution, Templates};
@@ -54,7 +54,7 @@ pub struct Planner {
     literals: Literals,
     conflicts: Conflicts,
     digester: Digester,
-    classes: HashMap<Vec<u8>, Known>,
+    classes: HashMap<Vec<u8>, DigestProperties>,
     sessions: HashMap<u64, Session>,
     begun: u64,
     transactions: u64,
@@ -183,39 +183,39 @@ impl Planner {
 
     fn statement(&mut self, session: &mut Session, start: i64, end: i64, statement: Statement, out: &mut Out) {
         self.note_end(session, start, out);
-        let known = self.known(&statement.sql);
-        if let Some(by) = known.backup {
+        let digest = self.properties_of(&statement.sql);
+        if let Some(by) = digest.backup {
             self.note_backup(session, by, end);
         }
-        let obstacle = known.class.obstacle.or((session.in_xa).then_some(Obstacle::Xa));
+        let obstacle = digest.class.obstacle.or((session.in_xa).then_some(Obstacle::Xa));
         if let Some(obstacle) = obstacle {
             if obstacle == Obstacle::Xa {
-                session.in_xa = !known.ends_xa;
+                session.in_xa = !digest.ends_xa;
             }
             *self.omissions.skipped.entry(obstacle).or_default() += 1;
             return;
         }
-        self.omissions.random += u64::from(known.is_random);
-        let effect = match known.class.effect {
-            Effect::CommitsItself if known.locks_tables => Effect::Begins,
-            Effect::CommitsItself if known.unlocks_tables => Effect::Commits,
+        self.omissions.random += u64::from(digest.is_random);
+        let effect = match digest.class.effect {
+            Effect::CommitsItself if digest.locks_tables => Effect::Begins,
+            Effect::CommitsItself if digest.unlocks_tables => Effect::Commits,
             other => other,
         };
         let examined = statement.examined;
         let was_victim = statement.error == Some(DEADLOCK);
         let (is_end_known, turns_on) = (statement.duration.is_some(), turns_autocommit_on(&statement.sql));
-        let Inspection { execution, written, is_found } = self.inspect(&statement, &known);
+        let Inspection { execution, written, is_found } = self.inspect(&statement, &digest);
         let mut step = Box::new(Step {
             execution,
-            digest: known.number,
+            digest: digest.number,
             duration: statement.duration,
             dependencies: Box::default(),
             schema: statement.schema,
             start,
             error: statement.error,
-            rows: statement.rows.filter(|_| known.kind == Kind::Read),
-            kind: known.kind,
-            clock: known.asks_for_time.then_some(statement.clock),
+            rows: statement.rows.filter(|_| digest.kind == Kind::Read),
+            kind: digest.kind,
+            clock: digest.asks_for_time.then_some(statement.clock),
             is_added: false,
             sql: statement.sql,
         });
@@ -224,7 +224,7 @@ impl Planner {
         {
             self.commit(session, open, start, out);
         }
-        self.learn_or_add_begin(session, effect, known.number, start, out);
+        self.learn_or_add_begin(session, effect, digest.number, start, out);
         let is_single = match effect {
             Effect::Begins => false,
             Effect::Belongs => session.open.is_none() && session.is_autocommit,
@@ -244,7 +244,7 @@ impl Planner {
             }
         }
         if open.transaction.is_some() && matches!(effect, Effect::Belongs | Effect::CommitsItself) {
-            let touches = known.number.and_then(|number| self.touches.get(number)).unwrap_or(&TouchedTables::Unknown);
+            let touches = digest.number.and_then(|number| self.touches.get(number)).unwrap_or(&TouchedTables::Unknown);
             open.footprint.add(touches, &step.sql, is_found.then_some(&self.literals), examined);
         }
         put(session.number, &mut open, Piece::Step(step), out);
@@ -404,7 +404,7 @@ impl Planner {
     }
 
     /// Determine how a statement is executed, and what it locks.
-    fn inspect(&mut self, statement: &Statement, known: &Known) -> Inspection {
+    fn inspect(&mut self, statement: &Statement, digest: &DigestProperties) -> Inspection {
         let templates = match &mut self.prepared {
             Prepared::Learned(learner) => {
                 if statement.is_prepared {
@@ -414,36 +414,36 @@ impl Planner {
             }
             Prepared::Executed(templates) => templates,
         };
-        if !statement.is_prepared && known.kind == Kind::Other {
+        if !statement.is_prepared && digest.kind == Kind::Other {
             return Inspection::default();
         }
         let Some(shape) = self.literals.shape(&statement.sql) else { return Inspection::default() };
         let execution = statement.is_prepared.then(|| templates.execution(shape, &self.literals)).flatten();
-        let written = known.target.map(|target| Written::by(target, &statement.sql, &self.literals));
+        let written = digest.target.map(|target| LockedRows::by(target, &statement.sql, &self.literals));
         Inspection { execution, written, is_found: true }
     }
 
-    fn known(&mut self, sql: &[u8]) -> Known {
+    fn properties_of(&mut self, sql: &[u8]) -> DigestProperties {
         let (digest, findings) = self.digester.digest(sql);
         let obstacle = match findings {
             _ if findings.about_accounts => Some(Obstacle::Account),
             _ if findings.is_open => Some(Obstacle::OpenQuote),
             _ => None,
         };
-        let mut known = match self.classes.get(digest) {
-            Some(known) => *known,
+        let mut properties = match self.classes.get(digest) {
+            Some(properties) => *properties,
             None => {
-                let mut known = Known::of(digest);
+                let mut properties = DigestProperties::of(digest);
                 if self.classes.len() < MOST_DIGESTS {
-                    known.number = Some(self.classes.len());
+                    properties.number = Some(self.classes.len());
                     self.touches.push(TouchedTables::of(digest));
-                    self.classes.insert(digest.to_vec(), known);
+                    self.classes.insert(digest.to_vec(), properties);
                 }
-                known
+                properties
             }
         };
-        known.class.obstacle = known.class.obstacle.or(obstacle);
-        known
+        properties.class.obstacle = properties.class.obstacle.or(obstacle);
+        properties
     }
 }
 
@@ -453,7 +453,7 @@ struct Inspection {
     /// How it is executed as a prepared statement; None if it is sent as text.
     execution: Option<Execution>,
     /// The rows that it locks.
-    written: Option<Written>,
+    written: Option<LockedRows>,
     /// Whether its values were found.
     is_found: bool,
 }

@@ -18,7 +18,7 @@ use dialin_load::protocol::command::{self, Execution};
 use dialin_load::protocol::handshake::{WANTED, capability};
 use dialin_load::protocol::parameters::Parameters;
 use dialin_load::protocol::response::{Expect, Outcome, Response};
-use dialin_load::protocol::sink::{Kept, Sink};
+use dialin_load::protocol::sink::{KeptColumns, Sink};
 use dialin_load::protocol::text::Template;
 use dialin_load::protocol::value::Columns;
 use std::path::PathBuf;
@@ -220,8 +220,12 @@ fn values_are_kept(speaker: &mut Speaker) {
         let mut parameters = execution.begin(&mut out);
         parameters.integer(1);
         let sequence = parameters.end();
-        let outcome =
-            speaker.ask(Expect::Binary, &out, sequence, &mut Kept { keep: &keep, columns: &mut columns, slots: &mut slots });
+        let outcome = speaker.ask(
+            Expect::Binary,
+            &out,
+            sequence,
+            &mut KeptColumns { keep: &keep, columns: &mut columns, slots: &mut slots },
+        );
         assert!(matches!(outcome, Outcome::Rows { count: 1, .. }), "{outcome:?}");
         assert_eq!(slots, expected());
     }
@@ -232,7 +236,7 @@ fn values_are_kept(speaker: &mut Speaker) {
     let sequence = parameters.end();
     let mut columns = Columns::default();
     let outcome =
-        speaker.ask(Expect::Text, &out, sequence, &mut Kept { keep: &keep, columns: &mut columns, slots: &mut slots });
+        speaker.ask(Expect::Text, &out, sequence, &mut KeptColumns { keep: &keep, columns: &mut columns, slots: &mut slots });
     assert!(matches!(outcome, Outcome::Rows { count: 1, .. }), "{outcome:?}");
     assert_eq!(slots, expected());
 }
@@ -265,7 +269,7 @@ fn parameters_arrive(speaker: &mut Speaker) {
                 parameters.end()
             };
             let outcome =
-                speaker.ask(expect, &out, sequence, &mut Kept { keep: &keep, columns: &mut columns, slots: &mut slots });
+                speaker.ask(expect, &out, sequence, &mut KeptColumns { keep: &keep, columns: &mut columns, slots: &mut slots });
             assert!(matches!(outcome, Outcome::Rows { count: 1, .. }), "{outcome:?}");
             let shown: Vec<String> = slots.iter().map(shown).collect();
             assert_eq!(shown, results, "binary {binary}");

@@ -4,7 +4,7 @@ use super::Worker;
 use crate::engine::connection::{Connection, Received};
 use crate::engine::error_policy::{LOST, NO_ROW, NOT_PREPARABLE, TOO_MANY_STATEMENTS, Verdict, shortened, unreadable_answer};
 use crate::engine::script::{Action, Script};
-use crate::engine::slot::{After, Doing, State, What};
+use crate::engine::slot::{After, Awaited, State, What};
 use crate::engine::statements::Prepared;
 use crate::errors::{Error, Result};
 use crate::plan::Kind;
@@ -17,7 +17,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
     /// Handles an event of a connection's socket.
     pub(super) fn receive(&mut self, place: usize) -> Result<()> {
         let slot = &mut self.slots[place];
-        let State::Waits(doing, _) = slot.state else { return self.handle_unawaited(place) };
+        let State::Waits(awaited, _) = slot.state else { return self.handle_unawaited(place) };
         let Some(connection) = &mut slot.connection else { return Ok(()) };
         if !connection.is_sent() {
             match connection.send() {
@@ -44,7 +44,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
                 if !self.is_draining {
                     self.roll(now);
                 }
-                self.answered(place, doing, &outcome, now)?;
+                self.answered(place, awaited, &outcome, now)?;
                 self.begin_next(place, now)
             }
             Received::Lost => {
@@ -87,28 +87,28 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
         Ok(())
     }
 
-    fn answered(&mut self, place: usize, doing: Doing, outcome: &Outcome, now: u64) -> Result<()> {
-        match doing {
-            Doing::Statement(kind) => self.tally.statement(kind),
-            Doing::Batch => self.tally.statement(Kind::Write),
-            Doing::Rollback(_) => self.tally.statement(Kind::Other),
+    fn answered(&mut self, place: usize, awaited: Awaited, outcome: &Outcome, now: u64) -> Result<()> {
+        match awaited {
+            Awaited::Statement(kind) => self.tally.statement(kind),
+            Awaited::Batch => self.tally.statement(Kind::Write),
+            Awaited::Rollback(_) => self.tally.statement(Kind::Other),
             // The command that prepares a statement is not part of the workload.
-            Doing::Prepare => {}
+            Awaited::Prepare => {}
         }
-        match (doing, outcome) {
-            (Doing::Prepare, _) => self.prepared(place, outcome, now),
+        match (awaited, outcome) {
+            (Awaited::Prepare, _) => self.prepared(place, outcome, now),
             // Closing the connection makes the server roll back its transaction.
-            (Doing::Rollback(_), Outcome::Error { .. }) => {
+            (Awaited::Rollback(_), Outcome::Error { .. }) => {
                 self.lose(place);
                 Ok(())
             }
-            (Doing::Rollback(after), _) => {
+            (Awaited::Rollback(after), _) => {
                 self.rolled_back(place, after, now);
                 Ok(())
             }
-            (_, Outcome::Error { code, message, .. }) => self.failed(place, doing, (*code, message), now),
-            (Doing::Batch, _) => self.go_on(place, now),
-            (Doing::Statement(_), _) => {
+            (_, Outcome::Error { code, message, .. }) => self.failed(place, awaited, (*code, message), now),
+            (Awaited::Batch, _) => self.go_on(place, now),
+            (Awaited::Statement(_), _) => {
                 let slot = &mut self.slots[place];
                 let rows = slot.connection.as_ref().map_or(0, Connection::rows);
                 if !slot.script.succeed(rows) {
@@ -143,7 +143,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
                 Prepared::Text(Template::new(sql))
             }
             Outcome::Error { code, message, .. } => {
-                return self.failed(place, Doing::Prepare, (*code, message), now);
+                return self.failed(place, Awaited::Prepare, (*code, message), now);
             }
             Outcome::Ok { .. } | Outcome::Rows { .. } => {
                 return Err(Error::server(
@@ -159,7 +159,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
     }
 
     /// Handles an error that the server returned for a statement.
-    fn failed(&mut self, place: usize, doing: Doing, (code, message): (u16, &str), now: u64) -> Result<()> {
+    fn failed(&mut self, place: usize, awaited: Awaited, (code, message): (u16, &str), now: u64) -> Result<()> {
         let slot = &mut self.slots[place];
         match slot.script.refuse(code, message, slot.retries) {
             Verdict::Expected => self.roll_back(place, After::Success, now),
@@ -168,7 +168,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
                 self.tally.error(code);
                 self.tally.retry();
                 self.slots[place].retries += 1;
-                let what = if doing == Doing::Batch { What::Batch } else { What::Transaction };
+                let what = if awaited == Awaited::Batch { What::Batch } else { What::Transaction };
                 self.roll_back(place, After::Again(what, pause), now)
             }
             Verdict::Continue(counts) => {
@@ -198,7 +198,7 @@ impl<'s, S: Script<'s>> Worker<'_, 's, S> {
             return Ok(());
         }
         connection.text(b"ROLLBACK");
-        self.send(place, Doing::Rollback(after), now)
+        self.send(place, Awaited::Rollback(after), now)
     }
 
     fn rolled_back(&mut self, place: usize, after: After, now: u64) {

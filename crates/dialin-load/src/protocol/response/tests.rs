@@ -1,7 +1,7 @@
 use super::*;
 use crate::plan::{Keep, Value};
 use crate::protocol::packet;
-use crate::protocol::sink::{Kept, Nothing};
+use crate::protocol::sink::{KeptColumns, Nothing};
 use crate::protocol::value::{Columns, LONGLONG, VAR_STRING};
 use proptest::prelude::*;
 
@@ -127,7 +127,7 @@ fn kept(server: &Server, expect: Expect, columns: &Columns) -> Value {
         response.expect(expect, 1);
         let (mut columns, mut slots) = (columns.clone(), [Value::Int(-1), Value::Int(-1)]);
         for part in [&server.bytes[..split], &server.bytes[split..]] {
-            response.feed(part, &mut Kept { keep: &keep, columns: &mut columns, slots: &mut slots }).unwrap();
+            response.feed(part, &mut KeptColumns { keep: &keep, columns: &mut columns, slots: &mut slots }).unwrap();
         }
         assert_eq!(slots[0], Value::Int(-1));
         let [_, value] = slots;
@@ -262,7 +262,7 @@ fn the_definitions_from_preparing_apply_if_they_are_left_out_later() {
     let prepared = Server::new(CACHED).prepared(1, 1, 2).definitions(&[VAR_STRING; 2]).definitions(&[LONGLONG]);
     response.expect(Expect::Prepare, 1);
     assert!(response.feed(&prepared.bytes, &mut columns).unwrap().done.is_some());
-    let mut kept = Kept { keep: &keep, columns: &mut columns, slots: &mut slots };
+    let mut kept = KeptColumns { keep: &keep, columns: &mut columns, slots: &mut slots };
     let left_out = Server::new(CACHED).packet(&[1, 0]).packet(b"\xFE\0\0\x02\0").packet(b"\0\0\x05\0\0\0\0\0\0\0").end(2);
     response.expect(Expect::Binary, 1);
     let feed = response.feed(&left_out.bytes, &mut kept).unwrap();
@@ -306,7 +306,7 @@ fn memory_is_given_back_after_a_large_row_was_kept() {
     let mut response = Response::new(OLD);
     response.expect(Expect::Binary, 1);
     for part in server.bytes.chunks(1000) {
-        response.feed(part, &mut Kept { keep: &keep, columns: &mut columns, slots: &mut slots }).unwrap();
+        response.feed(part, &mut KeptColumns { keep: &keep, columns: &mut columns, slots: &mut slots }).unwrap();
     }
     assert_eq!(slots, [Value::Bytes(vec![b'x'; 1_000_000])]);
     assert!(response.gathered.capacity() <= GATHERED_FOR_LONG);
@@ -321,8 +321,9 @@ fn a_row_to_be_kept_is_not_gathered_without_limit() {
         let mut response = Response::new(OLD);
         response.expect(Expect::Binary, 1);
         let mut parts = server.bytes.chunks(size);
-        let refused = parts
-            .find_map(|part| response.feed(part, &mut Kept { keep: &keep, columns: &mut columns, slots: &mut slots }).err());
+        let refused = parts.find_map(|part| {
+            response.feed(part, &mut KeptColumns { keep: &keep, columns: &mut columns, slots: &mut slots }).err()
+        });
         assert_eq!(refused, Some(TOO_LONG));
         assert!(response.gathered.capacity() < 200_000, "{}", response.gathered.capacity());
     }
@@ -404,7 +405,7 @@ fn survive(dialect: Dialect, expect: Expect, keep: &[Keep], pieces: &[Vec<u8>]) 
     let mut response = Response::new(dialect);
     response.expect(expect, 1);
     for piece in pieces {
-        match response.feed(piece, &mut Kept { keep, columns: &mut columns, slots: &mut slots }) {
+        match response.feed(piece, &mut KeptColumns { keep, columns: &mut columns, slots: &mut slots }) {
             Ok(Feed { consumed, done: None }) => assert_eq!(consumed, piece.len()),
             Ok(Feed { consumed, done: Some(_) }) => {
                 assert!(consumed <= piece.len());

@@ -228,9 +228,9 @@ impl Body<'_> {
         let parameter = |name: &String| self.scope.slot(name, place).map(Parameter::Register);
         let parameters = scanned.names.iter().map(parameter).collect::<Result<Vec<_>>>()?;
         let kind = sql::kind(&scanned.sql);
-        if kind == Kind::Write && !names.is_empty() {
+        if kind == Kind::Write && !names.is_empty() && !sql::is_returning(&scanned.sql) {
             return Err(place.wrong(
-                "a statement that changes rows returns none to keep",
+                "a statement that changes rows without RETURNING returns none to keep",
                 "Keep the columns of a SELECT, such as SELECT ROW_COUNT() after it",
             ));
         }

@@ -80,6 +80,22 @@ pub fn kind(sql: &str) -> Kind {
     }
 }
 
+/// Whether a statement has the clause RETURNING of MariaDB: it returns rows although it changes some.
+#[must_use]
+pub fn is_returning(sql: &str) -> bool {
+    let bytes = sql.as_bytes();
+    let is_in_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let mut at = 0;
+    while at < bytes.len() {
+        let length = bytes[at..].iter().take_while(|byte| is_in_word(byte)).count();
+        if sql[at..at + length].eq_ignore_ascii_case("RETURNING") {
+            return true;
+        }
+        at = if length > 0 { at + length } else { token_end(bytes, at).unwrap_or(bytes.len()) };
+    }
+    false
+}
+
 fn first_word(sql: &str) -> &str {
     let bytes = sql.as_bytes();
     let mut at = 0;
@@ -158,6 +174,16 @@ mod tests {
             ["SELECT ?", "SELECT 1; SELECT 2", "SELECT 'a", "SELECT /* a", "SELECT {banks", "SELECT {none}", "SELECT 'a\\"]
         {
             assert!(scanned(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn returning_is_found_outside_of_quotes_names_and_comments() {
+        for sql in ["INSERT INTO t VALUES (1) RETURNING id", "DELETE FROM t returning\n*", "DELETE FROM `ü` RETURNING 'ü'"] {
+            assert!(is_returning(sql), "{sql}");
+        }
+        for sql in ["INSERT INTO t VALUES ('a RETURNING b')", "DELETE FROM returning_1", "DELETE FROM t -- RETURNING"] {
+            assert!(!is_returning(sql), "{sql}");
         }
     }
 

@@ -48,6 +48,14 @@ fn columns_are_kept_by_their_place() {
 }
 
 #[test]
+fn columns_of_returning_are_kept() {
+    assert!(compiled("{ sql = 'INSERT INTO t VALUES (1)', keep = 'x' }").is_err());
+    let found = ops("{ sql = 'INSERT INTO t VALUES (1) RETURNING id', keep = 'x' }");
+    let Op::Execute(execute) = &found[0] else { panic!("no statement") };
+    assert_eq!(execute.keep, [Keep { column: 0, slot: 3 }]);
+}
+
+#[test]
 fn a_condition_jumps_over_its_steps_or_to_the_other_ones() {
     let found = ops("{ when = { chance = 0.1 }, steps = [{ sql = 'DO 1' }], else = [{ sql = 'DO 2' }] }, { sql = 'DO 3' }");
     assert_eq!(found[0], Op::Unless(Test::Chance(0.1), 3));

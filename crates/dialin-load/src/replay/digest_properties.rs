@@ -7,7 +7,7 @@ use crate::plan::Kind;
 
 /// Properties of the statements of a digest.
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+pub struct DigestProperties {
     /// The number of the digest; None if there are too many digests.
     pub number: Option<usize>,
     /// What they do to their transaction, and whether they can be replayed.
@@ -30,7 +30,7 @@ pub struct Known {
     pub backup: Option<Moment>,
 }
 
-impl Known {
+impl DigestProperties {
     /// The properties of a digest that has no number yet.
     #[must_use]
     pub fn of(digest: &[u8]) -> Self {
