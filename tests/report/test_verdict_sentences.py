@@ -185,5 +185,5 @@ def test_an_interval_that_says_nothing_is_not_shown_in_figures():
 def test_an_interval_of_a_level_that_says_nothing_is_not_shown_and_that_of_a_rare_event_is():
     assert verdict_sentences.with_interval(Estimate(mean=10.8, low=0.016, high=5685)) == "10.8 (too noisy to tell)"
     assert verdict_sentences.with_interval(Estimate(mean=0.8, low=0.05, high=4.5)) == "0.8 (0.05 to 4.50)"
-    assert headline.detects(2, 21.46) == "2 trials are too few to detect any difference"
-    assert headline.detects(12, 0.05) == "12 trials can detect differences of 5.0 % or more"
+    assert headline.detectable_difference(2, 21.46) == "2 trials are too few to detect any difference"
+    assert headline.detectable_difference(12, 0.05) == "12 trials can detect differences of 5.0 % or more"

@@ -58,7 +58,7 @@ def before_and_after(verdict: Verdict, candidate: CandidateVerdict, spec: StudyS
     return f"{number(before.mean)} → {number(after.mean)} {units(spec.workload).title}"
 
 
-def detects(trials: int, detectable: float) -> str:
+def detectable_difference(trials: int, detectable: float) -> str:
     """Return a clause on the smallest difference that a number of trials can detect, or that they are too few for any."""
     if detectable >= 1:
         return f"{counted(trials, 'trial')} {'is' if trials == 1 else 'are'} too few to detect any difference"
@@ -199,7 +199,7 @@ def _of_identical(verdict: Verdict) -> str:
         return f"{names}: too few trials to measure the noise."
     return (
         f"{names}: no difference is claimed, as it should be. Trial-to-trial SD {percent(verdict.trial_noise)}; "
-        f"{detects(verdict.trials, verdict.detectable)}."
+        f"{detectable_difference(verdict.trials, verdict.detectable)}."
     )
 
 

@@ -14,7 +14,7 @@ from dialin.model.course import Course
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Estimate, Note
 from dialin.report import host_sentences, live_sentences, load_sentences, setting_sentences
-from dialin.report.headline import change_with_confidence, detects
+from dialin.report.headline import change_with_confidence, detectable_difference
 from dialin.report.load_units import units
 from dialin.report.names import name_in_sentence
 from dialin.text import change, counted, duration, listed, percent
@@ -117,7 +117,7 @@ def _inconclusive(_spec: StudySpec, data: Figures) -> str:
     took = f"Nothing was decided in {duration(data['seconds'])} of at most {duration(data['budget'])}"
     if "detectable" not in data:
         return took
-    text = f"{took}. With this noise, {detects(data['trials'], data['detectable'])}"
+    text = f"{took}. With this noise, {detectable_difference(data['trials'], data['detectable'])}"
     if "trials_needed" in data:
         text += f"; a choice may take about {data['trials_needed']:,} trials: dialin resume DIR --minutes {data['minutes']}"
     return f"{text}. Or start a new study with a larger --worthwhile"

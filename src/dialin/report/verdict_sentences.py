@@ -141,10 +141,8 @@ def noise(verdict: Verdict) -> str:
     matters = f"The smallest difference that matters is {exact_percent(verdict.worthwhile)}."
     if verdict.trial_noise is None or verdict.detectable is None:
         return f"The noise is not known yet, nor the smallest difference that can be detected{expected}. {matters}"
-    return (
-        f"Trial-to-trial SD is {percent(verdict.trial_noise)}, so {headlines.detects(verdict.trials, verdict.detectable)}"
-        f"{expected}. {matters}"
-    )
+    detectable = headlines.detectable_difference(verdict.trials, verdict.detectable)
+    return f"Trial-to-trial SD is {percent(verdict.trial_noise)}, so {detectable}{expected}. {matters}"
 
 
 def proof(verdict: Verdict) -> str:
