@@ -48,7 +48,7 @@ lint: $(SETUP)  ## check style and types, of the load driver too, and who import
 	.venv/bin/lint-imports
 	@scripts/driver.sh lint
 
-bench: $(SETUP) driver  ## measure what BENCHMARKS.md reports
+bench: $(SETUP) driver  ## run the benchmarks that need no arguments and no quiet machine (hours)
 	@scripts/bench.sh
 
 bench-driver: $(SETUP) driver  ## measure what dialin-load and sysbench cost, on a quiet machine; writes benchmarks/results/driver.json

@@ -1,16 +1,18 @@
 """Runs A/A studies on real servers, and compares the noise of their trials with what the statistics assume.
 
-    python benchmarks/aa.py run DIR [--minutes 24]      # eight studies one after the other: 3 hours and 12 minutes
+    python benchmarks/aa.py run DIR      # ten studies one after the other: 3 hours and 42 minutes
     python benchmarks/aa.py show DIR [--relabelled 200] [--seed 1] [--figure docs/images/aa.svg]
 
-`run` measures one setting under eight names: by restart and by SET, mysql@9.7 and mariadb@10.11, reads and writes. A study that
-is there already is left as it is. `show` needs no server. Its names are all the same setting, so within each block names may be
-dealt again: every dealing is a study of equal candidates with the real noise of this machine, and any claim in it is false.
+`run` measures one setting under eight names: by restart and by SET, mysql@9.7 and mariadb@10.11, reads and writes; and one
+under three names with point selects on small data, 60 s in each trial. A study that is there already is left as
+it is. `show` needs no server. Its names are all the same setting, so within each block names may be dealt again: every
+dealing is a study of equal candidates with the real noise of this machine, and any claim in it is false.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import subprocess
 import sys
@@ -35,16 +37,43 @@ from dialin.store.read_only import read
 from dialin.verdict.comparison import racing
 
 RULES = Rules(worthwhile=0.01, confidence=0.95, choose=False)
-NAMES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """One A/A study, with the number of names, the seconds measured in a trial, and the minutes in all."""
+
+    server: str
+    workload: str
+    switch: str
+    names: int = 8
+    threads: int = 16
+    tables: int = 4
+    table_size: int = 100_000
+    measure: int = 30
+    minutes: int = 24
+
+
 STUDIES = {
-    f"{server.partition('@')[0]}-{load.removeprefix('oltp_')}-{switch}": (server, load, switch)
+    f"{server.partition('@')[0]}-{load.removeprefix('oltp_')}-{switch}": Study(server, load, switch, measure=measure)
     for server in ("mysql@9.7", "mariadb@10.11")
     for load in ("oltp_read_only", "oltp_write_only")
+    for switch, measure in (("restart", 30), ("set", 15))
+} | {
+    f"mysql-small-{switch}": Study(
+        "mysql@9.7",
+        "oltp_point_select",
+        switch,
+        names=3,
+        threads=4,
+        tables=2,
+        table_size=20_000,
+        measure=60,
+        minutes=15,
+    )
     for switch in ("restart", "set")
 }
-MEASURED = {"restart": 30, "set": 15}
 SETTING = {"innodb_buffer_pool_size": "512M", "innodb_flush_log_at_trx_commit": "2"}
-_PERIOD = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +83,7 @@ class Noise:
     Attributes:
         trials: how many.
         minutes: from the first to the last.
+        measured: measured seconds as a share of the study's wall clock.
         sd: standard deviation of a trial about its block, log scale.
         z: distance of each trial from the mean of its block, in standard deviations; independent normal ones would have
             mean 0 and variance 1.
@@ -66,6 +96,7 @@ class Noise:
 
     trials: int
     minutes: float
+    measured: float
     sd: float
     z: NDArray[np.float64]
     neighbours: tuple[float, float]
@@ -74,9 +105,9 @@ class Noise:
     false: float
 
 
-def run(directory: Path, minutes: float) -> None:
+def run(directory: Path) -> None:
     """Run the studies that are not there yet."""
-    for name, (server, load, switch) in STUDIES.items():
+    for name, study in STUDIES.items():
         out = directory / name
         if out.exists():
             continue
@@ -84,17 +115,19 @@ def run(directory: Path, minutes: float) -> None:
         question = directory / f"{name}.toml"
         settings = "\n".join(f'{variable} = "{value}"' for variable, value in SETTING.items())
         question.write_text(
-            f'aa = {NAMES}\nserver = "{server}"\nworkload = "{load}"\nthreads = 16\nminutes = {minutes:g}\n'
-            f'switch = "{switch}"\nmeasure = {MEASURED[switch]}\n[set]\n{settings}\n',
+            f'aa = {study.names}\nserver = "{study.server}"\nworkload = "{study.workload}"\nthreads = {study.threads}\n'
+            f"tables = {study.tables}\ntable-size = {study.table_size}\nminutes = {study.minutes}\n"
+            f'switch = "{study.switch}"\nmeasure = {study.measure}\n[set]\n{settings}\n',
             encoding="utf-8",
         )
-        print(f"{name}: {minutes:g} minutes", file=sys.stderr)
+        print(f"{name}: {study.minutes} minutes", file=sys.stderr)
         # An A/A study that finds a difference ends with an exit code of its own: that is a result.
         subprocess.run([sys.executable, "-m", "dialin", "run", str(question), "--out", str(out), "--yes"], check=False)
 
 
 def look(directory: Path, relabelled: int, rng: np.random.Generator) -> Noise:
     """Return what a study's trials show."""
+    verdict = json.loads((directory / "verdict.json").read_text(encoding="utf-8"))
     record: StudyRecord = read(directory, lambda store: store.read())
     summed: dict[int, Figures] = {}
     for trial in record.trials:
@@ -104,20 +137,22 @@ def look(directory: Path, relabelled: int, rng: np.random.Generator) -> Noise:
     blocks: dict[int, list[Trial]] = defaultdict(list)
     for trial in trials:
         blocks[trial.block].append(trial)
-    whole = [block for block in blocks.values() if len(block) == NAMES]
+    count = len({trial.candidate for trial in trials})
+    whole = [block for block in blocks.values() if len(block) == count]
     logs = np.array([[math.log(summed[trial.id].typical) for trial in block] for block in whole])
     centred = logs - logs.mean(axis=1, keepdims=True)
-    sd = math.sqrt((centred**2).sum() / (len(whole) * (NAMES - 1)))
-    z = centred / (sd * math.sqrt(1 - 1 / NAMES))
+    sd = math.sqrt((centred**2).sum() / (len(whole) * (count - 1)))
+    z = centred / (sd * math.sqrt(1 - 1 / count))
     products = z[:, :-1] * z[:, 1:]
-    drift = math.sqrt(max(float(np.var(logs.mean(axis=1), ddof=1)) - sd**2 / NAMES, 0.0))
+    drift = math.sqrt(max(float(np.var(logs.mean(axis=1), ddof=1)) - sd**2 / count, 0.0))
     missed, false = _deal(whole, summed, relabelled, rng)
     return Noise(
         trials=logs.size,
         minutes=(trials[-1].middle - trials[0].middle) / 60,
+        measured=verdict["minutes_of_load"] / verdict["minutes_of_wall_clock"],
         sd=sd,
         z=z.ravel(),
-        neighbours=(float(products.mean()) + 1 / (NAMES - 1), float(products.std(ddof=1) / math.sqrt(products.size))),
+        neighbours=(float(products.mean()) + 1 / (count - 1), float(products.std(ddof=1) / math.sqrt(products.size))),
         drift=drift,
         missed=missed,
         false=false,
@@ -135,12 +170,12 @@ def _deal(
         dealt: list[Trial] = []
         looked, claimed = 0, False
         for block in blocks:
-            order = rng.permutation(NAMES)
+            order = rng.permutation(len(names))
             dealt += [replace(trial, candidate=names[i]) for trial, i in zip(block, order, strict=True)]
             if is_due(len(dealt), looked):
                 looked = len(dealt)
                 decision = decide_throughput(trial_speeds(dealt, summed), names, names[0], RULES)
-                claimed |= bool(decision.better or (decision.winners and len(decision.winners) < NAMES))
+                claimed |= bool(decision.better or (decision.winners and len(decision.winners) < len(names)))
                 claimed |= any(state.value == "loses" for state in decision.states.values())
         claims += claimed
         fitted = fit_trials(by_typical_speed(trial_speeds(dealt, summed)), names)
@@ -152,8 +187,8 @@ def _deal(
 
 def table(noises: Mapping[str, Noise]) -> str:
     """Return the figures as a Markdown table."""
-    titles = ["study", "trials", "minutes", "SD of a trial", "kurtosis", "Anderson–Darling p", "neighbours correlate by"]
-    titles += ["drift between blocks", "intervals that exclude 0 %", "dealings with a false claim"]
+    titles = ["study", "trials", "minutes", "measured", "SD of a trial", "kurtosis", "Anderson–Darling p"]
+    titles += ["neighbours correlate by", "drift between blocks", "intervals that exclude 0 %", "dealings with a false claim"]
     rows = [titles, ["---"] * len(titles)]
     for name, one in noises.items():
         fit = stats.goodness_of_fit(stats.norm, one.z, statistic="ad", n_mc_samples=999, rng=np.random.default_rng(1))
@@ -162,6 +197,7 @@ def table(noises: Mapping[str, Noise]) -> str:
                 name,
                 str(one.trials),
                 f"{one.minutes:.0f}",
+                f"{one.measured:.0%}",
                 f"{one.sd:.2%}",
                 f"{stats.kurtosis(one.z):+.1f}",
                 f"{fit.pvalue:.2f}",
@@ -173,7 +209,7 @@ def table(noises: Mapping[str, Noise]) -> str:
         )
     every = list(noises.values())
     means = [f"{np.mean([one.missed for one in every]):.1%}", f"{np.mean([one.false for one in every]):.1%}"]
-    rows.append(["all", str(sum(one.trials for one in every)), f"{sum(one.minutes for one in every):.0f}", *[""] * 5, *means])
+    rows.append(["all", str(sum(one.trials for one in every)), f"{sum(one.minutes for one in every):.0f}", *[""] * 6, *means])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -214,7 +250,6 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run")
     running.add_argument("directory", type=Path)
-    running.add_argument("--minutes", type=float, default=24.0, help="of each study")
     showing = commands.add_parser("show")
     showing.add_argument("directory", type=Path)
     showing.add_argument("--relabelled", type=int, default=200, help="dealings of names of each study")
@@ -222,7 +257,7 @@ def main() -> None:
     showing.add_argument("--figure", type=Path, help="where an SVG is written")
     options = parser.parse_args()
     if options.command == "run":
-        run(options.directory, options.minutes)
+        run(options.directory)
         return
     rng = np.random.default_rng(options.seed)
     there = [name for name in STUDIES if (options.directory / name).exists()]

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Run each benchmark; every file of benchmarks/ prints what BENCHMARKS.md reports of it. Left out are world.py, folders.py and
-# surfaces.py, which they share, and driver.py with sched_slice.py, which wants a quiet machine: make bench-driver.
+# Run the benchmarks that need neither arguments nor a quiet machine with real servers for long; every file of benchmarks/ prints
+# what BENCHMARKS.md reports of it, which has the commands for the others.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
+shared=" world.py folders.py surfaces.py "
+by_hand=" aa.py capture_speed.py driver.py fleet.py live_servers.py ray_reports.py replay.py sched_slice.py set_response.py steps.py "
 for file in benchmarks/*.py; do
-    case $file in */world.py | */folders.py | */surfaces.py | */driver.py | */sched_slice.py) continue ;; esac
+    case $shared$by_hand in *" ${file##*/} "*) continue ;; esac
     say "$file"
     PYTHONPATH=tests .venv/bin/python "$file"
 done
