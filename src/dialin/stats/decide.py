@@ -17,7 +17,7 @@ from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
 
 _GIVEN_UP = 0.5
 """A candidate counts as behind when its chance falls below this share of the accepted error: 2.5 % at a confidence of 95 %."""
-_GOOD_ENOUGH = 0.85
+_GOOD_ENOUGH = 0.9
 """The chance from which on the baseline is chosen over a more probable candidate that is not shown to be better than it: a
 change needs a reason."""
 FEWEST_REPEATS = 4

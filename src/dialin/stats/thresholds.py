@@ -32,7 +32,7 @@ class Thresholds:
     on_each: float
 
 
-_AT_95 = Thresholds(probable=0.93, all_near=0.93, best=2.8, better=3.3, worse=3.7, on_each=2.3)
+_AT_95 = Thresholds(probable=0.935, all_near=0.93, best=2.8, better=3.3, worse=3.7, on_each=2.3)
 
 
 def at_confidence(deviate: float, confidence: float) -> float:

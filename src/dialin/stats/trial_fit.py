@@ -27,7 +27,7 @@ _KNOWN = np.array([0.3, 4.0, 16.0])
 """Degrees of freedom that the noise expected of a trial may be worth."""
 _OVER_SECONDS = 1.4
 """The variance of a trial that is expected before any is repeated, as a multiple of what its own seconds show."""
-_OF_STARTS = 0.007
+_OF_STARTS = 0.005
 """What is expected in addition: the standard deviation from start to start, low for published repeats (0.4 to 3.5 %)."""
 _MUCH_NOISIER = 3.0
 """The ratio to the usual variance within trials from which on a candidate's seconds are noisier beyond doubt."""
