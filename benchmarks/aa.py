@@ -1,10 +1,10 @@
 """Runs A/A studies on real servers, and compares the noise of their trials with what the statistics assume.
 
-    python benchmarks/aa.py run DIR      # ten studies one after the other: 3 hours and 42 minutes
+    python benchmarks/aa.py run DIR      # ten studies one after the other: 3 hours and 36 minutes
     python benchmarks/aa.py show DIR [--relabelled 200] [--seed 1] [--figure docs/images/aa.svg]
 
 `run` measures one setting under eight names: by restart and by SET, mysql@9.7 and mariadb@10.11, reads and writes; and one
-under three names with point selects on small data, 60 s in each trial. A study that is there already is left as
+under three names with the load of `make try` on its small data, 60 s in each trial. A study that is there already is left as
 it is. `show` needs no server. Its names are all the same setting, so within each block names may be dealt again: every
 dealing is a study of equal candidates with the real noise of this machine, and any claim in it is false.
 """
@@ -62,14 +62,14 @@ STUDIES = {
 } | {
     f"mysql-small-{switch}": Study(
         "mysql@9.7",
-        "oltp_point_select",
+        "oltp_update_non_index",
         switch,
         names=3,
         threads=4,
         tables=2,
         table_size=20_000,
         measure=60,
-        minutes=15,
+        minutes=12,
     )
     for switch in ("restart", "set")
 }

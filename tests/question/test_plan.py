@@ -40,6 +40,17 @@ def test_more_budget_means_longer_windows_up_to_a_limit_and_then_more_blocks(spe
     assert plans[-1].blocks > plans[0].blocks >= BLOCKS_NEEDED
 
 
+@pytest.mark.parametrize(("switch", "share", "longest"), [(Switch.RESTART, 0.8, 12), (Switch.SET, 0.85, 6)])
+def test_a_longer_window_needs_no_longer_warm_up_so_most_of_a_trial_is_measured(spec, switch, share, longest):
+    def planned(seconds):
+        return plan(spec.model_copy(update={"measure": seconds, "warmup": None, "switch": switch, "minutes": 120}))
+
+    assert planned(60.0).warmup == planned(120.0).warmup == longest > planned(10.0).warmup
+    assert 60 / planned(60.0).trial_seconds >= share
+    asked = spec.model_copy(update={"measure": 60.0, "warmup": 40.0, "switch": switch, "minutes": 120})
+    assert plan(asked).warmup == 40
+
+
 def test_a_budget_that_holds_too_few_blocks_is_refused_and_the_remedy_suffices(spec):
     short = spec.model_copy(update={"minutes": 1})
     with pytest.raises(UserError, match=r"--minutes (\d+)") as refused:

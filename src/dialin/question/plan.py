@@ -29,7 +29,11 @@ _MEASURE_LEAST = 10.0
 _MEASURE_MOST = {Switch.RESTART: 60.0, Switch.SET: 30.0}
 """The longest window of a trial, seconds: more short ones beat fewer long ones where a switch costs little."""
 _WARMUP_SHARE = {Switch.RESTART: 0.6, Switch.SET: 0.4}
-"""Warm-up as a share of the measured seconds; the buffer pool is loaded before the load begins, so the rest settles quickly."""
+"""Longest warm-up as a share of the measured seconds, up to `_WARMUP_MOST`."""
+_WARMUP_MOST = {Switch.RESTART: 12.0, Switch.SET: 6.0}
+"""Longest warm-up unless one is given, seconds. The buffer pool is loaded before the load begins, so the rest settles quickly: in
+A/A studies by restart (benchmarks/aa.py) the seconds from here to the end of the warm-up differ from later ones by 3 % or
+less on average. On a noisy machine more seconds do not show whether a warm-up is over; they are better measured."""
 
 LONGEST = 2
 """How many times the planned seconds a trial measures at most, where it is not steady or seconds were lost."""
@@ -65,16 +69,16 @@ def plan(spec: StudySpec) -> Plan:
     budget = spec.minutes * 60
     count = len(spec.candidates)
     slot = budget / (count * (BLOCKS_WANTED + (WAIT_TRIALS if spec.waits else 0)))
-    overhead, share = OVERHEAD[spec.switch], _WARMUP_SHARE[spec.switch]
+    overhead, share, most = OVERHEAD[spec.switch], _WARMUP_SHARE[spec.switch], _WARMUP_MOST[spec.switch]
     levels = spec.workload.number_of_levels
     if (runs := spec.workload.traits.runs) is not None:
         measure, warmup = runs.measured * runs.seconds, runs.warm_up * runs.seconds
         trial_seconds = overhead + levels * (warmup + measure)
         return Plan(max(2.0, measure), warmup, _blocks(spec, trial_seconds), trial_seconds)
     loaded = (slot - overhead) / levels - (spec.warmup if spec.warmup is not None else 0)
-    wanted = loaded if spec.warmup is not None else loaded / (1 + share)
+    wanted = loaded if spec.warmup is not None else max(loaded / (1 + share), loaded - most)
     measure = spec.measure or float(round(min(max(wanted, _MEASURE_LEAST), _MEASURE_MOST[spec.switch])))
-    warmup = spec.warmup if spec.warmup is not None else float(round(share * measure))
+    warmup = spec.warmup if spec.warmup is not None else float(round(min(share * measure, most)))
     # Trials are planned with the whole warm-up, because noisy ones mostly use it up.
     trial_seconds = overhead + levels * (warmup + measure)
     shorter = f", or a shorter --measure than {measure:.0f} s" if spec.measure else ""
