@@ -31,8 +31,8 @@ _MEASURE_MOST = {Switch.RESTART: 60.0, Switch.SET: 30.0}
 _WARMUP_SHARE = {Switch.RESTART: 0.6, Switch.SET: 0.4}
 """Longest warm-up as a share of the measured seconds, up to `_WARMUP_MOST`."""
 _WARMUP_MOST = {Switch.RESTART: 12.0, Switch.SET: 6.0}
-"""Longest warm-up unless one is given, seconds. The buffer pool is loaded before the load begins, so the rest settles quickly: in
-A/A studies by restart (benchmarks/aa.py) the seconds from here to the end of the warm-up differ from later ones by 3 % or
+"""Longest warm-up unless one is given, seconds. The buffer pool is loaded before the load begins, so the rest settles quickly:
+in A/A studies by restart (benchmarks/aa.py) the seconds from here to the end of the warm-up differ from later ones by 3 % or
 less on average. On a noisy machine more seconds do not show whether a warm-up is over; they are better measured."""
 
 LONGEST = 2
