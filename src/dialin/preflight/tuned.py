@@ -24,7 +24,7 @@ from dialin.preflight.option_files import base_setting
 from dialin.preflight.sandboxes import check_candidate, check_disk, facts_of, make_inspector
 from dialin.probes import host
 from dialin.question.options import StudyOptions
-from dialin.question.plan import Plan, plan, tune_warmup
+from dialin.question.plan import Plan, longest_warmup, plan
 from dialin.search.proof import CONFIDENCE
 from dialin.search.variable_choice import Situation
 from dialin.servers import builds, dry_run
@@ -258,7 +258,7 @@ def specify(
     switch = Switch.SET if can_set and question.switch != "restart" else Switch.RESTART
     levels = request.load.number_of_levels
     measure = question.measure or (SECONDS[question.goal] if levels == 1 else _SECONDS_PER_LEVEL)
-    warmup = tune_warmup(measure) if question.warmup is None else question.warmup
+    warmup = longest_warmup(Switch.RESTART, measure) if question.warmup is None else question.warmup
     start_seconds = (situation.data or 0.0) / _RESTORED_PER_SECOND + _BOOT + levels * warmup
     is_set = switch is Switch.SET and not request.workload.traits.grows
     memory, order = tune_space.memory_and_order(variables, catalogue, situation)

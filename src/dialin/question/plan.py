@@ -78,7 +78,7 @@ def plan(spec: StudySpec) -> Plan:
     loaded = (slot - overhead) / levels - (spec.warmup if spec.warmup is not None else 0)
     wanted = loaded if spec.warmup is not None else max(loaded / (1 + share), loaded - most)
     measure = spec.measure or float(round(min(max(wanted, _MEASURE_LEAST), _MEASURE_MOST[spec.switch])))
-    warmup = spec.warmup if spec.warmup is not None else float(round(min(share * measure, most)))
+    warmup = spec.warmup if spec.warmup is not None else longest_warmup(spec.switch, measure)
     # Trials are planned with the whole warm-up, because noisy ones mostly use it up.
     trial_seconds = overhead + levels * (warmup + measure)
     shorter = f", or a shorter --measure than {measure:.0f} s" if spec.measure else ""
@@ -127,7 +127,7 @@ def _plan_of_tune(spec: StudySpec, tune: TunePlan) -> Plan:
     Raises:
         UserError: the budget is too small for a search and its proof.
     """
-    warmup = spec.warmup if spec.warmup is not None else tune_warmup(tune.search_seconds)
+    warmup = spec.warmup if spec.warmup is not None else longest_warmup(Switch.RESTART, tune.search_seconds)
     levels = spec.workload.number_of_levels
     starts = tune.start_seconds / 3 if tune.at_start else 0.0
     trial_seconds = levels * tune.search_seconds + tune.set_seconds + starts
@@ -141,9 +141,9 @@ def _plan_of_tune(spec: StudySpec, tune: TunePlan) -> Plan:
     return Plan(tune.search_seconds, warmup, int(spec.minutes * 60 / trial_seconds), trial_seconds)
 
 
-def tune_warmup(search_seconds: float) -> float:
-    """Return the default of the longest warm-up of a tune's trial, in seconds."""
-    return float(round(_WARMUP_SHARE[Switch.RESTART] * search_seconds))
+def longest_warmup(switch: Switch, measure: float) -> float:
+    """Return the longest warm-up of a trial unless one is given, in seconds; `measure` are the seconds that it measures."""
+    return float(round(min(_WARMUP_SHARE[switch] * measure, _WARMUP_MOST[switch])))
 
 
 def _blocks(spec: StudySpec, trial_seconds: float, shorter: str = "") -> int:

@@ -111,3 +111,26 @@ impl RunOptions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(option: &str) -> Result<Option<Request>> {
+        shown_capture(&WorkloadOptions { workload: "capture:shop".into(), options: vec![option.into()] })
+    }
+
+    #[test]
+    fn a_capture_is_shown_from_a_time_since_1970() {
+        assert_eq!(shown("from=1790000000.5").unwrap().unwrap().from, Some(1_790_000_000_500_000));
+    }
+
+    #[test]
+    fn a_wrong_time_and_an_unknown_option_are_named() {
+        for value in ["abc", "-1", "nan", "inf"] {
+            let what = shown(&format!("from={value}")).err().map(|error| error.what);
+            assert_eq!(what, Some(format!("from={value}: not seconds since 1970")));
+        }
+        assert_eq!(shown("pace=2").err().unwrap().what, "A capture has no option pace");
+    }
+}
