@@ -180,7 +180,10 @@ def misses(decision: Decision, true: Mapping[str, float], baseline: str, machine
             count("ratio to the baseline", decision.ratios[name], math.exp(level - true[baseline]))
         if name == decision.choice and name != baseline:
             count("ratio of the choice", decision.ratios[name], math.exp(level - true[baseline]))
-        count("throughput", decision.levels[name], 1000 * math.exp(level + float(np.mean(machine.drifts))))
+        throughput = 1000 * math.exp(level + float(np.mean(machine.drifts)))
+        count("throughput", decision.levels[name], throughput)
+        if name == decision.choice:
+            count("throughput of the choice", decision.levels[name], throughput)
         count("variation", typical([w.cv for w in own], alpha), usual.cv)
         lengths = [length for w in own for length in w.stall_lengths]
         count("stalls", stall_seconds_per_1000(lengths, sum(w.seconds for w in own), longest, alpha), 1000 * usual.stalled)

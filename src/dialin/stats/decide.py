@@ -168,7 +168,12 @@ def decide(
         decision,
         detectable=detectable(fitted.sd, len(present), len(trials), confidence=rules.confidence, worthwhile=rules.worthwhile),
     )
-    return _compare(decision, compared, stands_for, baseline, rules)
+    decision = _compare(decision, compared, stands_for, baseline, rules)
+    return replace(
+        decision,
+        ratios=candidate_ratios(fitted, names, baseline, rules.alpha, decision.choice),
+        levels=candidate_levels(fitted, names, rules.alpha, decision.choice),
+    )
 
 
 def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str], baseline: str, rules: Rules) -> Decision:
@@ -261,14 +266,23 @@ def trials_to_choose(
     return None
 
 
-def candidate_ratios(fitted: TrialFit | None, names: Sequence[str], baseline: str, alpha: float) -> dict[str, Estimate | None]:
+def candidate_ratios(
+    fitted: TrialFit | None, names: Sequence[str], baseline: str, alpha: float, choice: str | None = None
+) -> dict[str, Estimate | None]:
     """Return each candidate's ratio to the baseline; None where the two cannot be compared."""
-    compared = fitted.names if fitted is not None and baseline in fitted.names else ()
-    return {name: fitted.ratio(name, baseline, alpha) if fitted and name in compared else None for name in names}
+    if fitted is None or baseline not in fitted.names:
+        return dict.fromkeys(names)
+    return {
+        name: fitted.ratio(name, baseline, alpha, is_choice=name == choice) if name in fitted.names else None for name in names
+    }
 
 
-def candidate_levels(fitted: TrialFit | None, names: Sequence[str], alpha: float) -> dict[str, Estimate | None]:
-    return {name: fitted.level(name, alpha) if fitted and name in fitted.names else None for name in names}
+def candidate_levels(
+    fitted: TrialFit | None, names: Sequence[str], alpha: float, choice: str | None = None
+) -> dict[str, Estimate | None]:
+    """Return each candidate's level; None where it has no trial."""
+    present = fitted.names if fitted else ()
+    return {name: fitted.level(name, alpha, is_choice=name == choice) if fitted and name in present else None for name in names}
 
 
 def point_levels(trials: Sequence[TimedTrial], names: Sequence[str]) -> dict[str, float]:

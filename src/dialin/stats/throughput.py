@@ -106,8 +106,8 @@ def decide_throughput(
             return replace(
                 decision,
                 states=decision.states if plain is None else _states(decision, plain),
-                ratios=candidate_ratios(plain, names, baseline, rules.alpha) if plain else decision.ratios,
-                levels=candidate_levels(plain, names, rules.alpha) if plain else decision.levels,
+                ratios=candidate_ratios(plain, names, baseline, rules.alpha, decision.choice) if plain else decision.ratios,
+                levels=candidate_levels(plain, names, rules.alpha, decision.choice) if plain else decision.levels,
                 decided_by=DecidedBy.TYPICAL_SPEED,
                 typical_ratios=decision.ratios,
             )

@@ -31,10 +31,15 @@ _OF_STARTS = 0.005
 """What is expected in addition: the standard deviation from start to start, low for published repeats (0.4 to 3.5 %)."""
 _MUCH_NOISIER = 3.0
 """The ratio to the usual variance within trials from which on a candidate's seconds are noisier beyond doubt."""
-_AT_THE_STOP = 1.25
-"""The least half-width of an interval, in normal deviates of its confidence. A study stops when its figures look settled, and
-these are then further from the truth than at a number of trials that was fixed beforehand; Student's quantile alone covers 89
-to 96 % (benchmarks/decide.py)."""
+_LEAST, _BY_NOISE, _MOST = 1.05, 4.0, 1.25
+"""The least half-width of an interval, in normal deviates of its confidence: `_LEAST`, and `_BY_NOISE` times the noise of a
+trial more, up to `_MOST`. A study stops when its figures look settled, and these are then further from the truth than after a
+number of trials that was fixed beforehand; the less a trial varies, the more seldom (benchmarks/decide.py)."""
+_LEVEL_OF_THE_CHOICE = 1.8
+"""The same for the level of the choice. A study stops when its choice looks good, and this level is then too high by 1.3
+standard errors on average: `_MOST` alone covers 76 to 93 %."""
+_MORE_DOF = 1.25
+"""Degrees of freedom are multiplied by this for intervals: they do not count that a trial's own seconds show its noise, too."""
 _ROUNDS = 3
 """Times that drift and variances are estimated from each other; the third changes intervals by less than a hundredth."""
 
@@ -58,6 +63,24 @@ class TimedTrial:
 
 
 @dataclass(frozen=True, slots=True)
+class IntervalWidth:
+    """How far an interval reaches: as Student's quantile says, but at least so far.
+
+    Attributes:
+        least: the least half-width, in normal deviates of the confidence.
+        more_dof: by what the degrees of freedom are multiplied.
+    """
+
+    least: float = _MOST
+    more_dof: float = 1.0
+
+    def errors(self, dof: float, alpha: float, least: float = 0.0) -> float:
+        """Return the half-width of an interval at 1 - alpha in standard errors; `least` is another least half-width."""
+        deviate = max(self.least, least) * float(ndtri(1 - alpha / 2))
+        return max(float(stdtrit(self.more_dof * dof, 1 - alpha / 2)), deviate)
+
+
+@dataclass(frozen=True, slots=True)
 class FittedDifference:
     """The difference of two candidates on the log scale.
 
@@ -65,11 +88,13 @@ class FittedDifference:
         mean: the first one's effect minus the second one's.
         error: its standard error.
         dof: degrees of freedom of the error.
+        width: that of its interval.
     """
 
     mean: float
     error: float
     dof: float
+    width: IntervalWidth = IntervalWidth()
 
     def z(self, margin: float = 0.0) -> float:
         """Return by how many standard errors the difference exceeds -margin, as a standard normal variable.
@@ -79,9 +104,9 @@ class FittedDifference:
         t = (self.mean + margin) / self.error
         return math.copysign(-float(ndtri(max(float(stdtr(self.dof, -abs(t))), 1e-300))), t)
 
-    def ratio(self, alpha: float) -> Estimate:
-        """Return the difference as a ratio, with the interval of this one ratio at 1 - alpha."""
-        return estimate_of_logs(self.mean, _reach(self.dof, alpha) * self.error)
+    def ratio(self, alpha: float, least: float = 0.0) -> Estimate:
+        """Return the difference as a ratio, with the interval of this one ratio at 1 - alpha; `least` as in `width`."""
+        return estimate_of_logs(self.mean, self.width.errors(self.dof, alpha, least) * self.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +123,7 @@ class TrialFit:
         trials: number of trials of each candidate.
         residual_sd: standard deviation of one trial about the drift, of all candidates together and by these trials alone.
         residual_dof: degrees of freedom of `residual_sd`.
+        width: that of the intervals of all but the choice of a study.
     """
 
     names: tuple[str, ...]
@@ -109,6 +135,7 @@ class TrialFit:
     trials: NDArray[np.int64]
     residual_sd: float
     residual_dof: float
+    width: IntervalWidth = IntervalWidth()
 
     @property
     def sd(self) -> float:
@@ -129,17 +156,24 @@ class TrialFit:
             float(self.effects[i] - self.effects[j]),
             math.sqrt(max(float(squared), 1e-24)),
             float(min(max(dof, 1.0), self.total_dof)),
+            self.width,
         )
 
-    def ratio(self, a: str, b: str, alpha: float) -> Estimate:
+    def ratio(self, a: str, b: str, alpha: float, *, is_choice: bool = False) -> Estimate:
         """Return the value of one candidate as a ratio to another's, with the interval of this one ratio at 1 - alpha.
+
+        Args:
+            a: the candidate.
+            b: the other one.
+            alpha: the error that the interval may make.
+            is_choice: whether the study chose `a`, perhaps because it was lucky: the interval is then wider.
 
         Raises:
             ValueError: a name is not one of the fit's.
         """
         if a == b:
             return Estimate(mean=1.0, low=1.0, high=1.0)
-        return self.difference(a, b).ratio(alpha)
+        return self.difference(a, b).ratio(alpha, _MOST if is_choice else 0.0)
 
     def effect(self, name: str) -> FittedDifference:
         """Return the logarithm of a candidate's level at the machine's mean state over all trials: its difference from 1.
@@ -149,18 +183,15 @@ class TrialFit:
         """
         index = self.names.index(name)
         error = math.sqrt(float(self.covariance[index, index]))
-        return FittedDifference(float(self.effects[index]), error, float(self.dof[index]))
+        return FittedDifference(float(self.effects[index]), error, float(self.dof[index]), self.width)
 
-    def level(self, name: str, alpha: float) -> Estimate:
+    def level(self, name: str, alpha: float, *, is_choice: bool = False) -> Estimate:
         """Return a candidate's level at the machine's mean state over all trials, in the unit of the values.
 
-        Its ratio to another level is the ratio of the two candidates. The interval is that of this one level at 1 - alpha.
+        Its ratio to another level is the ratio of the two candidates. The interval is that of this one level at 1 - alpha;
+        `is_choice` is that of `ratio`.
         """
-        return self.effect(name).ratio(alpha)
-
-
-def _reach(dof: float, alpha: float) -> float:
-    return max(float(stdtrit(dof, 1 - alpha / 2)), _AT_THE_STOP * float(ndtri(1 - alpha / 2)))
+        return self.effect(name).ratio(alpha, _LEVEL_OF_THE_CHOICE if is_choice else 0.0)
 
 
 def fit_trials(trials: Iterable[TimedTrial], names: Sequence[str]) -> TrialFit | None:
@@ -213,6 +244,7 @@ def _fit(names: tuple[str, ...], sums: Sums, drift: Drift, centre: float) -> Tri
         scale = math.exp(float(np.log(variances).mean()))
     mean = weights @ solution.effects
     apart = solution.effects - mean
+    noise = float(np.sqrt(np.median(variances)))
     return TrialFit(
         names=names,
         effects=mean + centre,
@@ -223,6 +255,7 @@ def _fit(names: tuple[str, ...], sums: Sums, drift: Drift, centre: float) -> Tri
         trials=sums.counts,
         residual_sd=math.sqrt(max(float(residuals.sum() / residual_dof.sum()), 1e-14)),
         residual_dof=max(float(residual_dof.sum()), 1.0),
+        width=IntervalWidth(min(_LEAST + _BY_NOISE * noise, _MOST), _MORE_DOF),
     )
 
 
