@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from dialin.capture.capture_files import make_capture
+from dialin.capture.capture_files import make_capture, read_capture
 from dialin.capture.counters import read_counters
 from dialin.datasets.cache import copy
 from dialin.servers.sandbox import Sandbox
@@ -93,6 +93,13 @@ def test_a_replay_does_the_same_work(captured, pace):
     differing = sum(left.get(key) != row for key, row in captured[2].items())
     assert differing == 0 if pace == "1" else differing <= total["transactions"] / 100
     assert replay["marks"][-1]["transactions"] == total["transactions"]
+
+
+def test_the_capture_shows_what_was_prepared(captured):
+    _, directory, _ = captured
+    selects = [one for one in read_capture(directory / "shop.capture").digests if "where id = ?" in one.digest]
+    assert selects
+    assert all(one.prepared == one.statements for one in selects)
 
 
 def test_a_study_replays_a_capture_on_a_copy_of_the_data(captured, dialin, tmp_path):

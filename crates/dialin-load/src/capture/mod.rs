@@ -17,6 +17,7 @@ pub mod general_log;
 pub mod log_times;
 mod logs;
 mod packed;
+mod prepared;
 pub mod quoting;
 pub mod recorder;
 mod sessions;

@@ -66,7 +66,8 @@ impl Recorder {
         }
         match name {
             b"Quit" => self.end(thread, start, out),
-            b"Prepare" => self.session(thread, start, None, out).prepares = true,
+            b"Prepare" => self.session(thread, start, None, out).prepared.prepare(),
+            b"Close stmt" => self.session(thread, start, None, out).prepared.close(),
             b"Init DB" if !argument.is_empty() => {
                 self.session(thread, start, Some(argument), out).schema = Some(argument.to_vec());
             }
@@ -101,8 +102,9 @@ impl Recorder {
         let is_prepared = match protocol {
             Protocol::Text => Some(false),
             Protocol::Prepared => Some(true),
+            Protocol::Unknown if class.obstacle.is_none() => session.prepared.execute(digest),
             Protocol::Unknown => None,
-            Protocol::Bytes(bytes) => Some(was_prepared(*bytes, sql.len() as u64, session.prepares)),
+            Protocol::Bytes(bytes) => Some(was_prepared(*bytes, sql.len() as u64, session.prepared.are_any)),
         };
         // In a general log, the entry after an EXECUTE is the statement that it ran. The server counts both as one question.
         let is_counted = !(std::mem::take(&mut session.executes) && is_prepared == Some(true));

@@ -1,5 +1,6 @@
 //! The sessions of a log: the state of each while the log is read.
 
+use super::prepared::PreparedStatements;
 use super::transactions::{Ending, Shapes, Transaction};
 use std::collections::HashMap;
 
@@ -13,8 +14,8 @@ pub(super) struct Session {
     pub(super) schema: Option<Vec<u8>>,
     pub(super) autocommit: bool,
     pub(super) transaction: Option<Transaction>,
-    /// Whether it prepared a statement through the protocol.
-    pub(super) prepares: bool,
+    /// What it prepared through the protocol.
+    pub(super) prepared: PreparedStatements,
     /// Whether its last statement was an EXECUTE sent as text. A general log has the statement that it ran as the next entry.
     pub(super) executes: bool,
     /// In microseconds since 1970.
@@ -42,8 +43,8 @@ impl Sessions {
         let mut is_new = false;
         let session = self.by_thread.entry(thread).or_insert_with(|| {
             is_new = true;
-            let (schema, transaction) = (None, None);
-            Session { schema, autocommit: true, transaction, prepares: false, executes: false, begin: at, last_seen: clock }
+            let (schema, transaction, prepared) = (None, None, PreparedStatements::default());
+            Session { schema, autocommit: true, transaction, prepared, executes: false, begin: at, last_seen: clock }
         });
         session.last_seen = clock;
         (session, is_new)

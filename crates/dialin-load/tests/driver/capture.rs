@@ -108,6 +108,17 @@ fn mysql_without_extra_has_ends_raw_bytes_and_headers_in_text() {
 }
 
 #[test]
+fn what_mysql_executes_after_preparing_it_is_prepared_without_extra_too() {
+    let prepared = |log| {
+        let (_, summary) = recorded(log);
+        let digests = summary.digests.into_iter().filter(|digest| digest.prepared > 0);
+        digests.map(|digest| (digest.digest, digest.prepared)).collect::<Vec<_>>()
+    };
+    assert_eq!(prepared(PLAIN), [("select * from p where id = ? and a != ?".to_owned(), 1)]);
+    assert_eq!(prepared(OLD.as_bytes()), []);
+}
+
+#[test]
 fn mariadb_says_its_schema_and_logs_what_it_could_not_parse() {
     let (entries, unread) = slow(MARIADB);
     assert_eq!(
