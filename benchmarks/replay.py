@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
 
 from dialin.datasets.cache import copy
 from dialin.model.build import Build
@@ -40,6 +44,7 @@ def main() -> None:
     )
     parser.add_argument("--connections", type=int, default=8)
     parser.add_argument("--paces", default="1,full")
+    parser.add_argument("--rounds", type=int, default=1, help="pairs of the original load and its replay")
     parser.add_argument("--workload", default="oltp_read_write", choices=SIZES)
     asked = parser.parse_args()
     tools = Tools.open(print)
@@ -50,7 +55,7 @@ def main() -> None:
 
 
 def measure(tools: Tools, build: Build, directory: Path, asked: argparse.Namespace) -> None:
-    base = directory / "base"
+    base, log, capture = directory / "base", directory / "slow.log", directory / "capture"
     with sandbox_on(tools, build, None) as sandbox:
         with sandbox.connect() as query:
             query("CREATE DATABASE sbtest")
@@ -58,7 +63,37 @@ def measure(tools: Tools, build: Build, directory: Path, asked: argparse.Namespa
         before = rows(sandbox)
         sandbox.stop()
         copy(sandbox.data, base)
-    log = directory / "slow.log"
+    total, after = original(tools, build, base, log, asked)
+    subprocess.run([load_binary.need(), "capture", log, "--out", capture], check=True, capture_output=True)
+    print(
+        f"{build.id:18} {asked.workload} captured: {total['transactions']:,} transactions in {total['seconds']:.2f} s "
+        f"({total['per_second']:,.0f}/s), errors {total['errors']}, {differing(before, after):,} rows changed",
+        flush=True,
+    )
+    ratios: dict[str, list[tuple[float, float]]] = {}
+    for number in range(asked.rounds):
+        if number:
+            total, _ = original(tools, build, base, log, asked)
+        for pace in asked.paces.split(","):
+            with sandbox_on(tools, build, base) as sandbox:
+                summary = load("run", f"capture:{capture}", sandbox, f"--pace={pace}", "--json")
+                show(pace, summary, total, differing(after, rows(sandbox)))
+                if asked.workload == "tpcc-like":
+                    load("check", asked.workload, sandbox, *SIZES[asked.workload])  # raises where a condition does not hold
+                    print("        all consistency conditions hold", flush=True)
+            one = summary["total"]
+            cpu = (one["driver_cpu"] / one["transactions"]) / (total["driver_cpu"] / total["transactions"])
+            ratios.setdefault(pace, []).append((one["per_second"] / total["per_second"], cpu))
+    for pace, pairs in ratios.items():
+        throughput, cpu = (interval([pair[each] for pair in pairs]) for each in range(2))
+        print(f"    pace {pace:5} of the original: throughput {throughput}, driver CPU per transaction {cpu}", flush=True)
+
+
+def original(
+    tools: Tools, build: Build, base: Path, log: Path, asked: argparse.Namespace
+) -> tuple[dict[str, Any], dict[tuple[str, Any], Any]]:
+    """Apply the load to a server that logs all statements; return dialin-load's totals and the rows that are left."""
+    log.unlink(missing_ok=True)
     with sandbox_on(tools, build, base) as sandbox:
         log_options = ["long_query_time = 0", f"slow_query_log_file = '{log}'", "slow_query_log = ON"]
         if build.flavour == "mysql" and build.version >= (8, 0, 14):
@@ -66,34 +101,24 @@ def measure(tools: Tools, build: Build, directory: Path, asked: argparse.Namespa
         with sandbox.connect() as query:
             for option in log_options:
                 query(f"SET GLOBAL {option}")
-        limits = [
-            f"--time={asked.seconds}",
-            f"--connections={asked.connections}",
-            *([f"--rate={asked.rate}"] if asked.rate else []),
-        ]
-        original = load("run", asked.workload, sandbox, *limits, *SIZES[asked.workload], "--json")
+        limits = [f"--time={asked.seconds}", f"--connections={asked.connections}"]
+        limits += [f"--rate={asked.rate}"] if asked.rate else []
+        summary = load("run", asked.workload, sandbox, *limits, *SIZES[asked.workload], "--json")
         with sandbox.connect() as query:
             query("SET GLOBAL slow_query_log = OFF")
-        after = rows(sandbox)
-    capture = directory / "capture"
-    subprocess.run([load_binary.need(), "capture", log, "--out", capture], check=True, capture_output=True)
-    total = original["total"]
-    print(
-        f"{build.id:18} {asked.workload} captured: {total['transactions']:,} transactions in {total['seconds']:.2f} s "
-        f"({total['per_second']:,.0f}/s), errors {total['errors']}, {differing(before, after):,} rows changed",
-        flush=True,
-    )
-    for pace in asked.paces.split(","):
-        with sandbox_on(tools, build, base) as sandbox:
-            told = load("run", f"capture:{capture}", sandbox, f"--pace={pace}", "--json")
-            show(pace, told, total, differing(after, rows(sandbox)))
-            if asked.workload == "tpcc-like":
-                load("check", asked.workload, sandbox, *SIZES[asked.workload])  # raises where a condition does not hold
-                print("        all consistency conditions hold", flush=True)
+        return summary["total"], rows(sandbox)
 
 
-def show(pace: str, told: dict[str, Any], original: dict[str, Any], rows_differing: int) -> None:
-    total, replay = told["total"], told["total"]["replay"]
+def interval(ratios: Sequence[float]) -> str:
+    """Return the geometric mean of ratios, with the 95 % interval of their logarithms."""
+    logs = np.log(ratios)
+    half = float(stdtrit(logs.size - 1, 0.975) * logs.std(ddof=1) / math.sqrt(logs.size)) if logs.size > 1 else math.nan
+    low, mean, high = (math.exp(float(logs.mean()) + each) for each in (-half, 0.0, half))
+    return f"{mean:.2f} ({low:.2f} to {high:.2f})"
+
+
+def show(pace: str, summary: dict[str, Any], original: dict[str, Any], rows_differing: int) -> None:
+    total, replay = summary["total"], summary["total"]["replay"]
     print(
         f"    pace {pace:5} {total['transactions']:,} transactions in {total['seconds']:.2f} s ({total['per_second']:,.0f}/s, "
         f"{total['per_second'] / original['per_second']:.3f} of the original), late p95 {replay['late']['p95']} ms, "

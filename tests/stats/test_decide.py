@@ -10,7 +10,7 @@ from dialin.model.verdict import CandidateState as State
 from dialin.model.verdict import Outcome
 from dialin.stats.decide import Rules, decide, trials_to_choose
 from dialin.stats.forecast import detectable
-from dialin.stats.trial_fit import TimedTrial
+from dialin.stats.trial_fit import TimedTrial, fit_trials
 from stats.timed import noisy_study, study, wiggle
 
 RULES = Rules(worthwhile=0.01, confidence=0.95)
@@ -302,6 +302,16 @@ def designs(draw):
     remaining = [one for one in trials if draw(st.integers(0, 9)) > 0]
     twins = [frozenset(draw(st.permutations(names))[:2])] if draw(st.booleans()) else []
     return remaining, names, twins
+
+
+def test_the_choice_has_wider_intervals_than_it_would_have_as_another_candidate():
+    trials = noisy_study(np.random.default_rng(5), {"a": 100.0, "b": 104.0, "c": 99.0}, 8, 0.01)
+    result, fitted = judge(trials, "abc"), fit_trials(trials, "abc")
+    assert result.choice == "b"
+    for name in "bc":
+        is_choice = name == "b"
+        assert result.ratios[name] == fitted.ratio(name, "a", RULES.alpha, is_choice=is_choice)
+        assert result.levels[name] == fitted.level(name, RULES.alpha, is_choice=is_choice)
 
 
 @settings(max_examples=35)

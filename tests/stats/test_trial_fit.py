@@ -73,6 +73,27 @@ def test_candidates_that_differ_in_noise_are_reported_from_equal_ones_by_degrees
     assert fitted.difference("c", "a").dof < fitted.difference("b", "a").dof <= fitted.total_dof
 
 
+def half_widths(fitted, **choice):
+    estimates = fitted.ratio("b", "a", 0.05, **choice), fitted.level("b", 0.05, **choice)
+    errors = fitted.difference("b", "a").error, fitted.effect("b").error
+    return [math.log(one.high / one.mean) / error for one, error in zip(estimates, errors, strict=True)]
+
+
+def test_intervals_are_wider_where_trials_vary_more_and_for_the_choice():
+    quiet, loud = (fit_trials(noisy_study(np.random.default_rng(4), {"a": 100, "b": 100}, 60, sd), "ab") for sd in (0.01, 0.08))
+    student = scipy.stats.norm.isf(0.025)
+    assert half_widths(quiet) == pytest.approx([(1.05 + 4 * quiet.sd) * student] * 2)
+    assert half_widths(loud) == pytest.approx([1.25 * student] * 2)
+    for fitted in (quiet, loud):
+        assert half_widths(fitted, is_choice=True) == pytest.approx([1.25 * student, 1.8 * student])
+
+
+def test_few_trials_have_students_interval_with_the_knowledge_of_their_seconds():
+    fitted = fit_trials(study(blocks=2, wiggle=wiggle(0.01), a=100, b=101), "ab")
+    dof = 1.25 * fitted.difference("b", "a").dof
+    assert half_widths(fitted)[0] == pytest.approx(scipy.stats.t.isf(0.025, dof))
+
+
 def test_a_deviate_has_the_probability_of_its_t():
     for mean, dof in ((0.02, 3.0), (-0.05, 8.0), (0.01, 200.0)):
         z = FittedDifference(mean, 0.01, dof).z(0.005)
