@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dialin.model.setting import Value
 from dialin.model.tune import TuneStage
-from dialin.model.verdict import Estimate, TuneOutcome
+from dialin.model.verdict import TuneOutcome
 from dialin.search import proof
 from dialin.search.acquisition import PRICE, SearchSituation, changed, improve, propose
 from dialin.search.attribution import contributions, interactions
@@ -452,13 +452,14 @@ class Tuner:
         safe = self._safe_sets(trials, sets)
         for name in safe:
             if name in decision.better:
-                return self._gain(state, trials, name, decision.ratios[name])
+                return self._gain(state, trials, name)
         outcome = TuneOutcome.NOTHING if proof.excludes_gain(decision, sets, worthwhile) else TuneOutcome.INCONCLUSIVE
         return Result(outcome, {}, decision.ratios[safe[0]], state.settings[safe[0]])
 
-    def _gain(self, state: _Proof, trials: list[TimedTrial], name: str, ratio: Estimate | None) -> Result:
-        setting, model = state.settings[name], self.surrogate()
-        shares = contributions(self.space, setting, model, fit_trials(trials, state.names), state.settings, name)
+    def _gain(self, state: _Proof, trials: list[TimedTrial], name: str) -> Result:
+        setting, model, fitted = state.settings[name], self.surrogate(), fit_trials(trials, state.names)
+        ratio = fitted.ratio(name, BASELINE, 1 - proof.CONFIDENCE, is_choice=True) if fitted else None
+        shares = contributions(self.space, setting, model, fitted, state.settings, name)
         pairs = interactions(self.space, setting, model, [share.variable for share in shares])
         return Result(TuneOutcome.GAIN, setting, ratio, setting, shares, pairs)
 
