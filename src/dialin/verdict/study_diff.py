@@ -32,11 +32,12 @@ _REMEDY = "Compare two studies of the same variables, goal and baseline"
 
 @dataclass(frozen=True, slots=True)
 class _Fitted:
-    """A study with the fit of its completed trials by the goal's figure."""
+    """A study with the fit of its completed trials by the goal's figure, and its choice, whose intervals are wider."""
 
     record: StudyRecord
     fit: TrialFit
     trials: int
+    choice: str | None
 
     @property
     def spec(self) -> StudySpec:
@@ -45,6 +46,16 @@ class _Fitted:
     def has(self, name: str) -> bool:
         """Return whether a candidate is in the fit: it was measured, and it is not unsafe."""
         return name in self.fit.names
+
+    def level(self, name: str, alpha: float) -> Estimate:
+        return self.shown(self.fit.level(name, alpha, is_choice=name == self.choice))
+
+    def ratio(self, name: str, baseline: str, alpha: float) -> Estimate:
+        return self.shown(self.fit.ratio(name, baseline, alpha, is_choice=name == self.choice))
+
+    def shown(self, estimate: Estimate) -> Estimate:
+        """Return a ratio of figures as one of the goal's measure: of latency, for example, the higher the worse."""
+        return goal_ratio(estimate, self.spec.goal) or estimate
 
 
 def compare_studies(a: StudyRecord, b: StudyRecord) -> StudyDiff:
@@ -121,25 +132,21 @@ def _fitted(record: StudyRecord, letter: str) -> _Fitted:
     fit = fit_trials(compared, spec.names)
     if fit is None:
         raise UserError(f"{letter} has too few completed trials to compare", f"Resume it: dialin resume {record.directory}")
-    return _Fitted(record, fit, len(compared))
+    choice = comparison.decide_by(spec, spec.goal, record.trials, figures).choice
+    return _Fitted(record, fit, len(compared), choice)
 
 
 def _change(first: _Fitted, second: _Fitted, pair: tuple[str, str], base: tuple[str, str], alpha: float) -> CandidateChange:
-    goal = first.spec.goal
-
-    def shown(estimate: Estimate) -> Estimate:
-        return goal_ratio(estimate, goal) or estimate
-
     return CandidateChange(
         name=pair[0],
         name_in_b=pair[1],
         setting=dict(first.spec.candidate(pair[0]).setting),
-        level_a=shown(first.fit.level(pair[0], alpha)),
-        level_b=shown(second.fit.level(pair[1], alpha)),
-        level_change=shown(change_of_level(first.fit, second.fit, pair, alpha)),
-        ratio_a=shown(first.fit.ratio(pair[0], base[0], alpha)),
-        ratio_b=shown(second.fit.ratio(pair[1], base[1], alpha)),
-        ratio_change=shown(change_of_ratio(first.fit, second.fit, pair, base, alpha)),
+        level_a=first.level(pair[0], alpha),
+        level_b=second.level(pair[1], alpha),
+        level_change=first.shown(change_of_level(first.fit, second.fit, pair, alpha)),
+        ratio_a=first.ratio(pair[0], base[0], alpha),
+        ratio_b=second.ratio(pair[1], base[1], alpha),
+        ratio_change=first.shown(change_of_ratio(first.fit, second.fit, pair, base, alpha)),
     )
 
 
