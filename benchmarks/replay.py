@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy.special import stdtrit
+import driver
 
 from dialin.datasets.cache import copy
 from dialin.model.build import Build
@@ -84,8 +82,10 @@ def measure(tools: Tools, build: Build, directory: Path, asked: argparse.Namespa
             one = summary["total"]
             cpu = (one["driver_cpu"] / one["transactions"]) / (total["driver_cpu"] / total["transactions"])
             ratios.setdefault(pace, []).append((one["per_second"] / total["per_second"], cpu))
+    if asked.rounds == 1:
+        return
     for pace, pairs in ratios.items():
-        throughput, cpu = (interval([pair[each] for pair in pairs]) for each in range(2))
+        throughput, cpu = (driver.show(driver.estimate(figures), 2) for figures in zip(*pairs, strict=True))
         print(f"    pace {pace:5} of the original: throughput {throughput}, driver CPU per transaction {cpu}", flush=True)
 
 
@@ -107,14 +107,6 @@ def original(
         with sandbox.connect() as query:
             query("SET GLOBAL slow_query_log = OFF")
         return summary["total"], rows(sandbox)
-
-
-def interval(ratios: Sequence[float]) -> str:
-    """Return the geometric mean of ratios, with the 95 % interval of their logarithms."""
-    logs = np.log(ratios)
-    half = float(stdtrit(logs.size - 1, 0.975) * logs.std(ddof=1) / math.sqrt(logs.size)) if logs.size > 1 else math.nan
-    low, mean, high = (math.exp(float(logs.mean()) + each) for each in (-half, 0.0, half))
-    return f"{mean:.2f} ({low:.2f} to {high:.2f})"
 
 
 def show(pace: str, summary: dict[str, Any], original: dict[str, Any], rows_differing: int) -> None:

@@ -140,7 +140,7 @@ class TrialFit:
     @property
     def sd(self) -> float:
         """Standard deviation of one trial about the drift, on the log scale: the typical candidate's."""
-        return float(np.sqrt(np.median(self.variances)))
+        return _typical_sd(self.variances)
 
     def difference(self, a: str, b: str) -> FittedDifference:
         """Return the difference of two candidates; degrees of freedom are Satterthwaite's (Biometrics Bulletin 2, 1946).
@@ -194,6 +194,10 @@ class TrialFit:
         return self.effect(name).ratio(alpha, _LEVEL_OF_THE_CHOICE if is_choice else 0.0)
 
 
+def _typical_sd(variances: _Array) -> float:
+    return float(np.sqrt(np.median(variances)))
+
+
 def fit_trials(trials: Iterable[TimedTrial], names: Sequence[str]) -> TrialFit | None:
     """Estimate the levels of the named candidates that have trials.
 
@@ -244,7 +248,6 @@ def _fit(names: tuple[str, ...], sums: Sums, drift: Drift, centre: float) -> Tri
         scale = math.exp(float(np.log(variances).mean()))
     mean = weights @ solution.effects
     apart = solution.effects - mean
-    noise = float(np.sqrt(np.median(variances)))
     return TrialFit(
         names=names,
         effects=mean + centre,
@@ -255,7 +258,7 @@ def _fit(names: tuple[str, ...], sums: Sums, drift: Drift, centre: float) -> Tri
         trials=sums.counts,
         residual_sd=math.sqrt(max(float(residuals.sum() / residual_dof.sum()), 1e-14)),
         residual_dof=max(float(residual_dof.sum()), 1.0),
-        width=IntervalWidth(min(_LEAST + _BY_NOISE * noise, _MOST), _MORE_DOF),
+        width=IntervalWidth(min(_LEAST + _BY_NOISE * _typical_sd(variances), _MOST), _MORE_DOF),
     )
 
 
