@@ -25,10 +25,7 @@ from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
 from dialin.workloads import load_binary
 
-SIZES = {
-    "oltp_read_write": ["--option=tables=2", "--option=table-size=5000"],
-    "tpcc-like": ["--option=warehouses=2", "--option=customers=300", "--option=items=1000"],
-}
+TPCC_LIKE = ["--option=warehouses=2", "--option=customers=300", "--option=items=1000"]
 SETTING = {"innodb_flush_log_at_trx_commit": 0, "innodb_buffer_pool_size": 256 * 1024**2}
 
 
@@ -43,8 +40,12 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=8)
     parser.add_argument("--paces", default="1,full")
     parser.add_argument("--rounds", type=int, default=1, help="pairs of the original load and its replay")
-    parser.add_argument("--workload", default="oltp_read_write", choices=SIZES)
+    parser.add_argument("--workload", default="oltp_read_write", choices=["oltp_read_write", "tpcc-like"])
+    parser.add_argument("--tables", type=int, default=2, help="of oltp_read_write")
+    parser.add_argument("--table-size", type=int, default=5000, help="rows of each; the fewer, the more transactions meet")
     asked = parser.parse_args()
+    sbtest = [f"--option=tables={asked.tables}", f"--option=table-size={asked.table_size}"]
+    asked.size = TPCC_LIKE if asked.workload == "tpcc-like" else sbtest
     tools = Tools.open(print)
     installed = builds.discover(tools.home, {})
     for text in asked.builds.split(","):
@@ -57,7 +58,7 @@ def measure(tools: Tools, build: Build, directory: Path, asked: argparse.Namespa
     with sandbox_on(tools, build, None) as sandbox:
         with sandbox.connect() as query:
             query("CREATE DATABASE sbtest")
-        load("prepare", asked.workload, sandbox, *SIZES[asked.workload])
+        load("prepare", asked.workload, sandbox, *asked.size)
         before = rows(sandbox)
         sandbox.stop()
         copy(sandbox.data, base)
@@ -77,7 +78,7 @@ def measure(tools: Tools, build: Build, directory: Path, asked: argparse.Namespa
                 summary = load("run", f"capture:{capture}", sandbox, f"--pace={pace}", "--json")
                 show(pace, summary, total, differing(after, rows(sandbox)))
                 if asked.workload == "tpcc-like":
-                    load("check", asked.workload, sandbox, *SIZES[asked.workload])  # raises where a condition does not hold
+                    load("check", asked.workload, sandbox, *asked.size)  # raises where a condition does not hold
                     print("        all consistency conditions hold", flush=True)
             one = summary["total"]
             cpu = (one["driver_cpu"] / one["transactions"]) / (total["driver_cpu"] / total["transactions"])
@@ -103,7 +104,7 @@ def original(
                 query(f"SET GLOBAL {option}")
         limits = [f"--time={asked.seconds}", f"--connections={asked.connections}"]
         limits += [f"--rate={asked.rate}"] if asked.rate else []
-        summary = load("run", asked.workload, sandbox, *limits, *SIZES[asked.workload], "--json")
+        summary = load("run", asked.workload, sandbox, *limits, *asked.size, "--json")
         with sandbox.connect() as query:
             query("SET GLOBAL slow_query_log = OFF")
         return summary["total"], rows(sandbox)

@@ -52,7 +52,7 @@ struct Transaction {
     /// The number of the transaction; None for statements outside of transactions.
     number: Option<u64>,
     /// The statements that were taken from the schedule so far.
-    steps: Vec<Arc<Step>>,
+    steps: Vec<Box<Step>>,
     bytes: usize,
     /// The index of the next statement in `steps`.
     at: usize,
@@ -229,7 +229,7 @@ impl<'s> Script<'s> for Replayer<'s> {
             match state.pop(self.seat) {
                 Some(Piece::Step(step)) => {
                     transaction.bytes += step.sql.len();
-                    transaction.steps.push(Arc::from(step));
+                    transaction.steps.push(step);
                 }
                 Some(_) => transaction.is_whole = true,
                 // The capture has not been read that far.

@@ -15,7 +15,7 @@ pub use pieces::{Begins, Omissions, Out, Piece, Prepared, Step};
 use super::backups::{Backup, Moment};
 use super::conflicts::{Conflicts, LockedRows};
 use super::digest_properties::DigestProperties;
-use super::footprint::{Footprint, TouchedTables};
+use super::footprint::{EndedFootprints, Footprint, TouchedTables};
 use super::literals::Literals;
 use super::missing_begins::Loose;
 use super::templates::{Execution, Templates};
@@ -35,10 +35,7 @@ const MOST_DIGESTS: usize = 20_000;
 const MOST_ENDS: usize = 1 << 20;
 
 /// How many of the transactions that ended before it began a transaction may overtake.
-const WINDOW: u64 = 32;
-/// How many footprints of ended transactions are remembered. A transaction is compared with them when all of its
-/// statements are known.
-const FOOTPRINTS: usize = 256;
+const WINDOW: u64 = 256;
 /// How long a transaction is held back at most, in microseconds of captured time. A longer transaction overtakes none.
 const LONGEST_HELD: i64 = 1_000_000;
 /// How many pieces of a transaction are held back at most. A transaction with more pieces overtakes none.
@@ -61,8 +58,8 @@ pub struct Planner {
     ends: VecDeque<i64>,
     forgotten: u64,
     touches: Vec<TouchedTables>,
-    /// The numbers and footprints of the transactions that ended last.
-    footprints: VecDeque<(u64, Footprint)>,
+    /// What the transactions touched that ended last.
+    footprints: EndedFootprints,
     /// When the transactions began that may be held back, and the threads of their sessions.
     holding: VecDeque<(i64, u64)>,
     /// What is left out.
@@ -368,22 +365,17 @@ impl Planner {
     /// What a transaction has to wait for, if `after` transactions had ended when it began: how many of these, in the
     /// order of their ends, and which of the others.
     fn order(&self, after: u64, footprint: &Footprint) -> (u64, Box<[u64]>) {
-        let ended = self.forgotten + self.ends.len() as u64;
-        let oldest = ended - self.footprints.len() as u64;
-        let from = after.saturating_sub(WINDOW).max(oldest).min(after);
-        if footprint.is_unknown() || matches!(self.prepared, Prepared::Learned(..)) {
+        let from = after.saturating_sub(WINDOW).max(self.footprints.oldest()).min(after);
+        let is_learning = matches!(self.prepared, Prepared::Learned(..)) || matches!(self.begins, Begins::Learned(..));
+        if footprint.is_unknown() || is_learning {
             return (after, Box::default());
         }
-        let window = (from..after).filter_map(|place| self.footprints.get(usize::try_from(place - oldest).ok()?));
-        (from, window.filter(|(_, other)| other.meets(footprint)).map(|(transaction, _)| *transaction).collect())
+        (from, self.footprints.meeting(footprint, from..after))
     }
 
     fn ended(&mut self, session: u64, ended: Ended, at: i64, out: &mut Out) {
         let place = self.forgotten + self.ends.len() as u64;
-        if self.footprints.len() == FOOTPRINTS {
-            self.footprints.pop_front();
-        }
-        self.footprints.push_back((ended.transaction, ended.footprint));
+        self.footprints.add(ended.transaction, ended.footprint);
         self.conflicts.end(ended.transaction, place, &ended.wrote);
         let last = self.ends.back().copied().unwrap_or(i64::MIN);
         self.ends.push_back(at.max(last));

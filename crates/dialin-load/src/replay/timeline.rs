@@ -87,7 +87,8 @@ struct Entries {
 struct Ordered {
     end: i64,
     number: u64,
-    event: Event,
+    /// Boxed, because the heap moves its elements often.
+    event: Box<Event>,
 }
 
 impl PartialEq for Ordered {
@@ -136,7 +137,7 @@ impl<R: BufRead> Timeline<R> {
         loop {
             let is_settled = |first: &Reverse<Ordered>| self.is_read || first.0.end + DISORDER < self.newest;
             if self.heap.peek().is_some_and(is_settled) {
-                return Ok(self.heap.pop().map(|Reverse(ordered)| ordered.event));
+                return Ok(self.heap.pop().map(|Reverse(ordered)| *ordered.event));
             }
             if self.is_read {
                 return Ok(None);
@@ -224,7 +225,7 @@ impl<R: BufRead> Timeline<R> {
         }
         self.newest = self.newest.max(event.end);
         self.number += 1;
-        self.heap.push(Reverse(Ordered { end: event.end, number: self.number, event }));
+        self.heap.push(Reverse(Ordered { end: event.end, number: self.number, event: Box::new(event) }));
     }
 }
 

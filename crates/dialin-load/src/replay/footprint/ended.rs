@@ -1,0 +1,125 @@
+//! The footprints of the transactions that ended last, with which a new one is compared.
+
+use super::{Access, Footprint};
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+
+/// How many transactions are remembered. A transaction is compared with them when all of its statements are known.
+const MAX_TRANSACTIONS: usize = 512;
+
+/// The footprints of the transactions that ended last, by table.
+#[derive(Debug, Default)]
+pub struct EndedFootprints {
+    /// The numbers of these transactions, in the order of their ends.
+    transactions: VecDeque<u64>,
+    /// How many transactions ended before them.
+    before: u64,
+    /// Which of them may have touched anything. They, and the accesses below, are identified by how many transactions ended before.
+    unknown: VecDeque<u64>,
+    reads: HashMap<u64, VecDeque<(u64, Access)>>,
+    writes: HashMap<u64, VecDeque<(u64, Access)>>,
+}
+
+impl EndedFootprints {
+    /// Add the transaction that ended next.
+    pub fn add(&mut self, transaction: u64, footprint: Footprint) {
+        if self.transactions.len() == MAX_TRANSACTIONS {
+            self.transactions.pop_front();
+            self.before += 1;
+        }
+        let (oldest, place) = (self.before, self.before + self.transactions.len() as u64);
+        self.transactions.push_back(transaction);
+        for (accesses, by_table) in [(footprint.reads, &mut self.reads), (footprint.writes, &mut self.writes)] {
+            for access in accesses {
+                let of_table = by_table.entry(access.table).or_default();
+                while of_table.front().is_some_and(|(place, _)| *place < oldest) {
+                    of_table.pop_front();
+                }
+                of_table.push_back((place, access));
+            }
+        }
+        if footprint.is_unknown {
+            self.unknown.push_back(place);
+        }
+        while self.unknown.front().is_some_and(|place| *place < oldest) {
+            self.unknown.pop_front();
+        }
+    }
+
+    /// How many transactions ended before the oldest one that is remembered.
+    #[must_use]
+    pub fn oldest(&self) -> u64 {
+        self.before
+    }
+
+    /// Which transactions must run before another one, because one may write what the other reads or writes. `part` is the part of
+    /// the order of ends that is searched; it does not begin before [`Self::oldest`].
+    #[must_use]
+    pub fn meeting(&self, footprint: &Footprint, part: Range<u64>) -> Box<[u64]> {
+        let mut places: Vec<u64> = self.unknown.iter().copied().filter(|place| part.contains(place)).collect();
+        let mut find = |accesses: &[Access], by_table: &HashMap<u64, VecDeque<(u64, Access)>>| {
+            for access in accesses {
+                let Some(others) = by_table.get(&access.table) else { continue };
+                let begin = others.partition_point(|(place, _)| *place < part.start);
+                let others = others.range(begin..).take_while(|(place, _)| *place < part.end);
+                places.extend(others.filter(|(_, other)| access.meets(other)).map(|(place, _)| *place));
+            }
+        };
+        find(&footprint.writes, &self.writes);
+        find(&footprint.writes, &self.reads);
+        find(&footprint.reads, &self.writes);
+        places.sort_unstable();
+        places.dedup();
+        let number = |place: u64| self.transactions.get(usize::try_from(place - self.before).ok()?).copied();
+        places.into_iter().filter_map(number).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::digest::Digester;
+    use crate::replay::footprint::TouchedTables;
+
+    fn footprint(sql: &str) -> Footprint {
+        let mut footprint = Footprint::default();
+        footprint.add(&TouchedTables::of(Digester::default().digest(sql.as_bytes()).0), sql.as_bytes(), None, None);
+        footprint
+    }
+
+    fn ended(statements: &[&str]) -> EndedFootprints {
+        let mut ended = EndedFootprints::default();
+        (100..).zip(statements).for_each(|(number, sql)| ended.add(number, footprint(sql)));
+        ended
+    }
+
+    #[test]
+    fn those_that_meet_are_found_in_their_order_each_once_and_in_the_part_only() {
+        let ended = ended(&[
+            "delete from t",
+            "select a from t, u",
+            "delete from u",
+            "call anything()",
+            "select b from u",
+            "delete from t",
+        ]);
+        let mut both = footprint("delete from t");
+        assert_eq!(ended.meeting(&both, 0..6)[..], [100, 101, 103, 105]);
+        assert_eq!(ended.meeting(&both, 1..5)[..], [101, 103]);
+        both.add(&TouchedTables::of(b"delete from u"), b"delete from u", None, None);
+        assert_eq!(ended.meeting(&both, 0..6)[..], [100, 101, 102, 103, 104, 105]);
+        assert_eq!(ended.meeting(&footprint("select a from u"), 0..6)[..], [102, 103]);
+        assert!(ended.meeting(&footprint("delete from v"), 4..6).is_empty());
+    }
+
+    #[test]
+    fn what_is_old_is_forgotten() {
+        let mut ended = ended(&["call anything()", "delete from u"]);
+        (0..).take(MAX_TRANSACTIONS).for_each(|number| ended.add(number, footprint("delete from t")));
+        assert_eq!((ended.oldest(), ended.writes.len()), (2, 2));
+        ended.add(9_000, footprint("delete from u"));
+        let memory = |name: &str| ended.writes[&footprint(name).writes[0].table].len();
+        assert_eq!((memory("delete from t"), memory("delete from u"), ended.unknown.len()), (MAX_TRANSACTIONS, 1, 0));
+        assert_eq!(ended.meeting(&footprint("delete from u"), 3..1_000)[..], [9_000]);
+    }
+}
