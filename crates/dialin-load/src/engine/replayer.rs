@@ -3,7 +3,6 @@
 //! A replay runs on one load thread, so the lock on the state that its scripts share is never contended.
 
 mod source;
-
 use super::clock::SECOND;
 use super::error_policy::{Verdict, ends_connection, refused};
 use super::script::{Action, Script, Turn};
@@ -52,6 +51,7 @@ struct Transaction {
     /// The number of the transaction; None for statements outside of transactions.
     number: Option<u64>,
     /// The statements that were taken from the schedule so far.
+    #[expect(clippy::vec_box, reason = "each is boxed when it is taken")]
     steps: Vec<Box<Step>>,
     bytes: usize,
     /// The index of the next statement in `steps`.

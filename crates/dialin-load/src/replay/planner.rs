@@ -35,7 +35,7 @@ const MOST_DIGESTS: usize = 20_000;
 const MOST_ENDS: usize = 1 << 20;
 
 /// How many of the transactions that ended before it began a transaction may overtake.
-const WINDOW: u64 = 256;
+const WINDOW: u64 = 64;
 /// How long a transaction is held back at most, in microseconds of captured time. A longer transaction overtakes none.
 const LONGEST_HELD: i64 = 1_000_000;
 /// How many pieces of a transaction are held back at most. A transaction with more pieces overtakes none.
