@@ -3,6 +3,7 @@
 //! A replay runs on one load thread, so the lock on the state that its scripts share is never contended.
 
 mod source;
+
 use super::clock::SECOND;
 use super::error_policy::{Verdict, ends_connection, refused};
 use super::script::{Action, Script, Turn};
@@ -51,8 +52,7 @@ struct Transaction {
     /// The number of the transaction; None for statements outside of transactions.
     number: Option<u64>,
     /// The statements that were taken from the schedule so far.
-    #[expect(clippy::vec_box, reason = "each is boxed when it is taken")]
-    steps: Vec<Box<Step>>,
+    steps: Vec<Step>,
     bytes: usize,
     /// The index of the next statement in `steps`.
     at: usize,
@@ -229,7 +229,7 @@ impl<'s> Script<'s> for Replayer<'s> {
             match state.pop(self.seat) {
                 Some(Piece::Step(step)) => {
                     transaction.bytes += step.sql.len();
-                    transaction.steps.push(step);
+                    transaction.steps.push(*step);
                 }
                 Some(_) => transaction.is_whole = true,
                 // The capture has not been read that far.
@@ -437,7 +437,7 @@ impl Replayer<'_> {
 
     fn step(&self) -> Option<&Step> {
         match &self.current {
-            Current::Transaction(transaction) => transaction.steps.get(transaction.at).map(AsRef::as_ref),
+            Current::Transaction(transaction) => transaction.steps.get(transaction.at),
             _ => None,
         }
     }

@@ -240,7 +240,7 @@ impl Planner {
                 open.wrote.push(written);
             }
         }
-        if open.transaction.is_some() && matches!(effect, Effect::Belongs | Effect::CommitsItself) {
+        if open.transaction.is_some() && matches!(effect, Effect::Belongs | Effect::CommitsItself) && !self.is_learning() {
             let touches = digest.number.and_then(|number| self.touches.get(number)).unwrap_or(&TouchedTables::Unknown);
             open.footprint.add(touches, &step.sql, is_found.then_some(&self.literals), examined);
         }
@@ -362,20 +362,26 @@ impl Planner {
         }
     }
 
+    /// Whether this schedule is made to learn from the capture: nothing plays it, so what transactions touch does not matter.
+    fn is_learning(&self) -> bool {
+        matches!(self.prepared, Prepared::Learned(..)) || matches!(self.begins, Begins::Learned(..))
+    }
+
     /// What a transaction has to wait for, if `after` transactions had ended when it began: how many of these, in the
     /// order of their ends, and which of the others.
     fn order(&self, after: u64, footprint: &Footprint) -> (u64, Box<[u64]>) {
-        let from = after.saturating_sub(WINDOW).max(self.footprints.oldest()).min(after);
-        let is_learning = matches!(self.prepared, Prepared::Learned(..)) || matches!(self.begins, Begins::Learned(..));
-        if footprint.is_unknown() || is_learning {
+        if footprint.is_unknown() || self.is_learning() {
             return (after, Box::default());
         }
+        let from = after.saturating_sub(WINDOW).max(self.footprints.oldest()).min(after);
         (from, self.footprints.meeting(footprint, from..after))
     }
 
     fn ended(&mut self, session: u64, ended: Ended, at: i64, out: &mut Out) {
         let place = self.forgotten + self.ends.len() as u64;
-        self.footprints.add(ended.transaction, ended.footprint);
+        if !self.is_learning() {
+            self.footprints.add(ended.transaction, ended.footprint);
+        }
         self.conflicts.end(ended.transaction, place, &ended.wrote);
         let last = self.ends.back().copied().unwrap_or(i64::MIN);
         self.ends.push_back(at.max(last));
