@@ -2,6 +2,7 @@
 //!
 //! A replay runs on one load thread, so the lock on the state that its scripts share is never contended.
 
+mod queues;
 mod source;
 
 use super::clock::SECOND;
@@ -10,10 +11,10 @@ use super::script::{Action, Script, Turn};
 use crate::errors::Result;
 use crate::plan::{Keep, Kind, Value};
 use crate::protocol::parameters::Parameters;
-use crate::record::{ReplayTally, Tally};
-use crate::replay::{DEADLOCK, Piece, Step};
+use crate::record::Tally;
+use crate::replay::{Piece, Step};
 pub use source::Source;
-use source::State;
+use source::{State, compare};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
@@ -125,7 +126,7 @@ impl<'s> Script<'s> for Replayer<'s> {
         if self.give_up(&mut state, now) {
             return Turn::Held;
         }
-        let (at, is_transaction) = match state.first(self.seat) {
+        let (at, is_transaction) = match state.queues.first(self.seat) {
             None if state.is_read => return Turn::Over,
             None => {
                 state.idle[self.seat] = true;
@@ -160,7 +161,7 @@ impl<'s> Script<'s> for Replayer<'s> {
 
     fn begin(&mut self, _sequence: u64) {
         let mut state = self.source.state();
-        self.current = match state.pop(self.seat) {
+        self.current = match state.queues.begin(self.seat) {
             Some(Piece::Begin { transaction: number, .. }) => Current::Transaction(Transaction {
                 number,
                 steps: Vec::new(),
@@ -179,6 +180,9 @@ impl<'s> Script<'s> for Replayer<'s> {
             _ => Current::Nothing,
         };
         state.under_way += 1;
+        if let Current::Transaction(Transaction { number: Some(number), .. }) = &self.current {
+            state.execute(*number, 0);
+        }
     }
 
     fn rewind(&mut self) {
@@ -226,7 +230,7 @@ impl<'s> Script<'s> for Replayer<'s> {
         };
         while transaction.at == transaction.steps.len() && !transaction.is_whole {
             let mut state = self.source.state();
-            match state.pop(self.seat) {
+            match state.queues.pop(self.seat) {
                 Some(Piece::Step(step)) => {
                     transaction.bytes += step.sql.len();
                     transaction.steps.push(*step);
@@ -382,7 +386,7 @@ impl<'s> Script<'s> for Replayer<'s> {
         }
         let is_added = step.is_added;
         let mut state = self.source.state();
-        let is_harmless = state.is_rolled_back(self.seat);
+        let is_harmless = state.queues.is_rolled_back(self.seat);
         if !is_added {
             state.tally.counts.outcomes += u64::from(is_known);
             *(if is_harmless { &mut state.tally.counts.harmless_errors } else { &mut state.tally.counts.new_errors }) += 1;
@@ -462,7 +466,7 @@ impl Replayer<'_> {
     fn give_up(&mut self, state: &mut State, now: u64) -> bool {
         let Some(transaction) = self.given_up else { return false };
         loop {
-            match state.pop(self.seat) {
+            match state.queues.pop(self.seat) {
                 Some(Piece::Step(_)) => {}
                 None if !state.is_read => {
                     state.idle[self.seat] = true;
@@ -474,25 +478,6 @@ impl Replayer<'_> {
         self.given_up = None;
         state.give_up(transaction, self.source.transactions, now);
         false
-    }
-}
-
-/// Compares the result of a statement that succeeded with its result in the capture.
-fn compare(tally: &mut ReplayTally, step: &Step, rows: u64) {
-    if step.is_added {
-        return;
-    }
-    if let Some(error) = step.error {
-        tally.counts.outcomes += 1;
-        if error != 0 {
-            tally.counts.missing_errors += 1;
-            tally.counts.repaired += u64::from(error == DEADLOCK);
-            return;
-        }
-    }
-    if let Some(captured) = step.rows {
-        tally.counts.row_counts += 1;
-        tally.counts.other_row_counts += u64::from(captured != rows);
     }
 }
 

@@ -26,6 +26,11 @@ pub struct DigestProperties {
     pub ends_xa: bool,
     /// What they lock; None if they lock no rows.
     pub target: Option<Target>,
+    /// Whether they set variables of the session.
+    pub sets: bool,
+    /// Whether they may use something of their session other than the variables that it set, or leave something there, such as
+    /// a user variable, a temporary table, or the value of LAST_INSERT_ID().
+    pub uses_session: bool,
     /// Which moment of a backup they show, if any.
     pub backup: Option<Moment>,
 }
@@ -54,6 +59,38 @@ impl DigestProperties {
             b"insert" | b"update" | b"delete" | b"replace" | b"with" => Kind::Write,
             _ => Kind::Other,
         };
+        let plain: [&[u8]; 18] = [
+            b"select",
+            b"table",
+            b"values",
+            b"with",
+            b"insert",
+            b"update",
+            b"delete",
+            b"replace",
+            b"begin",
+            b"start",
+            b"commit",
+            b"rollback",
+            b"savepoint",
+            b"release",
+            b"set",
+            b"use",
+            b"show",
+            b"explain",
+        ];
+        let of_session: [&[u8]; 8] = [
+            b"insert_id",
+            b"@@identity",
+            b"found_rows (",
+            b"row_count (",
+            b"connection_id (",
+            b"set transaction",
+            b"show warnings",
+            b"show errors",
+        ];
+        let signs = memchr::memchr_iter(b'@', digest).count();
+        let has_user_variable = signs > 2 * memchr::memmem::find_iter(digest, b"@@").count();
         Self {
             number: None,
             class: Class::of(digest),
@@ -62,6 +99,8 @@ impl DigestProperties {
             is_random: any(&[b"rand (", b"uuid (", b"uuid_short ("]),
             locks_tables: digest.starts_with(b"lock table"),
             unlocks_tables: digest.starts_with(b"unlock table"),
+            sets: first == b"set",
+            uses_session: !plain.contains(&first) || has_user_variable || any(&of_session),
             target: Target::of(digest),
             backup: Moment::of(digest),
             ends_xa: digest.starts_with(b"xa commit") || digest.starts_with(b"xa rollback"),

@@ -28,8 +28,9 @@ impl Feed {
     /// The capture cannot be opened, or the thread cannot be started.
     pub fn start(request: &Request, facts: &Facts) -> Result<Self> {
         let prepared = Prepared::Executed(Arc::clone(&facts.templates));
-        let schedule =
+        let mut schedule =
             Schedule::open(request, prepared, facts.begins.clone()).map_err(|error| unreadable(&request.directory, &error))?;
+        schedule.planner.relax_order(facts.connections, Arc::clone(&facts.bound));
         let (sender, batches) = sync_channel(WAITING);
         let (seats, directory) = (facts.seats.clone(), request.directory.clone());
         let read = move || {

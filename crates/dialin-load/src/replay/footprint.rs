@@ -14,7 +14,7 @@
 
 mod ended;
 
-pub use ended::EndedFootprints;
+pub use ended::{EndedFootprints, MAX_TRANSACTIONS};
 
 use super::literals::Literals;
 use std::hash::{DefaultHasher, Hasher as _};

@@ -80,6 +80,8 @@ pub struct Facts {
     pub templates: Arc<Templates>,
     /// The numbers of the digests that begin a transaction if none is open; None if the log has every BEGIN.
     begins: Option<Arc<HashSet<usize>>>,
+    /// The numbers of the sessions whose transactions no other session may execute.
+    bound: Arc<HashSet<u64>>,
     seats: Seats,
 }
 
@@ -111,6 +113,7 @@ impl Facts {
         }
         facts.omissions = std::mem::take(&mut schedule.planner.omissions);
         facts.backups = std::mem::take(&mut schedule.planner.backups);
+        facts.bound = Arc::new(std::mem::take(&mut schedule.planner.uses_session));
         facts.templates = Arc::new(schedule.planner.templates());
         facts.seats = Seats::of(&spans);
         (facts.sessions, facts.connections) = (spans.sessions(), facts.seats.count);

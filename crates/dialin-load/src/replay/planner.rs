@@ -2,7 +2,7 @@
 //! that are added.
 //!
 //! The planner neither waits nor sends; docs/capture.md has the rules. A transaction begins when all transactions
-//! have ended that ended before it began in the capture. Of the last [`WINDOW`] of these, it waits only for those
+//! have ended that ended before it began in the capture. Of the last few of these, it waits only for those
 //! that it may not overtake, because one writes what the other reads or writes. To compare them, the planner holds a
 //! transaction back until it has all of its statements. If the capture shows a rollback by the server, a ROLLBACK is
 //! added. If the server commits the open transaction before another statement, a COMMIT is added, so that nothing
@@ -15,7 +15,7 @@ pub use pieces::{Begins, Omissions, Out, Piece, Prepared, Step};
 use super::backups::{Backup, Moment};
 use super::conflicts::{Conflicts, LockedRows};
 use super::digest_properties::DigestProperties;
-use super::footprint::{EndedFootprints, Footprint, TouchedTables};
+use super::footprint::{EndedFootprints, Footprint, MAX_TRANSACTIONS, TouchedTables};
 use super::literals::Literals;
 use super::missing_begins::Loose;
 use super::templates::{Execution, Templates};
@@ -23,8 +23,9 @@ use super::timeline::{Event, Statement, What};
 use crate::capture::class::{Effect, Obstacle, turns_autocommit_on};
 use crate::capture::digest::Digester;
 use crate::plan::Kind;
-use pieces::{Ended, Open, Session};
+use pieces::{Ended, Open, Session, Settings, added, put, release};
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 /// The error number of a transaction that the server rolled back because of a deadlock.
 pub const DEADLOCK: u64 = 1213;
@@ -34,8 +35,10 @@ const MOST_DIGESTS: usize = 20_000;
 /// than it has to.
 const MOST_ENDS: usize = 1 << 20;
 
-/// How many of the transactions that ended before it began a transaction may overtake.
-const WINDOW: u64 = 64;
+/// How many transactions a transaction may overtake for each connection of the replay, and at least: while one takes long, the
+/// other connections continue with those behind it.
+const WINDOW_PER_CONNECTION: u64 = 8;
+const SMALLEST_WINDOW: u64 = 64;
 /// How long a transaction is held back at most, in microseconds of captured time. A longer transaction overtakes none.
 const LONGEST_HELD: i64 = 1_000_000;
 /// How many pieces of a transaction are held back at most. A transaction with more pieces overtakes none.
@@ -48,6 +51,10 @@ pub struct Planner {
     from: Option<i64>,
     prepared: Prepared,
     begins: Begins,
+    /// How many of the transactions that ended before it began a transaction may overtake.
+    window: u64,
+    /// The numbers of the sessions that execute all of their transactions themselves; None if all do.
+    bound: Option<Arc<HashSet<u64>>>,
     literals: Literals,
     conflicts: Conflicts,
     digester: Digester,
@@ -62,6 +69,8 @@ pub struct Planner {
     footprints: EndedFootprints,
     /// When the transactions began that may be held back, and the threads of their sessions.
     holding: VecDeque<(i64, u64)>,
+    /// The sessions, so far, that use something of their session other than its settings, or whose default schema is unknown.
+    pub uses_session: HashSet<u64>,
     /// What is left out.
     pub omissions: Omissions,
     /// Backups that were taken during the capture, in the order in which they began.
@@ -73,6 +82,14 @@ impl Planner {
     #[must_use]
     pub fn new(from: Option<i64>, prepared: Prepared, begins: Begins) -> Self {
         Self { from, prepared, begins, ..Self::default() }
+    }
+
+    /// Let transactions overtake others, in a replay with this number of connections, and let sessions execute transactions of
+    /// other sessions, except of those in `bound`.
+    pub fn relax_order(&mut self, connections: usize, bound: Arc<HashSet<u64>>) {
+        let connections = u64::try_from(connections).unwrap_or(u64::MAX);
+        self.window = connections.saturating_mul(WINDOW_PER_CONNECTION).clamp(SMALLEST_WINDOW, MAX_TRANSACTIONS);
+        self.bound = Some(bound);
     }
 
     /// The numbers of the digests that were learned to be mostly part of transactions.
@@ -154,6 +171,7 @@ impl Planner {
         let session = Session {
             number,
             is_autocommit: true,
+            settings: Settings::default(),
             open: None,
             ended: None,
             in_xa: false,
@@ -193,6 +211,13 @@ impl Planner {
             return;
         }
         self.omissions.random += u64::from(digest.is_random);
+        let sets_in_transaction = digest.sets && session.open.is_some();
+        if digest.uses_session || statement.schema.is_none() || digest.number.is_none() || sets_in_transaction {
+            self.uses_session.insert(session.number);
+        }
+        if let Some(number) = digest.number.filter(|_| digest.sets) {
+            session.settings.set(number, &statement.sql);
+        }
         let effect = match digest.class.effect {
             Effect::CommitsItself if digest.locks_tables => Effect::Begins,
             Effect::CommitsItself if digest.unlocks_tables => Effect::Commits,
@@ -230,7 +255,7 @@ impl Planner {
         let counts = !matches!(effect, Effect::Outside | Effect::SetsAutocommit);
         let mut open = match session.open.take() {
             Some(open) => open,
-            None => self.begin(session.number, start, counts, out),
+            None => self.begin(session, start, counts, out),
         };
         (open.end, open.is_end_known) = (end, is_end_known);
         if let Some((written, transaction)) = written.zip(open.transaction) {
@@ -277,7 +302,7 @@ impl Planner {
             Begins::Inferred(digests) => {
                 if is_loose && effect == Effect::Belongs && digest.is_some_and(|digest| digests.contains(&digest)) {
                     self.omissions.begins_added += 1;
-                    let mut open = self.begin(session.number, start, true, out);
+                    let mut open = self.begin(session, start, true, out);
                     put(session.number, &mut open, added(b"BEGIN", start), out);
                     session.open = Some(open);
                 }
@@ -285,7 +310,7 @@ impl Planner {
         }
     }
 
-    fn begin(&mut self, session: u64, start: i64, counts: bool, out: &mut Out) -> Open {
+    fn begin(&mut self, session: &Session, start: i64, counts: bool, out: &mut Out) -> Open {
         let may_be_left_out = counts && self.from.is_some_and(|from| start <= from);
         let transaction = counts.then(|| {
             self.transactions += 1;
@@ -305,7 +330,9 @@ impl Planner {
             statements: 0,
             wrote: vec![],
         };
-        put(session, &mut open, Piece::Begin { transaction, start, after, awaits: Box::default() }, out);
+        let settings =
+            self.bound.as_ref().filter(|bound| counts && !bound.contains(&session.number)).map(|_| session.settings.hash);
+        put(session.number, &mut open, Piece::Begin { transaction, start, after, awaits: Box::default(), settings }, out);
         open
     }
 
@@ -373,7 +400,7 @@ impl Planner {
         if footprint.is_unknown() || self.is_learning() {
             return (after, Box::default());
         }
-        let from = after.saturating_sub(WINDOW).max(self.footprints.oldest()).min(after);
+        let from = after.saturating_sub(self.window).max(self.footprints.oldest()).min(after);
         (from, self.footprints.meeting(footprint, from..after))
     }
 
@@ -454,39 +481,6 @@ struct Inspection {
     written: Option<LockedRows>,
     /// Whether its values were found.
     is_found: bool,
-}
-
-/// Stop holding a transaction back, unless it may have to be left out. It overtakes none.
-fn release(session: u64, open: &mut Open, out: &mut Out) {
-    if !open.may_be_left_out {
-        out.extend(open.held.take().into_iter().flatten().map(|piece| (session, piece)));
-    }
-}
-
-fn put(session: u64, open: &mut Open, piece: Piece, out: &mut Out) {
-    open.statements += usize::from(matches!(piece, Piece::Step(_)));
-    match &mut open.held {
-        Some(held) => held.push(piece),
-        None => out.push((session, piece)),
-    }
-}
-
-/// A statement that is not in the capture.
-fn added(sql: &[u8], start: i64) -> Piece {
-    Piece::Step(Box::new(Step {
-        sql: sql.into(),
-        start,
-        schema: None,
-        error: None,
-        rows: None,
-        kind: Kind::Other,
-        clock: None,
-        execution: None,
-        digest: None,
-        duration: None,
-        dependencies: Box::default(),
-        is_added: true,
-    }))
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ mod tests {
 
     /// A session with one transaction between two times.
     fn session(number: u64, start: i64, end: i64) -> Out {
-        let begin = Piece::Begin { transaction: None, start, after: 0, awaits: Box::default() };
+        let begin = Piece::Begin { transaction: None, start, after: 0, awaits: Box::default(), settings: None };
         vec![(number, begin), (number, Piece::Finish { is_rolled_back: false, end })]
     }
 

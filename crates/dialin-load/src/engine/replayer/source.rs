@@ -1,11 +1,12 @@
 //! The state that the scripts of a replay share: the schedule as far as it has been read, and the progress of the replay.
 
 use super::GLANCE;
+use super::queues::Queues;
 use crate::engine::script::{Digest, Query, Setup};
 use crate::errors::Result;
 use crate::plan::Kind;
 use crate::record::ReplayTally;
-use crate::replay::{Batch, Dependency, Facts, Feed, Pace, Piece, Request, Templates};
+use crate::replay::{Batch, DEADLOCK, Dependency, Facts, Feed, Pace, Piece, Request, Step, Templates};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,6 +17,10 @@ const AHEAD: usize = 64 << 20;
 const MARKS: u64 = 40;
 /// The most prepared statements that all connections together keep open. Servers allow 16,382 by default (max_prepared_stmt_count).
 const OPEN_STATEMENTS: usize = 12_000;
+/// How many transactions that other connections offer are considered before a connection begins one.
+const MOST_OFFERS: usize = 32;
+/// How many connections that have nothing to begin try again whenever a transaction has ended.
+const TRIES: usize = 2;
 
 /// The state that the scripts of a replay share.
 pub struct Source {
@@ -34,10 +39,9 @@ pub(super) struct State {
     feed: Feed,
     /// The capture has been read to its end.
     pub(super) is_read: bool,
-    /// The pieces that each connection has yet to play.
-    queues: Vec<VecDeque<Piece>>,
-    bytes: usize,
-    pieces: usize,
+    pub(super) queues: Queues,
+    /// Whether a connection may execute transactions of other connections.
+    shares: bool,
     /// The transactions that have not been passed, in the order in which they ended in the capture.
     order: VecDeque<u64>,
     /// The transactions that have ended ahead of that order.
@@ -46,14 +50,20 @@ pub(super) struct State {
     expected: HashSet<u64>,
     /// How many statements each open transaction has executed.
     executed: HashMap<u64, usize>,
-    /// The connections whose next statement waits for a transaction, by that transaction.
-    depending: HashMap<u64, Vec<usize>>,
+    /// The connections whose next statement waits until a transaction has executed a number of statements, with that number, by
+    /// that transaction.
+    depending: HashMap<u64, Vec<(usize, usize)>>,
     /// How many transactions have ended without a gap in the order of the capture.
     pub(super) passed: u64,
     /// The connections whose next transaction waits for a transaction to end, by that transaction.
     awaiting: HashMap<u64, Vec<usize>>,
     /// The connections whose next transaction waits until `passed` reaches a number, with that number.
     waiting: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Which connections are in `awaiting` or `waiting`.
+    is_registered: Vec<bool>,
+    /// The connections that had nothing to begin, the one that tried least recently first, and which ones these are.
+    blocked: VecDeque<usize>,
+    is_blocked: Vec<bool>,
     /// Which connections have nothing to play until more of the capture is read.
     pub(super) idle: Vec<bool>,
     /// The connections that can continue.
@@ -69,6 +79,15 @@ pub(super) struct State {
     pub(super) tally: ReplayTally,
 }
 
+/// What a transaction waits for before it may begin.
+#[derive(Clone, Copy, Debug)]
+enum Obstacle {
+    /// That this many transactions have ended, in the order of the capture.
+    Order(u64),
+    /// That this transaction has ended.
+    Transaction(u64),
+}
+
 impl Source {
     /// Starts to read the capture that `facts` describes.
     ///
@@ -78,9 +97,8 @@ impl Source {
         let mut state = State {
             feed: Feed::start(request, facts)?,
             is_read: false,
-            queues: (0..facts.connections).map(|_| VecDeque::new()).collect(),
-            bytes: 0,
-            pieces: 0,
+            queues: Queues::new(facts.connections),
+            shares: request.pace == Pace::Full,
             order: VecDeque::new(),
             ended: HashSet::new(),
             expected: HashSet::new(),
@@ -89,6 +107,9 @@ impl Source {
             awaiting: HashMap::new(),
             passed: 0,
             waiting: BinaryHeap::new(),
+            is_registered: vec![false; facts.connections],
+            blocked: VecDeque::new(),
+            is_blocked: vec![false; facts.connections],
             idle: vec![false; facts.connections],
             woken: Vec::new(),
             under_way: 0,
@@ -98,7 +119,7 @@ impl Source {
             tally: ReplayTally::default(),
         };
         // The load has not begun, so waiting for the reader delays no statement.
-        while state.bytes < AHEAD / 2 {
+        while state.queues.bytes < AHEAD / 2 {
             let Some(batch) = state.feed.wait()? else {
                 state.is_read = true;
                 break;
@@ -153,20 +174,11 @@ impl State {
             if let Piece::Begin { transaction: Some(transaction), .. } = piece {
                 self.expected.insert(transaction);
             }
-            self.bytes += weight(&piece);
-            self.pieces += 1;
-            self.queues[seat].push_back(piece);
+            self.queues.push(seat, piece);
             if std::mem::take(&mut self.idle[seat]) {
                 self.woken.push(seat);
             }
         }
-    }
-
-    pub(super) fn pop(&mut self, seat: usize) -> Option<Piece> {
-        let piece = self.queues[seat].pop_front()?;
-        self.bytes -= weight(&piece);
-        self.pieces -= 1;
-        Some(piece)
     }
 
     /// Advances `passed` over the transactions that have ended, and wakes the connections that waited for it.
@@ -180,6 +192,7 @@ impl State {
                 break;
             }
             self.waiting.pop();
+            self.is_registered[seat] = false;
             self.woken.push(seat);
         }
     }
@@ -188,9 +201,16 @@ impl State {
         self.ended.insert(transaction);
         self.expected.remove(&transaction);
         self.executed.remove(&transaction);
-        self.woken.extend(self.depending.remove(&transaction).into_iter().flatten());
-        self.woken.extend(self.awaiting.remove(&transaction).into_iter().flatten());
+        self.woken.extend(self.depending.remove(&transaction).into_iter().flatten().map(|(_, seat)| seat));
+        for seat in self.awaiting.remove(&transaction).into_iter().flatten() {
+            self.is_registered[seat] = false;
+            self.woken.push(seat);
+        }
         self.advance();
+        for seat in self.blocked.drain(..TRIES.min(self.blocked.len())) {
+            self.is_blocked[seat] = false;
+            self.woken.push(seat);
+        }
         self.finished += 1;
         self.last_end = now;
         let is_mark = self.finished * MARKS / transactions > (self.finished - 1) * MARKS / transactions;
@@ -202,8 +222,9 @@ impl State {
     /// Records that a transaction has executed this many statements, and wakes the connections that wait for it.
     pub(super) fn execute(&mut self, transaction: u64, statements: usize) {
         self.executed.insert(transaction, statements);
-        if !self.depending.is_empty() {
-            self.woken.extend(self.depending.remove(&transaction).into_iter().flatten());
+        if let Some(depending) = self.depending.get_mut(&transaction) {
+            let can_continue = depending.extract_if(.., |(awaited, _)| *awaited <= statements);
+            self.woken.extend(can_continue.map(|(_, seat)| seat));
         }
     }
 
@@ -224,39 +245,71 @@ impl State {
 
     /// Whether a connection's next statement can be sent. If not, the connection is woken when that may have changed.
     pub(super) fn is_ready(&mut self, seat: usize, dependencies: &[Dependency]) -> bool {
-        let is_met = |dependency: &&Dependency| {
-            !self.expected.contains(&dependency.transaction)
-                || self.executed.get(&dependency.transaction).is_some_and(|statements| *statements >= dependency.statements)
-        };
-        match dependencies.iter().find(|dependency| !is_met(dependency)) {
-            Some(dependency) => self.depending.entry(dependency.transaction).or_default().push(seat),
+        match dependencies.iter().find(|dependency| !self.has_executed(dependency.transaction, dependency.statements)) {
+            Some(dependency) => {
+                self.depending.entry(dependency.transaction).or_default().push((dependency.statements, seat));
+            }
             None => return true,
         }
         false
     }
 
-    /// The next piece of a connection.
-    pub(super) fn first(&self, seat: usize) -> Option<&Piece> {
-        self.queues.get(seat).and_then(VecDeque::front)
+    /// Whether a transaction has begun and executed this many statements, or has ended.
+    fn has_executed(&self, transaction: u64, statements: usize) -> bool {
+        !self.expected.contains(&transaction) || self.executed.get(&transaction).is_some_and(|executed| *executed >= statements)
     }
 
-    /// Whether the next transaction of a connection may begin, because the transactions that it waits for have ended. If not, the
-    /// connection is woken when that may have changed.
+    /// Whether a connection has something to begin: its next transaction, or a transaction that a busy connection offers and that
+    /// began before that one in the capture. If not, the connection is woken when that may have changed.
     pub(super) fn may_begin(&mut self, seat: usize) -> bool {
-        let Some(Piece::Begin { after, awaits, .. }) = self.queues.get(seat).and_then(VecDeque::front) else { return true };
-        if *after > self.passed {
-            self.waiting.push(Reverse((*after, seat)));
-            return false;
+        let Some(piece @ Piece::Begin { start, settings, .. }) = self.queues.first(seat) else { return true };
+        let obstacle = self.obstacle(piece);
+        if let Some(settings) = settings.filter(|_| self.shares) {
+            let latest = if obstacle.is_none() { *start } else { i64::MAX };
+            let mut earlier = self.queues.offers().take(MOST_OFFERS).take_while(|(start, _)| *start < latest);
+            let found = earlier.find(|(_, other)| self.may_take(*other, settings));
+            drop(earlier);
+            if let Some((_, other)) = found {
+                self.queues.move_offered(other, seat);
+                return true;
+            }
         }
-        let Some(awaited) = awaits.iter().find(|awaited| self.expected.contains(awaited)) else { return true };
-        self.awaiting.entry(*awaited).or_default().push(seat);
+        let Some(obstacle) = obstacle else { return true };
+        if self.shares && !std::mem::replace(&mut self.is_blocked[seat], true) {
+            self.blocked.push_back(seat);
+        }
+        if !std::mem::replace(&mut self.is_registered[seat], true) {
+            match obstacle {
+                Obstacle::Order(after) => self.waiting.push(Reverse((after, seat))),
+                Obstacle::Transaction(awaited) => self.awaiting.entry(awaited).or_default().push(seat),
+            }
+        }
         false
+    }
+
+    /// Why a transaction may not begin, given its first piece; None if it may.
+    fn obstacle(&self, piece: &Piece) -> Option<Obstacle> {
+        let Piece::Begin { after, awaits, .. } = piece else { return None };
+        if *after > self.passed {
+            return Some(Obstacle::Order(*after));
+        }
+        awaits.iter().find(|awaited| self.expected.contains(awaited)).copied().map(Obstacle::Transaction)
+    }
+
+    /// Whether a connection whose session has these settings may begin the transaction that another one offers. The transactions on
+    /// which its statements depend must have begun: a connection that waited for one that needs a connection itself might wait in vain.
+    fn may_take(&self, other: usize, own_settings: u64) -> bool {
+        self.queues.offered(other).all(|piece| match piece {
+            Piece::Begin { settings, .. } => *settings == Some(own_settings) && self.obstacle(piece).is_none(),
+            Piece::Step(step) => step.dependencies.iter().all(|dependency| self.has_executed(dependency.transaction, 0)),
+            _ => true,
+        })
     }
 
     /// Takes over what the reader has read of the capture. Adds the connections that can continue to `woken`; returns when to call this
     /// again at the latest.
     pub(super) fn read_on(&mut self, now: u64, woken: &mut Vec<usize>) -> Result<Option<u64>> {
-        if !self.is_read && self.bytes < AHEAD {
+        if !self.is_read && self.queues.bytes < AHEAD {
             match self.feed.take()? {
                 Some(Some(batch)) => self.take(batch),
                 Some(None) => {
@@ -271,17 +324,11 @@ impl State {
             }
         }
         woken.append(&mut self.woken);
-        Ok((!self.is_read && self.bytes < AHEAD / 4).then_some(now + GLANCE))
+        Ok((!self.is_read && self.queues.bytes < AHEAD / 4).then_some(now + GLANCE))
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.is_read && self.pieces == 0 && self.under_way == 0
-    }
-
-    /// Whether the current transaction of a connection was rolled back in the capture; false if its end has not been read yet.
-    pub(super) fn is_rolled_back(&self, seat: usize) -> bool {
-        let end = self.queues[seat].iter().find(|piece| !matches!(piece, Piece::Step(_)));
-        matches!(end, Some(Piece::Finish { is_rolled_back: true, .. }))
+        self.is_read && self.queues.is_empty() && self.under_way == 0
     }
 
     /// Ends a transaction that failed, so that the connections that wait for it continue.
@@ -290,6 +337,25 @@ impl State {
         if let Some(transaction) = transaction {
             self.end(transaction, transactions, now);
         }
+    }
+}
+
+/// Compares the result of a statement that succeeded with its result in the capture.
+pub(super) fn compare(tally: &mut ReplayTally, step: &Step, rows: u64) {
+    if step.is_added {
+        return;
+    }
+    if let Some(error) = step.error {
+        tally.counts.outcomes += 1;
+        if error != 0 {
+            tally.counts.missing_errors += 1;
+            tally.counts.repaired += u64::from(error == DEADLOCK);
+            return;
+        }
+    }
+    if let Some(captured) = step.rows {
+        tally.counts.row_counts += 1;
+        tally.counts.other_row_counts += u64::from(captured != rows);
     }
 }
 
@@ -303,11 +369,6 @@ fn distance(times: &[(u64, u64)]) -> Option<f64> {
     }
     let share = |part: u64, whole: u64| part as f64 / whole as f64;
     Some(times.iter().map(|pair| (share(pair.0, captured) - share(pair.1, now)).abs()).sum::<f64>() / 2.0)
-}
-
-/// The approximate size of a piece in memory, in bytes.
-fn weight(piece: &Piece) -> usize {
-    64 + if let Piece::Step(step) = piece { 96 + step.sql.len() } else { 0 }
 }
 
 #[cfg(test)]

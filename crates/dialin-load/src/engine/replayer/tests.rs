@@ -128,6 +128,33 @@ fn a_transaction_waits_for_those_that_ended_before_it_began_and_no_longer() {
 }
 
 #[test]
+fn a_free_connection_executes_the_next_transaction_of_a_busy_session_with_the_same_settings() {
+    // The second session waits for the first, which is busy for a while and then has another transaction.
+    let ends_first = |name: &str, pace: Pace, settings: &'static str, query: &'static str| {
+        let said = [
+            Said(1, 0, 1, "set names utf8mb4", 0, 0),
+            Said(2, 0, 1, settings, 0, 0),
+            Said(1, 10, 1, "update t set a = 1", 0, 0),
+            Said(1, 20, 1, query, 0, 0),
+            Said(2, 30, 1, "update t set a = 2", 0, 0),
+            Said(1, 40, 1, "select 7", 0, 0),
+        ];
+        let (asked, tally) = replayed(name, pace, &said, |sql| match sql {
+            "update t set a = 1" => Answer::After(Duration::from_millis(150), Box::new(Answer::Ok)),
+            _ if sql.starts_with("select") => rows(0),
+            _ => Answer::Ok,
+        });
+        assert!(place(&asked, "update t set a = 1") < place(&asked, "update t set a = 2"), "{asked:?}");
+        assert_eq!(tally.transactions[0], 4);
+        tally.replay.unwrap().marks[0].1 < 100_000_000
+    };
+    assert!(ends_first("shared", Pace::Full, "set names utf8mb4", "select a from u"));
+    assert!(!ends_first("paced", Pace::Times(1.0), "set names utf8mb4", "select a from u"));
+    assert!(!ends_first("other-settings", Pace::Full, "set names latin1", "select a from u"));
+    assert!(!ends_first("of-session", Pace::Full, "set names utf8mb4", "select @a from u"));
+}
+
+#[test]
 fn after_a_new_deadlock_the_whole_transaction_is_retried_and_others_wait_for_it() {
     let said = [
         Said(1, 0, 1, "BEGIN", 0, 0),

@@ -1,11 +1,11 @@
 //! The footprints of the transactions that ended last, with which a new one is compared.
 
-use super::{Access, Footprint};
-use std::collections::{HashMap, VecDeque};
+use super::{Access, Does, Footprint};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
 /// How many transactions are remembered. A transaction is compared with them when all of its statements are known.
-const MAX_TRANSACTIONS: usize = 512;
+pub const MAX_TRANSACTIONS: u64 = 512;
 
 /// The footprints of the transactions that ended last, by table.
 #[derive(Debug, Default)]
@@ -16,27 +16,68 @@ pub struct EndedFootprints {
     before: u64,
     /// Which of them may have touched anything. They, and the accesses below, are identified by how many transactions ended before.
     unknown: VecDeque<u64>,
-    reads: HashMap<u64, VecDeque<(u64, Access)>>,
-    writes: HashMap<u64, VecDeque<(u64, Access)>>,
+    tables: HashMap<u64, Accesses>,
+}
+
+/// The accesses to one table.
+#[derive(Debug, Default)]
+struct Accesses {
+    reads: VecDeque<(u64, Access)>,
+    updates: VecDeque<(u64, Access)>,
+    other_writes: VecDeque<(u64, Access)>,
+    /// The columns on which the number of rows of a read has depended so far, and whether some read may have depended on any column.
+    counted: HashSet<u64>,
+    is_any_counted: bool,
+    /// The columns that an UPDATE has changed so far.
+    updated: HashSet<u64>,
+}
+
+impl Accesses {
+    fn add(&mut self, place: u64, access: Access, oldest: u64) {
+        let accesses = match &access.does {
+            Does::Read(counted) => {
+                self.is_any_counted |= counted.is_none();
+                self.counted.extend(counted.iter().flat_map(|columns| columns.iter()));
+                &mut self.reads
+            }
+            Does::Update(columns) => {
+                self.updated.extend(columns.iter());
+                &mut self.updates
+            }
+            Does::Use | Does::Insert | Does::Delete => &mut self.other_writes,
+        };
+        while accesses.front().is_some_and(|(place, _)| *place < oldest) {
+            accesses.pop_front();
+        }
+        accesses.push_back((place, access));
+    }
+
+    /// The accesses that another one may meet. Most reads and updates do not meet, which their columns show.
+    fn that_may_meet(&self, does: &Does) -> impl Iterator<Item = &VecDeque<(u64, Access)>> {
+        let (meets_reads, meets_updates) = match does {
+            Does::Read(None) => (false, true),
+            Does::Read(Some(counted)) => (false, counted.iter().any(|column| self.updated.contains(column))),
+            Does::Update(changed) => (self.is_any_counted || changed.iter().any(|column| self.counted.contains(column)), true),
+            Does::Use => (false, true),
+            Does::Insert | Does::Delete => (true, true),
+        };
+        [Some(&self.other_writes), meets_updates.then_some(&self.updates), meets_reads.then_some(&self.reads)]
+            .into_iter()
+            .flatten()
+    }
 }
 
 impl EndedFootprints {
     /// Add the transaction that ended next.
     pub fn add(&mut self, transaction: u64, footprint: Footprint) {
-        if self.transactions.len() == MAX_TRANSACTIONS {
+        if self.transactions.len() as u64 == MAX_TRANSACTIONS {
             self.transactions.pop_front();
             self.before += 1;
         }
         let (oldest, place) = (self.before, self.before + self.transactions.len() as u64);
         self.transactions.push_back(transaction);
-        for (accesses, by_table) in [(footprint.reads, &mut self.reads), (footprint.writes, &mut self.writes)] {
-            for access in accesses {
-                let of_table = by_table.entry(access.table).or_default();
-                while of_table.front().is_some_and(|(place, _)| *place < oldest) {
-                    of_table.pop_front();
-                }
-                of_table.push_back((place, access));
-            }
+        for access in footprint.reads.into_iter().chain(footprint.writes) {
+            self.tables.entry(access.table).or_default().add(place, access, oldest);
         }
         if footprint.is_unknown {
             self.unknown.push_back(place);
@@ -57,17 +98,14 @@ impl EndedFootprints {
     #[must_use]
     pub fn meeting(&self, footprint: &Footprint, part: Range<u64>) -> Box<[u64]> {
         let mut places: Vec<u64> = self.unknown.iter().copied().filter(|place| part.contains(place)).collect();
-        let mut find = |accesses: &[Access], by_table: &HashMap<u64, VecDeque<(u64, Access)>>| {
-            for access in accesses {
-                let Some(others) = by_table.get(&access.table) else { continue };
+        for access in footprint.reads.iter().chain(&footprint.writes) {
+            let of_table = self.tables.get(&access.table);
+            for others in of_table.iter().flat_map(|accesses| accesses.that_may_meet(&access.does)) {
                 let begin = others.partition_point(|(place, _)| *place < part.start);
                 let others = others.range(begin..).take_while(|(place, _)| *place < part.end);
                 places.extend(others.filter(|(_, other)| access.meets(other)).map(|(place, _)| *place));
             }
-        };
-        find(&footprint.writes, &self.writes);
-        find(&footprint.writes, &self.reads);
-        find(&footprint.reads, &self.writes);
+        }
         places.sort_unstable();
         places.dedup();
         let number = |place: u64| self.transactions.get(usize::try_from(place - self.before).ok()?).copied();
@@ -115,11 +153,11 @@ mod tests {
     #[test]
     fn what_is_old_is_forgotten() {
         let mut ended = ended(&["call anything()", "delete from u"]);
-        (0..).take(MAX_TRANSACTIONS).for_each(|number| ended.add(number, footprint("delete from t")));
-        assert_eq!((ended.oldest(), ended.writes.len()), (2, 2));
+        (0..MAX_TRANSACTIONS).for_each(|number| ended.add(number, footprint("delete from t")));
+        assert_eq!((ended.oldest(), ended.tables.len()), (2, 2));
         ended.add(9_000, footprint("delete from u"));
-        let memory = |name: &str| ended.writes[&footprint(name).writes[0].table].len();
-        assert_eq!((memory("delete from t"), memory("delete from u"), ended.unknown.len()), (MAX_TRANSACTIONS, 1, 0));
+        let memory = |name: &str| ended.tables[&footprint(name).writes[0].table].other_writes.len();
+        assert_eq!((memory("delete from t"), memory("delete from u"), ended.unknown.len()), (512, 1, 0));
         assert_eq!(ended.meeting(&footprint("delete from u"), 3..1_000)[..], [9_000]);
     }
 }

@@ -6,7 +6,8 @@ use crate::replay::conflicts::{Dependency, LockedRows};
 use crate::replay::footprint::Footprint;
 use crate::replay::missing_begins::{self, Loose};
 use crate::replay::templates::{Execution, Learner, Templates};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 /// A statement to be sent.
@@ -53,6 +54,8 @@ pub enum Piece {
         after: u64,
         /// The numbers of further transactions that must have ended.
         awaits: Box<[u64]>,
+        /// A hash of the session's settings; None if no other session may execute the transaction.
+        settings: Option<u64>,
     },
     /// A statement of the transaction.
     Step(Box<Step>),
@@ -111,6 +114,7 @@ impl Default for Prepared {
 pub(super) struct Session {
     pub(super) number: u64,
     pub(super) is_autocommit: bool,
+    pub(super) settings: Settings,
     pub(super) open: Option<Open>,
     /// A transaction that has ended; when it ended is unknown until the session's next event.
     pub(super) ended: Option<Ended>,
@@ -120,6 +124,25 @@ pub(super) struct Session {
     pub(super) backup: Option<usize>,
     /// What it executed since its last transaction, while the planner learns where transactions begin.
     pub(super) loose: Loose,
+}
+
+/// What a session has set with SET, since it began.
+#[derive(Debug, Default)]
+pub(super) struct Settings {
+    /// Hashes of the last statements, by the number of their digest.
+    statements: HashMap<usize, u64>,
+    /// A hash of all of them.
+    pub(super) hash: u64,
+}
+
+impl Settings {
+    /// Record a statement. It replaces the one before of the same digest, which set the same variables.
+    pub(super) fn set(&mut self, digest: usize, sql: &[u8]) {
+        let mut hasher = DefaultHasher::new();
+        (digest, sql).hash(&mut hasher);
+        let now = hasher.finish();
+        self.hash ^= now ^ self.statements.insert(digest, now).unwrap_or_default();
+    }
 }
 
 /// A transaction that is open.
@@ -150,3 +173,36 @@ pub(super) struct Ended {
 
 /// Pieces with the numbers of their sessions.
 pub type Out = Vec<(u64, Piece)>;
+
+/// Stop holding a transaction back, unless it may have to be left out. It overtakes none.
+pub(super) fn release(session: u64, open: &mut Open, out: &mut Out) {
+    if !open.may_be_left_out {
+        out.extend(open.held.take().into_iter().flatten().map(|piece| (session, piece)));
+    }
+}
+
+pub(super) fn put(session: u64, open: &mut Open, piece: Piece, out: &mut Out) {
+    open.statements += usize::from(matches!(piece, Piece::Step(_)));
+    match &mut open.held {
+        Some(held) => held.push(piece),
+        None => out.push((session, piece)),
+    }
+}
+
+/// A statement that is not in the capture.
+pub(super) fn added(sql: &[u8], start: i64) -> Piece {
+    Piece::Step(Box::new(Step {
+        sql: sql.into(),
+        start,
+        schema: None,
+        error: None,
+        rows: None,
+        kind: Kind::Other,
+        clock: None,
+        execution: None,
+        digest: None,
+        duration: None,
+        dependencies: Box::default(),
+        is_added: true,
+    }))
+}

@@ -3,6 +3,20 @@ use crate::replay::conflicts::Dependency;
 use crate::replay::missing_begins;
 use std::sync::Arc;
 
+/// A statement that succeeded.
+fn statement(sql: &str) -> Statement {
+    Statement {
+        sql: sql.as_bytes().into(),
+        schema: None,
+        is_prepared: false,
+        duration: Some(1),
+        error: Some(0),
+        rows: Some(1),
+        examined: Some(1),
+        clock: 0,
+    }
+}
+
 /// Events as `(thread, start, end, sql, error)`; an empty text ends the session.
 fn planned(from: Option<i64>, events: &[(u64, i64, i64, &str, u64)]) -> (Out, Planner) {
     planned_with(from, Begins::Logged, events)
@@ -10,18 +24,10 @@ fn planned(from: Option<i64>, events: &[(u64, i64, i64, &str, u64)]) -> (Out, Pl
 
 fn planned_with(from: Option<i64>, begins: Begins, events: &[(u64, i64, i64, &str, u64)]) -> (Out, Planner) {
     let mut planner = Planner::new(from, Prepared::default(), begins);
+    planner.relax_order(1, Arc::default());
     let mut out = Vec::new();
     for (thread, start, end, sql, error) in events {
-        let statement = Statement {
-            sql: sql.as_bytes().into(),
-            schema: None,
-            is_prepared: false,
-            duration: Some(end - start),
-            error: Some(*error),
-            rows: Some(1),
-            examined: Some(1),
-            clock: *start,
-        };
+        let statement = Statement { duration: Some(end - start), error: Some(*error), clock: *start, ..statement(sql) };
         let what = if sql.is_empty() { What::Quit } else { What::Statement(statement) };
         planner.take(Event { thread: *thread, start: *start, end: *end, what }, &mut out);
     }
@@ -76,7 +82,7 @@ fn a_transaction_waits_for_those_that_ended_before_it_began_and_that_it_may_not_
 
 #[test]
 fn a_transaction_waits_for_all_that_ended_long_before_and_one_that_is_long_for_all() {
-    let count = WINDOW + 100;
+    let count = SMALLEST_WINDOW + 100;
     let begin = |number: u64| 10 * i64::try_from(number).unwrap();
     let mut events: Vec<_> = (0..count).map(|each| (each % 3, begin(each), begin(each) + 5, "select a from u", 0)).collect();
     let at = begin(count);
@@ -89,16 +95,16 @@ fn a_transaction_waits_for_all_that_ended_long_before_and_one_that_is_long_for_a
         let all: Vec<_> = planned(None, events).0.iter().filter_map(|(_, piece)| of(piece)).collect();
         all[usize::try_from(count).unwrap()..].to_vec()
     };
-    assert_eq!(begins(&events), [(count - WINDOW, 0)]);
+    assert_eq!(begins(&events), [(count - SMALLEST_WINDOW, 0)]);
     let mut long = events.clone();
     long.extend([(4, at + 2, at + 3, "BEGIN", 0), (4, at + 4, at + 5, "insert into t (id) values (2)", 0)]);
     let last = at + 10 + LONGEST_HELD;
     long.extend([(5, last, last + 1, "select a from u", 0), (4, last + 2, last + 3, "COMMIT", 0)]);
-    assert_eq!(begins(&long), [(count - WINDOW, 0), (count + 1, 0), (count + 1 - WINDOW, 0)]);
+    assert_eq!(begins(&long), [(count - SMALLEST_WINDOW, 0), (count + 1, 0), (count + 1 - SMALLEST_WINDOW, 0)]);
     events.push((4, at + 2, at + 3, "BEGIN", 0));
     let inserts = (0..).take(MOST_HELD).map(|each| (4, at + 4 + each, at + 4 + each, "insert into t (id) values (3)", 0));
     events.extend(inserts);
-    assert_eq!(begins(&events), [(count - WINDOW, 0), (count + 1, 0)]);
+    assert_eq!(begins(&events), [(count - SMALLEST_WINDOW, 0), (count + 1, 0)]);
 }
 
 #[test]
@@ -189,6 +195,7 @@ fn the_captured_clock_and_rows_are_kept_where_they_matter() {
 #[test]
 fn without_durations_a_transaction_ended_once_its_session_went_on() {
     let mut planner = Planner::new(None, Prepared::default(), Begins::Logged);
+    planner.relax_order(1, Arc::default());
     let mut out = Vec::new();
     for (thread, start, sql) in
         [(1, 10, "update t set a = 1"), (2, 20, "select 1"), (1, 30, "select 2"), (2, 40, "select 3 from t where a = 1")]
@@ -278,4 +285,56 @@ fn the_moment_of_a_backup_is_seen_in_its_own_statements() {
     );
     let moments: Vec<(i64, Moment)> = planner.backups.iter().map(|backup| (backup.at, backup.by)).collect();
     assert_eq!(moments, [(6, Moment::ConsistentSnapshot), (12, Moment::BlockCommit), (16, Moment::LogStatus)]);
+}
+
+#[test]
+fn transactions_of_sessions_with_the_same_settings_may_be_exchanged_unless_one_uses_something_else_of_its_session() {
+    /// The settings of the transactions of each session.
+    fn settings(sessions: &[&[&str]]) -> Vec<Vec<Option<u64>>> {
+        let mut settings = vec![Vec::new(); sessions.len()];
+        let mut bound = Arc::default();
+        for _ in 0..2 {
+            // The first pass learns which sessions are bound.
+            settings.iter_mut().for_each(Vec::clear);
+            let (mut planner, mut out) = (Planner::default(), Vec::new());
+            planner.relax_order(1, Arc::clone(&bound));
+            for (thread, sql) in (0..).zip(sessions).flat_map(|(thread, all)| all.iter().map(move |sql| (thread, sql))) {
+                let schema = (!sql.starts_with("update no_schema")).then(|| b"shop"[..].into());
+                let statement = Statement { schema, ..statement(sql) };
+                planner.take(Event { thread, start: 1, end: 2, what: What::Statement(statement) }, &mut out);
+            }
+            planner.finish(&mut out);
+            for (session, piece) in &out {
+                if let Piece::Begin { transaction: Some(_), settings: one, .. } = piece {
+                    settings[usize::try_from(*session).unwrap()].push(*one);
+                }
+            }
+            bound = Arc::new(planner.uses_session);
+        }
+        settings
+    }
+    let query = "select a, @@sql_mode from t where id = 1";
+    let all = settings(&[
+        &[query, "begin", query, "commit"],
+        &["set names latin1", "set sql_mode = ''", query],
+        &["set sql_mode = 'ANSI'", query, "set sql_mode = ''", "use shop", "set names latin1", "show tables", query],
+    ]);
+    assert!(all.iter().flatten().all(Option::is_some), "{all:?}");
+    assert_eq!((all[0][0], all[1][0]), (all[0][1], all[2][1]));
+    assert!(all[0][0] != all[1][0] && all[1][0] != all[2][0], "{all:?}");
+    for bound in [
+        "set @a = 1",
+        "insert into t values (@a)",
+        "select last_insert_id()",
+        "select @@identity",
+        "create temporary table u (a int)",
+        "call anything()",
+        "set transaction isolation level serializable",
+        "update no_schema set a = 1",
+        "begin; -- and",
+    ] {
+        let statements = if bound.starts_with("begin") { vec!["begin", "set names latin1", "commit"] } else { vec![bound] };
+        let all = settings(&[&[&[query], &statements[..]].concat(), &[query]]);
+        assert!(all[0].iter().all(Option::is_none) && all[1][0].is_some(), "{bound}: {all:?}");
+    }
 }
