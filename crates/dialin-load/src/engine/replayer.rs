@@ -33,6 +33,8 @@ const DENIED: [u16; 5] = [1044, 1045, 1142, 1143, 1370];
 /// the capture, that transaction may itself wait for a lock of this one. The wait therefore ends once no transaction has ended for this
 /// long, in nanoseconds; while transactions end, the replay is not stuck.
 const LONGEST_STANDSTILL: u64 = SECOND / 4;
+/// The same while that transaction has not begun: perhaps no connection is left that could execute it.
+const LONGEST_STANDSTILL_BEFORE_BEGIN: u64 = SECOND / 20;
 /// The longest such wait in any case, in nanoseconds.
 const LONGEST_HOLD: u64 = 10 * SECOND;
 /// A transaction counts as late if it begins more than this after it was due, in nanoseconds.
@@ -269,7 +271,9 @@ impl<'s> Script<'s> for Replayer<'s> {
             let mut state = self.source.state();
             if !state.is_ready(self.seat, &step.dependencies) {
                 let since = *transaction.held.get_or_insert(now);
-                let until = (since.max(state.last_end) + LONGEST_STANDSTILL).min(since + LONGEST_HOLD);
+                let have_begun = state.have_begun(&step.dependencies);
+                let longest = if have_begun { LONGEST_STANDSTILL } else { LONGEST_STANDSTILL_BEFORE_BEGIN };
+                let until = (since.max(state.last_end) + longest).min(since + LONGEST_HOLD);
                 if until > now {
                     return Action::HoldUntil(until);
                 }

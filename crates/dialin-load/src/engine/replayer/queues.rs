@@ -64,8 +64,7 @@ impl Queues {
 
     /// The first piece of what a connection plays next; None if that has not been read.
     pub(super) fn first(&self, seat: usize) -> Option<&Piece> {
-        let queue = self.queues.get(seat)?;
-        queue.items.get(usize::from(queue.has_begun))?.pieces.front()
+        self.next(seat).next()
     }
 
     /// Takes the first piece of what a connection plays next.
@@ -111,9 +110,10 @@ impl Queues {
         self.offers.iter().copied()
     }
 
-    /// The pieces of the transaction that a connection offers.
-    pub(super) fn offered(&self, seat: usize) -> impl Iterator<Item = &Piece> {
-        self.queues[seat].items.get(1).into_iter().flat_map(|item| &item.pieces)
+    /// The pieces of what a connection plays next, as far as they have been read.
+    pub(super) fn next(&self, seat: usize) -> impl Iterator<Item = &Piece> {
+        let queue = self.queues.get(seat);
+        queue.and_then(|queue| queue.items.get(usize::from(queue.has_begun))).into_iter().flat_map(|item| &item.pieces)
     }
 
     /// Moves the transaction that one connection offers to another one, which plays it next.
@@ -172,7 +172,7 @@ mod tests {
         queues.push(1, FINISH);
         queues.push(1, begin(9, Some(7)));
         queues.push(1, FINISH);
-        assert_eq!((offers(&queues), queues.offered(1).count()), (vec![(5, 1)], 2));
+        assert_eq!((offers(&queues), queues.next(1).count()), (vec![(5, 1)], 2));
         queues.move_offered(1, 0);
         assert_eq!((queues.first(0), offers(&queues)), (Some(&begin(5, Some(7))), vec![(9, 1)]));
         assert!(queues.is_rolled_back(1));

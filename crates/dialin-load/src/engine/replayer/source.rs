@@ -40,8 +40,8 @@ pub(super) struct State {
     /// The capture has been read to its end.
     pub(super) is_read: bool,
     pub(super) queues: Queues,
-    /// Whether a connection may execute transactions of other connections.
-    shares: bool,
+    /// Whether connections execute transactions of each other.
+    is_full_pace: bool,
     /// The transactions that have not been passed, in the order in which they ended in the capture.
     order: VecDeque<u64>,
     /// The transactions that have ended ahead of that order.
@@ -98,7 +98,7 @@ impl Source {
             feed: Feed::start(request, facts)?,
             is_read: false,
             queues: Queues::new(facts.connections),
-            shares: request.pace == Pace::Full,
+            is_full_pace: request.pace == Pace::Full,
             order: VecDeque::new(),
             ended: HashSet::new(),
             expected: HashSet::new(),
@@ -259,15 +259,15 @@ impl State {
         !self.expected.contains(&transaction) || self.executed.get(&transaction).is_some_and(|executed| *executed >= statements)
     }
 
-    /// Whether a connection has something to begin: its next transaction, or a transaction that a busy connection offers and that
-    /// began before that one in the capture. If not, the connection is woken when that may have changed.
+    /// Whether a connection has something to begin: its next transaction or, at full pace, one that a busy connection offers. It
+    /// begins the one that began first in the capture and need not wait. If it has nothing, it is woken when that may have changed.
     pub(super) fn may_begin(&mut self, seat: usize) -> bool {
         let Some(piece @ Piece::Begin { start, settings, .. }) = self.queues.first(seat) else { return true };
         let obstacle = self.obstacle(piece);
-        if let Some(settings) = settings.filter(|_| self.shares) {
-            let latest = if obstacle.is_none() { *start } else { i64::MAX };
+        if let Some(settings) = settings.filter(|_| self.is_full_pace) {
+            let latest = if self.need_not_wait(seat, settings) { *start } else { i64::MAX };
             let mut earlier = self.queues.offers().take(MOST_OFFERS).take_while(|(start, _)| *start < latest);
-            let found = earlier.find(|(_, other)| self.may_take(*other, settings));
+            let found = earlier.find(|(_, other)| self.need_not_wait(*other, settings));
             drop(earlier);
             if let Some((_, other)) = found {
                 self.queues.move_offered(other, seat);
@@ -275,7 +275,7 @@ impl State {
             }
         }
         let Some(obstacle) = obstacle else { return true };
-        if self.shares && !std::mem::replace(&mut self.is_blocked[seat], true) {
+        if self.is_full_pace && !std::mem::replace(&mut self.is_blocked[seat], true) {
             self.blocked.push_back(seat);
         }
         if !std::mem::replace(&mut self.is_registered[seat], true) {
@@ -296,14 +296,19 @@ impl State {
         awaits.iter().find(|awaited| self.expected.contains(awaited)).copied().map(Obstacle::Transaction)
     }
 
-    /// Whether a connection whose session has these settings may begin the transaction that another one offers. The transactions on
-    /// which its statements depend must have begun: a connection that waited for one that needs a connection itself might wait in vain.
-    fn may_take(&self, other: usize, own_settings: u64) -> bool {
-        self.queues.offered(other).all(|piece| match piece {
+    /// Whether a session with these settings may begin the next transaction of a connection, and all transactions have begun for which
+    /// its statements will wait: one that has not needs a connection, too.
+    fn need_not_wait(&self, seat: usize, own_settings: u64) -> bool {
+        self.queues.next(seat).all(|piece| match piece {
             Piece::Begin { settings, .. } => *settings == Some(own_settings) && self.obstacle(piece).is_none(),
-            Piece::Step(step) => step.dependencies.iter().all(|dependency| self.has_executed(dependency.transaction, 0)),
+            Piece::Step(step) => self.have_begun(&step.dependencies),
             _ => true,
         })
+    }
+
+    /// Whether the transactions that a statement waits for have begun.
+    pub(super) fn have_begun(&self, dependencies: &[Dependency]) -> bool {
+        dependencies.iter().all(|dependency| self.has_executed(dependency.transaction, 0))
     }
 
     /// Takes over what the reader has read of the capture. Adds the connections that can continue to `woken`; returns when to call this
