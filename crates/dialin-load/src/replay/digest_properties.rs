@@ -59,7 +59,7 @@ impl DigestProperties {
             b"insert" | b"update" | b"delete" | b"replace" | b"with" => Kind::Write,
             _ => Kind::Other,
         };
-        let plain: [&[u8]; 18] = [
+        let plain: [&[u8]; 20] = [
             b"select",
             b"table",
             b"values",
@@ -78,6 +78,8 @@ impl DigestProperties {
             b"use",
             b"show",
             b"explain",
+            b"desc",
+            b"describe",
         ];
         let of_session: [&[u8]; 8] = [
             b"insert_id",
