@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+from dialin.errors import DialinError
+
 
 @contextmanager
 def stopping_cleanly() -> Iterator[None]:
@@ -14,13 +16,19 @@ def stopping_cleanly() -> Iterator[None]:
 
     After the first of the three, SIGTERM and SIGHUP do nothing, so that a second one does not cut the cleanup short; a second
     Ctrl-C does.
+
+    Raises:
+        KeyboardInterrupt: one of them came. Native libraries may turn it into an error of their own, which then counts as it.
     """
+    is_stopped = False
     signals = [signal.SIGTERM, signal.SIGHUP]
 
     def ignore(_number: int, _frame: FrameType | None) -> None:
         """Do nothing. This is not SIG_IGN, which programs that are started during the cleanup would inherit."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
+        nonlocal is_stopped
+        is_stopped = True
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, ignore)
         raise KeyboardInterrupt
@@ -30,6 +38,12 @@ def stopping_cleanly() -> Iterator[None]:
     before = {number: signal.signal(number, stop) for number in signals}
     try:
         yield
+    except (DialinError, OSError):
+        raise
+    except Exception as error:
+        if is_stopped:
+            raise KeyboardInterrupt from error
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
