@@ -52,6 +52,8 @@ const COMMANDS: [&[u8]; 34] = [
 ];
 /// The part of an entry before its argument is shorter than this, in bytes.
 const MOST_OF_A_PREFIX: usize = 96;
+/// The first line of a file, which names the path of the server, is shorter than this, in bytes.
+const LONGEST_BANNER: usize = 4_096 + 128;
 /// A line inside quoted text is accepted only if its time is at most this much later than the current entry's.
 const NEXT: i64 = 3_600 * SECOND;
 /// A line inside quoted text is accepted only if its session number exceeds the highest one so far by at most this.
@@ -158,6 +160,7 @@ impl<R: Read> GeneralLog<R> {
                 }
                 from = next;
                 self.window.has(next + MOST_OF_A_PREFIX)?;
+                self.window.line_end(next, LONGEST_BANNER)?;
                 let rest = &self.window.bytes()[next..];
                 let Some(begins) = begins(rest) else { continue };
                 let continues = match begins {
@@ -214,6 +217,7 @@ fn begins(rest: &[u8]) -> Option<Begins> {
         [] => Some(Begins::File),
         [b'0'..=b'9' | b'\t', ..] => prefix(rest).map(Begins::Entry),
         _ => {
+            let rest = &rest[..rest.len().min(LONGEST_BANNER)];
             let end = memchr(b'\n', rest).unwrap_or(rest.len());
             (banner(&rest[..end]).is_some()).then_some(Begins::File)
         }
@@ -287,6 +291,20 @@ mod tests {
         {
             assert_eq!(prefix(line.as_bytes()), None, "{line}");
         }
+    }
+
+    #[test]
+    fn the_first_line_of_another_file_ends_an_entry_even_if_only_a_part_of_it_is_in_memory() {
+        let entry = "2026-11-23T05:59:36.294380Z\t   18 Query\tselect 1\n";
+        let banner = format!("/{}/mysqld, Version: 9.7.4 (MySQL Community Server - GPL). started with:\n", "x".repeat(300));
+        let log = [entry, &banner, "Tcp port: 3306  Unix socket: s\nTime    Id Command    Argument\n", entry].concat();
+        let (begin, rest) = log.as_bytes().split_at(entry.len() + 200);
+        let mut log = GeneralLog::new(begin.chain(rest));
+        for _ in 0..2 {
+            let entry = log.next_entry().unwrap().unwrap();
+            assert!(matches!(entry.event, Event::Statement(Statement { sql: b"select 1", .. })), "{entry:?}");
+        }
+        assert!(log.next_entry().unwrap().is_none());
     }
 
     #[test]
