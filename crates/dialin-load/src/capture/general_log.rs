@@ -159,7 +159,6 @@ impl<R: Read> GeneralLog<R> {
                     return Ok(self.too_long(begin));
                 }
                 from = next;
-                self.window.has(next + MOST_OF_A_PREFIX)?;
                 self.window.line_end(next, LONGEST_BANNER)?;
                 let rest = &self.window.bytes()[next..];
                 let Some(begins) = begins(rest) else { continue };

@@ -53,7 +53,7 @@ pub struct Planner {
     begins: Begins,
     /// How many of the transactions that ended before it began a transaction may overtake.
     window: u64,
-    /// The numbers of the sessions that execute all of their transactions themselves; None if all do.
+    /// The numbers of the sessions that execute all of their transactions themselves; None if the schedule is not played.
     bound: Option<Arc<HashSet<u64>>>,
     literals: Literals,
     conflicts: Conflicts,
@@ -391,7 +391,7 @@ impl Planner {
 
     /// Whether this schedule is made to learn from the capture: nothing plays it, so what transactions touch does not matter.
     fn is_learning(&self) -> bool {
-        matches!(self.prepared, Prepared::Learned(..)) || matches!(self.begins, Begins::Learned(..))
+        self.bound.is_none()
     }
 
     /// What a transaction has to wait for, if `after` transactions had ended when it began: how many of these, in the

@@ -262,8 +262,7 @@ impl State {
     /// Whether a connection has something to begin: its next transaction or, at full pace, one that a busy connection offers. It
     /// begins the one that began first in the capture and need not wait. If it has nothing, it is woken when that may have changed.
     pub(super) fn may_begin(&mut self, seat: usize) -> bool {
-        let Some(piece @ Piece::Begin { start, settings, .. }) = self.queues.first(seat) else { return true };
-        let obstacle = self.obstacle(piece);
+        let Some(Piece::Begin { start, settings, .. }) = self.queues.first(seat) else { return true };
         if let Some(settings) = settings.filter(|_| self.is_full_pace) {
             let latest = if self.need_not_wait(seat, settings) { *start } else { i64::MAX };
             let mut earlier = self.queues.offers().take(MOST_OFFERS).take_while(|(start, _)| *start < latest);
@@ -274,7 +273,7 @@ impl State {
                 return true;
             }
         }
-        let Some(obstacle) = obstacle else { return true };
+        let Some(obstacle) = self.queues.first(seat).and_then(|piece| self.obstacle(piece)) else { return true };
         if self.is_full_pace && !std::mem::replace(&mut self.is_blocked[seat], true) {
             self.blocked.push_back(seat);
         }
