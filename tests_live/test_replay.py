@@ -122,6 +122,32 @@ def test_a_study_replays_a_capture_on_a_copy_of_the_data(captured, dialin, tmp_p
     assert {trial.in_force["event_scheduler"] for trial in trials if trial.in_force} == {"OFF"}
 
 
+def test_a_check_names_the_statements_that_differ_on_other_data(captured, dialin, tmp_path, monkeypatch):
+    build, directory, _ = captured
+    if build != find(MYSQL):
+        pytest.skip("shown on one build")
+    capture = directory / "shop.capture"
+    monkeypatch.setenv("COLUMNS", "200")
+    same, _ = dialin("capture", "check", capture, "--data", directory / "data", "--pace", "full", code=dialin.any_code)
+    assert "Possible cause: the data may not be" not in same
+    tools = Tools.open(lambda text: None)
+    sandbox = Sandbox.create(build, tools.home, tools.ledger, tools.clock)
+    try:
+        copy(directory / "data", sandbox.data)
+        sandbox.boot({**QUICK, "event_scheduler": "OFF"})
+        with sandbox.connect() as query:
+            query("DELETE FROM sbtest.sbtest1 WHERE id <= 10000")
+        sandbox.stop()
+        copy(sandbox.data, tmp_path / "data")
+    finally:
+        sandbox.remove()
+    other, _ = dialin("capture", "check", capture, "--data", tmp_path / "data", "--pace", "full", code=1)
+    assert "Possible cause: the data may not be those from before the capture" in other
+    differing = [line.split() for line in other.splitlines() if "select c from sbtest1" in line]
+    assert differing, other
+    assert all(int(words[3].replace(",", "")) > 10 for words in differing), other
+
+
 def test_what_cannot_be_replayed_is_refused(captured, refused, tmp_path):
     _, directory, _ = captured
     words = ["sweep", "innodb_io_capacity=200,2000", "--yes", "--workload", f"capture:{directory / 'shop.capture'}"]

@@ -98,4 +98,4 @@ def test_other_loads_have_no_such_section():
 def test_each_limit_has_a_sentence_that_names_the_share(record):
     assert {limit.code for limit in LIMITS} <= set(SENTENCES)
     (note,) = load_notes(LIMITS, record.trials, record.watched)
-    assert "up to 2.0 % of the queries" in note_text(record.spec, note)
+    assert "queries with another number of rows: up to 2.0 %" in note_text(record.spec, note)

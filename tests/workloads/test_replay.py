@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from dialin.errors import UserError
+from dialin.model.replay import DigestDifference
 from dialin.model.study import Goal
 from dialin.question import study_file
 from dialin.servers.account import Account
@@ -189,6 +190,17 @@ def test_it_says_whether_it_is_the_captured_load(place):
     assert facts["replay_begins_added"] == 3
     limits = {limit.gauge: limit.most for limit in replay(place).traits.limits if not limit.is_ratio}
     assert {name for name, most in limits.items() if facts.get(name, 0) > most} == {"replay_left_out", "replay_new_errors"}
+
+
+def test_the_latest_differences_by_digest_are_those_of_the_replay(place):
+    figures = {"statements": 9, "missing_errors": 0, "other_row_counts": 4, "captured_time": 0.5, "replayed_time": 0.25}
+    named = [{"digest": "select ?", "new_errors": each, "last_error": 1452, **figures} for each in (1, 2)]
+    load = run(place, [second(replay={**COUNTS, "differences": each}) for each in (named[:1], named[1:], [])])
+    for _ in range(3):
+        load.read(5)
+    differences = load.differences()
+    load.stop()
+    assert differences == [DigestDifference("select ?", 9, 2, 1452, 0, 4, 0.5, 0.25)]
 
 
 def test_parts_take_as_long_as_their_transactions(place):

@@ -217,7 +217,8 @@ def check(
 ) -> None:
     """Replay a capture once, on a server with its defaults, and show whether that reproduces the captured load.
 
-    The limits of the capture itself are shown first. Exit code 1 if a figure is beyond its limit.
+    The limits of the capture itself are shown first, and the statements that differ most last. Exit code 1 if a figure is
+    beyond its limit.
 
     dialin capture check shop.capture --data /backup/before
     """
@@ -245,9 +246,9 @@ def check(
     console = Console(highlight=False)
     if (directory / SUMMARY).exists():
         print_check(check_capture(read_capture(directory)), console)
-    facts = replay_once(tools, build, spec, workload)
-    parts = replay_parts(facts, workload.traits.limits)
-    print_replay(parts, facts, console)
+    outcome = replay_once(tools, build, spec, workload)
+    parts = replay_parts(outcome.facts, workload.traits.limits)
+    print_replay(parts, outcome.facts, outcome.differences, console)
     raise typer.Exit(1 if any(part.is_exceeded for part in parts) else 0)
 
 

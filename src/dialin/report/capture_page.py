@@ -7,15 +7,13 @@ from rich.console import Console
 from dialin.model.capture import CaptureCheck, CapturedDigest, CaptureSummary, Obstacle, TransactionShape
 from dialin.report.capture_check_page import add_check
 from dialin.report.render.terminal_page import Page
-from dialin.report.render.terminal_table import TerminalColumn
+from dialin.report.render.terminal_table import TerminalColumn, long_texts
 from dialin.text import NOTHING, clock_time, counted, duration, moment, number, percent, size, visible
 
 _MOST_DIGESTS = 20
 _MOST_SHAPES = 10
 _FIGURES = 62
 """Columns of a terminal that the figures of a table take."""
-
-_NARROWEST = 30
 
 _OBSTACLES = {
     Obstacle.ACCOUNT: "about accounts or with a password; dropped from the capture",
@@ -103,17 +101,11 @@ def _digests(page: Page, summary: CaptureSummary) -> None:
             TerminalColumn("mean ms", [number(1000 * each) if each is not None else NOTHING for each in per_statement], rank=1),
             TerminalColumn("rows read", [_each(digest.rows_examined, digest.statements) for digest in shown], rank=3),
             TerminalColumn("failed", [f"{digest.failed:,}" for digest in shown], rank=2),
-            _last_column("digest", [visible(digest.digest) for digest in shown], page),
+            long_texts("digest", [visible(digest.digest) for digest in shown], page.width - _FIGURES),
         ]
     )
     if more := len(all_digests) - len(shown):
         page.text(f"And {counted(more, 'more digest')}: --json has all of them.", "dim")
-
-
-def _last_column(title: str, texts: list[str], page: Page) -> TerminalColumn:
-    """Return a column of long texts, cut at their end to the room that the figures before it leave."""
-    room = max(_NARROWEST, page.width - _FIGURES)
-    return TerminalColumn(title, texts, [text if len(text) <= room else f"{text[: room - 1]}…" for text in texts], left=True)
 
 
 def _each(total: int | None, count: int) -> str:
@@ -134,7 +126,7 @@ def _transactions(page: Page, summary: CaptureSummary) -> None:
             TerminalColumn("mean ms", [number(1000 * shape.seconds / shape.transactions) for shape in shown], rank=1),
             TerminalColumn("rolled back", [f"{shape.rolled_back:,}" for shape in shown], rank=3),
             TerminalColumn("unfinished", [f"{shape.unfinished:,}" for shape in shown], rank=2),
-            _last_column("shape", [_shape(shape) for shape in shown], page),
+            long_texts("shape", [_shape(shape) for shape in shown], page.width - _FIGURES),
         ]
     )
     if more := len(summary.transactions) - len(shown):

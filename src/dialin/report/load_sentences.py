@@ -7,6 +7,7 @@ from typing import Any
 
 from dialin.model.study import StudySpec
 from dialin.report.names import names_in_sentence
+from dialin.report.replay_sentences import CAUSES, RATIOS, SHARES
 from dialin.text import counted, listed, number, percent
 
 Figures = Mapping[str, Any]
@@ -127,21 +128,23 @@ def _not_cold(_spec: StudySpec, data: Figures) -> str:
     )
 
 
-def _not_the_capture(what: str) -> Callable[[StudySpec, Figures], str]:
+def _not_the_capture(name: str) -> Callable[[StudySpec, Figures], str]:
+    cause = f": {CAUSES[name]}" if name in CAUSES else ""
+
     def sentence(_spec: StudySpec, data: Figures) -> str:
         return (
-            f"The replay was not the captured load, in {counted(len(data['trials']), 'trial')}: "
-            f"up to {percent(data['share'])} of {what}"
+            f"The replay was not the captured load, in {counted(len(data['trials']), 'trial')} "
+            f"({SHARES[name]}: up to {percent(data['share'])}){cause}"
         )
 
     return sentence
 
 
-def _other_work(what: str, why: str) -> Callable[[StudySpec, Figures], str]:
+def _other_work(name: str) -> Callable[[StudySpec, Figures], str]:
     def sentence(_spec: StudySpec, data: Figures) -> str:
         return (
-            f"The replay was not the captured load: {what} were {number(data['ratio'])} times the capture's with the candidate "
-            f"nearest to it: {why}"
+            f"The replay was not the captured load: {RATIOS[name]} were {number(data['ratio'])} times the capture's with the "
+            f"candidate nearest to it: {CAUSES[name]}"
         )
 
     return sentence
@@ -161,30 +164,7 @@ SENTENCES: Mapping[str, Callable[[StudySpec, Figures], str]] = {
     "client_shares_machine": _client_shares_machine,
     "driver_changed": _driver_changed,
     "not_cold": _not_cold,
-    "replay_not_captured": _not_the_capture("what the server counted is not in the capture"),
-    "replay_left_out": _not_the_capture("the captured statements cannot be replayed (dialin capture show says why)"),
-    "replay_new_errors": _not_the_capture(
-        "the statements failed, and did not in the capture: the data may not be those from before it"
-    ),
-    "replay_missing_errors": _not_the_capture("the statements failed in the capture, and did not in the replay"),
-    "replay_other_rows": _not_the_capture(
-        "the queries returned another number of rows than in the capture: the data may not be those from before it"
-    ),
-    "replay_time_elsewhere": _not_the_capture(
-        "the time of statements is spent on other statements than in the capture: other data, memory or hardware"
-    ),
-    "replay_waiting": _not_the_capture(
-        "the connections' time was spent waiting for the captured order: the server is used less than it was"
-    ),
-    "replay_late": _not_the_capture(
-        "the transactions began more than 5 ms late: the server or this machine does not keep up; use a lower --pace"
-    ),
-    "replay_rows_examined": _other_work("rows examined per transaction", "other data, indexes or execution plans"),
-    "replay_page_misses": _other_work(
-        "pages per transaction that the buffer pool lacked", "another innodb_buffer_pool_size, or a warm-up that is too short"
-    ),
-    "replay_lock_waits": _other_work("waits for row locks per transaction", "transactions overlap more or less than they did"),
-    "replay_disk_tables": _other_work("temporary tables on disk per transaction", "other variables, data or version"),
-    "replay_threads_running": _other_work("threads running", "a faster or slower server than the captured one"),
+    **{name: _not_the_capture(name) for name in SHARES},
+    **{name: _other_work(name) for name in RATIOS},
 }
 """By the code of the note."""

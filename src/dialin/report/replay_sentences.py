@@ -29,6 +29,22 @@ RATIOS = {
 }
 """What is compared as a ratio to the capture, by the name of the driver's figure."""
 
+CAUSES = {
+    "replay_not_captured": "the log lacks sessions or statements",
+    "replay_left_out": "dialin capture show says why",
+    "replay_new_errors": "the data may not be those from before the capture",
+    "replay_other_rows": "the data may not be those from before the capture",
+    "replay_time_elsewhere": "other data, memory or hardware",
+    "replay_waiting": "the server is used less than it was",
+    "replay_late": "the server or this machine does not keep up; use a lower --pace",
+    "replay_rows_examined": "other data, indexes or execution plans",
+    "replay_page_misses": "another innodb_buffer_pool_size, or a warm-up that is too short",
+    "replay_lock_waits": "transactions overlap more or less than they did",
+    "replay_disk_tables": "other variables, data or version",
+    "replay_threads_running": "a faster or slower server than the captured one",
+}
+"""Why a figure may be beyond its limit, or what that means."""
+
 COUNTS = {
     "replay_waited": "transactions that waited for the captured order",
     "replay_waited_s": "seconds that these waited, together",
@@ -50,6 +66,11 @@ class ReplayPart:
     @property
     def name(self) -> str:
         return SHARES.get(self.limit.gauge) or RATIOS[self.limit.gauge]
+
+    @property
+    def cause(self) -> str:
+        """Why the figure may be beyond its limit, or what that means; empty if there is nothing to say."""
+        return CAUSES.get(self.limit.gauge, "")
 
     @property
     def distance(self) -> float:

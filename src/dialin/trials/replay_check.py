@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from dialin.datasets.cache import copy
 from dialin.errors import WorkloadError
 from dialin.model.build import Build
 from dialin.model.cause import Cause, CauseCode
+from dialin.model.replay import DigestDifference
 from dialin.model.workload import WorkloadSpec
 from dialin.servers.copied_data import ISOLATION
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.sandbox_site import sandbox_options
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Target, Workload
+from dialin.workloads.replay.replay_run import ReplayRun
 
 
-def replay_once(tools: Tools, build: Build, spec: WorkloadSpec, workload: Workload) -> Mapping[str, float]:
-    """Replay a capture as a trial does, and return the load's own figures.
+@dataclass(frozen=True, slots=True)
+class ReplayOutcome:
+    """How a replay went: the driver's figures, and the digests whose statements differ most from the capture."""
+
+    facts: Mapping[str, float]
+    differences: Sequence[DigestDifference]
+
+
+def replay_once(tools: Tools, build: Build, spec: WorkloadSpec, workload: Workload) -> ReplayOutcome:
+    """Replay a capture as a trial does.
 
     Raises:
         ServerError: the server does not start on the data.
@@ -38,7 +49,7 @@ def replay_once(tools: Tools, build: Build, spec: WorkloadSpec, workload: Worklo
                 for _ in range(runs.warm_up + runs.measured):
                     if load.read(workload.patience) is None:
                         raise WorkloadError(Cause(CauseCode.DRIVER_SILENT, {"seconds": workload.patience}))
-                return load.facts()
+                return ReplayOutcome(load.facts(), load.differences() if isinstance(load, ReplayRun) else ())
             finally:
                 load.stop()
         finally:

@@ -2,6 +2,7 @@
 //!
 //! A replay runs on one load thread, so the lock on the state that its scripts share is never contended.
 
+mod digests;
 mod queues;
 mod source;
 
@@ -14,7 +15,7 @@ use crate::protocol::parameters::Parameters;
 use crate::record::Tally;
 use crate::replay::{Piece, Step};
 pub use source::Source;
-use source::{State, compare};
+use source::State;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
@@ -216,7 +217,7 @@ impl<'s> Script<'s> for Replayer<'s> {
 
     fn next(&mut self, now: u64) -> Action<'s> {
         if let Some((digest, captured, sent)) = self.answered.take() {
-            self.source.state().time(digest, captured, now - sent);
+            self.source.state().digests.time(digest, captured, now - sent);
         }
         self.now = now;
         let transaction = match &mut self.current {
@@ -337,7 +338,7 @@ impl<'s> Script<'s> for Replayer<'s> {
                     Sent::Step => {
                         let captured = step.duration.and_then(|micros| u64::try_from(micros).ok());
                         self.answered = step.digest.zip(captured).map(|(digest, micros)| (digest, micros * 1_000, self.now));
-                        compare(&mut self.source.state().tally, step, rows);
+                        self.source.state().compare(step, rows);
                         self.advance();
                     }
                 }
@@ -367,10 +368,8 @@ impl<'s> Script<'s> for Replayer<'s> {
             }
             Sent::Step => {}
         }
-        let captured = step.error;
-        let is_known = captured.is_some();
-        if captured == Some(u64::from(code)) {
-            self.source.state().tally.counts.outcomes += 1;
+        if step.error == Some(u64::from(code)) {
+            self.source.state().count_same_error(step);
             self.advance();
             return Verdict::Continue(false);
         }
@@ -381,19 +380,15 @@ impl<'s> Script<'s> for Replayer<'s> {
             if retries < MOST_RETRIES && transaction.bytes <= LONGEST_AGAIN {
                 return Verdict::Retry(if retries == 0 { Duration::ZERO } else { Duration::from_millis(1 << retries) });
             }
-            let mut state = self.source.state();
-            state.tally.counts.new_errors += 1;
-            state.tally.counts.outcomes += u64::from(is_known);
+            self.source.state().count_new_error(step, code, false);
             // To continue would execute the remaining statements without those that were rolled back.
             self.given_up = Some(transaction.number);
             return Verdict::Counted;
         }
-        let is_added = step.is_added;
         let mut state = self.source.state();
         let is_harmless = state.queues.is_rolled_back(self.seat);
-        if !is_added {
-            state.tally.counts.outcomes += u64::from(is_known);
-            *(if is_harmless { &mut state.tally.counts.harmless_errors } else { &mut state.tally.counts.new_errors }) += 1;
+        if !step.is_added {
+            state.count_new_error(step, code, is_harmless);
         }
         drop(state);
         self.advance();

@@ -62,6 +62,8 @@ pub struct ReplayTally {
     /// The distance between the distributions of time over digests in the capture and in the replay so far, from 0 (equal) to 1; None if the
     /// capture has no durations.
     pub time_distance: Option<f64>,
+    /// The digests whose statements differ most from the capture so far.
+    pub differences: Vec<DigestDifference>,
     /// A mark each time another 1/40 of the transactions had ended: how many had ended, and when, in nanoseconds since the load began.
     pub marks: Vec<(u64, u64)>,
 }
@@ -73,8 +75,32 @@ impl ReplayTally {
         self.counts += other.counts;
         self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
         self.time_distance = other.time_distance.or(self.time_distance);
+        if !other.differences.is_empty() {
+            self.differences.clone_from(&other.differences);
+        }
         self.marks.extend_from_slice(&other.marks);
     }
+}
+
+/// How the statements of a digest differ from the capture so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DigestDifference {
+    /// The digest, cut off after 240 bytes.
+    pub digest: String,
+    /// Executed statements.
+    pub statements: u64,
+    /// Of these, those that failed and are not known to have failed with the same error in the capture.
+    pub new_errors: u64,
+    /// The number of the last of these errors; None without any.
+    pub last_error: Option<u16>,
+    /// Statements that failed in the capture, but not in the replay.
+    pub missing_errors: u64,
+    /// Statements that returned a different number of rows.
+    pub other_row_counts: u64,
+    /// The share of the time of all statements in the capture; None if the capture has no durations.
+    pub captured_time: Option<f64>,
+    /// The share of the time of all statements in the replay; None if the capture has no durations.
+    pub replayed_time: Option<f64>,
 }
 
 /// The part of a line for a replay.
@@ -90,6 +116,8 @@ pub struct ReplayLine {
     /// The distance between the distributions of time over digests in the capture and in the replay so far, from 0 (equal) to 1; null if the
     /// capture has no durations.
     pub time_distance: Option<f64>,
+    /// The digests whose statements differ most from the capture so far.
+    pub differences: Vec<DigestDifference>,
     /// A mark each time another 1/40 of the transactions had ended.
     pub marks: Vec<MarkLine>,
 }
@@ -110,6 +138,7 @@ impl ReplayLine {
             counts: tally.counts,
             waited_seconds: seconds(tally.waited_ns),
             time_distance: tally.time_distance,
+            differences: tally.differences.clone(),
             marks: tally
                 .marks
                 .iter()

@@ -6,8 +6,8 @@ use dialin_load::capture::class::Obstacle;
 use dialin_load::errors::Error;
 use dialin_load::plan::{Kind, Plan, Retry, Transaction};
 use dialin_load::record::{
-    BackupLine, CeilingLine, End, ErrorLine, Line, Merged, ReplayCounts, ReplayFact, ReplayTally, SCHEMA, SelfTestLine,
-    StartLine, Steps, Tally, Times, When,
+    BackupLine, CeilingLine, DigestDifference, End, ErrorLine, Line, Merged, ReplayCounts, ReplayFact, ReplayTally, SCHEMA,
+    SelfTestLine, StartLine, Steps, Tally, Times, When,
 };
 use dialin_load::replay::Moment;
 use dialin_load::run::{Arrivals, Gather, Phase, Purpose, Rate, Run};
@@ -256,6 +256,16 @@ fn a_second_of_a_replay() {
         late,
         waited_ns: 3_500_000,
         time_distance: Some(0.125),
+        differences: vec![DigestDifference {
+            digest: "insert into orders values (...)".to_owned(),
+            statements: 20,
+            new_errors: 2,
+            last_error: Some(1452),
+            missing_errors: 0,
+            other_row_counts: 0,
+            captured_time: Some(0.25),
+            replayed_time: Some(0.125),
+        }],
         marks: vec![(30, 950_250_000)],
     };
     tally.replay = Some(Box::new(replay));

@@ -14,6 +14,7 @@ GAP = 2
 """Spaces between columns."""
 
 _NARROWEST = 10
+_LEAST_OF_LONG = 30
 _INTERVALS = 5
 """Where a chart shows the deciding figure, columns above this rank are dropped before the intervals of the others."""
 
@@ -39,6 +40,13 @@ class TerminalColumn:
     left: bool = False
     is_charted: bool = False
     bare_first: bool = False
+
+
+def long_texts(title: str, texts: Sequence[str], room: int) -> TerminalColumn:
+    """Return a column of long texts, which are cut at their end where there is little room: to `room` columns, 30 at least."""
+    length = max(_LEAST_OF_LONG, room)
+    brief = [text if len(text) <= length else f"{text[: length - 1]}…" for text in texts]
+    return TerminalColumn(title, texts, brief, left=True)
 
 
 def columns_of(table: Table) -> list[TerminalColumn]:

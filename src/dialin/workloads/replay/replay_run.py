@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dialin.model.replay import DigestDifference
 from dialin.workloads.base import Second
 from dialin.workloads.dialin_load import DialinLoadRun
 from dialin.workloads.dialin_load_lines import Report
@@ -58,6 +59,7 @@ class ReplayRun(DialinLoadRun):
         self._transactions = 0.0
         self._seconds = 0.0
         self._time_distance: float | None = None
+        self._differences: Sequence[Mapping[str, Any]] = ()
         self._sums: dict[str, float] = dict.fromkeys(_COUNTS, 0.0)
         self._statements = 0.0
         self._retries = 0.0
@@ -86,11 +88,28 @@ class ReplayRun(DialinLoadRun):
         self._seconds += second.seconds
         self._statements += (second.reads + second.writes + second.other) * second.seconds
         self._retries += report.retries
-        distance = (report.replay or {}).get("time_distance")
-        if distance is not None:
+        replay = report.replay or {}
+        if (distance := replay.get("time_distance")) is not None:
             self._time_distance = float(distance)
+        self._differences = replay.get("differences") or self._differences
         for name in _COUNTS:
-            self._sums[name] += float((report.replay or {}).get(name, 0))
+            self._sums[name] += float(replay.get(name, 0))
+
+    def differences(self) -> list[DigestDifference]:
+        """Return the digests whose statements differ most from the capture so far."""
+        return [
+            DigestDifference(
+                digest=str(one["digest"]),
+                statements=int(one["statements"]),
+                new_errors=int(one["new_errors"]),
+                last_error=one["last_error"],
+                missing_errors=int(one["missing_errors"]),
+                other_rows=int(one["other_row_counts"]),
+                captured_time=one["captured_time"],
+                replayed_time=one["replayed_time"],
+            )
+            for one in self._differences
+        ]
 
     def facts(self) -> Mapping[str, float]:
         """Return figures that show how far this was the captured load.

@@ -1,6 +1,7 @@
 //! The state that the scripts of a replay share: the schedule as far as it has been read, and the progress of the replay.
 
 use super::GLANCE;
+use super::digests::Digests;
 use super::queues::Queues;
 use crate::engine::script::{Digest, Query, Setup};
 use crate::errors::Result;
@@ -74,8 +75,7 @@ pub(super) struct State {
     finished: u64,
     /// When the last transaction ended, in nanoseconds since the load began.
     pub(super) last_end: u64,
-    /// The total time of the statements of each digest in the capture and in the replay, in nanoseconds.
-    times: Vec<(u64, u64)>,
+    pub(super) digests: Digests,
     pub(super) tally: ReplayTally,
 }
 
@@ -115,7 +115,7 @@ impl Source {
             under_way: 0,
             finished: 0,
             last_end: 0,
-            times: Vec::new(),
+            digests: Digests::default(),
             tally: ReplayTally::default(),
         };
         // The load has not begun, so waiting for the reader delays no statement.
@@ -228,18 +228,10 @@ impl State {
         }
     }
 
-    /// Adds the time of a statement in the capture and in the replay, in nanoseconds, to its digest.
-    pub(super) fn time(&mut self, digest: usize, captured: u64, now: u64) {
-        if digest >= self.times.len() {
-            self.times.resize(digest + 1, (0, 0));
-        }
-        let times = &mut self.times[digest];
-        *times = (times.0 + captured, times.1 + now);
-    }
-
     /// Returns what was counted since the last call.
     pub(super) fn take_tally(&mut self) -> ReplayTally {
-        self.tally.time_distance = distance(&self.times);
+        self.tally.time_distance = self.digests.distance();
+        self.tally.differences = self.digests.most_different();
         std::mem::take(&mut self.tally)
     }
 
@@ -342,47 +334,54 @@ impl State {
             self.end(transaction, transactions, now);
         }
     }
-}
 
-/// Compares the result of a statement that succeeded with its result in the capture.
-pub(super) fn compare(tally: &mut ReplayTally, step: &Step, rows: u64) {
-    if step.is_added {
-        return;
-    }
-    if let Some(error) = step.error {
-        tally.counts.outcomes += 1;
-        if error != 0 {
-            tally.counts.missing_errors += 1;
-            tally.counts.repaired += u64::from(error == DEADLOCK);
+    /// Compares the result of a statement that succeeded with its result in the capture.
+    pub(super) fn compare(&mut self, step: &Step, rows: u64) {
+        if step.is_added {
             return;
         }
+        let (counts, mut digest) = (&mut self.tally.counts, self.digests.count(step));
+        if let Some(error) = step.error {
+            counts.outcomes += 1;
+            if error != 0 {
+                counts.missing_errors += 1;
+                counts.repaired += u64::from(error == DEADLOCK);
+                if let Some(digest) = &mut digest {
+                    digest.missing_errors += 1;
+                }
+                return;
+            }
+        }
+        if let Some(captured) = step.rows {
+            counts.row_counts += 1;
+            if captured != rows {
+                counts.other_row_counts += 1;
+                if let Some(digest) = digest {
+                    digest.other_row_counts += 1;
+                }
+            }
+        }
     }
-    if let Some(captured) = step.rows {
-        tally.counts.row_counts += 1;
-        tally.counts.other_row_counts += u64::from(captured != rows);
+
+    /// Counts a statement that failed with the same error as in the capture.
+    pub(super) fn count_same_error(&mut self, step: &Step) {
+        self.tally.counts.outcomes += 1;
+        self.digests.count(step);
     }
-}
 
-/// The distance between the distributions of time over digests in the capture and in the replay, from 0 (equal) to 1 (disjoint): half the
-/// sum of the absolute differences of the shares.
-#[expect(clippy::cast_precision_loss, reason = "shares")]
-fn distance(times: &[(u64, u64)]) -> Option<f64> {
-    let (captured, now) = times.iter().fold((0, 0), |sums, pair| (sums.0 + pair.0, sums.1 + pair.1));
-    if captured == 0 || now == 0 {
-        return None;
-    }
-    let share = |part: u64, whole: u64| part as f64 / whole as f64;
-    Some(times.iter().map(|pair| (share(pair.0, captured) - share(pair.1, now)).abs()).sum::<f64>() / 2.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distance;
-
-    #[test]
-    fn the_distance_is_the_share_of_time_that_moved_between_digests() {
-        assert_eq!(distance(&[(10, 5), (30, 15)]), Some(0.0));
-        assert_eq!(distance(&[(50, 0), (50, 7)]), Some(0.5));
-        assert_eq!((distance(&[]), distance(&[(0, 7)])), (None, None));
+    /// Counts a statement that failed, and did not fail with the same error in the capture. The error is harmless if the transaction
+    /// was rolled back in the capture.
+    pub(super) fn count_new_error(&mut self, step: &Step, code: u16, is_harmless: bool) {
+        let (counts, digest) = (&mut self.tally.counts, self.digests.count(step));
+        counts.outcomes += u64::from(step.error.is_some());
+        if is_harmless {
+            counts.harmless_errors += 1;
+            return;
+        }
+        counts.new_errors += 1;
+        if let Some(digest) = digest {
+            digest.new_errors += 1;
+            digest.last_error = Some(code);
+        }
     }
 }

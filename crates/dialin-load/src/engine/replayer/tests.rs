@@ -211,6 +211,13 @@ fn errors_and_rows_are_compared_with_those_of_the_capture() {
     let replay = tally.replay.unwrap();
     assert_eq!((replay.counts.new_errors, replay.counts.harmless_errors, replay.counts.missing_errors), (1, 1, 0));
     assert_eq!((replay.counts.row_counts, replay.counts.other_row_counts, tally.errors[&1062]), (2, 1, 1));
+    let different: Vec<_> = replay
+        .differences
+        .iter()
+        .filter(|one| one.new_errors + one.other_row_counts > 0)
+        .map(|one| (&*one.digest, one.statements, one.new_errors, one.last_error, one.other_row_counts))
+        .collect();
+    assert_eq!(different, [("insert into t values (?)", 3, 1, Some(1062), 0), ("select ?", 2, 0, None, 1)]);
 }
 
 #[test]
