@@ -24,6 +24,13 @@ _PARENTS = 12
 _CROSSED = 0.4
 _STEP = 0.12
 """Standard deviation of a small step along a range."""
+_CLIMBED = 4
+"""The best points of the mutations from which single variables are changed."""
+_SWEEPS = 6
+"""This many variables are changed at most in that way."""
+_GRID = 11
+_NUDGE = 0.03
+"""Values of a range that a sweep tries, and how far it moves the value that a point has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,30 +75,32 @@ def expected_improvement(mean: _Array, sd: _Array) -> _Array:
 
 
 def propose(space: Space, situation: SearchSituation, rng: np.random.Generator) -> Proposal:
-    """Return the point of the highest expected improvement per second, found by mutation over a few generations."""
+    """Return the point of the highest expected improvement per second: of mutations over a few generations, then of sweeps."""
     default = space.default_point
     best_price = PRICE * float((situation.best != default).sum())
+
+    def gain(points: _Array) -> _Array:
+        mean, sd = situation.model.differences(points, situation.best)
+        return expected_improvement(mean - PRICE * changed(points, default) + best_price, sd)
+
+    def score(points: _Array) -> _Array:
+        return np.where(situation.allowed(points), gain(points) / situation.costs(points), -np.inf)
+
     parents = [np.asarray(base) for base in situation.bases]
-    pool, scores, gains = np.empty((0, len(space))), np.empty(0), np.empty(0)
+    pool, scores = np.empty((0, len(space))), np.empty(0)
     for generation in range(_GENERATIONS):
         children = _mutations(space, parents, rng, broad=generation == 0)
         if situation.static_now is not None:  # half of them keep the server that runs
             children[::2, space.static] = situation.static_now[space.static]
         points = situation.repair(children)
-        points = points[situation.allowed(points)]
-        if len(points):
-            mean, sd = situation.model.differences(points, situation.best)
-            gain = expected_improvement(mean - PRICE * changed(points, default) + best_price, sd)
-            pool = np.vstack([pool, points])
-            gains = np.concatenate([gains, gain])
-            scores = np.concatenate([scores, gain / situation.costs(points)])
-            order = np.argsort(-scores)[: 4 * _PARENTS]
-            pool, scores, gains = pool[order], scores[order], gains[order]
-        if len(pool):
-            parents = [*pool[:_PARENTS], *situation.bases[:2]]
-    if not len(pool):
+        pool, scores = np.vstack([pool, points]), np.concatenate([scores, score(points)])
+        order = np.argsort(-scores)[: 4 * _PARENTS]
+        pool, scores = pool[order], scores[order]
+        parents = [*pool[:_PARENTS][np.isfinite(scores[:_PARENTS])], *situation.bases[:2]]
+    if not np.isfinite(scores[0]):
         return Proposal(situation.best, 0.0)
-    return Proposal(pool[0], float(gains[0]))
+    top = _climb(space, score, pool[:_CLIMBED], situation.repair)
+    return Proposal(top, float(gain(top[None, :])[0]))
 
 
 def improve(
@@ -101,7 +110,7 @@ def improve(
     rng: np.random.Generator,
     repair: Callable[[_Array], _Array],
 ) -> Point:
-    """Return the point of the highest score that mutation of the bases finds over a few generations."""
+    """Return the point of the highest score that mutations of the bases over a few generations, and then sweeps, find."""
     pool = repair(np.array([np.asarray(base) for base in bases]))
     scores = score(pool)
     for _ in range(2 * _GENERATIONS):
@@ -109,7 +118,35 @@ def improve(
         pool, scores = np.vstack([pool, points]), np.concatenate([scores, score(points)])
         order = np.argsort(-scores, kind="stable")[:_PARENTS]
         pool, scores = pool[order], scores[order]
+    return _climb(space, score, pool[:_CLIMBED], repair)
+
+
+def _climb(space: Space, score: Callable[[_Array], _Array], pool: _Array, repair: Callable[[_Array], _Array]) -> Point:
+    """Return the point of the highest score that changes of one variable at a time reach from the points of a pool."""
+    scores = score(pool)
+    for _ in range(_SWEEPS):
+        points = repair(np.vstack([_sweep(space, point) for point in pool]))
+        best = float(scores.max())
+        pool, scores = np.vstack([pool, points]), np.concatenate([scores, score(points)])
+        order = np.argsort(-scores, kind="stable")[:_CLIMBED]
+        pool, scores = pool[order], scores[order]
+        if scores[0] <= best:
+            break
     return np.asarray(pool[0])
+
+
+def _sweep(space: Space, point: Point) -> _Array:
+    """Return the point with each variable in turn at its default, the values of a grid, its categories, and a little moved."""
+    rows = []
+    for index, one in enumerate(space.dimensions):
+        values = [float(space.default_point[index]), *(CATEGORY + np.arange(len(one.values or one.special)))]
+        if not one.values:
+            values += np.linspace(0.0, 1.0, _GRID).tolist()
+            if point[index] < CATEGORY:
+                values += np.clip([point[index] - _NUDGE, point[index] + _NUDGE], 0.0, 1.0).tolist()
+        rows.append(np.repeat(point[None, :], len(values), axis=0))
+        rows[-1][:, index] = values
+    return np.vstack(rows)
 
 
 def _mutations(space: Space, parents: Sequence[Point], rng: np.random.Generator, *, broad: bool) -> _Array:
