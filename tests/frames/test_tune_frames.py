@@ -18,7 +18,7 @@ from fixtures.tuned import run_tune
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     directory = tmp_path_factory.mktemp("tunes") / "tune"
-    run_tune(directory, SimulatedServers(planted, dies=lambda setting: float(setting.get(POOL, 0)) > 2**31), tune_spec(12))
+    run_tune(directory, SimulatedServers(planted, dies=lambda setting: float(setting.get(POOL, 0)) > 2**30), tune_spec(12))
     return dialin.open_study(directory)
 
 

@@ -102,7 +102,7 @@ def test_search_and_proof_measure_as_long_as_each_should():
 
 def test_a_crash_costs_one_trial_and_is_named(tune):
     def dies(setting):
-        return float(setting.get(POOL, 0)) > 2**31
+        return float(setting.get(POOL, 0)) > 2**30
 
     verdict, record = tune(SimulatedServers(dies=dies), tune_spec(12))
     failed = [trial for trial in record.course.trials if trial.state is TrialState.FAILED]
@@ -110,7 +110,7 @@ def test_a_crash_costs_one_trial_and_is_named(tune):
     assert [one.trial for one in verdict.tune.failures] == [trial.id for trial in failed]
     assert verdict.tune.fence is not None
     assert verdict.tune.outcome is TuneOutcome.GAIN
-    assert float(verdict.recommended[POOL]) <= 2**31
+    assert float(verdict.recommended[POOL]) <= 2**30
 
 
 def test_a_word_that_servers_die_of_costs_few_trials(tune):
