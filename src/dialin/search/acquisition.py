@@ -93,13 +93,11 @@ def propose(space: Space, situation: SearchSituation, rng: np.random.Generator) 
         if situation.static_now is not None:  # half of them keep the server that runs
             children[::2, space.static] = situation.static_now[space.static]
         points = situation.repair(children)
-        pool, scores = np.vstack([pool, points]), np.concatenate([scores, score(points)])
-        order = np.argsort(-scores)[: 4 * _PARENTS]
-        pool, scores = pool[order], scores[order]
+        pool, scores = _best(4 * _PARENTS, pool, scores, points, score(points))
         parents = [*pool[:_PARENTS][np.isfinite(scores[:_PARENTS])], *situation.bases[:2]]
     if not np.isfinite(scores[0]):
         return Proposal(situation.best, 0.0)
-    top = _climb(space, score, pool[:_CLIMBED], situation.repair)
+    top = _climb(space, score, pool, scores, situation.repair)
     return Proposal(top, float(gain(top[None, :])[0]))
 
 
@@ -115,21 +113,29 @@ def improve(
     scores = score(pool)
     for _ in range(2 * _GENERATIONS):
         points = repair(_mutations(space, list(pool[:_PARENTS]), rng, broad=False))
-        pool, scores = np.vstack([pool, points]), np.concatenate([scores, score(points)])
-        order = np.argsort(-scores, kind="stable")[:_PARENTS]
-        pool, scores = pool[order], scores[order]
-    return _climb(space, score, pool[:_CLIMBED], repair)
+        pool, scores = _best(_PARENTS, pool, scores, points, score(points))
+    return _climb(space, score, pool, scores, repair)
 
 
-def _climb(space: Space, score: Callable[[_Array], _Array], pool: _Array, repair: Callable[[_Array], _Array]) -> Point:
-    """Return the point of the highest score that changes of one variable at a time reach from the points of a pool."""
-    scores = score(pool)
+def _best(count: int, pool: _Array, scores: _Array, points: _Array, their_scores: _Array) -> tuple[_Array, _Array]:
+    """Return the points of the highest scores from a pool and further points, the best first, with their scores."""
+    points, scores = np.vstack([pool, points]), np.concatenate([scores, their_scores])
+    order = np.argsort(-scores, kind="stable")[:count]
+    return points[order], scores[order]
+
+
+def _climb(
+    space: Space, score: Callable[[_Array], _Array], pool: _Array, scores: _Array, repair: Callable[[_Array], _Array]
+) -> Point:
+    """Return the point of the highest score that changes of one variable at a time reach from the best points of a pool.
+
+    The pool has the best point first.
+    """
+    pool, scores = pool[:_CLIMBED], scores[:_CLIMBED]
     for _ in range(_SWEEPS):
         points = repair(np.vstack([_sweep(space, point) for point in pool]))
-        best = float(scores.max())
-        pool, scores = np.vstack([pool, points]), np.concatenate([scores, score(points)])
-        order = np.argsort(-scores, kind="stable")[:_CLIMBED]
-        pool, scores = pool[order], scores[order]
+        best = scores[0]
+        pool, scores = _best(_CLIMBED, pool, scores, points, score(points))
         if scores[0] <= best:
             break
     return np.asarray(pool[0])
